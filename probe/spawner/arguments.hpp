@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command line asks of the spawner.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace corescale::probe {
+
+struct arguments {
+  /// A descriptor number or a file; required.
+  std::string report;
+  /// In the order given; no value unsets.
+  std::vector<std::pair<std::string, std::optional<std::string>>> environment;
+  /// Empty: as inherited.
+  std::vector<int> affinity;
+  /// Seconds; 0: none.
+  double timeout = 0;
+  /// Seconds between SIGTERM and SIGKILL for the main program. 0, since only launchers such as mpirun and
+  /// srun, which must reach other machines, need a moment.
+  double grace = 0;
+  /// Bytes; 0: none. Of the whole tree where a memory group can be made, else of each process's private data.
+  std::uint64_t limit_memory = 0;
+  /// CPU seconds of each process; 0: none.
+  std::uint64_t limit_cpu = 0;
+  /// Nowhere, so that a program which asks a question ends instead of waiting.
+  std::string input = "/dev/null";
+  /// Empty: nowhere, or a scratch file where count_output asks.
+  std::string output;
+  /// Empty: nowhere, or a scratch file where tail asks.
+  std::string errors;
+  /// Keep standard output in an unlinked scratch file, of which size and tail are reported.
+  bool count_output = false;
+  /// Bytes of the end of kept output in the report.
+  std::uint64_t tail = 0;
+  /// Empty: as inherited.
+  std::string directory;
+  /// For scratch files; empty: $TMPDIR, else /tmp.
+  std::string scratch;
+  /// Milliseconds between looks at the tree, stretched so that they take under half a percent of a core; 0:
+  /// none.
+  std::uint64_t sample_ms = 100;
+  bool prove = false;
+  bool memory_group = true;
+  /// Whose end cancels the launch; 0: whoever started the spawner.
+  pid_t parent = 0;
+  std::vector<std::string> command;
+};
+
+struct usage_error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws usage_error, which names the option.
+arguments parse_arguments(const std::vector<std::string>& words);
+
+/// One line for each option.
+const char* usage();
+
+}  // namespace corescale::probe

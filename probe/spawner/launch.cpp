@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spawner/launch.hpp"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "kernel/clock.hpp"
+#include "spawner/failure.hpp"
+
+namespace corescale::probe {
+namespace {
+
+/// All that the child needs, made beforehand: it shares the spawner's memory and must neither allocate nor
+/// return.
+struct child_plan {
+  std::string path;
+  std::vector<char*> argv, envp;
+  int files[3];
+  const cpu_set_t* affinity;
+  rlim_t data_limit, cpu_limit;
+  pid_t spawner;
+  int gate;
+  birth* tells;
+};
+
+descriptor gate_reader, gate_writer;
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  result.reserve(strings.size() + 1);
+  for (auto& text : strings) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+[[noreturn]] void give_up(const child_plan& plan, const char* step) {
+  plan.tells->error = errno;
+  plan.tells->failed_step = step;
+  _exit(127);
+}
+
+void limit(const child_plan& plan, __rlimit_resource resource, rlim_t most) {
+  if (most == 0) return;
+  rlimit bounds{};
+  if (getrlimit(resource, &bounds) != 0) give_up(plan, "limit");
+  if (most < bounds.rlim_max) bounds.rlim_max = most;
+  bounds.rlim_cur = bounds.rlim_max;
+  if (setrlimit(resource, &bounds) != 0) give_up(plan, "limit");
+}
+
+const char* exec_step(const char* path) {
+  const int error = errno;
+  const bool exists = access(path, F_OK) == 0;
+  errno = error;
+  return error != ENOENT ? "exec" : exists ? "interpreter" : "find";
+}
+
+template <std::size_t size>
+void read_schedstat(char (&text)[size]) {
+  const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  if (read(file, text, size - 1) < 0) text[0] = '\0';
+  close(file);
+}
+
+int run_child(void* argument) {
+  const auto& plan = *static_cast<const child_plan*>(argument);
+  setsid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != plan.spawner) _exit(127);
+  for (int target = 0; target < 3; ++target)
+    if (dup2(plan.files[target], target) < 0) give_up(plan, "process");
+  if (plan.affinity && sched_setaffinity(0, sizeof *plan.affinity, plan.affinity) != 0)
+    give_up(plan, "affinity");
+  limit(plan, RLIMIT_DATA, plan.data_limit);
+  limit(plan, RLIMIT_CPU, plan.cpu_limit);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  char go;
+  if (plan.gate >= 0 && read(plan.gate, &go, 1) != 1) _exit(127);
+  read_schedstat(plan.tells->schedstat);
+  plan.tells->started = monotonic();
+  execve(plan.path.c_str(), plan.argv.data(), plan.envp.data());
+  give_up(plan, exec_step(plan.path.c_str()));
+}
+
+/// Shared even with a child that has a copy of everything else.
+birth* shared_birth() {
+  void* memory = mmap(nullptr, sizeof(birth), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw start_failure{"process", errno};
+  return new (memory) birth;
+}
+
+void open_gate() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw start_failure{"process", errno};
+  gate_reader = descriptor(ends[0]);
+  gate_writer = descriptor(ends[1]);
+}
+
+/// A tracer must attach before the program runs, so a traced child may not hold the spawner up as vfork does.
+pid_t start(child_plan& plan, bool traced) {
+  constexpr std::size_t stack_bytes = 64 << 10;
+  const auto stack = std::make_unique<char[]>(stack_bytes);
+  const int sharing = traced ? 0 : CLONE_VM | CLONE_VFORK;
+  const pid_t child = clone(run_child, stack.get() + stack_bytes, sharing | SIGCHLD, &plan);
+  if (child < 0) throw start_failure{"process", errno};
+  return child;
+}
+
+bool is_program(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
+}
+
+std::string search_path(const std::vector<std::string>& environment) {
+  for (const auto& variable : environment)
+    if (variable.starts_with("PATH=")) return variable.substr(5);
+  return "/usr/local/bin:/usr/bin:/bin";
+}
+
+}  // namespace
+
+std::vector<std::string> environment_of(const arguments& asked) {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable; ++variable) variables.emplace_back(*variable);
+  for (const auto& change : asked.environment) {
+    const std::string start = change.first + "=";
+    std::erase_if(variables, [&](const std::string& variable) { return variable.starts_with(start); });
+    if (change.second) variables.push_back(start + *change.second);
+  }
+  return variables;
+}
+
+std::string find_program(const std::string& command, const std::vector<std::string>& environment) {
+  if (command.find('/') != command.npos) return command;
+  int error = ENOENT;
+  std::string_view rest;
+  const std::string directories = search_path(environment);
+  for (rest = directories;; rest.remove_prefix(rest.find(':') + 1)) {
+    const auto directory = rest.substr(0, rest.find(':'));
+    auto candidate = (directory.empty() ? "." : std::string(directory)) + "/" + command;
+    if (is_program(candidate)) return candidate;
+    if (access(candidate.c_str(), F_OK) == 0) error = EACCES;
+    if (rest.find(':') == rest.npos) break;
+  }
+  throw start_failure{error == EACCES ? "exec" : "find", error};
+}
+
+launched launch(const arguments& asked, const channels& io, bool limit_data, bool traced) {
+  if (!asked.directory.empty() && chdir(asked.directory.c_str()) != 0) throw start_failure{"cwd", errno};
+  std::vector<std::string> words = asked.command, variables = environment_of(asked);
+  cpu_set_t affinity;
+  CPU_ZERO(&affinity);
+  for (const int cpu : asked.affinity) CPU_SET(static_cast<std::size_t>(cpu), &affinity);
+  if (traced) open_gate();
+  child_plan plan{find_program(asked.command[0], variables),
+                  pointers(words),
+                  pointers(variables),
+                  {io.input(), io.output(), io.errors()},
+                  asked.affinity.empty() ? nullptr : &affinity,
+                  limit_data ? rlim_t{asked.limit_memory} : 0,
+                  rlim_t{asked.limit_cpu},
+                  getpid(),
+                  gate_reader.get(),
+                  shared_birth()};
+  const pid_t child = start(plan, traced);
+  return {child, plan.path, plan.tells};
+}
+
+void release_traced() {
+  write_all(gate_writer.get(), "g");
+  gate_writer = descriptor();
+}
+
+}  // namespace corescale::probe

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// corescale-spawn: starts one program, leaves nothing running, and reports what it used as one line of JSON.
+// Exit status: 0 reported, 1 the report could not be written, 2 the command line makes no sense.
+#include <stdio.h>
+#include <sys/types.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "kernel/file.hpp"
+#include "spawner/arguments.hpp"
+#include "spawner/run.hpp"
+#include "spawner/supervise.hpp"
+#include "text/cpu_list.hpp"
+
+namespace {
+
+using namespace corescale::probe;
+
+/// A number is a descriptor that the caller left open.
+descriptor open_report(const std::string& target) {
+  if (const auto number = parse_number<int>(target)) return descriptor(fcntl(*number, F_DUPFD_CLOEXEC, 3));
+  return descriptor(open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+}
+
+int complain(const char* what, const char* why, int status) {
+  fprintf(stderr, "corescale-spawn: %s%s%s\n", what, *why ? ": " : "", why);
+  return status;
+}
+
+int spawn(const arguments& asked) {
+  const descriptor output = open_report(asked.report);
+  if (!output) return complain(asked.report.c_str(), strerror(errno), 2);
+  become_supervisor();
+  if (asked.parent != 0 && getppid() != asked.parent) return complain("the parent is gone", "", 1);
+  const std::string text = to_json(run(asked, output.get()));
+  return write_all(output.get(), text) ? 0 : complain(asked.report.c_str(), strerror(errno), 1);
+}
+
+}  // namespace
+
+int main(int count, char** words) try {
+  return spawn(parse_arguments({words + 1, words + count}));
+} catch (const usage_error& error) {
+  complain(error.what(), "", 2);
+  fputs(usage(), stderr);
+  return 2;
+}

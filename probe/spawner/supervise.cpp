@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spawner/supervise.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "kernel/clock.hpp"
+#include "kernel/process_tree.hpp"
+
+namespace corescale::probe {
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+constexpr double look_share = 0.005;  // of one core, at most, for looking at the tree
+constexpr double kill_patience = 10;  // seconds
+
+sigset_t watched_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&set, signal);
+  return set;
+}
+
+/// The next watched signal, or 0 at `until`.
+int next_signal(double until) {
+  const sigset_t watched = watched_signals();
+  const double wait = std::clamp(until - monotonic(), 0.0, 1e6);
+  const auto whole = static_cast<time_t>(wait);
+  const timespec span{whole, static_cast<long>((wait - static_cast<double>(whole)) * 1e9)};
+  return std::max(0, sigtimedwait(&watched, nullptr, &span));
+}
+
+/// Descriptors are closed when the program is executed; kernels before 5.11 cannot mark a range.
+void close_on_exec() {
+#ifdef CLOSE_RANGE_CLOEXEC
+  if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
+#endif
+  for (int file = 3; file < static_cast<int>(sysconf(_SC_OPEN_MAX)); ++file) fcntl(file, F_SETFD, FD_CLOEXEC);
+}
+
+/// A file opened later must not become one of the first three.
+void occupy_standard_files() {
+  while (true) {
+    const int file = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (file < 0 || file > 2) return void(close(file));
+  }
+}
+
+bool reader_gone(int report) {
+  pollfd ended{report, 0, 0};
+  return poll(&ended, 1, 0) == 1 && (ended.revents & POLLERR) != 0;
+}
+
+/// Looks at the tree at intervals, and less often where a look is expensive.
+class watch {
+ public:
+  watch(const arguments& asked, double started)
+      : interval_(asked.sample_ms > 0 ? 1e-3 * static_cast<double>(asked.sample_ms) : 1.0),
+        sampling_(asked.sample_ms > 0),
+        next_(started + interval_) {}
+  double next() const { return next_; }
+  void look(const channels& io, accounts& used) {
+    const double before = monotonic();
+    if (sampling_) used.sample();
+    io.trim();
+    const double after = monotonic();
+    next_ = after + std::max(interval_, (after - before) / look_share);
+  }
+
+ private:
+  double interval_;
+  bool sampling_;
+  double next_;
+};
+
+verdict wait_for_end(const arguments& asked, const channels& io, reaping& children, double started,
+                     int report) {
+  const double deadline = asked.timeout > 0 ? started + asked.timeout : never;
+  watch eyes(asked, started);
+  for (;;) {
+    const int signal = next_signal(std::min(deadline, eyes.next()));
+    const double now = monotonic();
+    children.drain(now);
+    if (children.ended()) return verdict::exited;
+    if (signal != 0 && signal != SIGCHLD) return verdict::cancelled;
+    if (now >= deadline) return verdict::timed_out;
+    if (now < eyes.next()) continue;
+    if (reader_gone(report)) return verdict::cancelled;
+    eyes.look(io, children.used());
+  }
+}
+
+/// Lets the main program end by itself after SIGTERM.
+void ask_to_end(reaping& children, double grace) {
+  if (grace <= 0 || children.ended()) return;
+  kill(children.main(), SIGTERM);
+  const double deadline = monotonic() + grace;
+  while (!children.ended() && monotonic() < deadline) {
+    next_signal(std::min(deadline, monotonic() + 0.05));
+    children.drain(monotonic());
+  }
+}
+
+std::vector<pid_t> running_descendants() {
+  auto processes = descendants();
+  std::erase_if(processes, [](pid_t process) { return !is_running(process); });
+  return processes;
+}
+
+/// Kills until there are no children: a process that was being born escapes one round, not the next.
+std::set<pid_t> kill_all(reaping& children) {
+  std::set<pid_t> killed;
+  for (const double deadline = monotonic() + kill_patience;
+       !children.childless() && monotonic() < deadline;) {
+    for (const pid_t process : running_descendants()) {
+      kill(process, SIGKILL);
+      killed.insert(process);
+    }
+    children.drain(monotonic());
+    if (children.childless()) break;
+    next_signal(monotonic() + 0.002);
+    children.drain(monotonic());
+  }
+  return killed;
+}
+
+}  // namespace
+
+void become_supervisor() {
+  occupy_standard_files();
+  close_on_exec();
+  for (int signal = 1; signal < NSIG; ++signal)
+    if (signal != SIGKILL && signal != SIGSTOP) ::signal(signal, SIG_DFL);
+  sigset_t blocked = watched_signals();
+  sigaddset(&blocked, SIGPIPE);
+  sigprocmask(SIG_SETMASK, &blocked, nullptr);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
+supervised supervise(const arguments& asked, const channels& io, reaping& children, double started,
+                     int report) {
+  const verdict why = wait_for_end(asked, io, children, started, report);
+  ask_to_end(children, asked.grace);
+  auto killed = kill_all(children);
+  killed.erase(children.main());
+  const int survivors = children.childless() ? 0 : static_cast<int>(running_descendants().size());
+  return {why, static_cast<int>(killed.size()), survivors};
+}
+
+}  // namespace corescale::probe

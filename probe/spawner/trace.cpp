@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spawner/trace.hpp"
+
+#include <elf.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "kernel/file.hpp"
+#include "spawner/failure.hpp"
+#include "spawner/launch.hpp"
+#include "text/cpu_list.hpp"
+
+namespace corescale::probe {
+namespace {
+
+std::string proc(pid_t thread, const char* name) { return "/proc/" + std::to_string(thread) + name; }
+
+/// The paths of the ninth field on, which only mapped files have as an absolute path.
+std::vector<std::string> mapped_files(const std::string& text) {
+  std::vector<std::string> files;
+  for_each_line(text, [&](std::string_view line) {
+    for (int skipped = 0; skipped < 5; ++skipped) take_word(line);
+    const auto start = line.find_first_not_of(' ');
+    if (start == line.npos || line[start] != '/') return;
+    const std::string path(line.substr(start));
+    if (std::find(files.begin(), files.end(), path) == files.end()) files.push_back(path);
+  });
+  return files;
+}
+
+/// The 14th and 15th field: user and system time of all threads, ended ones included.
+double cpu_seconds(pid_t process) {
+  const std::string text = read_file(proc(process, "/stat"));
+  std::string_view rest = std::string_view(text).substr(std::min(text.size(), text.rfind(')') + 1));
+  for (int skipped = 0; skipped < 11; ++skipped) take_word(rest);
+  const auto user = parse_number<std::uint64_t>(take_word(rest)),
+             system = parse_number<std::uint64_t>(take_word(rest));
+  return static_cast<double>(user.value_or(0) + system.value_or(0)) /
+         static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+template <class Header, class Segment>
+bool names_loader(int file) {
+  Header header{};
+  if (pread(file, &header, sizeof header, 0) != sizeof header) return false;
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    Segment segment{};
+    const auto at = static_cast<off_t>(header.e_phoff + std::size_t{i} * header.e_phentsize);
+    if (pread(file, &segment, sizeof segment, at) == sizeof segment && segment.p_type == PT_INTERP)
+      return true;
+  }
+  return false;
+}
+
+/// Whether the executable asks for a dynamic loader.
+bool is_dynamic(const std::string& path) {
+  const descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  unsigned char identity[EI_NIDENT] = {};
+  if (!file || pread(file.get(), identity, sizeof identity, 0) != sizeof identity) return true;
+  return identity[EI_CLASS] == ELFCLASS32 ? names_loader<Elf32_Ehdr, Elf32_Phdr>(file.get())
+                                          : names_loader<Elf64_Ehdr, Elf64_Phdr>(file.get());
+}
+
+/// A loader run by name has no loader itself, but preloads into the program that it runs.
+bool is_loader(std::string_view path) { return path.substr(path.rfind('/') + 1).starts_with("ld"); }
+
+bool gains_privilege(const std::string& path) {
+  struct stat status {};
+  const bool set_id = stat(path.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0;
+  return set_id || getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
+}
+
+bool is_group_stop(int signal) {
+  return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+}  // namespace
+
+tracer::tracer(pid_t main) : reaping(main) {
+  constexpr long follow = PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
+                          PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL;
+  if (ptrace(PTRACE_SEIZE, main, nullptr, follow) == 0) {
+    release_traced();
+    return;
+  }
+  const int error = errno;
+  kill(main, SIGKILL);
+  waitpid(main, nullptr, 0);
+  throw start_failure{"trace", error};
+}
+
+void tracer::drain(double now) {
+  for (;;) {
+    int status = 0;
+    rusage usage{};
+    const pid_t thread = wait4(-1, &status, __WALL | WNOHANG, &usage);
+    if (thread <= 0) {
+      childless_ = thread < 0 && errno == ECHILD;
+      return;
+    }
+    if (thread == main() && !WIFSTOPPED(status)) book(thread, status, usage, now);
+    if (WIFSTOPPED(status))
+      handle_stop(thread, status);
+    else
+      forget(thread);
+  }
+}
+
+/// A stop is an event of ours, a group-stop to stay in, or a signal to pass on.
+void tracer::handle_stop(pid_t thread, int status) {
+  const int signal = WSTOPSIG(status), event = status >> 16;
+  process_of(thread);
+  if (event == PTRACE_EVENT_EXEC) program_replaced(thread);
+  if (event == PTRACE_EVENT_EXIT) about_to_exit(thread);
+  if (event == PTRACE_EVENT_STOP && is_group_stop(signal)) {
+    ptrace(PTRACE_LISTEN, thread, nullptr, nullptr);
+  } else {
+    ptrace(PTRACE_CONT, thread, nullptr, event == 0 ? static_cast<long>(signal) : 0L);
+  }
+}
+
+pid_t tracer::process_of(pid_t thread) {
+  if (const auto known = threads_.find(thread); known != threads_.end()) return known->second;
+  pid_t process = thread;
+  for_each_line(read_file(proc(thread, "/status")), [&](std::string_view line) {
+    if (take_word(line) == "Tgid:") process = parse_number<pid_t>(take_word(line)).value_or(thread);
+  });
+  return threads_[thread] = process;
+}
+
+bool tracer::is_last(pid_t process) const {
+  return std::count_if(threads_.begin(), threads_.end(),
+                       [&](const auto& thread) { return thread.second == process; }) == 1;
+}
+
+image& tracer::image_of(pid_t process) {
+  if (const auto known = current_image_.find(process); known != current_image_.end())
+    return images_[known->second];
+  const std::string executable = proc(process, "/exe");
+  current_image_[process] = images_.size();
+  return images_.emplace_back(image{.pid = process,
+                                    .executable = read_link(executable),
+                                    .is_static = !is_dynamic(executable),
+                                    .is_privileged = gains_privilege(executable)});
+}
+
+/// Whichever thread executed it now bears the process's id; the other threads are gone.
+void tracer::program_replaced(pid_t process) {
+  std::erase_if(threads_, [&](const auto& thread) { return thread.second == process; });
+  threads_[process] = process;
+  if (const auto known = current_image_.find(process); known != current_image_.end()) {
+    images_[known->second].replaced = true;
+    current_image_.erase(known);
+  }
+  image_of(process);
+}
+
+/// The last thread sees the most, but the leader may end last without a stop, and exit_group ends all at
+/// once: so the first, the leader and the last each read, and the later reading counts.
+void tracer::about_to_exit(pid_t thread) {
+  const pid_t process = process_of(thread);
+  image& program = image_of(process);
+  program.cpu = cpu_seconds(process);
+  if (!program.readable || thread == process || is_last(process)) {
+    auto files = mapped_files(read_file(proc(thread, "/maps")));
+    if (!files.empty()) program.maps = std::move(files), program.readable = true;
+  }
+  if (is_loader(program.executable) && program.maps.size() > 1) program.is_static = false;
+}
+
+void tracer::forget(pid_t thread) {
+  if (thread == process_of(thread)) current_image_.erase(thread);
+  threads_.erase(thread);
+}
+
+}  // namespace corescale::probe

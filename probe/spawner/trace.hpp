@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Follows every process and thread of the tree by ptrace and reads what each program had mapped at its end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spawner/reaping.hpp"
+
+namespace corescale::probe {
+
+/// One program that a process of the tree ran.
+struct image {
+  pid_t pid = 0;
+  std::string executable;
+  /// No dynamic loader takes part, so nothing can be preloaded.
+  bool is_static = false;
+  /// Set-user-id, set-group-id or file capabilities: the loader then ignores preloads from the environment.
+  bool is_privileged = false;
+  /// It gave way to another program in the same process, so its maps are unknown; what follows is listed by
+  /// itself.
+  bool replaced = false;
+  /// Whether maps could be read, which a kill -9 or missing rights can prevent.
+  bool readable = false;
+  /// Seconds of CPU time that the process had used at its end, what ran in it before an exec included; the
+  /// kernel counts in steps of 10 ms.
+  double cpu = 0;
+  /// The files mapped at its end, in address order, once each.
+  std::vector<std::string> maps{};
+};
+
+class tracer final : public reaping {
+ public:
+  /// Attaches to a child that waits for its release. Throws start_failure where tracing is forbidden.
+  explicit tracer(pid_t main);
+
+  void drain(double now) override;
+  const std::vector<image>& images() const { return images_; }
+
+ private:
+  void handle_stop(pid_t thread, int status);
+  void program_replaced(pid_t process);
+  void about_to_exit(pid_t thread);
+  void forget(pid_t thread);
+  image& image_of(pid_t process);
+  pid_t process_of(pid_t thread);
+  bool is_last(pid_t process) const;
+
+  std::map<pid_t, pid_t> threads_;              // thread -> process, of all that still run
+  std::map<pid_t, std::size_t> current_image_;  // process -> index
+  std::vector<image> images_;
+};
+
+}  // namespace corescale::probe
