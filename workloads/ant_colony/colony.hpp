@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "ant_colony/problem.hpp"
+#include "ant_colony/random.hpp"
+#include "ant_colony/two_opt.hpp"
+
+namespace ant_colony {
+
+/// Defaults are those of Dorigo and Gambardella (1997), alpha 1 and beta 2 fixed.
+struct Options {
+  int colonies = 8;  ///< enough for as many threads
+  int cycles = 200;  ///< one colony alone is then within 1% of the optimum up to 100 cities
+  int ants = 10;
+  std::uint64_t seed = 1;
+  int candidates = 15;             ///< nearest cities that an ant looks at first
+  double evaporation = 0.1;        ///< rho: of the best tour's edges, at the end of a cycle
+  double local_evaporation = 0.1;  ///< xi: of an edge that an ant goes, at once
+  double exploitation = 0.9;       ///< q0: how often an ant takes the best candidate instead of drawing one
+};
+
+struct Solution {
+  long length = std::numeric_limits<long>::max();
+  int colony = std::numeric_limits<int>::max();
+  std::vector<int> tour;
+};
+
+/// The shorter one, of equals that of the earlier colony: the best of all whatever the order they are
+/// compared in.
+inline Solution better(Solution a, Solution b) {
+  return std::tie(b.length, b.colony) < std::tie(a.length, a.colony) ? std::move(b) : std::move(a);
+}
+
+/// Ant Colony System with 2-opt (Dorigo and Gambardella 1997, section III): `index` and the seed decide all
+/// it draws, so colonies may run anywhere in any order. It allocates what it needs at its making;
+/// IndexedTrail's allocates no more.
+template <class Trail>
+class Colony {
+ public:
+  Colony(const Problem& problem, const Options& options, int index)
+      : problem_(problem),
+        options_(options),
+        initial_(1.0 / (static_cast<double>(problem.cities()) *
+                        static_cast<double>(std::max(1L, problem.nearest_neighbour_length())))),
+        trail_(problem, initial_),
+        two_opt_(problem),
+        weights_(static_cast<std::size_t>(problem.candidates())) {
+    best_.colony = index;
+    for (int ant = 0; ant < options.ants; ++ant) ants_.emplace_back(problem);
+  }
+
+  Solution run() {
+    for (int cycle = 0; cycle < options_.cycles; ++cycle) {
+      Random random(options_.seed, static_cast<std::uint64_t>(best_.colony),
+                    static_cast<std::uint64_t>(cycle));
+      build(random);
+      for (const Ant& ant : ants_) improve(ant);
+      reinforce();
+    }
+    return best_;
+  }
+
+ private:
+  struct Ant {
+    explicit Ant(const Problem& problem)
+        : route(problem), visited(static_cast<std::size_t>(problem.cities())) {}
+    typename Trail::Route route;
+    std::vector<char> visited;
+  };
+
+  /// All ants go one city on, then all the next: each sees the others' marks.
+  void build(Random& random) {
+    for (Ant& ant : ants_) {
+      std::fill(ant.visited.begin(), ant.visited.end(), false);
+      const int city = random.below(problem_.cities());
+      ant.route.start(city);
+      ant.visited[static_cast<std::size_t>(city)] = true;
+    }
+    for (int step = 1; step < problem_.cities(); ++step)
+      for (Ant& ant : ants_) go_on(ant, random);
+  }
+
+  void go_on(Ant& ant, Random& random) {
+    const int here = ant.route.here();
+    int next = random.unit() < options_.exploitation ? best_candidate(ant, here)
+                                                     : drawn_candidate(ant, here, random);
+    if (next < 0) next = best_of_all(ant, here);
+    ant.visited[static_cast<std::size_t>(next)] = true;
+    ant.route.go_to(next);
+    trail_.mark(here, next, options_.local_evaporation, initial_);
+  }
+
+  int best_candidate(const Ant& ant, int here) const {
+    const auto candidates = problem_.candidates(here);
+    double most = -1.0;
+    int best = -1;
+    for (std::size_t r = 0; r < candidates.size(); ++r) {
+      if (ant.visited[static_cast<std::size_t>(candidates[r])]) continue;
+      const double attraction = trail_.attraction(here, static_cast<int>(r));
+      if (attraction > most) most = attraction, best = candidates[r];
+    }
+    return best;
+  }
+
+  /// A candidate not yet visited with probability proportional to its attraction.
+  int drawn_candidate(const Ant& ant, int here, Random& random) {
+    const auto candidates = problem_.candidates(here);
+    double sum = 0.0;
+    for (std::size_t r = 0; r < candidates.size(); ++r) {
+      const bool open = !ant.visited[static_cast<std::size_t>(candidates[r])];
+      weights_[r] = open ? trail_.attraction(here, static_cast<int>(r)) : 0.0;
+      sum += weights_[r];
+    }
+    double left = random.unit() * sum;
+    int drawn = -1;
+    for (std::size_t r = 0; r < candidates.size() && left >= 0.0; ++r) {
+      if (weights_[r] == 0.0) continue;
+      drawn = candidates[r];  // rounding may leave some of `left` after the last one
+      left -= weights_[r];
+    }
+    return drawn;
+  }
+
+  /// Where all candidates are visited.
+  int best_of_all(const Ant& ant, int here) const {
+    double most = -1.0;
+    int best = -1;
+    for (int city = 0; city < problem_.cities(); ++city) {
+      if (ant.visited[static_cast<std::size_t>(city)]) continue;
+      const double attraction = trail_.attraction_to(here, city);
+      if (attraction > most) most = attraction, best = city;
+    }
+    return best;
+  }
+
+  void improve(const Ant& ant) {
+    ant.route.copy_to(tour_);
+    const long length = problem_.length(tour_) - two_opt_.improve(tour_);
+    if (length >= best_.length) return;
+    best_.length = length;
+    best_.tour = tour_;
+  }
+
+  /// Only the best tour so far gains pheromone, and loses it by evaporation.
+  void reinforce() {
+    const double amount = 1.0 / static_cast<double>(std::max(1L, best_.length));
+    int last = best_.tour.back();
+    for (const int city : best_.tour)
+      trail_.mark(std::exchange(last, city), city, options_.evaporation, amount);
+  }
+
+  const Problem& problem_;
+  Options options_;
+  double initial_;  ///< tau_0 = 1 / (n L_nn)
+  Trail trail_;
+  TwoOpt two_opt_;
+  std::vector<Ant> ants_;
+  std::vector<int> tour_;
+  std::vector<double> weights_;
+  Solution best_;
+};
+
+}  // namespace ant_colony

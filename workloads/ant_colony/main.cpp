@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "ant_colony/ant_colony.hpp"
+#include "ant_colony/indexed_trail.hpp"
+#include "ant_colony/string_trail.hpp"
+#include "driver/arguments.hpp"
+#include "driver/result.hpp"
+
+namespace {
+
+struct Request {
+  std::string instance;
+  std::string pheromone = "indexed";
+  long optimum = 0;  // 0: as optima.csv beside the instance says
+  ant_colony::Options options;
+};
+
+bool parse(int argc, char** argv, Request& request) {
+  auto& options = request.options;
+  driver::Arguments arguments(
+      "ant_colony",
+      "Ant Colony System with 2-opt on a travelling salesman problem.\n"
+      "Threads are OpenMP's: OMP_NUM_THREADS, OMP_SCHEDULE (dynamic,1 where it is unset).");
+  arguments.text("instance", request.instance, "FILE", "TSPLIB file, EUC_2D or GEO");
+  arguments.integer("colonies", options.colonies, 1, 10'000'000,
+                    "independent colonies, shared out to threads");
+  arguments.integer("cycles", options.cycles, 1, 100'000'000, "cycles in each colony");
+  arguments.integer("ants", options.ants, 1, 100'000, "ants in a colony");
+  arguments.integer("candidates", options.candidates, 1, ant_colony::IndexedTrail::max_candidates,
+                    "nearest cities that an ant looks at first");
+  arguments.integer<std::uint64_t>("seed", options.seed, 0, ~std::uint64_t{0}, "of all that is drawn");
+  arguments.choice("pheromone", request.pheromone, {"indexed", "strings"},
+                   "dense arrays, or objects found by names; the tour is the same");
+  arguments.integer("optimum", request.optimum, 0L, 1'000'000'000'000L,
+                    "length of the shortest tour; 0: from optima.csv beside FILE");
+  if (!arguments.parse(argc, argv)) return false;
+  if (request.instance.empty()) throw driver::Error("ant_colony", "no instance", "give --instance FILE");
+  return true;
+}
+
+void choose_schedule() {
+#ifdef _OPENMP
+  if (std::getenv("OMP_SCHEDULE") == nullptr) omp_set_schedule(omp_sched_dynamic, 1);
+#else
+  if (const char* threads = std::getenv("OMP_NUM_THREADS"); threads && std::string_view(threads) != "1")
+    std::cerr << "ant_colony: built without OpenMP; runs on one thread\n";
+#endif
+}
+
+ant_colony::Search search(const Request& request, const ant_colony::Problem& problem) {
+  if (request.pheromone == "strings")
+    return ant_colony::search<ant_colony::StringTrail>(problem, request.options);
+  return ant_colony::search<ant_colony::IndexedTrail>(problem, request.options);
+}
+
+std::optional<double> gap(const Request& request, long length) {
+  const auto optimum =
+      request.optimum > 0 ? std::optional(request.optimum) : tsplib::known_optimum(request.instance);
+  if (!optimum) return std::nullopt;
+  return static_cast<double>(length - *optimum) / static_cast<double>(*optimum);
+}
+
+std::string hexadecimal(std::uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+int solve(const Request& request) {
+  const ant_colony::Problem problem(tsplib::read(request.instance), request.options.candidates);
+  choose_schedule();
+  const auto start = std::chrono::steady_clock::now();
+  const auto [best, threads] = search(request, problem);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  const double cycles = static_cast<double>(request.options.colonies) * request.options.cycles;
+  driver::Result result;
+  result.text("instance", std::filesystem::path(request.instance).stem().string());
+  result.metric("length", static_cast<double>(best.length));
+  result.metric("gap", gap(request, best.length));
+  result.metric("seconds", seconds);
+  result.metric("cycles_per_second", cycles / seconds);
+  result.metric("threads", threads);
+  result.text("tour", hexadecimal(ant_colony::tour_hash(best.tour)));
+  result.check("tour_is_permutation", ant_colony::is_permutation(best.tour, problem.cities()));
+  result.check("length_recomputed", problem.length(best.tour) == best.length);
+  corescale_work(cycles);
+  std::cout << result.json() << std::endl;
+  return result.good() && std::cout.good() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return driver::run("ant_colony", [&] {
+    Request request;
+    return parse(argc, argv, request) ? solve(request) : 0;
+  });
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace ant_colony {
+
+/// SplitMix64 (Steele, Lea and Flood 2014): the k-th draw is a mix of key + k * golden ratio, so that a
+/// stream is nothing but its key, and streams of different (seed, colony, cycle) need no state that passes
+/// from one to another.
+class Random {
+ public:
+  Random(std::uint64_t seed, std::uint64_t colony, std::uint64_t cycle)
+      : state_(mix(mix(mix(seed) + colony) + cycle)) {}
+
+  std::uint64_t bits() { return mix(state_ += golden); }
+
+  /// Uniform in [0, 1), 53 bits.
+  double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
+
+  /// Uniform in [0, n); the bias is below n / 2^32.
+  int below(int n) { return static_cast<int>(((bits() >> 32) * static_cast<std::uint64_t>(n)) >> 32); }
+
+ private:
+  static constexpr std::uint64_t golden = 0x9E3779B97F4A7C15;
+
+  static std::uint64_t mix(std::uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+    return z ^ (z >> 31);
+  }
+
+  std::uint64_t state_;
+};
+
+}  // namespace ant_colony

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "corescale/region.h"
+#include "driver/error.hpp"
+
+namespace driver {
+
+/// What a workload found: one JSON line on stdout, and the same numbers and checks through region.h.
+class Result {
+ public:
+  /// A number that is absent or not finite is null on stdout and left out of region.h.
+  void metric(const std::string& name, std::optional<double> value) {
+    const bool finite = value && std::isfinite(*value);
+    if (finite) corescale_metric(name.c_str(), *value);
+    field(name, finite ? number(*value) : "null");
+  }
+
+  void check(const std::string& name, bool ok) {
+    corescale_check(name.c_str(), ok);
+    field(name, ok ? "true" : "false");
+    good_ = good_ && ok;
+  }
+
+  void text(const std::string& name, std::string_view value) { field(name, quoted(value)); }
+
+  /// Whether every check held.
+  bool good() const { return good_; }
+
+  std::string json() const { return "{" + fields_ + "}"; }
+
+ private:
+  void field(const std::string& name, const std::string& value) {
+    if (!fields_.empty()) fields_ += ", ";
+    fields_ += quoted(name) + ": " + value;
+  }
+
+  /// The shortest digits that read back as the same double, whatever the locale.
+  static std::string number(double value) {
+    char text[32];
+    return {text, std::to_chars(text, text + sizeof text, value).ptr};
+  }
+
+  static std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+      if (c == '"' || c == '\\') out += '\\';
+      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+    return out + '"';
+  }
+
+  std::string fields_;
+  bool good_ = true;
+};
+
+/// Exit status of a workload: 0 good, 1 a check failed or it could not finish, 2 the request cannot be used.
+inline int run(std::string_view program, const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    std::cerr << error.what() << '\n';
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << program << ": " << error.what() << '\n';
+    return 1;
+  }
+}
+
+}  // namespace driver
