@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The allocator beside its peers: python benchmarks/runtime/allocate.py [--blocks 15] [--out FILE], on a quiet machine.
+
+Needs a build with -DCORESCALE_BENCHMARKS=ON. Each peer is preloaded into the same program, which then calls malloc and
+free; a launch counts only if the program itself found its malloc in the library that was asked for. One launch of each
+per block, in random order. Prints a Markdown table: medians, and ratios within blocks to our default with their 95%
+signed-rank intervals.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from corescale.conclude.stats import Interval, ratio_interval
+from corescale.machine import Machine
+
+SEED = 2012
+PROGRAM = Path("build/release/benchmarks/runtime/bench_allocate")
+OURS = "per_thread"
+FIGURES = {"pair_1": "pair, 1 thread", "pair_2": "pair, 2 threads", "cross": "return by another thread"}
+PEERS = {
+    "tcmalloc": ("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"),
+    "mimalloc": ("libmimalloc.so.2", "libmimalloc2.0"),
+    "jemalloc": ("libjemalloc.so.2", "libjemalloc2"),
+    "tbbmalloc": ("libtbbmalloc_proxy.so.2", "libtbbmalloc2"),
+}
+"""name -> soname, Debian package"""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One row: which allocator of the program, and what is preloaded."""
+
+    name: str
+    allocator: str
+    preload: str = ""
+    program: Path | None = None
+
+    def run(self, program: Path) -> dict[str, float] | None:
+        """ns of each figure; None where the preloaded library is not there."""
+        environment = {**os.environ, **({"LD_PRELOAD": self.preload} if self.preload else {})}
+        argv = [str(self.program or program), self.allocator]
+        out = subprocess.run(argv, env=environment, check=True, capture_output=True, text=True).stdout
+        values = json.loads(out)
+        found = Path(values.pop("malloc")).name
+        if self.preload and found != Path(self.preload).name:
+            return None
+        return {name: float(value) for name, value in values.items()}
+
+
+def contenders(extra: list[str]) -> list[Contender]:
+    """All rows: ours, the system's allocator, the peers, and NAME=LIBRARY or NAME=PROGRAM given by hand."""
+    ours = [Contender(name, name) for name in (OURS, "contiguous", "system", "hand-off")]
+    peers = [Contender("glibc", "malloc")] + [Contender(name, "malloc", so) for name, (so, _) in PEERS.items()]
+    for name, _, path in (text.partition("=") for text in extra):
+        is_library = ".so" in Path(path).name
+        peers.append(Contender(name, "malloc", path) if is_library else Contender(name, "malloc", program=Path(path)))
+    return ours + peers
+
+
+def measure(rows: list[Contender], program: Path, blocks: int) -> dict[str, dict[str, list[float]]]:
+    """Row -> figure -> one value per block."""
+    draw = random.Random(SEED)
+    present = [row for row in rows if row.run(program) is not None]  # warms up, too
+    for row in rows:
+        if row not in present:
+            print(f"absent: {row.name} ({PEERS.get(row.name, (row.preload, 'given by hand'))[1]})")
+    values: dict[str, dict[str, list[float]]] = {row.name: {name: [] for name in FIGURES} for row in present}
+    for _ in range(blocks):
+        for row in draw.sample(present, len(present)):
+            for figure, value in (row.run(program) or {}).items():
+                values[row.name][figure].append(value)
+    return values
+
+
+def cell(values: list[float], ours: list[float]) -> str:
+    """`16.7 (2.1 [2.0, 2.2])`: median ns, and the ratio to ours within blocks."""
+    if not values:
+        return "-"
+    ratio = ratio_interval(values, ours)
+    return f"{np.median(values):.1f} ({ratio.estimate:.2f}{bounds(ratio)})"
+
+
+def bounds(ratio: Interval) -> str:
+    """` [low, high]`, or that there are too few blocks for it."""
+    return ", < 6 blocks" if ratio.low is None or ratio.high is None else f" [{ratio.low:.2f}, {ratio.high:.2f}]"
+
+
+def table(values: dict[str, dict[str, list[float]]]) -> str:
+    """The Markdown table, ours first."""
+    head = ["ns", *FIGURES.values()]
+    lines = [" | ".join(head), "|".join(["---"] * len(head))]
+    for name, figures in values.items():
+        cells = [cell(figures[figure], values[OURS][figure]) for figure in FIGURES]
+        lines.append(" | ".join([f"`{name}`", *cells]))
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def false_sharing(values: dict[str, dict[str, list[float]]], line: int) -> str:
+    """What the second thread does to the study's version 2012_0, and why."""
+    two, one = values["contiguous"]["pair_2"], values["contiguous"]["pair_1"]
+    alone, against = ratio_interval(two, one), ratio_interval(two, values[OURS]["pair_2"])
+    return (
+        f"False sharing: a pair of `contiguous` takes {np.median(two):.0f} ns with two threads and "
+        f"{np.median(one):.1f} with one, {alone.estimate:.1f} times{bounds(alone)}, by the same instructions; "
+        f"`{OURS}` with two is {against.estimate:.1f} times{bounds(against)} faster. The two threads use no common "
+        "data. But the byte counts of neighbours stand 8 bytes apart in one vector, so a cache line of "
+        f"{line} bytes holds those of {line // 8} threads, and a core must own a line to write it: the line moves "
+        "between the cores again and again, and each write waits for it. "
+        f"`{OURS}` gives each thread lines of its own."
+    )
+
+
+def report(values: dict[str, dict[str, list[float]]], blocks: int, machine: Machine) -> str:
+    """The whole note."""
+    where = f"{machine.cpu_model}, {len(machine.affinity)} cores, {machine.virtualised or 'bare metal'}, {machine.os}"
+    return "\n\n".join(
+        [
+            "# What an allocation costs",
+            f"{where}. {blocks} randomised blocks, one launch of each per block; median ns, and in brackets the "
+            f"ratio to `{OURS}` within blocks with its 95% interval. Pair: allocate 200 bytes and return them. Return "
+            "by another thread: a stream of 192-byte objects from the thread that allocates and writes them to one "
+            "that reads and returns them, ns per object; `hand-off` is the same stream without an allocator, the "
+            "limit. Printed by `python benchmarks/runtime/allocate.py`.",
+            table(values),
+            false_sharing(values, machine.cache_line or 64),
+        ]
+    )
+
+
+def main() -> None:
+    """Measures, prints, writes."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--program", type=Path, default=PROGRAM)
+    parser.add_argument("--blocks", type=int, default=15)
+    parser.add_argument("--also", action="append", default=[], metavar="NAME=FILE", help="a library, or such a program")
+    parser.add_argument("--out", type=Path)
+    asked = parser.parse_args()
+    values = measure(contenders(asked.also), asked.program, asked.blocks)
+    note = report(values, asked.blocks, Machine.here())
+    print(note)
+    if asked.out:
+        asked.out.write_text(note + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A program's own region times, metrics and checks, for whoever measures it.
+ *
+ *     corescale_region_begin("solve");            one region's time, per thread; regions nest and may recurse
+ *     corescale_region_end("solve");
+ *     corescale_metric("residual", 1e-9);         a number; the last one given counts
+ *     corescale_check("converged", ok);           once false, false for good
+ *     corescale_work(1000);                       units of work done; adds up
+ *
+ * Plain C99, valid C++, header only; needs POSIX threads and a compiler that knows `__attribute__((weak))`,
+ * `__thread` and `__atomic` (GCC, Clang and what derives from them). With glibc before 2.34 link with
+ * -pthread.
+ *
+ * Where the environment variable CORESCALE_RESULT names a directory, each process writes one file there when
+ * it exits, `rank-<rank>.<pid>.<start>.json`, whole or not at all. Where it is unset every call returns after
+ * one load and one branch. The rank is that of Open MPI, PMI, PMIx or Slurm, else 0.
+ *
+ * Every function may be called from any thread at any time. begin and end take no lock and, after a thread's
+ * first visit to a region, allocate nothing: two clock reads and a search over that thread's own regions.
+ * `end` counts in the thread that calls it and closes the region of that name that this thread opened;
+ * without one it does nothing. Names are copied.
+ *
+ * Limits. A region that is not ended before exit is not reported, nor is anything from a process that ends by
+ * _exit, quick_exit or a signal: call corescale_write() before. A recursive visit counts as a call, its time
+ * only once. `thread` numbers threads that live at the same time, in the order of their first region, and is
+ * taken again when its thread has ended. A forked child starts from zero, its open regions at the fork.
+ */
+#ifndef CORESCALE_REGION_H
+#define CORESCALE_REGION_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+static inline void corescale_region_begin(const char* name);
+static inline void corescale_region_end(const char* name);
+static inline void corescale_metric(const char* name, double value);
+static inline void corescale_check(const char* name, int ok);
+static inline void corescale_work(double units);
+
+/* Writes the file now, as the exit will do again. 0, or -1 with a line on stderr. */
+static inline int corescale_write(void);
+
+/* ---- implementation: everything below ends in an underscore and may change
+ * ---------------------------------- */
+
+#if !defined(CLOCK_MONOTONIC) /* -std=c99 hides POSIX, which the C library nevertheless has */
+#define CLOCK_MONOTONIC 1
+extern int clock_gettime(int clock, struct timespec* now);
+#endif
+
+typedef struct corescale_region_ {
+  struct corescale_region_* next;
+  long long start, nanoseconds, calls;
+  int depth;
+  char name[1]; /* as long as it needs to be */
+} corescale_region_;
+
+typedef struct corescale_thread_ {
+  struct corescale_thread_* next;
+  corescale_region_* regions;
+  int number, taken;
+} corescale_thread_;
+
+typedef struct corescale_value_ {
+  struct corescale_value_* next;
+  double value;
+  char name[1];
+} corescale_value_;
+
+enum { corescale_unknown_ = 0, corescale_off_ = 1, corescale_on_ = 2 };
+
+typedef struct corescale_process_ {
+  int mode;
+  pthread_mutex_t lock; /* guards all that follows, except that threads may be walked without it */
+  pthread_key_t key;
+  long long started; /* tells apart processes that had the same rank and pid one after the other */
+  corescale_thread_* threads;
+  corescale_value_ *metrics, *checks;
+  double work;
+  int has_work;
+} corescale_process_;
+
+/* One object per process, however many translation units and linked libraries include this header. A plug-in
+ * that is loaded with its symbols kept local has its own, and writes a file of its own. */
+#define CORESCALE_SHARED_ __attribute__((weak, visibility("default")))
+extern corescale_process_ corescale_state_;
+CORESCALE_SHARED_ corescale_process_ corescale_state_ = {
+    0, PTHREAD_MUTEX_INITIALIZER, 0, 0, NULL, NULL, NULL, 0.0, 0};
+extern __thread corescale_thread_* corescale_self_;
+CORESCALE_SHARED_ __thread corescale_thread_* corescale_self_ = NULL;
+
+static inline long long corescale_now_(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (long long)now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static inline void corescale_thread_ended_(void* thread) {
+  __atomic_store_n(&((corescale_thread_*)thread)->taken, 0, __ATOMIC_RELEASE);
+}
+
+/* After fork the child has one thread and has done nothing yet. */
+static inline void corescale_forked_(void) {
+  corescale_thread_* thread;
+  corescale_region_* region;
+  for (thread = corescale_state_.threads; thread; thread = thread->next) {
+    for (region = thread->regions; region; region = region->next) {
+      region->calls = region->nanoseconds = 0;
+      region->start = corescale_now_();
+      if (thread != corescale_self_) region->depth = 0;
+    }
+    thread->taken = thread == corescale_self_;
+  }
+  pthread_mutex_init(&corescale_state_.lock, NULL);
+  corescale_state_.started = corescale_now_();
+  corescale_state_.metrics = corescale_state_.checks = NULL;
+  corescale_state_.work = 0;
+  corescale_state_.has_work = 0;
+}
+
+static inline void corescale_at_exit_(void) { (void)corescale_write(); }
+
+static inline int corescale_start_(void) {
+  const char* directory = getenv("CORESCALE_RESULT");
+  int mode;
+  pthread_mutex_lock(&corescale_state_.lock);
+  mode = corescale_state_.mode;
+  if (mode == corescale_unknown_) {
+    mode = directory && *directory ? corescale_on_ : corescale_off_;
+    if (mode == corescale_on_) {
+      corescale_state_.started = corescale_now_();
+      pthread_key_create(&corescale_state_.key, corescale_thread_ended_);
+      pthread_atfork(NULL, NULL, corescale_forked_);
+      atexit(corescale_at_exit_);
+    }
+    __atomic_store_n(&corescale_state_.mode, mode, __ATOMIC_RELEASE);
+  }
+  pthread_mutex_unlock(&corescale_state_.lock);
+  return mode == corescale_on_;
+}
+
+static inline int corescale_active_(void) {
+  int mode = __atomic_load_n(&corescale_state_.mode, __ATOMIC_ACQUIRE);
+  if (mode == corescale_off_) return 0;
+  return mode == corescale_on_ || corescale_start_();
+}
+
+/* This thread's place, one that an ended thread left where there is one. NULL when memory is out. */
+static inline corescale_thread_* corescale_thread_self_(void) {
+  corescale_thread_* thread = corescale_self_;
+  int number = 0;
+  if (thread) return thread;
+  pthread_mutex_lock(&corescale_state_.lock);
+  for (thread = corescale_state_.threads; thread; thread = thread->next, ++number)
+    if (!__atomic_load_n(&thread->taken, __ATOMIC_ACQUIRE)) break;
+  if (!thread && (thread = (corescale_thread_*)calloc(1, sizeof *thread))) {
+    corescale_thread_** end = &corescale_state_.threads;
+    while (*end) end = &(*end)->next;
+    thread->number = number;
+    *end = thread;
+  }
+  if (thread) thread->taken = 1;
+  pthread_mutex_unlock(&corescale_state_.lock);
+  if (thread) pthread_setspecific(corescale_state_.key, thread);
+  return corescale_self_ = thread;
+}
+
+/* Only the owning thread adds regions; the writer at exit may read meanwhile, so the link is published last.
+ */
+static inline corescale_region_* corescale_region_of_(corescale_thread_* thread, const char* name, int add) {
+  corescale_region_** end = &thread->regions;
+  corescale_region_* region;
+  for (; *end; end = &(*end)->next)
+    if (strcmp((*end)->name, name) == 0) return *end;
+  if (!add) return NULL;
+  region = (corescale_region_*)calloc(1, sizeof *region + strlen(name));
+  if (!region) return NULL;
+  memcpy(region->name, name, strlen(name) + 1);
+  __atomic_store_n(end, region, __ATOMIC_RELEASE);
+  return region;
+}
+
+static inline void corescale_region_begin(const char* name) {
+  corescale_thread_* thread = corescale_active_() ? corescale_thread_self_() : NULL;
+  corescale_region_* region = thread ? corescale_region_of_(thread, name, 1) : NULL;
+  if (region && region->depth++ == 0) region->start = corescale_now_();
+}
+
+static inline void corescale_region_end(const char* name) {
+  corescale_thread_* thread = corescale_active_() ? corescale_self_ : NULL;
+  corescale_region_* region = thread ? corescale_region_of_(thread, name, 0) : NULL;
+  if (!region || region->depth == 0) return;
+  __atomic_store_n(&region->calls, region->calls + 1, __ATOMIC_RELAXED);
+  if (--region->depth > 0) return;
+  __atomic_store_n(&region->nanoseconds, region->nanoseconds + corescale_now_() - region->start,
+                   __ATOMIC_RELAXED);
+}
+
+/* The value of that name in the list, made with `initial` where it is new. Called with the lock held. */
+static inline corescale_value_* corescale_value_of_(corescale_value_** list, const char* name,
+                                                    double initial) {
+  corescale_value_* value;
+  for (; *list; list = &(*list)->next)
+    if (strcmp((*list)->name, name) == 0) return *list;
+  value = (corescale_value_*)calloc(1, sizeof *value + strlen(name));
+  if (!value) return NULL;
+  memcpy(value->name, name, strlen(name) + 1);
+  value->value = initial;
+  return *list = value;
+}
+
+static inline void corescale_metric(const char* name, double value) {
+  corescale_value_* metric;
+  if (!corescale_active_()) return;
+  pthread_mutex_lock(&corescale_state_.lock);
+  metric = corescale_value_of_(&corescale_state_.metrics, name, value);
+  if (metric) metric->value = value;
+  pthread_mutex_unlock(&corescale_state_.lock);
+}
+
+static inline void corescale_check(const char* name, int ok) {
+  corescale_value_* check;
+  if (!corescale_active_()) return;
+  pthread_mutex_lock(&corescale_state_.lock);
+  check = corescale_value_of_(&corescale_state_.checks, name, 1.0);
+  if (check && !ok) check->value = 0.0;
+  pthread_mutex_unlock(&corescale_state_.lock);
+}
+
+static inline void corescale_work(double units) {
+  if (!corescale_active_()) return;
+  pthread_mutex_lock(&corescale_state_.lock);
+  corescale_state_.work += units;
+  corescale_state_.has_work = 1;
+  pthread_mutex_unlock(&corescale_state_.lock);
+}
+
+static inline long corescale_rank_(void) {
+  static const char* const variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
+  size_t i;
+  for (i = 0; i < sizeof variables / sizeof *variables; ++i) {
+    const char* text = getenv(variables[i]);
+    if (text && *text) return strtol(text, NULL, 10);
+  }
+  return 0;
+}
+
+static inline void corescale_put_name_(FILE* file, const char* text) {
+  const unsigned char* c = (const unsigned char*)text;
+  fputc('"', file);
+  for (; *c; ++c) {
+    if (*c < 0x20)
+      fprintf(file, "\\u%04x", *c);
+    else if (*c == '"' || *c == '\\')
+      fprintf(file, "\\%c", *c);
+    else
+      fputc(*c, file);
+  }
+  fputc('"', file);
+}
+
+/* JSON has no NaN and no infinity: null. The program's locale may write the decimal point otherwise. */
+static inline void corescale_put_number_(FILE* file, double value) {
+  char text[64], *c = text;
+  if (value - value != 0.0) {
+    fputs("null", file);
+    return;
+  }
+  snprintf(text, sizeof text, "%.17g", value);
+  while (*c) {
+    size_t plain = strspn(c, "0123456789+-e");
+    fwrite(c, 1, plain, file);
+    c += plain;
+    if (*c) fputc('.', file);
+    c += strcspn(c, "0123456789+-e");
+  }
+}
+
+static inline void corescale_put_regions_(FILE* file) {
+  corescale_thread_* thread;
+  corescale_region_* region;
+  const char* separator = "";
+  for (thread = corescale_state_.threads; thread; thread = thread->next) {
+    region = __atomic_load_n(&thread->regions, __ATOMIC_ACQUIRE);
+    for (; region; region = __atomic_load_n(&region->next, __ATOMIC_ACQUIRE)) {
+      long long calls = __atomic_load_n(&region->calls, __ATOMIC_RELAXED);
+      long long time = __atomic_load_n(&region->nanoseconds, __ATOMIC_RELAXED);
+      if (calls == 0) continue;
+      fprintf(file, "%s{\"name\":", separator);
+      corescale_put_name_(file, region->name);
+      fprintf(file, ",\"thread\":%d,\"calls\":%lld,\"seconds\":%lld.%09lld}", thread->number, calls,
+              time / 1000000000LL, time % 1000000000LL);
+      separator = ",";
+    }
+  }
+}
+
+static inline void corescale_put_values_(FILE* file, const corescale_value_* value, int truth) {
+  const char* separator = "";
+  for (; value; value = value->next, separator = ",") {
+    fputs(separator, file);
+    corescale_put_name_(file, value->name);
+    fputc(':', file);
+    if (truth)
+      fputs(value->value != 0.0 ? "true" : "false", file);
+    else
+      corescale_put_number_(file, value->value);
+  }
+}
+
+static inline void corescale_put_(FILE* file) {
+  fprintf(file, "{\"format\":1,\"rank\":%ld,\"pid\":%ld,\"regions\":[", corescale_rank_(), (long)getpid());
+  corescale_put_regions_(file);
+  fputs("],\"metrics\":{", file);
+  corescale_put_values_(file, corescale_state_.metrics, 0);
+  fputs("},\"checks\":{", file);
+  corescale_put_values_(file, corescale_state_.checks, 1);
+  fputs("},\"work\":", file);
+  if (corescale_state_.has_work)
+    corescale_put_number_(file, corescale_state_.work);
+  else
+    fputs("null", file);
+  fputs("}\n", file);
+}
+
+static inline int corescale_fault_(const char* path) {
+  fprintf(stderr, "corescale: %s: %s; the results of this process are not recorded\n", path, strerror(errno));
+  return -1;
+}
+
+/* `directory/.stem.tmp` and `directory/stem.json`: temporary, then final. -1 where a name is too long. */
+static inline int corescale_paths_(char* temporary, char* path, size_t size, const char* directory) {
+  char stem[96];
+  snprintf(stem, sizeof stem, "rank-%ld.%ld.%llx", corescale_rank_(), (long)getpid(),
+           (unsigned long long)corescale_state_.started);
+  if (snprintf(temporary, size, "%s/.%s.tmp", directory, stem) >= (int)size) return -1;
+  return snprintf(path, size, "%s/%s.json", directory, stem) >= (int)size ? -1 : 0;
+}
+
+static inline int corescale_write(void) {
+  const char* directory = getenv("CORESCALE_RESULT");
+  char path[4096], temporary[4096];
+  FILE* file;
+  int bad;
+  if (!corescale_active_() || !directory) return 0;
+  errno = ENAMETOOLONG;
+  if (corescale_paths_(temporary, path, sizeof path, directory)) return corescale_fault_("CORESCALE_RESULT");
+  file = fopen(temporary, "w");
+  if (!file) return corescale_fault_(temporary);
+  pthread_mutex_lock(&corescale_state_.lock);
+  corescale_put_(file);
+  pthread_mutex_unlock(&corescale_state_.lock);
+  bad = ferror(file);
+  bad = fclose(file) || bad; /* a full disk may show itself only here */
+  if (!bad) bad = rename(temporary, path);
+  if (!bad) return 0;
+  corescale_fault_(path);
+  remove(temporary);
+  return -1;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

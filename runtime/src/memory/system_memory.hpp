@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "corescale/memory/alloc_variant.hpp"
+#include "corescale/memory/detail/block.hpp"
+
+// Blocks from and to the system allocator, and how to tell them from other memory.
+namespace corescale::detail {
+
+template <class Variant>
+constexpr std::uint32_t variant_salt() {
+  if (std::is_same_v<Variant, alloc_variant::per_thread>) return 0x9e3779b9;
+  return std::is_same_v<Variant, alloc_variant::contiguous> ? 0x7f4a7c15 : 0xf39cc060;
+}
+
+/// Depends on the address, so that a copy of a block is no block.
+inline std::uint32_t seal_at(const block* b, std::uint32_t salt) noexcept {
+  const std::uint64_t mixed = reinterpret_cast<std::uintptr_t>(b) * 0xbf58476d1ce4e5b9;
+  return static_cast<std::uint32_t>(mixed >> 32) ^ salt;
+}
+
+/// A block of that capacity, without an owner; null when there is no memory.
+block* block_from_system(std::size_t capacity_index, std::uint32_t salt) noexcept;
+
+/// The end of a block. Whoever returns it once more returns what is foreign.
+void block_to_system(block* b) noexcept;
+
+/// The stamp and the seal, and no more, of what may be a block or anything else, read without the leave of
+/// AddressSanitizer.
+block peek(const block* b) noexcept;
+
+void write_guard(block* b) noexcept;
+bool guard_is_whole(block* b) noexcept;
+
+}  // namespace corescale::detail

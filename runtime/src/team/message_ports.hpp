@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+// Message-based threading in the manner of the Concurrency and Coordination Runtime (Qiu et al., section
+// III.A): a program posts messages to typed ports; an arbiter activates receivers, which pair each message
+// with a handler; a dispatcher runs the pairs.
+namespace corescale::message_ports {
+
+/// A fixed number of threads that take tasks from one queue, first in, first out.
+class dispatcher {
+ public:
+  /// Throws std::system_error at the thread limit, having ended the threads it had started.
+  explicit dispatcher(std::size_t num_threads) {
+    threads_.reserve(num_threads);
+    try {
+      while (threads_.size() < num_threads) threads_.emplace_back([this] { serve(); });
+    } catch (...) {
+      end();
+      throw;
+    }
+  }
+  ~dispatcher() { end(); }
+  dispatcher(const dispatcher&) = delete;
+  dispatcher& operator=(const dispatcher&) = delete;
+
+  void enqueue(std::function<void()> task) {
+    {
+      const std::scoped_lock lock(mutex_);
+      tasks_.push_back(std::move(task));
+    }
+    ready_.notify_one();
+  }
+
+ private:
+  void serve() {
+    for (std::unique_lock lock(mutex_);;) {
+      ready_.wait(lock, [this] { return ended_ || !tasks_.empty(); });
+      if (tasks_.empty()) return;
+      const std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      task();
+      lock.lock();
+    }
+  }
+
+  void end() {
+    {
+      const std::scoped_lock lock(mutex_);
+      ended_ = true;
+    }
+    ready_.notify_all();
+    for (std::thread& one : threads_) one.join();
+    threads_.clear();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::deque<std::function<void()>> tasks_;
+  bool ended_ = false;
+  std::vector<std::thread> threads_;
+};
+
+template <class Message>
+class port;
+
+/// A handler for the messages of one port: for the next one, or (persistent) for every one.
+template <class Message>
+struct receiver {
+  bool persistent;
+  port<Message>* from;
+  std::function<void(Message)> handler;
+};
+
+template <class Message>
+receiver<Message> receive(bool persistent, port<Message>& from, std::function<void(Message)> handler) {
+  return {persistent, &from, std::move(handler)};
+}
+
+/// A typed queue. A message waits in it until a receiver is active.
+template <class Message>
+class port {
+ public:
+  void post(Message message) {
+    const std::scoped_lock lock(mutex_);
+    messages_.push_back(std::move(message));
+    pair_up();
+  }
+
+  /// What an arbiter does.
+  void activate(dispatcher& queue, receiver<Message> activated) {
+    const std::scoped_lock lock(mutex_);
+    active_.push_back(
+        {&queue, activated.persistent, std::make_shared<const handler>(std::move(activated.handler))});
+    pair_up();
+  }
+
+ private:
+  using handler = std::function<void(Message)>;
+  struct active {
+    dispatcher* queue;
+    bool persistent;
+    std::shared_ptr<const handler> run;
+  };
+
+  void pair_up() {
+    while (!messages_.empty() && !active_.empty()) {
+      const active& first = active_.front();
+      first.queue->enqueue([run = first.run, message = std::move(messages_.front())] { (*run)(message); });
+      messages_.pop_front();
+      if (!first.persistent) active_.pop_front();
+    }
+  }
+
+  std::mutex mutex_;
+  std::deque<Message> messages_;
+  std::deque<active> active_;
+};
+
+struct arbiter {
+  template <class Message>
+  static void activate(dispatcher& queue, receiver<Message> activated) {
+    port<Message>& from = *activated.from;
+    from.activate(queue, std::move(activated));
+  }
+};
+
+}  // namespace corescale::message_ports

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "corescale/team/study.hpp"
+
+#include <atomic>
+
+#include "helpers.hpp"
+
+namespace corescale {
+namespace {
+
+/// The process's team. Never destroyed: a team alive at exit ends with the process, whichever thread calls
+/// exit().
+struct process_team {
+  any_team threads;
+  std::thread::id master;
+  std::uint64_t generation = 0;
+  std::atomic<std::uint64_t> entered{
+      unused};  // the generation whose call is inside, so that fork() cannot leave it locked
+
+  static constexpr std::uint64_t unused = ~std::uint64_t{0};
+};
+
+process_team& the() {
+  static process_team* const only = new process_team;
+  return *only;
+}
+
+/// The right to touch the process's team: one call at a time, never from inside a worker.
+class turn {
+ public:
+  turn() : mine_(!detail::inside_any_worker() && enter()) {}
+  ~turn() {
+    if (mine_) the().entered.store(process_team::unused, std::memory_order_release);
+  }
+  turn(const turn&) = delete;
+  turn& operator=(const turn&) = delete;
+
+  bool is_mine() const noexcept { return mine_; }
+  bool is_masters() const noexcept {
+    return mine_ && the().threads && the().master == std::this_thread::get_id();
+  }
+
+ private:
+  static bool enter() noexcept {
+    auto now = the().entered.load(std::memory_order_relaxed);
+    return now != detail::fork_generation() &&
+           the().entered.compare_exchange_strong(now, detail::fork_generation(), std::memory_order_acquire);
+  }
+  bool mine_;
+};
+
+bool is_from_before_fork() noexcept { return the().generation != detail::fork_generation(); }
+
+struct parallel_mode {
+  parallel_mode() noexcept { detail::set_study_at_work(true); }
+  ~parallel_mode() { detail::set_study_at_work(false); }
+  parallel_mode(const parallel_mode&) = delete;
+  parallel_mode& operator=(const parallel_mode&) = delete;
+};
+
+}  // namespace
+
+bool team_create(std::size_t num_threads, std::string_view system) {
+  const turn call;
+  if (!call.is_mine() || the().threads) return false;
+  the().threads = make_team(num_threads, system);
+  the().master = std::this_thread::get_id();
+  the().generation = detail::fork_generation();
+  return static_cast<bool>(the().threads);
+}
+
+bool detail::team_work(function_ref<bool()> worker) {
+  const turn call;
+  if (!call.is_masters() || is_from_before_fork()) return false;
+  const parallel_mode while_it_runs;
+  std::atomic<bool> all_good{true};
+  const bool worked = the().threads.work([&](std::size_t) {
+    if (!worker()) all_good.store(false, std::memory_order_relaxed);
+  });
+  return worked && all_good.load(std::memory_order_relaxed);
+}
+
+bool team_destroy() {
+  const turn call;
+  const bool inherited = call.is_mine() && the().threads && is_from_before_fork();
+  if (!call.is_masters() && !inherited) return false;
+  the().threads = any_team();
+  return true;
+}
+
+}  // namespace corescale

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "corescale/team/serial.hpp"
+#include "corescale/team/spin.hpp"
+
+#ifdef CORESCALE_HAS_OPENMP
+#define CORESCALE_OPENMP systems::make_openmp
+#else
+#define CORESCALE_OPENMP nullptr
+#endif
+#ifdef CORESCALE_HAS_BOOST
+#define CORESCALE_BOOST systems::make_boost
+#else
+#define CORESCALE_BOOST nullptr
+#endif
+#ifdef CORESCALE_HAS_TBB
+#define CORESCALE_TBB systems::make_tbb
+#else
+#define CORESCALE_TBB nullptr
+#endif
+
+namespace corescale {
+namespace {
+
+template <team T>
+any_team make(std::size_t num_threads) {
+  return any_team(T::create(num_threads));
+}
+
+constexpr std::array table{
+    threading_system{"serial", "", make<serial_team>},
+    threading_system{"openmp", "libgomp1 (g++) or libomp-dev (clang)", CORESCALE_OPENMP},
+    threading_system{"pthread", "", systems::make_pthread},
+    threading_system{"boost", "libboost-thread-dev", CORESCALE_BOOST},
+    threading_system{"tbb", "libtbb-dev", CORESCALE_TBB},
+    threading_system{"ports", "", systems::make_ports},
+    threading_system{"spin", "", make<spin_team>},
+};
+
+}  // namespace
+
+std::span<const threading_system> threading_systems() noexcept { return table; }
+
+const threading_system* find_threading_system(std::string_view name) noexcept {
+  const auto row = std::ranges::find(table, name, &threading_system::name);
+  return row == table.end() ? nullptr : &*row;
+}
+
+any_team make_team(std::size_t num_threads, std::string_view system) {
+  const threading_system* row = find_threading_system(system);
+  return row && row->create ? row->create(num_threads) : any_team();
+}
+
+}  // namespace corescale

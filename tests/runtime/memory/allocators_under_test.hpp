@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+#include "corescale/memory/thread_alloc.hpp"
+
+using per_thread_checked = corescale::basic_thread_alloc<corescale::alloc_variant::per_thread, true>;
+using per_thread_fast = corescale::basic_thread_alloc<corescale::alloc_variant::per_thread, false>;
+using contiguous_checked = corescale::basic_thread_alloc<corescale::alloc_variant::contiguous, true>;
+using contiguous_fast = corescale::basic_thread_alloc<corescale::alloc_variant::contiguous, false>;
+using system_checked = corescale::basic_thread_alloc<corescale::alloc_variant::system, true>;
+using system_fast = corescale::basic_thread_alloc<corescale::alloc_variant::system, false>;
+
+/// Every variant, with checks and without.
+using every_allocator = testing::Types<per_thread_fast, per_thread_checked, contiguous_fast,
+                                       contiguous_checked, system_fast, system_checked>;
+/// Those that keep what is returned.
+using holding_allocators =
+    testing::Types<per_thread_fast, per_thread_checked, contiguous_fast, contiguous_checked>;
+using checked_allocators = testing::Types<per_thread_checked, contiguous_checked, system_checked>;
+
+inline void on_another_thread(const std::function<void()>& work) { std::thread(work).join(); }
+
+/// A test starts and ends with nothing in use and nothing held, or fails.
+template <class Alloc>
+class thread_alloc_test : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(Alloc::free_all()); }
+  void TearDown() override {
+    EXPECT_TRUE(Alloc::free_all());
+    EXPECT_EQ(Alloc::inuse(self), 0u);
+    EXPECT_EQ(Alloc::available(self), 0u);
+    EXPECT_TRUE(Alloc::checked_in_use(self).empty());
+  }
+
+  static void* get(std::size_t bytes) {
+    std::size_t capacity = 0;
+    return Alloc::get_memory(bytes, capacity);
+  }
+
+  void expect_bytes(std::size_t inuse, std::size_t available) const {
+    EXPECT_EQ(Alloc::inuse(self), inuse);
+    EXPECT_EQ(Alloc::available(self), Alloc::variant::holds ? available : 0);
+  }
+
+  const std::size_t self = Alloc::thread();
+};

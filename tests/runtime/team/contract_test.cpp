@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of team.hpp, for every row of the table.
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cstdlib>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "corescale/team/spin.hpp"
+#include "systems_under_test.hpp"
+
+namespace corescale::test {
+namespace {
+
+using Contract = EverySystem;
+
+INSTANTIATE_TEST_SUITE_P(Systems, Contract, every_system(), name_of);
+
+TEST_P(Contract, IdsAreCompleteAndThreadsDistinctAtEverySize) {
+  for (std::size_t n = 1; n <= largest_team(GetParam()); ++n) {
+    any_team crew = make(n);
+    ASSERT_TRUE(crew);
+    EXPECT_EQ(crew.num_threads(), n);
+    std::vector<std::thread::id> threads(n);
+    std::vector<int> calls(n, 0);
+    ASSERT_TRUE(crew.work([&](std::size_t id) {
+      EXPECT_EQ(thread_num(), id);
+      EXPECT_TRUE(in_parallel());
+      threads.at(id) = std::this_thread::get_id();
+      ++calls.at(id);
+    }));
+    EXPECT_EQ(calls, std::vector<int>(n, 1));
+    EXPECT_EQ(std::set(threads.begin(), threads.end()).size(), n);
+    EXPECT_EQ(threads.front(), std::this_thread::get_id());
+    EXPECT_FALSE(in_parallel());
+  }
+}
+
+TEST_P(Contract, AllAreAliveAtOnceSoABarrierIsLegal) {
+  any_team crew = make_largest();
+  const auto n = crew.num_threads();
+  std::barrier meeting(static_cast<std::ptrdiff_t>(n));
+  std::vector<int> phase(n, 0);
+  std::atomic<int> behind{0};
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_TRUE(crew.work([&](std::size_t id) {
+      ++phase[id];
+      meeting.arrive_and_wait();
+      behind += phase[(id + 1) % n] != phase[id];
+      meeting.arrive_and_wait();
+    }));
+  }
+  EXPECT_EQ(behind, 0);
+}
+
+// A million for a system whose round costs under a microsecond; fewer where a round sleeps, or the sanitizer
+// slows it. The time limit is for machines that others use too; CORESCALE_WORK_CALLS sets the number, without
+// a time limit.
+long calls_to_make(std::string_view system) {
+  if (const char* asked = std::getenv("CORESCALE_WORK_CALLS")) return std::atol(asked);
+  const bool sleeps = system == "pthread" || system == "boost" || system == "ports";
+  return (sleeps ? 50'000 : system == "tbb" ? 200'000 : 1'000'000) / (thread_sanitizer ? 50 : 1);
+}
+
+TEST_P(Contract, AMillionRoundsLoseNone) {
+  any_team crew = make(std::min<std::size_t>(2, largest_team(GetParam())));
+  std::vector<long> calls(crew.num_threads() * 32, 0);
+  const long wanted = calls_to_make(GetParam().name);
+  const bool limited = !std::getenv("CORESCALE_WORK_CALLS");
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(4);
+  long rounds = 0;
+  for (; rounds < wanted && !(limited && rounds % 1000 == 0 && std::chrono::steady_clock::now() > end);
+       ++rounds)
+    ASSERT_TRUE(crew.work([&](std::size_t id) { ++calls[id * 32]; }));
+  for (std::size_t id = 0; id < crew.num_threads(); ++id) EXPECT_EQ(calls[id * 32], rounds);
+  EXPECT_GE(rounds, std::min(wanted, 1000L));
+  RecordProperty("rounds", std::to_string(rounds));
+}
+
+TEST_P(Contract, WhatAWorkerWroteIsVisibleToTheMasterAndTheNextRound) {
+  any_team crew = make_largest();
+  const auto n = crew.num_threads();
+  std::vector<std::size_t> value(n, 0);
+  for (std::size_t round = 1; round <= 50; ++round) {
+    crew.work([&](std::size_t id) { value[id] += round; });
+    std::size_t sum = 0;
+    for (const std::size_t one : value) sum += one;
+    ASSERT_EQ(sum, n * round * (round + 1) / 2);
+    crew.work([&](std::size_t id) { std::ignore = value[(id + 1) % n]; });
+  }
+}
+
+TEST_P(Contract, ANestedCallIsRefusedWhoeverMakesIt) {
+  any_team crew = make_largest();
+  std::atomic<int> refused{0};
+  crew.work([&](std::size_t) {
+    refused += !crew.work([](std::size_t) { ADD_FAILURE() << "a nested worker ran"; });
+  });
+  EXPECT_EQ(refused, static_cast<int>(crew.num_threads()));
+  EXPECT_TRUE(crew.work([](std::size_t) {}));
+}
+
+TEST_P(Contract, AWorkerMayOwnATeamOfItsOwn) {
+  any_team outer = make(std::min<std::size_t>(2, largest_team(GetParam())));
+  std::atomic<int> inner_calls{0};
+  outer.work([&](std::size_t id) {
+    const auto inner = spin_team::create(2);
+    EXPECT_TRUE(inner->work([&](std::size_t inner_id) {
+      EXPECT_EQ(thread_num(), inner_id);
+      ++inner_calls;
+    }));
+    EXPECT_EQ(thread_num(), id);
+    EXPECT_TRUE(in_parallel());
+  });
+  EXPECT_EQ(inner_calls, 2 * static_cast<int>(outer.num_threads()));
+}
+
+std::string message_of(any_team& crew, worker_ref worker) {
+  try {
+    crew.work(worker);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST_P(Contract, AnExceptionFromAnyIdReachesTheCallerAfterTheJoin) {
+  any_team crew = make_largest();
+  for (std::size_t thrower = 0; thrower < crew.num_threads(); ++thrower) {
+    std::atomic<std::size_t> ended{0};
+    const auto worker = [&](std::size_t id) {
+      if (id != thrower) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      ++ended;
+      if (id == thrower) throw std::runtime_error("from " + std::to_string(id));
+    };
+    EXPECT_EQ(message_of(crew, worker), "from " + std::to_string(thrower));
+    EXPECT_EQ(ended, crew.num_threads());
+    EXPECT_FALSE(in_parallel());
+    EXPECT_EQ(message_of(crew, [](std::size_t) {}), "none");
+  }
+}
+
+TEST_P(Contract, OfSeveralExceptionsOneReachesTheCaller) {
+  any_team crew = make_largest();
+  for (int round = 0; round < 20; ++round) {
+    EXPECT_THROW(crew.work([](std::size_t id) { throw static_cast<int>(id); }), int);
+    EXPECT_TRUE(crew.work([](std::size_t) {}));
+  }
+}
+
+TEST_P(Contract, AnExceptionMayPassThroughANestedRefusal) {
+  any_team crew = make_largest();
+  const auto worker = [&](std::size_t) {
+    if (!crew.work([](std::size_t) {})) throw std::logic_error("nested");
+  };
+  EXPECT_THROW(crew.work(worker), std::logic_error);
+}
+
+TEST_P(Contract, AnotherThreadThanTheMasterIsRefused) {
+  any_team crew = make_largest();
+  bool worked = true;
+  std::thread([&] { worked = crew.work([](std::size_t) {}); }).join();
+  EXPECT_FALSE(worked);
+}
+
+TEST_P(Contract, ATeamOfNoneIsRefused) { EXPECT_FALSE(make(0)); }
+
+TEST_P(Contract, TeamsOfDifferentSizesLiveSideBySide) {
+  if (GetParam().name == "serial") GTEST_SKIP() << "holds one thread";
+  any_team large = make(4);
+  any_team small = make(2);
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> calls{0};
+    EXPECT_TRUE(large.work([&](std::size_t) { ++calls; }));
+    EXPECT_TRUE(small.work([&](std::size_t) { ++calls; }));
+    EXPECT_EQ(calls, 6);
+  }
+  small = any_team();
+  EXPECT_TRUE(large.work([](std::size_t) {}));
+}
+
+TEST(Table, NamesTheSevenSystemsAndWhatTheyNeed) {
+  std::vector<std::string_view> names;
+  for (const threading_system& row : threading_systems()) {
+    names.push_back(row.name);
+    EXPECT_TRUE(row.create || !row.package.empty()) << row.name << " is absent, and no package is named";
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string_view>{"serial", "openmp", "pthread", "boost", "tbb", "ports", "spin"}));
+}
+
+TEST(Table, AnUnknownNameGivesAnEmptyTeam) {
+  EXPECT_EQ(find_threading_system("fibres"), nullptr);
+  any_team none = make_team(2, "fibres");
+  EXPECT_FALSE(none);
+  EXPECT_FALSE(none.work([](std::size_t) {}));
+  EXPECT_EQ(none.num_threads(), 0U);
+}
+
+TEST(Table, SerialHoldsOneThread) { EXPECT_FALSE(make_team(2, "serial")); }
+
+}  // namespace
+}  // namespace corescale::test

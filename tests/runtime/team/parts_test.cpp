@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts that threading systems are made of.
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "corescale/machine/topology.hpp"
+#include "helpers.hpp"
+#include "message_ports.hpp"
+#include "systems_under_test.hpp"
+
+namespace corescale::test {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::countdown_latch;
+using detail::parking_word;
+
+TEST(FunctionRef, CallsFunctionsLambdasAndConstObjects) {
+  struct doubler {
+    int operator()(int value) const { return 2 * value; }
+  };
+  const doubler twice;
+  int (*plus_one)(int) = [](int value) { return value + 1; };
+  const auto call = [](function_ref<int(int)> callable) { return callable(20); };
+  EXPECT_EQ(call(twice), 40);
+  EXPECT_EQ(call(plus_one), 21);
+  EXPECT_EQ(call([offset = 3](int value) { return value + offset; }), 23);
+}
+
+TEST(ParkingWord, WakesThoseThatSpinAndThoseThatSleep) {
+  for (const auto spin_for : {0ns, 10'000'000ns}) {
+    parking_word word;
+    std::vector<std::thread> waiting;
+    std::atomic<int> awake{0};
+    for (int thread = 0; thread < 3; ++thread)
+      waiting.emplace_back([&] { word.await(7, spin_for), ++awake; });
+    std::this_thread::sleep_for(5ms);
+    word.publish(3);
+    std::this_thread::sleep_for(5ms);
+    EXPECT_EQ(awake, 0);
+    word.publish(7);
+    for (std::thread& one : waiting) one.join();
+    EXPECT_EQ(awake, 3);
+  }
+}
+
+TEST(ParkingWord, ComparesModulo2To31) {
+  parking_word word;
+  word.publish(0x80000001U);
+  word.await(1, 0ns);
+}
+
+TEST(ParkingWord, GivesUpWhenTheTimeIsOver) {
+  parking_word word;
+  EXPECT_FALSE(word.await_at_most(1, 5ms));
+  word.publish(1);
+  EXPECT_TRUE(word.await_at_most(1, 5ms));
+}
+
+TEST(CountdownLatch, OpensAtTheLastArrival) {
+  countdown_latch latch(2);
+  latch.arrive();
+  EXPECT_FALSE(latch.wait_at_most(1ms));
+  latch.arrive();
+  latch.wait(0ns);
+}
+
+TEST(MessagePorts, AMessageWaitsForAReceiver) {
+  message_ports::dispatcher queue(2);
+  message_ports::port<std::string> words;
+  words.post("early");
+  std::promise<std::string> received;
+  message_ports::arbiter::activate(
+      queue,
+      message_ports::receive<std::string>(false, words, [&](std::string word) { received.set_value(word); }));
+  EXPECT_EQ(received.get_future().get(), "early");
+}
+
+TEST(MessagePorts, APersistentReceiverTakesAllAndAnotherOne) {
+  std::atomic<int> sum{0};
+  std::atomic<int> once{0};
+  message_ports::port<int> numbers;
+  message_ports::port<int> single;
+  {
+    message_ports::dispatcher queue(2);
+    message_ports::arbiter::activate(queue,
+                                     message_ports::receive<int>(true, numbers, [&](int n) { sum += n; }));
+    message_ports::arbiter::activate(queue,
+                                     message_ports::receive<int>(false, single, [&](int n) { once += n; }));
+    for (int n = 1; n <= 100; ++n) numbers.post(n), single.post(1);
+  }  // a dispatcher ends when it has run what it was given
+  EXPECT_EQ(sum, 5050);
+  EXPECT_EQ(once, 1);
+}
+
+TEST(UsableCores, FollowsTheAffinityOfTheThread) {
+  EXPECT_GE(usable_cores(), 1U);
+  std::thread([] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(usable_cores(), 1U);
+  }).join();
+}
+
+TEST(CanStartThreads, SaysSoAndEndsThem) { EXPECT_TRUE(detail::can_start_threads(3)); }
+
+}  // namespace
+}  // namespace corescale::test
