@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pipeline that scan, tune and compare share: experiment -> run folder -> records."""
+
+from pathlib import Path
+
+import typer
+
+from corescale.conclude.policy import Policy
+from corescale.declare.request import Request
+from corescale.declare.study import Experiment
+from corescale.machine import Machine
+from corescale.observe import launchers, store
+from corescale.observe import run as loop
+from corescale.show import interrupted, progress
+
+RUNS = Path("corescale-runs")
+
+
+def measure(experiment: Experiment, policy: Policy, request: Request, machine: Machine) -> store.Run:
+    """Launch until the policy has enough; what is written survives any interruption."""
+    launcher = launchers.create(request.on, experiment, machine, request.landscape or None)
+    root = Path(request.out or RUNS)
+    with (
+        progress.create(experiment, quiet=request.quiet) as seen,
+        store.open_run(experiment, machine, root, launcher.name) as folder,
+    ):
+        try:
+            loop.run(experiment, folder, launcher, policy, seen)
+        except KeyboardInterrupt:
+            if said := interrupted.known(folder.records, experiment):
+                typer.echo(f"corescale: {said}", err=True)
+            raise
+        return folder.finished()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A request's fields as typer options, so that the table in declare/request.py stays the only one."""
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from corescale.declare import request as requests
+
+R = TypeVar("R", bound=requests.Request)
+Verb = Callable[[list[str], R], None]
+
+Words = Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND", help="the program; {name} is a placeholder")]
+
+
+def takes(kind: type[R], words: Any = Words) -> Callable[[Verb[R]], Callable[..., None]]:
+    """Let a verb that wants (words, request) be called by typer with the options of that request."""
+
+    def decorate(verb: Verb[R]) -> Callable[..., None]:
+        def command(**values: Any) -> None:
+            verb(values.pop("words") or [], kind(**values))
+
+        parameters = [_parameter("words", words, None), *(_option(field) for field in requests.options(kind))]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        command.__doc__, command.__name__ = verb.__doc__, verb.__name__
+        return command
+
+    return decorate
+
+
+def _option(field: Any) -> inspect.Parameter:
+    metadata = field.metadata
+    annotation = Annotated[
+        field.type,
+        typer.Option(
+            *metadata["flags"], help=metadata["help"], metavar=metadata["metavar"] or None, show_default=False
+        ),
+    ]
+    repeated = field.default is dataclasses.MISSING
+    return _parameter(field.name, annotation, [] if repeated else field.default)
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

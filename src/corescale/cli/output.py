@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the measuring verbs share behind the records: conclude, show, export, exit code."""
+
+import sys
+from collections.abc import Callable, Sequence
+
+import typer
+from rich.console import Console
+
+from corescale.conclude import policy
+from corescale.conclude.doubts import doubts
+from corescale.conclude.recommendation import recommend
+from corescale.conclude.scaling import scan
+from corescale.conclude.verdict import compare
+from corescale.declare.request import Request
+from corescale.declare.study import Experiment, configurations, launch
+from corescale.errors import ExitCode
+from corescale.machine import Machine
+from corescale.observe.store import Run
+from corescale.records import Record
+from corescale.show import exchange, terminal
+from corescale.show.result import Conclusion, Result
+
+Conclude = Callable[[Sequence[Record]], Conclusion]
+
+
+def conclude(run: Run, machine: Machine, gate: float | None = None) -> Result:
+    """What follows from the records of a run, with and without the blocks that noise disturbed."""
+    experiment, records = run.experiment, run.records
+    answer = _answer(experiment, gate)
+    found = doubts(records, experiment)
+    return Result(
+        experiment=experiment,
+        records=records,
+        conclusion=answer(records),
+        lines={chosen: launch(experiment, chosen, machine).line for chosen in configurations(experiment)},
+        environment=run.environment,
+        stop=policy.decision(records, experiment),
+        doubts=found.lines,
+        noisy=found.noisy,
+        undisturbed=answer(found.undisturbed) if found.noisy and _enough(records, found.undisturbed) else None,
+    )
+
+
+def _answer(experiment: Experiment, gate: float | None) -> Conclude:
+    if experiment.verb == "scan":
+        return lambda records: scan(records, experiment)
+    if experiment.verb == "compare":
+        return lambda records: compare(records, experiment, gate)
+    return lambda records: recommend(records, experiment)
+
+
+def _enough(records: Sequence[Record], kept: Sequence[Record]) -> bool:
+    """Whether an interval can come of what is kept, in every phase that was measured."""
+    phases = {record.phase for record in records if record.phase != "warmup"}
+    blocks = {phase: len({record.block for record in kept if record.phase == phase}) for phase in phases}
+    return all(count >= policy.FEWEST_BLOCKS for count in blocks.values())
+
+
+def plan(experiment: Experiment, machine: Machine) -> None:
+    """What would be launched, and for how long at most; nothing is."""
+    found = configurations(experiment)
+    for chosen in found:
+        typer.echo(f"{chosen.label}\n    {launch(experiment, chosen, machine).line}")
+    stop = experiment.stop
+    most = f"; at most {stop.budget:g} s of launches" if stop.budget else ""
+    typer.echo(f"\n{len(found)} configurations, {stop.min_blocks} to {stop.max_blocks} blocks of one launch each{most}")
+    for reason in experiment.left_out:
+        typer.echo(f"left out: {reason}")
+
+
+def finish(result: Result, request: Request) -> None:
+    """Print, export, and exit by the table in docs/exit_codes.md."""
+    show(result, as_json=request.json)
+    written = {"json": request.export_json, "csv": request.export_csv, "markdown": request.export_markdown}
+    for name, target in written.items():
+        if target:
+            exchange.write(target, exchange.EXPORTERS[name](result))
+    if request.report:
+        from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
+
+        exchange.write(request.report, html.report(result))
+        typer.echo(f"report: {request.report}", err=True)
+    sys.exit(exit_code(result.conclusion))
+
+
+def show(result: Result, *, as_json: bool) -> None:
+    """On standard output, for a person or a program."""
+    if as_json:
+        exchange.write("-", exchange.to_json(result))
+    else:
+        Console().print(terminal.render(result), crop=False)  # a line to paste is never cut
+
+
+def exit_code(conclusion: Conclusion) -> ExitCode:
+    """OK, or what a gate makes of a comparison."""
+    if not isinstance(conclusion, tuple):
+        return ExitCode.OK
+    gates = {comparison.gate for comparison in conclusion}
+    if "failed" in gates:
+        return ExitCode.REGRESSION
+    return ExitCode.INCONCLUSIVE if "inconclusive" in gates else ExitCode.OK

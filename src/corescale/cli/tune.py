@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`corescale tune`: the fastest launch line, with how sure that is."""
+
+from corescale.cli.measure import measure
+from corescale.cli.options import takes
+from corescale.cli.output import conclude, finish, plan
+from corescale.conclude.policy import confirmed
+from corescale.conclude.race import race
+from corescale.declare import command_line
+from corescale.declare.request import TuneRequest
+from corescale.machine import Machine
+
+
+@takes(TuneRequest)
+def tune(words: list[str], request: TuneRequest) -> None:
+    """The fastest way to launch a program: corescale tune --allocators auto -- ./program {threads}"""
+    machine = Machine.here()
+    experiment = command_line.tune(request, words, machine)
+    if request.dry_run:
+        return plan(experiment, machine)
+    policy = race(experiment) if experiment.stop.rule == "race" else confirmed(experiment)
+    run = measure(experiment, policy, request, machine)
+    return finish(conclude(run, machine), request)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must be printed beside the numbers: launches that a noise rule flagged, drift, and times too short to trust."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from corescale.conclude import noise
+from corescale.conclude.response import response
+from corescale.declare.study import Experiment
+from corescale.records import Record
+
+SHORTEST = 0.010
+"""seconds; below, starting the process is a large part of what is timed"""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """One line each, and the launches that a rule on noise flagged."""
+
+    lines: tuple[str, ...]
+    noisy: frozenset[int]
+    """positions in the records"""
+    undisturbed: tuple[Record, ...]
+    """the records of all blocks in which no launch was flagged"""
+
+
+def doubts(records: Sequence[Record], experiment: Experiment) -> Doubts:
+    """By rules fixed beforehand, on what the machine did; never on how long a launch took."""
+    timed = [k for k, record in enumerate(records) if record.phase != "warmup"]
+    flags = noise.flag_launches(_launches([records[k] for k in timed])) if timed else ()
+    bad = {flag.block for flag in flags}
+    undisturbed = tuple(record for record in records if record.phase == "warmup" or record.block not in bad)
+    lines = [*_flagged(flags, records), *_drift(records, experiment), *_short(records)]
+    return Doubts(tuple(lines), frozenset(timed[flag.launch] for flag in flags), undisturbed)
+
+
+def _launches(records: Sequence[Record]) -> noise.Launches:
+    def column(values: list[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return np.array(values, dtype=np.float64)
+
+    return noise.Launches(
+        block=np.array([record.block for record in records], dtype=np.int64),
+        cpu=column([record.user + record.system for record in records]),
+        steal=column([record.noise.steal for record in records]),
+        throttled=column([record.noise.throttled for record in records]),
+        involuntary_switches=column([float(record.noise.involuntary_switches) for record in records]),
+        runqueue_wait=column([record.noise.runqueue_wait for record in records]),
+        oversubscribed=np.array([record.oversubscribed for record in records], dtype=np.bool_),
+    )
+
+
+def _flagged(flags: Sequence[noise.Flag], records: Sequence[Record]) -> list[str]:
+    blocks = len({record.block for record in records if record.phase != "warmup"})
+    lines = []
+    for name in dict.fromkeys(flag.rule for flag in flags):
+        of_rule = [flag for flag in flags if flag.rule == name]
+        worst = max(flag.number for flag in of_rule)
+        hit = len({flag.block for flag in of_rule})
+        lines.append(
+            f"noise: {name} in {len(of_rule)} launches ({hit} of {blocks} blocks): {noise.RULES[name].says};"
+            f" worst {worst:.3g}, flagged above {of_rule[0].threshold:.3g}"
+        )
+    return lines
+
+
+def _drift(records: Sequence[Record], experiment: Experiment) -> list[str]:
+    measured = [record for record in records if record.phase == "measure" and record.ok]
+    configurations = list(dict.fromkeys(record.configuration for record in measured))
+    blocks = sorted({record.block for record in measured})
+    times, sequence = np.full((2, len(blocks), len(configurations)), math.nan)
+    for place, record in enumerate(measured):
+        cell = blocks.index(record.block), configurations.index(record.configuration)
+        value = response(record, experiment.response)
+        times[cell] = math.log(value) if value > 0 else math.nan
+        sequence[cell] = place
+    found = [*noise.drift(times, np.where(np.isnan(sequence), 0, sequence))] if measured else []
+    found += [noise.memory_of_differences(times[:, k] - times[:, 0]) for k in range(1, len(configurations))]
+    return [
+        f"{finding.rule}: {finding.says} (correlation {finding.number:.2f})"
+        for finding in _worst(found)
+        if finding.exceeded
+    ]
+
+
+def _worst(found: Sequence[noise.Finding]) -> list[noise.Finding]:
+    """Of each rule the largest correlation: a rule that many pairs break is one doubt."""
+    largest: dict[str, noise.Finding] = {}
+    for finding in found:
+        known = largest.get(finding.rule)
+        if known is None or not abs(known.number) >= abs(finding.number):
+            largest[finding.rule] = finding
+    return list(largest.values())
+
+
+def _short(records: Sequence[Record]) -> list[str]:
+    walls = [record.wall for record in records if record.ok and record.phase != "warmup"]
+    if not walls or np.median(walls) >= SHORTEST:
+        return []
+    return [f"launches of {np.median(walls) * 1e3:.2g} ms: starting the process is a large part of it"]

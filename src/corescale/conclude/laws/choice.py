@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which law to show: the one that better predicts a level of p it has not seen, if the blocks agree which that is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from corescale.conclude.laws.bootstrap import REFIT_STEPS, draws
+from corescale.conclude.laws.centres import summarise
+from corescale.conclude.laws.fit import FEWEST_BLOCKS, Fit, fit
+from corescale.conclude.laws.law import Law
+from corescale.conclude.laws.least_squares import gauss_newton
+from corescale.conclude.stats import Floats
+
+AGREEMENT = 0.975
+"""of the resamples of blocks must prefer the same law"""
+RESAMPLES = 499
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The fits of all laws, and the one to show; None where no law is identifiable."""
+
+    best: Fit | None
+    fits: Mapping[str, Fit]
+    held_out: Mapping[str, float]
+    """root mean square of log(mean time / prediction), each level predicted from the others; NaN where too few"""
+    distinguishable: bool
+    statement: str
+
+
+def choose(laws: Mapping[str, Law], p: npt.ArrayLike, log_times: npt.ArrayLike, confidence: float = 0.95) -> Choice:
+    """Fit every law; show the one with the least held-out error if >= 97.5% of resamples agree, else the simplest."""
+    fits = {name: fit(law, p, log_times, confidence) for name, law in laws.items()}
+    known = sorted((name for name in laws if fits[name].identifiable), key=lambda name: len(laws[name].terms))
+    if not known:
+        return Choice(
+            None,
+            fits,
+            dict.fromkeys(laws, np.nan),
+            False,
+            "no law can be fitted: " + "; ".join({f.doubt for f in fits.values()}),
+        )
+    errors = {
+        name: _held_out_errors(laws[name], np.asarray(p, np.float64), np.asarray(log_times, np.float64))
+        for name in known
+    }
+    held_out = {name: float(errors[name][0]) if name in errors else np.nan for name in laws}
+    comparable = [name for name in known if np.isfinite(errors[name][0])]
+    winner = min(comparable, key=lambda name: held_out[name], default=known[0])
+    rivals = [name for name in known if name != winner]
+    sure = bool(rivals) and all(_beats(errors[winner], errors[rival]) for rival in rivals)
+    chosen = winner if sure else known[0]
+    return Choice(fits[chosen], fits, held_out, sure, _statement(chosen, sure, rivals, comparable, known))
+
+
+def _statement(chosen: str, sure: bool, rivals: list[str], comparable: list[str], known: list[str]) -> str:
+    if len(known) == 1:
+        return f"{chosen} is the only law that these levels of p determine"
+    if sure:
+        return f"{chosen} predicts held-out levels better than {' and '.join(rivals)}"
+    why = (
+        "too few levels of p to hold one out"
+        if len(comparable) < len(known)
+        else "they predict held-out levels equally well"
+    )
+    return f"{' and '.join(known)} cannot be told apart ({why}); {chosen} is the simpler"
+
+
+def _beats(winner: Floats, rival: Floats) -> bool:
+    """Row 0 is the data, the others are resamples."""
+    usable = np.isfinite(winner[1:]) & np.isfinite(rival[1:])
+    return bool(usable.sum() >= 0.9 * (RESAMPLES) and np.mean(winner[1:][usable] < rival[1:][usable]) >= AGREEMENT)
+
+
+def _held_out_errors(law: Law, p: Floats, log_times: Floats) -> Floats:
+    """Root mean square error over held-out levels: of the data, then of each resample; NaN where it cannot be had."""
+    columns = np.isfinite(log_times).any(axis=0)
+    rows = np.isfinite(log_times).any(axis=1)
+    p, log_times = p[columns], log_times[np.ix_(rows, columns)]
+    blocks = log_times.shape[0]
+    if blocks < FEWEST_BLOCKS or np.unique(p).size <= len(law.terms):
+        return np.full(1 + RESAMPLES, np.nan)
+    means = summarise(log_times, np.vstack([np.ones(blocks), draws(blocks, RESAMPLES)])).centres
+    basis, weights = law.basis(p), np.isfinite(log_times).sum(axis=0) / blocks
+    with np.errstate(all="ignore"):
+        squares = [_held_out(basis, means, np.where(p == level, 0.0, weights), p == level) for level in np.unique(p)]
+    mean_square: Floats = np.mean(squares, axis=0)
+    return np.sqrt(mean_square)
+
+
+def _held_out(basis: Floats, means: Floats, weights: Floats, out: npt.NDArray[np.bool_]) -> Floats:
+    start = gauss_newton(basis[~out], means[0][~out], weights[~out])
+    terms = gauss_newton(basis[~out], means[:, ~out], weights[~out], start=start, steps=REFIT_STEPS)
+    predicted = terms @ basis[out].T
+    error = means[:, out] - np.log(np.where(predicted > 0, predicted, np.nan))
+    impossible = np.any(predicted <= 0, axis=1)
+    squares: Floats = np.where(impossible, np.inf, np.mean(error**2, axis=1))
+    return squares

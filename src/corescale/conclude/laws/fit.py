@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fitting a law to blocks x levels of p: parameters and forecasts with intervals, and reasons to doubt them."""
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from corescale.conclude.laws.bootstrap import RESAMPLES, Resamples, interval_of, resample
+from corescale.conclude.laws.centres import Summary, summarise
+from corescale.conclude.laws.law import Law, Parameter
+from corescale.conclude.laws.least_squares import bounded_fit, influence
+from corescale.conclude.stats import Floats, Interval
+
+FEWEST_BLOCKS = 6
+"""for an interval, as for ratios"""
+MISFIT = 0.01
+"""probability of doubting a law that is true because of its residuals, over all levels together"""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """The typical (geometric mean) time at p that the law expects; one launch scatters around it."""
+
+    p: float
+    seconds: Interval
+    extrapolated: bool
+    """p lies outside the measured range: the interval then assumes that the law goes on holding"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A law fitted to an experiment."""
+
+    law: str
+    parameters: Mapping[str, Interval]
+    residual: float
+    """root mean square of log(mean time / law) over the levels: 0.01 is about 1%"""
+    identifiable: bool
+    """False: the levels do not determine the law; then there are no parameters and no forecast"""
+    doubt: str
+    """to print beside the numbers; empty for none"""
+    measured: tuple[float, float]
+    """smallest and largest p that was measured"""
+    confidence: float
+    blocks: int
+    _law: Law = field(repr=False, compare=False)
+    _terms: Floats = field(repr=False, compare=False)
+    _resamples: Resamples | None = field(repr=False, compare=False)
+
+    def time(self, p: npt.ArrayLike) -> Floats:
+        """The fitted curve: seconds at each p, NaN where not identifiable."""
+        return self._law.basis(np.asarray(p, dtype=np.float64)) @ self._terms
+
+    def forecast(self, p: float) -> Forecast:
+        """T(p) with its interval. ValueError where the law is not identifiable."""
+        if not self.identifiable:
+            raise ValueError(f"no forecast from {self.law}: {self.doubt}")
+        row = self._law.basis(np.asarray(float(p)))
+        ends = self._resamples and self._resamples.interval(lambda terms: terms @ row, self.confidence)
+        seconds = interval_of(float(self.time(p)), ends or None, (0.0, math.inf), self.confidence, self.blocks)
+        return Forecast(p, seconds, not self.measured[0] <= p <= self.measured[1])
+
+
+def fit(
+    law: Law, p: npt.ArrayLike, log_times: npt.ArrayLike, confidence: float = 0.95, resamples: int = RESAMPLES
+) -> Fit:
+    """Fit a law by least squares on log time; log_times is blocks x levels, columns as in p, NaN for no time.
+
+    Levels without any time are left out; a level that only some blocks have (a long T(1), say) weighs accordingly.
+    """
+    p, log_times = _with_times(np.asarray(p, dtype=np.float64), np.asarray(log_times, dtype=np.float64))
+    blocks, distinct = log_times.shape[0], np.unique(p).size
+    if distinct < len(law.terms):
+        return _unidentified(
+            law, p, blocks, confidence, f"{distinct} levels of p cannot determine {len(law.terms)} terms"
+        )
+    basis, weights = law.basis(p), np.isfinite(log_times).sum(axis=0) / blocks
+    summary = summarise(log_times, np.ones(blocks))
+    with np.errstate(all="ignore"):
+        terms = bounded_fit(basis, summary.centres, weights)
+    if not np.isfinite(terms).all():
+        return _unidentified(law, p, blocks, confidence, "these levels of p do not tell its terms apart")
+    drawn = resample(basis, log_times, weights, resamples) if blocks >= FEWEST_BLOCKS else None
+    misfit = summary.centres - np.log(basis @ terms)
+    doubt = _doubt_of_terms(law, terms, drawn, confidence)
+    doubt += _doubt_of_shape(p, misfit, _misfit_errors(basis, terms, weights, summary), blocks)
+    return Fit(
+        law=law.name,
+        parameters={x.name: _parameter(x, terms, drawn, confidence, blocks) for x in law.parameters},
+        residual=math.sqrt(float(np.mean(misfit**2))),
+        identifiable=True,
+        doubt="; ".join(doubt),
+        measured=(float(p.min()), float(p.max())),
+        confidence=confidence,
+        blocks=blocks,
+        _law=law,
+        _terms=terms,
+        _resamples=drawn,
+    )
+
+
+def _with_times(p: Floats, log_times: Floats) -> tuple[Floats, Floats]:
+    if p.ndim != 1 or log_times.ndim != 2 or log_times.shape[1] != p.size or (p < 1).any():
+        raise ValueError(f"log_times {log_times.shape} must be blocks x {p.size} levels with every p >= 1")
+    rows, columns = np.isfinite(log_times).any(axis=1), np.isfinite(log_times).any(axis=0)
+    return p[columns], np.where(np.isfinite(log_times), log_times, np.nan)[np.ix_(rows, columns)]
+
+
+def _unidentified(law: Law, p: Floats, blocks: int, confidence: float, doubt: str) -> Fit:
+    measured = (float(p.min()), float(p.max())) if p.size else (math.nan, math.nan)
+    nothing = np.full(len(law.terms), np.nan)
+    return Fit(law.name, {}, math.nan, False, doubt, measured, confidence, blocks, law, nothing, None)
+
+
+def _parameter(
+    parameter: Parameter, terms: Floats, drawn: Resamples | None, confidence: float, blocks: int
+) -> Interval:
+    with np.errstate(all="ignore"):
+        estimate = parameter.shown(float(parameter.of(terms)))
+    ends = drawn and drawn.interval(parameter.of, confidence)
+    shown = (parameter.shown(ends[0]), parameter.shown(ends[1])) if ends else None
+    return interval_of(estimate, shown, (parameter.low, parameter.high), confidence, blocks)
+
+
+def _doubt_of_terms(law: Law, terms: Floats, drawn: Resamples | None, confidence: float) -> list[str]:
+    """Terms at 0, and those that the data put below it, as when more cores bring more cache (superlinear speedup)."""
+    reasons = [f"{name} is at the edge of what the law allows" for name in _chosen(law, terms == 0)]
+    if drawn is None:
+        return [*reasons, f"fewer than {FEWEST_BLOCKS} blocks: no intervals"]
+    ends = [drawn.interval(functools.partial(_term, k), confidence) for k in range(terms.size)]
+    below = np.array([end is not None and end[1] < 0 for end in ends])
+    return reasons + [f"the data contradict {name} >= 0 (superlinear?)" for name in _chosen(law, below)]
+
+
+def _term(k: int, terms: Floats) -> Floats:
+    return terms[..., k]
+
+
+def _chosen(law: Law, mask: npt.NDArray[np.bool_]) -> list[str]:
+    return [name for name, chosen in zip(law.terms, mask, strict=True) if chosen]
+
+
+def _misfit_errors(basis: Floats, terms: Floats, weights: Floats, summary: Summary) -> Floats:
+    """Standard errors of the residuals at each level with what a block shares; zeros for an exact fit."""
+    design = basis / (basis @ terms)[:, None]
+    left = np.eye(weights.size) - design @ influence(design, weights)
+    if weights.size == terms.size:
+        return np.zeros(weights.size)
+    return np.sqrt(np.diagonal(left @ summary.covariance @ left.T))
+
+
+def _doubt_of_shape(p: Floats, misfit: Floats, errors: Floats, blocks: int) -> list[str]:
+    """Whether the residuals are more than noise: a t test per level, Bonferroni over levels."""
+    if not errors.any():
+        return ["as many terms as levels of p: the law passes through every point and is not tested"]
+    allowed = float(stdtrit(blocks - 1, 1 - MISFIT / (2 * p.size))) * errors if blocks > 1 else np.inf
+    excess = np.where(np.abs(misfit) > allowed, np.abs(misfit), 0.0)
+    if not excess.any():
+        return []
+    worst = int(np.argmax(excess))
+    return [f"at p={p[worst]:g} the law is {math.expm1(excess[worst]):.1%} off the measured time, more than noise"]

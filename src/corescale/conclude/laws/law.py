@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a scaling law is: a sum of terms in p, each some seconds >= 0, and the named numbers that follow from them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from corescale.conclude.stats import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number with a name in the field. `shown(of(terms))` is its value.
+
+    Intervals are made for `of`, which varies smoothly in the terms (through 0 too), and carried over by the monotone
+    `shown`.
+    `of` maps terms[..., k] to [...], accepts complex terms and must be analytic: its gradient is a complex step.
+    """
+
+    name: str
+    says: str
+    of: Callable[[Floats], Floats]
+    shown: Callable[[float], float] = float
+    low: float = -np.inf
+    high: float = np.inf
+    """what the law allows for the value shown"""
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """T(p) = sum over terms of terms[k] * basis(p)[..., k]."""
+
+    name: str
+    formula: str
+    terms: tuple[str, ...]
+    """each in seconds, at least 0"""
+    basis: Callable[[Floats], Floats]
+    """p[L] to [L, k]"""
+    parameters: tuple[Parameter, ...]

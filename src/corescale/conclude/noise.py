@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What makes a launch or an experiment doubtful: fixed rules on what the machine did, never on how long it took.
+
+Leaving out launches because they were slow biases every time towards the fast mode; leaving out those during which the
+hypervisor took the cores does not. Both results are wanted, with and without flagged blocks: `unflagged` is the mask.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from corescale.conclude.stats import Floats, rankdata
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Launches:
+    """Columns of equal length, one row a launch; seconds except where said."""
+
+    block: npt.NDArray[np.int64]
+    cpu: Floats
+    """user and system time of the program"""
+    steal: Floats
+    """of all cores, taken by the hypervisor meanwhile"""
+    throttled: Floats
+    involuntary_switches: Floats
+    """count"""
+    runqueue_wait: Floats
+    oversubscribed: npt.NDArray[np.bool_]
+    """more threads than cores were asked for: it then waits for itself, and the rules on waiting say nothing"""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A launch whose number exceeds the threshold is flagged."""
+
+    number: Callable[[Launches], Floats]
+    threshold: float
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One launch that broke one rule."""
+
+    rule: str
+    launch: int
+    """row of the launch"""
+    block: int
+    number: float
+    threshold: float
+
+
+def _share(part: Floats, rest: Floats) -> Floats:
+    whole = part + rest
+    return np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0)
+
+
+def _switches(launches: Launches) -> Floats:
+    """Per CPU-second; below 0.1 CPU-seconds as if it were 0.1, so that one switch in a short launch is no flag."""
+    rate = launches.involuntary_switches / np.maximum(launches.cpu, 0.1)
+    return np.where(launches.oversubscribed, 0.0, rate)
+
+
+def _waiting(launches: Launches) -> Floats:
+    """Share of the time that threads were ready to run; the same floor of CPU time."""
+    return np.where(launches.oversubscribed, 0.0, _share(launches.runqueue_wait, np.maximum(launches.cpu, 0.1)))
+
+
+RULES: dict[str, Rule] = {
+    "steal": Rule(lambda x: _share(x.steal, x.cpu), 0.02, "the hypervisor took this share of the CPU time"),
+    "throttled": Rule(lambda x: x.throttled, 0.0, "seconds for which the CPU quota held the program back"),
+    "switches": Rule(_switches, 100.0, "times per CPU-second that another task displaced the program"),
+    "waiting": Rule(_waiting, 0.05, "the program's threads waited for a core for this share of their time"),
+}
+"""Thresholds: 2% stolen moves a time by about the default width; a quota that bites at all changes the machine under
+test; one displacement per 10 ms means a second busy task on the core, where an idle Linux core has 1 to 10 a second."""
+
+
+def flag_launches(launches: Launches) -> tuple[Flag, ...]:
+    """Every broken rule, by rule and then by launch."""
+    return tuple(flag for name, rule in RULES.items() for flag in _flags(name, rule, launches))
+
+
+def _flags(name: str, rule: Rule, launches: Launches) -> Iterable[Flag]:
+    numbers = rule.number(launches)
+    for row in np.flatnonzero(numbers > rule.threshold):
+        yield Flag(name, int(row), int(launches.block[row]), float(numbers[row]), rule.threshold)
+
+
+def unflagged(blocks: npt.ArrayLike, flags: Iterable[Flag]) -> npt.NDArray[np.bool_]:
+    """Which of these block numbers have no flag. Whole blocks are left out, so pairs stay pairs."""
+    return ~np.isin(np.asarray(blocks), [flag.block for flag in flags])
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A number about the whole experiment, and the threshold above which it is doubt to print."""
+
+    rule: str
+    number: float
+    """a correlation; NaN where there are too few launches for one"""
+    threshold: float
+    says: str
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether to print it."""
+        return abs(self.number) > self.threshold
+
+
+FEWEST_FOR_CORRELATION = 8
+
+
+def drift(log_times: npt.ArrayLike, sequence: npt.ArrayLike) -> tuple[Finding, Finding]:
+    """Trend and memory of the launches' residuals (log time less its configuration's median) in the order they ran.
+
+    Both arrays are blocks x configurations; `sequence` counts launches from the start. Random order within blocks keeps
+    ratios valid under either; absolute times and their intervals suffer.
+    """
+    log_times = np.asarray(log_times, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        residuals = log_times - np.array([_median(column) for column in log_times.T])
+    order = np.argsort(np.asarray(sequence, dtype=np.float64).ravel())
+    residual = residuals.ravel()[order]
+    residual = residual[np.isfinite(residual)]
+    return (
+        _finding(
+            "drift", rankdata(residual), np.arange(residual.size), "times move in one direction over the experiment"
+        ),
+        _finding("memory", residual[:-1], residual[1:], "a slow launch tends to follow a slow one"),
+    )
+
+
+def memory_of_differences(log_ratios: npt.ArrayLike) -> Finding:
+    """Lag-1 correlation of within-block log-ratios in block order: their interval assumes that it is 0."""
+    values = np.asarray(log_ratios, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    return _finding(
+        "differences", values[:-1], values[1:], "the ratio itself changes over the experiment; intervals are too narrow"
+    )
+
+
+def _finding(rule: str, x: npt.NDArray[np.floating], y: npt.NDArray[np.floating | np.integer], says: str) -> Finding:
+    """Correlation against three of its standard errors under independence: about 1 false alarm in 400."""
+    if x.size < FEWEST_FOR_CORRELATION or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return Finding(rule, math.nan, math.inf, says)
+    return Finding(rule, float(np.corrcoef(x, y)[0, 1]), min(0.95, 3 / math.sqrt(x.size)), says)
+
+
+def _median(column: Floats) -> float:
+    finite = column[np.isfinite(column)]
+    return float(np.median(finite)) if finite.size else math.nan

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which block comes next: functions from the records so far to a Block, or None when enough was measured.
+
+The loop in observe/run.py asks them after every block; a race is one more such function.
+"""
+
+from collections.abc import Callable, Sequence
+
+from corescale.conclude import stats
+from corescale.conclude.race_records import statement
+from corescale.conclude.recommendation import recommend
+from corescale.conclude.response import table
+from corescale.conclude.stopping import Decision, reading_confidence, rule_of, should_stop
+from corescale.declare.plan import Block
+from corescale.declare.study import Experiment, configurations, today
+from corescale.records import Configuration, Record
+
+Policy = Callable[[Sequence[Record]], Block | None]
+
+FEWEST_BLOCKS = 6
+"""below, there is no 95% interval, so no budget ends a run earlier"""
+
+GIVE_UP_AFTER = 2
+"""Failed launches after which a configuration is left out of later blocks; one time-out is enough."""
+
+
+def uniform(experiment: Experiment) -> Policy:
+    """All configurations in every block until the stop rule is met."""
+
+    def next_block(records: Sequence[Record]) -> Block | None:
+        return None if _by_width(records, experiment).stop else Block("measure", still_running(records, experiment))
+
+    return next_block
+
+
+def confirmed(experiment: Experiment, measure: Policy | None = None) -> Policy:
+    """What `measure` asks for (default: uniform blocks), then fresh blocks of the winner against today's launch."""
+    measure = measure or uniform(experiment)
+
+    def next_block(records: Sequence[Record]) -> Block | None:
+        made = len({record.block for record in records if record.phase == "confirm"})
+        block = measure(records) if made == 0 else None
+        if block is not None:
+            return block
+        answer = recommend(records, experiment)
+        if answer.winner == answer.today or made >= experiment.stop.confirm_blocks:
+            return None
+        return Block("confirm", (answer.today, answer.winner))
+
+    return next_block
+
+
+def decision(records: Sequence[Record], experiment: Experiment) -> Decision:
+    """Whether the measuring blocks so far are enough, and why. A race attains a bound of the regret, no width."""
+    if experiment.stop.rule != "race":
+        return _by_width(records, experiment)
+    bound = statement(records, experiment).bound
+    reached = bound is not None and bound <= experiment.stop.within * (1 + 1e-9)
+    return Decision(False, bound, None) if reached else Decision(True, bound, "budget")
+
+
+def _by_width(records: Sequence[Record], experiment: Experiment) -> Decision:
+    blocks = len({record.block for record in records if record.phase == "measure"})
+    if len(still_running(records, experiment)) < 2 and blocks >= experiment.stop.min_blocks:
+        return Decision(True, None, "blocks")
+    return should_stop(rule_of(experiment), _widths(records, experiment), blocks, _spent(records, experiment))
+
+
+def still_running(records: Sequence[Record], experiment: Experiment) -> tuple[Configuration, ...]:
+    """The configurations worth another launch."""
+    return tuple(c for c in configurations(experiment) if not _given_up(records, c, experiment))
+
+
+def _given_up(records: Sequence[Record], configuration: Configuration, experiment: Experiment) -> bool:
+    if configuration == today(experiment):
+        return False
+    bad = [record.status for record in records if record.configuration == configuration and not record.ok]
+    return len(bad) >= GIVE_UP_AFTER or "timeout" in bad
+
+
+def _widths(records: Sequence[Record], experiment: Experiment) -> list[stats.Interval]:
+    times = table(records, experiment.response)
+    now = today(experiment)
+    others = [c for c in still_running(records, experiment) if c != now and c in times.configurations]
+    if now not in times.configurations:
+        return []
+    confidence = reading_confidence(experiment)
+    return [stats.hodges_lehmann(times.log_ratio(c, now), confidence) for c in others]
+
+
+def _spent(records: Sequence[Record], experiment: Experiment) -> bool:
+    """Whether the next block would exceed the budget, room for the confirmation kept."""
+    if experiment.stop.budget is None or not records:
+        return False
+    measured = [record for record in records if record.phase == "measure"]
+    blocks = len({record.block for record in measured})
+    last = sum(record.wall for record in measured if record.block == measured[-1].block) if measured else 0.0
+    pair = 2 * max((record.wall for record in measured if record.configuration == today(experiment)), default=0.0)
+    reserve = experiment.stop.confirm_blocks * pair if experiment.verb == "tune" else 0.0
+    enough = blocks >= min(experiment.stop.min_blocks, FEWEST_BLOCKS)
+    return enough and sum(record.wall for record in records) + last + reserve > experiment.stop.budget

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which launch to use, and how sure that is.
+
+The winner is picked on the measuring blocks, so its lead there is inflated; gain and interval come from fresh
+confirmation blocks of winner and today's launch, and from nothing else.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from corescale.conclude import stats
+from corescale.conclude.constraints import violation
+from corescale.conclude.race_records import Statement, statement
+from corescale.conclude.response import Table, median, of, table
+from corescale.conclude.stats import Interval, Regret
+from corescale.declare.study import Constraint, Experiment, today
+from corescale.records import Configuration, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One configuration as the measuring blocks saw it. `ratio` is T_today / T: exploratory, inflated for the best."""
+
+    configuration: Configuration
+    time: Interval
+    ratio: Interval
+    regret: Regret
+    effective_cores: float
+    core_seconds: float
+    """median CPU time, seconds"""
+    metrics: Mapping[str, float]
+    """medians"""
+    excluded: str | None
+    """why it may not win: a failure with its message, a violated constraint; None where it may"""
+    launches: int
+    oversubscribed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The answer of `tune`."""
+
+    today: Configuration
+    winner: Configuration
+    gain: Interval | None
+    """T_today / T_winner from confirmation blocks alone; None where the winner is today's launch, or none were made"""
+    within: float | None
+    """the winner's time is within this fraction of the best of all, at `confidence`; None where blocks were too few"""
+    confidence: float
+    candidates: tuple[Candidate, ...]
+    """fastest first, excluded ones last"""
+
+    @property
+    def keep_today(self) -> bool:
+        """Whether nothing is certainly gained by changing today's launch."""
+        return self.winner == self.today or self.gain is None or self.gain.low is None or self.gain.low <= 1
+
+    @property
+    def chosen(self) -> Configuration:
+        """The launch to use."""
+        return self.today if self.keep_today else self.winner
+
+
+def recommend(records: Sequence[Record], experiment: Experiment) -> Recommendation:
+    """The recommendation that the records allow, at any moment of a run."""
+    now = today(experiment)
+    racing = statement(records, experiment) if experiment.stop.rule == "race" else None
+    found = candidates(records, experiment, racing)
+    best = winner(found, now) if racing is None else racing.answer
+    confirmed = table(records, experiment.response, "confirm")
+    gain = None
+    if best != now and {best, now} <= set(confirmed.configurations):
+        gain = stats.hodges_lehmann(confirmed.log_ratio(now, best), experiment.stop.confidence).map(math.exp)
+    regret = next((candidate.regret.bound for candidate in found if candidate.configuration == best), None)
+    return Recommendation(now, best, gain, regret, experiment.stop.confidence, found)
+
+
+def winner(found: Sequence[Candidate], now: Configuration) -> Configuration:
+    """The fastest that may win; today's launch where none may."""
+    return next((candidate.configuration for candidate in found if candidate.excluded is None), now)
+
+
+def candidates(
+    records: Sequence[Record], experiment: Experiment, racing: Statement | None = None
+) -> tuple[Candidate, ...]:
+    """Every configuration that was launched, fastest first, those that may not win last.
+
+    Regrets are those of the race, which hold whenever it ends; without one the number of blocks was fixed beforehand.
+    """
+    times = table(records, experiment.response)
+    if not times.configurations:
+        return ()
+    now = today(experiment)
+    reasons = {c: _excluded(of(records, c), of(records, now), experiment.constraints) for c in times.configurations}
+    eligible = [k for k, c in enumerate(times.configurations) if reasons[c] is None]
+    regrets = racing.regrets if racing is not None else _regrets(times, eligible, experiment)
+    rows = [
+        _candidate(records, times, c, now, regrets.get(c, Regret(math.nan, None, 0)), reasons[c])
+        for c in times.configurations
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.excluded is not None, _rank(row, times, racing))))
+
+
+def _regrets(times: Table, eligible: Sequence[int], experiment: Experiment) -> Mapping[Configuration, Regret]:
+    if not eligible:
+        return {}
+    found = stats.within_of_best(np.log(times.values[:, eligible]), experiment.stop.confidence)
+    return {times.configurations[k]: regret for k, regret in zip(eligible, found, strict=True)}
+
+
+def _rank(row: Candidate, times: Table, racing: Statement | None) -> float:
+    """Launches of a race lie in different blocks, so its estimates of the regret rank them, and not plain times."""
+    if racing is not None and row.configuration in racing.regrets:
+        return row.regret.estimate
+    typical = float(stats.typical_times(times.column(row.configuration)[:, None])[0])
+    return typical if math.isfinite(typical) else math.inf
+
+
+def _candidate(
+    records: Sequence[Record], times: Table, c: Configuration, now: Configuration, regret: Regret, excluded: str | None
+) -> Candidate:
+    launches = of(records, c)
+    good = [record for record in launches if record.ok]
+    ratio = stats.hodges_lehmann(times.log_ratio(now, c)).map(math.exp) if now in times.configurations else _unknown()
+    return Candidate(
+        configuration=c,
+        time=stats.median_interval(times.column(c)),
+        ratio=ratio,
+        regret=regret,
+        effective_cores=median([record.effective_cores for record in good]),
+        core_seconds=median([record.user + record.system for record in good]),
+        metrics={name: median([record.metrics.get(name, math.nan) for record in good]) for name in _names(good)},
+        excluded=excluded,
+        launches=len(launches),
+        oversubscribed=any(record.oversubscribed for record in launches),
+    )
+
+
+def _names(records: Sequence[Record]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for record in records for name in record.metrics))
+
+
+def _unknown() -> Interval:
+    return Interval(math.nan, None, None, None, 0)
+
+
+def _excluded(launches: Sequence[Record], now: Sequence[Record], constraints: Sequence[Constraint]) -> str | None:
+    for record in launches:
+        if record.status == "capped":
+            return f"lost: killed after {record.wall:.3g} s"
+        if not record.ok:
+            last = record.tail.strip().splitlines()[-1:] or [""]
+            return f"{record.status} (exit {record.exit_code}) {last[0]}".strip()
+    return next(filter(None, (violation(constraint, launches, now) for constraint in constraints)), None)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From records to numbers: the response of a launch, and the table blocks x configurations that everything reads."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from corescale.conclude.stats import Floats
+from corescale.records import Configuration, Phase, Record
+
+
+def response(record: Record, name: str) -> float:
+    """The declared response of a launch, NaN where it failed or does not report it.
+
+    `region:NAME` is the largest total of any thread of any rank: the time that the others wait for.
+    """
+    if not record.ok:
+        return math.nan
+    source, _, key = name.partition(":")
+    if source == "wall":
+        return record.wall
+    if source == "metric":
+        return record.metrics.get(key, math.nan)
+    return max((region.seconds for region in record.regions if region.name == key), default=math.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Responses by block and configuration; NaN where a launch failed or was not made."""
+
+    configurations: tuple[Configuration, ...]
+    blocks: tuple[int, ...]
+    values: Floats
+    """shape (blocks, configurations); geometric mean where a block launched one several times"""
+
+    def column(self, configuration: Configuration) -> Floats:
+        """The responses of one configuration in block order. Shape (blocks,)."""
+        return self.values[:, self.configurations.index(configuration)]
+
+    def log_ratio(self, a: Configuration, b: Configuration) -> Floats:
+        """log(T_a / T_b) within each block. Shape (blocks,)."""
+        return np.asarray(np.log(self.column(a)) - np.log(self.column(b)), dtype=np.float64)
+
+
+def table(
+    records: Sequence[Record], name: str, phase: Phase = "measure", value: Callable[[Record, str], float] = response
+) -> Table:
+    """The table of one phase; configurations in order of first appearance."""
+    chosen = [record for record in records if record.phase == phase]
+    configurations = tuple(dict.fromkeys(record.configuration for record in chosen))
+    blocks = tuple(sorted({record.block for record in chosen}))
+    columns = {configuration: k for k, configuration in enumerate(configurations)}
+    rows = {block: k for k, block in enumerate(blocks)}
+    logs, counts = np.zeros((2, len(blocks), len(configurations)))
+    for record in chosen:
+        place = rows[record.block], columns[record.configuration]
+        found = value(record, name)
+        logs[place] += math.log(found) if found > 0 else math.nan
+        counts[place] += 1
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return Table(configurations, blocks, np.exp(logs / counts))
+
+
+def of(records: Sequence[Record], configuration: Configuration, phase: Phase = "measure") -> tuple[Record, ...]:
+    """The launches of one configuration in one phase."""
+    return tuple(record for record in records if record.configuration == configuration and record.phase == phase)
+
+
+def median(values: Sequence[float]) -> float:
+    """The median of the finite values, NaN for none."""
+    finite = [value for value in values if math.isfinite(value)]
+    return float(np.median(finite)) if finite else math.nan

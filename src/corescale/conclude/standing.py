@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a race stands: who leads, and how far from the best the leader may be. Arrays only; logarithms are natural."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from corescale.conclude import elimination
+from corescale.conclude.elimination import Columns, Fit
+from corescale.conclude.stats import Floats
+from corescale.conclude.surrogate import Belief, Codes, believe
+
+CONTENDERS = 20
+"""Among those so near to the first, by its own uncertainty, the one with the fewest open comparisons leads: a leader
+that changes by chance among ties would meet all others anew."""
+
+UNKNOWN_VARIANCE = 0.03**2
+"""of the log time of a launch before anything was launched twice; orders only, bounds wait for an estimate"""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What is raced. A column is a configuration."""
+
+    codes: Codes
+    """levels as numbers, shape (configurations, factors)"""
+    today: int
+    """column of today's launch"""
+    within: float = 0.02
+    confidence: float = 0.95
+
+    @property
+    def size(self) -> int:
+        """Configurations."""
+        return len(self.codes)
+
+    @property
+    def tail(self) -> float:
+        """Error of one comparison at one look."""
+        return elimination.tail(self.confidence, self.size)
+
+    @property
+    def tolerance(self) -> float:
+        """`within` as a log-ratio."""
+        return float(np.log1p(self.within))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """After some blocks."""
+
+    rows: Floats
+    """log times, the opening joined; shape (rows, configurations)"""
+    fit: Fit
+    belief: Belief
+    favourite: int
+    """the column believed to be fastest"""
+    best: int
+    """the leader, which the others are compared with: near the favourite, and with the fewest open comparisons"""
+    upper: Floats
+    """bounds of log(T_best / T_j) for every j"""
+
+    @property
+    def bound(self) -> float:
+        """Of log(T_best / T) for the true best; inf while a configuration was launched less than twice."""
+        return float(self.upper.max(initial=0.0))
+
+
+def standing(field: Field, blocks: Floats) -> Standing:
+    """From log times of blocks x configurations, NaN where not launched; at least one launch."""
+    rows = elimination.joined(blocks, field.today)
+    fitted = elimination.fit(rows)
+    spread = fitted if fitted.freedom.any() else elimination.fit(blocks)
+    noise = np.where(spread.freedom > 0, spread.variances, UNKNOWN_VARIANCE) + 1e-12
+    launches = np.isfinite(blocks).sum(axis=0)
+    belief = believe(field.codes, fitted.effects, noise / np.maximum(launches, 1))
+    leaders = contenders(belief, fitted)
+    bounds = [elimination.upper_bounds(rows, fitted, int(c), field.tail) for c in leaders]
+    chosen = int(np.argmin([(upper > field.tolerance).sum() for upper in bounds]))
+    return Standing(rows, fitted, belief, int(leaders[0]), int(leaders[chosen]), bounds[chosen])
+
+
+def contenders(belief: Belief, fitted: Fit) -> Columns:
+    """Those launched that are believed to be fastest, the first of them first."""
+    order = np.argsort(np.where(fitted.counts > 0, belief.mean, np.inf), kind="stable")
+    near = belief.mean <= belief.mean[order[0]] + belief.deviation[order[0]]
+    return order[: max(1, min(CONTENDERS, int((near & (fitted.counts > 0)).sum())))]
+
+
+def regrets(field: Field, found: Standing) -> Floats:
+    """Upper bounds of every configuration's log-regret, true all together at `confidence`; inf where there is none."""
+    return np.array([elimination.upper_bounds(found.rows, found.fit, c, field.tail).max() for c in range(field.size)])

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Intervals for paired launches: the signed-rank family, exact, and what follows from one interval by monotone maps.
+
+The unit is the launch; a block launches every configuration once in random order. If the machine's noise hits both
+configurations of a pair alike, the order drawn for the block makes the sign of (log-ratio - truth) a fair coin,
+whatever the noise looks like: skewed, two modes, correlated over launches, in bursts. The signed-rank interval needs
+just that, so it is exact there; docs/measuring.md has the measured coverage, and what happens where it is not so.
+
+Logarithms are natural, times in seconds. NaN marks a launch that failed or was not made; its pairs are left out.
+"""
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import bdtr, ndtr, ndtri
+
+Floats = npt.NDArray[np.float64]
+
+EXACT_UP_TO = 200
+"""Most pairs for which the null law is computed; beyond, the normal law with continuity correction is off by < 1e-4."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with its interval. `low` and `high` are None together, where n allows no interval at all: say so."""
+
+    estimate: float
+    low: float | None
+    high: float | None
+    confidence: float | None
+    """attained by the method, at least the asked one: ranks are discrete (8 blocks, 95% asked: 96.1%)"""
+    n: int
+    """blocks (or launches) behind it"""
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of high - low; of an interval of log-ratios about the relative half width of the ratio."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+    def covers(self, value: float) -> bool:
+        """Whether the value cannot be ruled out; without an interval nothing can."""
+        return self.low is None or self.high is None or self.low <= value <= self.high
+
+    def map(self, monotone: Callable[[float], float]) -> "Interval":
+        """The interval of a monotone function of the same unknown: same confidence, ends swapped where it falls."""
+        estimate = monotone(self.estimate)
+        if self.low is None or self.high is None:
+            return Interval(estimate, None, None, None, self.n)
+        low, high = sorted((monotone(self.low), monotone(self.high)))
+        return Interval(estimate, low, high, self.confidence, self.n)
+
+
+def hodges_lehmann(log_ratios: npt.ArrayLike, confidence: float = 0.95) -> Interval:
+    """Pseudomedian of the log-ratios of n blocks with its signed-rank interval (Hodges & Lehmann 1963)."""
+    values = _finite(log_ratios)
+    tail = tail_count(values.size, (1 - confidence) / 2)
+    estimate, low, high = walsh_bounds(values, tail)
+    if tail < 0:
+        return Interval(float(estimate), None, None, None, values.size)
+    attained = 1 - 2 * _tail_probability(values.size, tail)
+    return Interval(float(estimate), float(low), float(high), attained, values.size)
+
+
+def ratio_interval(times_a: npt.ArrayLike, times_b: npt.ArrayLike, confidence: float = 0.95) -> Interval:
+    """T_a / T_b of two configurations, times in block order: above 1 where a is the slower one."""
+    return hodges_lehmann(np.log(_times(times_a)) - np.log(_times(times_b)), confidence).map(math.exp)
+
+
+def speedup(log_ratio: Interval) -> Interval:
+    """T(p_ref) / T(p) from the interval of its logarithm."""
+    return log_ratio.map(math.exp)
+
+
+def efficiency(log_ratio: Interval, p_ref: int, p: int) -> Interval:
+    """e = p_ref T(p_ref) / (p T(p)) from the interval of log(T(p_ref) / T(p))."""
+    return log_ratio.map(lambda r: p_ref / p * math.exp(r))
+
+
+def overhead(log_ratio: Interval, p_ref: int, p: int) -> Interval:
+    """f = 1/e - 1 (Qiu et al. 2010) from the interval of log(T(p_ref) / T(p)); linear in T(p)."""
+    return log_ratio.map(lambda r: p / p_ref * math.exp(-r) - 1)
+
+
+def median_interval(times: npt.ArrayLike, confidence: float = 0.95) -> Interval:
+    """Median of one configuration's times between two order statistics; exact only for independent launches."""
+    values = np.sort(_finite(times))
+    below = bdtr(np.arange(values.size // 2), values.size, 0.5)
+    rank = int(np.searchsorted(below, (1 - confidence) / 2, side="right"))
+    estimate = float(np.median(values)) if values.size else math.nan
+    if rank == 0:
+        return Interval(estimate, None, None, None, values.size)
+    attained = 1 - 2 * float(below[rank - 1])
+    return Interval(estimate, float(values[rank - 1]), float(values[-rank]), attained, values.size)
+
+
+def typical_times(times: npt.ArrayLike) -> Floats:
+    """Robust location of each column of blocks x configurations: exp of the pseudomedian of log time, NaN for none."""
+    columns = np.log(_times(times)).T
+    return np.array([math.exp(hodges_lehmann(column).estimate) for column in np.atleast_2d(columns)])
+
+
+def signed_rank_p(log_ratios: npt.ArrayLike) -> float:
+    """Two-sided p-value of "the pseudomedian is 0" (Wilcoxon 1945): exact given the mid-ranks, zeros left out."""
+    values = _finite(log_ratios)
+    values = values[values != 0]
+    if values.size == 0:
+        return 1.0
+    doubled = np.rint(2 * rankdata(np.abs(values))).astype(np.int64)
+    smaller = int(min(doubled[values > 0].sum(), doubled[values < 0].sum()))
+    if values.size > EXACT_UP_TO:
+        mean, deviation = doubled.sum() / 2, math.sqrt(float(np.square(doubled).sum()) / 4)
+        return float(min(1.0, 2 * ndtr((smaller + 1 - mean) / deviation)))
+    return float(min(1.0, 2 * np.cumsum(_rank_sum_law(tuple(np.sort(doubled).tolist())))[smaller]))
+
+
+def rankdata(values: npt.ArrayLike) -> Floats:
+    """Ranks from 1, ties by mid-ranks."""
+    array = np.asarray(values, dtype=np.float64)
+    _, inverse, counts = np.unique(array, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse], dtype=np.float64)
+
+
+def holm(p_values: npt.ArrayLike) -> Floats:
+    """Adjusted p-values (Holm 1979): with probability 1 - alpha none <= alpha is a false alarm. NaN is no test."""
+    p = np.asarray(p_values, dtype=np.float64)
+    adjusted = np.full(p.shape, np.nan)
+    tested = np.flatnonzero(~np.isnan(p))
+    order = tested[np.argsort(p[tested])]
+    factors = np.arange(order.size, 0, -1)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * factors))
+    return adjusted
+
+
+def bonferroni(confidence: float, statements: int) -> float:
+    """The confidence of each of so many statements that makes all of them true together with `confidence`."""
+    return 1 - (1 - confidence) / max(statements, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Regret:
+    """How much slower than the best configuration one may be, as a fraction of the best time."""
+
+    estimate: float
+    """T / T(best) - 1, at least 0"""
+    bound: float | None
+    """true regret is at most this, for all configurations together; None where n allows no bound, or it never ran"""
+    n: int
+    """fewest blocks behind any comparison that it rests upon"""
+
+
+def within_of_best(log_times: npt.ArrayLike, confidence: float = 0.95) -> tuple[Regret, ...]:
+    """Simultaneous upper bounds of every configuration's regret; log_times is blocks x configurations, NaN for no time.
+
+    Multiple comparisons with the best (Hsu 1981): configuration i's bound is the largest of its upper bounds against
+    each j, so it fails only if the single bound against the true best fails. With k configurations k - 1 statements
+    can fail, hence one-sided bounds at 1 - (1 - confidence) / (k - 1), and the price of k is paid once, not k times.
+    All hold together, so also for whichever configuration is picked after looking.
+
+    The number of blocks must be fixed beforehand. A configuration that failed in some blocks is compared where it ran;
+    whether it may win is the caller's rule.
+    """
+    log_times = np.asarray(log_times, dtype=np.float64)
+    ran = np.flatnonzero(np.isfinite(log_times).any(axis=0))
+    tail = (1 - confidence) / max(ran.size - 1, 1)
+    regrets = [Regret(math.nan, None, 0)] * log_times.shape[1]
+    for i in ran:
+        regrets[i] = _regret(log_times[:, ran], int(np.flatnonzero(ran == i)[0]), tail)
+    return tuple(regrets)
+
+
+def _regret(log_times: Floats, i: int, tail: float) -> Regret:
+    differences = log_times[:, [i]] - log_times
+    present = np.isfinite(differences)
+    estimate, bound, fewest = 0.0, 0.0, int(present[:, i].sum())
+    for pattern in {column.tobytes(): column for column in np.delete(present, i, axis=1).T}.values():
+        n, alike = int(pattern.sum()), (present == pattern[:, None]).all(axis=0)
+        alike[i] = False
+        count = tail_count(n, tail)
+        estimates, _, highs = walsh_bounds(differences[np.ix_(pattern, alike)].T, count)
+        fewest = min(fewest, n)
+        estimate = max(estimate, float(np.max(estimates, initial=0.0)) if n else 0.0)
+        bound = max(bound, float(np.max(highs)) if count >= 0 else math.inf)
+    return Regret(math.expm1(estimate), math.expm1(bound) if math.isfinite(bound) else None, fewest)
+
+
+def walsh_bounds(samples: Floats, count: int) -> tuple[Floats, Floats, Floats]:
+    """Median and (count+1)-th smallest and largest of the Walsh averages (x_i + x_j) / 2, i <= j, of samples[..., n].
+
+    O(n^2) memory and time per sample; NaN ends for count < 0, all NaN for n = 0.
+    """
+    n = samples.shape[-1]
+    if n == 0:
+        nothing = np.full(samples.shape[:-1], np.nan)
+        return nothing, nothing, nothing
+    first, second = np.triu_indices(n)
+    averages = (samples[..., first] + samples[..., second]) / 2
+    last = averages.shape[-1] - 1
+    middle = (last // 2, (last + 1) // 2)
+    averages.partition(sorted({*middle, max(count, 0), last - max(count, 0)}), axis=-1)
+    estimate = (averages[..., middle[0]] + averages[..., middle[1]]) / 2
+    if count < 0:
+        return estimate, np.full_like(estimate, np.nan), np.full_like(estimate, np.nan)
+    return estimate, averages[..., count], averages[..., last - count]
+
+
+@functools.cache
+def tail_count(n: int, tail: float) -> int:
+    """Largest c with P(W <= c) <= tail for the signed-rank sum W of n pairs; -1 where P(W = 0) = 2^-n exceeds it."""
+    allowed = tail * (1 + 1e-12)
+    if n > EXACT_UP_TO:
+        mean, deviation = n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+        return max(-1, math.floor(mean + deviation * float(ndtri(allowed)) - 0.5))
+    return int(np.searchsorted(_null_law(n), allowed, side="right")) - 1
+
+
+def _tail_probability(n: int, count: int) -> float:
+    """P(W <= count)."""
+    if n > EXACT_UP_TO:
+        mean, deviation = n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+        return float(ndtr((count + 0.5 - mean) / deviation))
+    return float(_null_law(n)[count])
+
+
+@functools.cache
+def _null_law(n: int) -> Floats:
+    return np.cumsum(_rank_sum_law(tuple(range(1, n + 1))))
+
+
+@functools.lru_cache(maxsize=256)
+def _rank_sum_law(ranks: tuple[int, ...]) -> Floats:
+    """Probabilities of 0, 1, ... for the sum of those ranks whose fair coin shows heads."""
+    law: Floats = np.zeros(sum(ranks) + 1)
+    law[0] = 1.0
+    for rank in ranks:
+        law[rank:] = (law[rank:] + law[: law.size - rank]) / 2
+        law[:rank] /= 2
+    return law
+
+
+def _finite(values: npt.ArrayLike) -> Floats:
+    array = np.asarray(values, dtype=np.float64).ravel()
+    return array[np.isfinite(array)]
+
+
+def _times(values: npt.ArrayLike) -> Floats:
+    """Times as an array in which what is no positive finite time is NaN."""
+    array = np.asarray(values, dtype=np.float64)
+    return np.where(np.isfinite(array) & (array > 0), array, np.nan)

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a command line to an Experiment. A study file takes the other door and meets it there."""
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterable, Sequence
+
+from pydantic import ValidationError
+
+from corescale import native
+from corescale.declare import factors, settings, template
+from corescale.declare.request import CompareRequest, Request, ScanRequest, TuneRequest
+from corescale.declare.study import SERIAL, Command, Constraint, Experiment, Factor, Hooks, Stop, Verb, launch, today
+from corescale.errors import UnavailableError, UsageError
+from corescale.machine import Machine
+from corescale.records import Level
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
+
+
+def scan(request: ScanRequest, words: Sequence[str], machine: Machine) -> Experiment:
+    """Threads over 1, 2, 4, ... unless told otherwise."""
+    commands = [_command("main", words, request.shell)]
+    if request.serial:
+        commands.append(_command(SERIAL, [request.serial], request.shell))
+    return _experiment("scan", request, commands, machine, default_threads="auto", p_ref=request.p_ref)
+
+
+def tune(request: TuneRequest, words: Sequence[str], machine: Machine) -> Experiment:
+    """Threads over 1, 2, 4, ... unless told otherwise, and every other factor that is named."""
+    commands = [_command("main", words, request.shell)]
+    confirm, within = request.confirm, request.within
+    return _experiment("tune", request, commands, machine, default_threads="auto", confirm=confirm, within=within)
+
+
+def compare(request: CompareRequest, words: Sequence[str], machine: Machine) -> Experiment:
+    """Each word is a whole command, as hyperfine has it."""
+    if len(words) < 2:
+        raise UsageError("two or more commands are needed", where="compare", remedy="quote each: compare 'A' 'B'")
+    names = _distinct([*request.name, *words[len(request.name) :]][: len(words)])
+    commands = [_command(name, [word], request.shell) for name, word in zip(names, words, strict=True)]
+    return _experiment("compare", request, commands, machine, default_threads="")
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """The names with #2, #3 behind those that came before: a command may be compared with itself."""
+    return [name if name not in names[:k] else f"{name} #{names[:k].count(name) + 1}" for k, name in enumerate(names)]
+
+
+def _experiment(
+    verb: Verb,
+    request: Request,
+    commands: Sequence[Command],
+    machine: Machine,
+    *,
+    default_threads: str,
+    confirm: int = 0,
+    within: str = "",
+    p_ref: int = 0,
+) -> Experiment:
+    asked = frozenset().union(*(template.placeholders(command.argv) for command in commands))
+    chosen, left_out = _factors(request, asked, machine, default_threads)
+    for command in commands:
+        template.check(command.argv, {"threads", *(factor.name for factor in chosen)})
+    if verb == "compare":
+        chosen = [Factor(name="command", kind="command", levels=tuple(c.name for c in commands)), *chosen]
+    metrics = dict(_pair(text, "--metric") for text in request.metric)
+    try:
+        experiment = Experiment(
+            verb=verb,
+            commands=tuple(commands),
+            factors=tuple(chosen),
+            response=request.response,
+            metrics=metrics,
+            constraints=tuple(Constraint.parse(text) for text in request.subject_to),
+            stop=_stop(request, confirm, within),
+            hooks=Hooks(
+                setup=request.setup or None,
+                prepare=request.prepare or None,
+                conclude=request.conclude or None,
+                cleanup=request.cleanup or None,
+            ),
+            p_ref=p_ref or min((int(level) for f in chosen if f.name == "threads" for level in f.levels), default=1),
+            warmup=request.warmup,
+            timeout=seconds(request.timeout, "--timeout") if request.timeout else None,
+            ignore_failure=request.ignore_failure,
+            same_output=request.same_output,
+            input=request.input or None,
+            output=request.output or None,
+            left_out=tuple(left_out),
+            today=tuple(_today(request.today, chosen, machine)),
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{first['msg']}: {first['input']!r}", where=where, remedy="see --help") from None
+    launch(experiment, today(experiment), machine)
+    return experiment
+
+
+def _command(name: str, words: Sequence[str], shell: bool) -> Command:
+    argv = tuple(shlex.split(words[0])) if len(words) == 1 and not shell else tuple(words)
+    if not argv:
+        raise UsageError("no command", remedy="put it behind --, as: corescale scan -- ./program {threads}")
+    return Command(name=name, argv=argv if shell else (_bundled(argv[0]), *argv[1:]), shell=shell)
+
+
+def _bundled(program: str) -> str:
+    """The path of a workload that ships with corescale, where no program on PATH has that name."""
+    if "/" in program or "{" in program or shutil.which(program):
+        return program
+    try:
+        return str(native.find(program))
+    except UnavailableError:
+        return program
+
+
+def _factors(
+    request: Request, asked: frozenset[str], machine: Machine, default_threads: str
+) -> tuple[list[Factor], list[str]]:
+    texts = [_pair(text, "-f") for text in request.factor]
+    texts += [_parameter(text, asked, "-L") for text in request.parameter_list]
+    texts += [_scanned(text, request.parameter_step, asked) for text in request.parameter_scan]
+    named = {name for name, _ in texts}
+    if request.allocators:
+        texts.append(("allocator", request.allocators))
+    if request.threads or (default_threads and not {"threads", "layout"} & named):
+        texts.insert(0, ("threads", request.threads or default_threads))
+    found, left_out = [], []
+    for name, text in texts:
+        factor, missing = _factor(name, text, asked, machine)
+        left_out += missing
+        found += [factor] if factor is not None else []
+    return found, left_out
+
+
+def _factor(name: str, text: str, asked: frozenset[str], machine: Machine) -> tuple[Factor | None, list[str]]:
+    kind = factors.kind_of(name, asked)
+    table = factors.KINDS[kind]
+    if text == "auto":
+        automatic, reasons = settings.auto(name) if kind == "variable" else table.auto(machine)
+        levels, left_out = list(automatic), list(reasons)
+    else:
+        levels, left_out = [table.parse(part, machine) for part in _split(name, text)], []
+    why = {level: table.unavailable(level, machine) for level in levels}
+    left_out += [reason for reason in why.values() if reason is not None]
+    kept = tuple(dict.fromkeys(level for level in levels if why[level] is None))
+    if not kept:
+        raise UsageError(f"no level of factor {name!r} can be used here: {'; '.join(left_out)}", where="-f")
+    return Factor(name=name, kind=kind, levels=kept), left_out
+
+
+def _split(name: str, text: str) -> list[str]:
+    separator = "/" if name == "affinity" else ","
+    levels = [part.strip() for part in text.split(separator)]
+    if not text.strip() or not all(levels):
+        raise UsageError(f"factor {name!r} has an empty level", where="-f", remedy=f"write -f {name}=a,b")
+    return levels
+
+
+def _pair(text: str, where: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise UsageError(f"{text!r} is not NAME=VALUE", where=where, remedy=f"write {where} NAME=VALUE")
+    return name.strip(), value.strip()
+
+
+def _parameter(text: str, asked: Iterable[str], where: str) -> tuple[str, str]:
+    name, values = _pair(text, where)
+    if name not in asked:
+        raise UsageError(f"the command has no {{{name}}}", where=where, remedy=f"put {{{name}}} into it")
+    return name, values
+
+
+def _scanned(text: str, step: str, asked: Iterable[str]) -> tuple[str, str]:
+    name, bounds = _parameter(text, asked, "-P")
+    try:
+        low, high, by = (float(part) for part in (*bounds.split(":"), step or "1"))
+        if by <= 0 or high < low:
+            raise ValueError
+    except ValueError:
+        raise UsageError(
+            f"cannot go from {bounds.replace(':', ' to ')} by {step or '1'}",
+            where="-P",
+            remedy="write -P NAME MIN MAX -D STEP",
+        ) from None
+    count = int((high - low) / by + 1e-9) + 1
+    return name, ",".join(f"{low + k * by:g}" for k in range(count))
+
+
+def _today(text: str, chosen: Sequence[Factor], machine: Machine) -> list[tuple[str, Level]]:
+    by_name = {factor.name: factor for factor in chosen}
+    result = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, value = _pair(part, "--today")
+        if name not in by_name:
+            raise UsageError(
+                f"no factor {name!r}", where="--today", remedy=f"factors here: {', '.join(by_name) or 'none'}"
+            )
+        result.append((name, factors.KINDS[by_name[name].kind].parse(value, machine)))
+    return result
+
+
+def _stop(request: Request, confirm: int, within: str) -> Stop:
+    if request.runs < 0 or request.min_runs < 1 or request.max_runs < 1:
+        raise UsageError("runs must be at least 1", where="-r", remedy="write -r 10")
+    rule = {
+        "width": share(request.width, "--width"),
+        "confidence": share(request.confidence, "--confidence"),
+        "budget": None if request.budget == "none" else seconds(request.budget, "--budget"),
+        "confirm_blocks": confirm,
+    }
+    if request.runs:
+        return Stop.model_validate(
+            rule | {"rule": "replicates", "min_blocks": request.runs, "max_blocks": request.runs, "budget": None}
+        )
+    if within:
+        rule["within"] = rule["width"] = share(within, "--within")
+    most = max(request.max_runs, request.min_runs)
+    kind = "race" if within else "width"
+    return Stop.model_validate(rule | {"rule": kind, "min_blocks": request.min_runs, "max_blocks": most})
+
+
+def seconds(text: str, where: str) -> float:
+    """90s, 5m, 2h or a number of seconds; raises UsageError."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|)\s*", text)
+    if match is None or float(match[1]) == 0:
+        raise UsageError(f"{text!r} is no time", where=where, remedy="write 90s, 5m or 2h")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def share(text: str, where: str) -> float:
+    """2% or 0.02; raises UsageError outside of (0, 1)."""
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        if not 0 < value < 1:
+            raise ValueError
+    except ValueError:
+        raise UsageError(f"{text!r} is no share", where=where, remedy="write 2% or 0.02") from None
+    return value

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a command line can ask for: one visible table of options, read by declare/command_line.py and shown by cli/."""
+
+import dataclasses
+import itertools
+from dataclasses import dataclass, field
+from typing import Any
+
+from corescale.errors import UsageError
+
+
+def option(default: Any, *flags: str, help: str, metavar: str = "") -> Any:  # noqa: A002
+    """A field that is an option of the command line; a list means that it may be repeated."""
+    metadata = {"flags": flags, "help": help, "metavar": metavar}
+    if isinstance(default, list):
+        return field(default_factory=list, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Options of every measuring verb; the same letters as hyperfine where it has them."""
+
+    factor: list[str] = option([], "-f", "--factor", metavar="NAME=A,B", help="vary NAME over these levels (or auto)")
+    parameter_list: list[str] = option(
+        [], "-L", "--parameter-list", metavar="NAME A,B", help="fill {NAME} with each of these values"
+    )
+    parameter_scan: list[str] = option(
+        [], "-P", "--parameter-scan", metavar="NAME MIN MAX", help="fill {NAME} with MIN, MIN+STEP, ... MAX"
+    )
+    parameter_step: str = option("", "-D", "--parameter-step-size", metavar="STEP", help="step of -P (default 1)")
+    threads: str = option("", "-t", "--threads", metavar="1,2,4", help="thread counts, as -f threads=1,2,4")
+    allocators: str = option("", "--allocators", metavar="auto|A,B", help="memory allocators, as -f allocator=A,B")
+    today: str = option("", "--today", metavar="NAME=LEVEL,...", help="levels of today's launch, where not the default")
+    response: str = option("wall", "--response", help="wall, region:NAME or metric:NAME")
+    metric: list[str] = option(
+        [], "--metric", metavar="NAME=SOURCE", help="stdout-size, peak-memory, cpu-time or output:KEY"
+    )
+    subject_to: list[str] = option([], "--subject-to", metavar="M<=X", help="a bound, as 'bytes<=1.02*today'")
+    runs: int = option(0, "-r", "--runs", metavar="N", help="exactly N blocks (default: until the width is reached)")
+    min_runs: int = option(8, "-m", "--min-runs", metavar="N", help="fewest blocks before the first look")
+    max_runs: int = option(40, "-M", "--max-runs", metavar="N", help="most blocks")
+    warmup: int = option(0, "-w", "--warmup", metavar="N", help="untimed launches of each configuration first")
+    width: str = option("2%", "--width", metavar="2%", help="stop at this half width of every ratio")
+    confidence: str = option("95%", "--confidence", metavar="95%", help="of every interval")
+    budget: str = option("5m", "--budget", metavar="5m", help="time for all launches, as 90s, 5m, 2h or none")
+    timeout: str = option("", "--timeout", metavar="60s", help="kill a launch after this long; it counts as failed")
+    setup: str = option("", "--setup", "-s", metavar="CMD", help="before the first launch")
+    prepare: str = option("", "--prepare", "-p", metavar="CMD", help="before each launch")
+    conclude: str = option("", "--conclude", "-C", metavar="CMD", help="after each launch")
+    cleanup: str = option("", "--cleanup", "-c", metavar="CMD", help="after the last launch")
+    ignore_failure: bool = option(False, "-i", "--ignore-failure", help="go on when today's launch fails")
+    input: str = option("", "--input", metavar="FILE", help="standard input (default: nothing)")
+    output: str = option("", "--output", metavar="FILE", help="where standard output goes (default: nowhere)")
+    shell: bool = option(False, "--shell", help="run the command through /bin/sh")
+    no_shell: bool = option(False, "-N", help="no shell: the default here")
+    same_output: bool = option(False, "--same-output", help="a configuration with another output fails")
+    on: str = option("direct", "--on", help="the launcher: direct, or fake with --landscape")
+    landscape: str = option("", "--landscape", metavar="FILE", help="what the fake launcher pretends")
+    out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
+    dry_run: bool = option(False, "--dry-run", help="print the plan and stop")
+    json: bool = option(False, "--json", help="the result as JSON on standard output")
+    quiet: bool = option(False, "-q", "--quiet", help="no progress")
+    report: str = option("", "--report", metavar="FILE", help="write an HTML report")
+    export_json: str = option("", "--export-json", metavar="FILE", help="in hyperfine's format")
+    export_csv: str = option("", "--export-csv", metavar="FILE", help="in hyperfine's format")
+    export_markdown: str = option("", "--export-markdown", metavar="FILE", help="as a table")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScanRequest(Request):
+    """Options of `scan`."""
+
+    serial: str = option("", "--serial", metavar="CMD", help="the best serial program: baseline of the speedup")
+    p_ref: int = option(0, "--p-ref", metavar="P", help="reference parallelism (default: the smallest measured)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneRequest(Request):
+    """Options of `tune`."""
+
+    within: str = option("2%", "--within", metavar="2%", help="stop when the answer is this close to the best")
+    max_runs: int = option(1110, "-M", "--max-runs", metavar="N", help="most launches of one configuration")
+    confirm: int = option(10, "--confirm", metavar="N", help="fresh blocks of winner against today's launch")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareRequest(Request):
+    """Options of `compare`."""
+
+    name: list[str] = option([], "-n", "--command-name", metavar="NAME", help="name of each command, in order")
+    gate: str = option("", "--gate", metavar="5%", help="exit 1 if certainly slower by more than this")
+
+
+def joined(words: list[str]) -> list[str]:
+    """The command line with hyperfine's `-L NAME A,B` and `-P NAME MIN MAX` as one word each, up to `--`."""
+    result: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            return [*result, word, *rest]
+        count = {"-L": 2, "--parameter-list": 2, "-P": 3, "--parameter-scan": 3}.get(word, 0)
+        result.append(word)
+        if count:
+            values = list(itertools.islice(rest, count))
+            if len(values) < count:
+                needs = "NAME A,B" if count == 2 else "NAME MIN MAX"
+                raise UsageError(f"needs {needs}", where=word)
+            result.append("=".join((values[0], ":".join(values[1:]))))
+    return result
+
+
+def options(request: type[Request]) -> tuple[dataclasses.Field[Any], ...]:
+    """The fields of a request that are options."""
+    return dataclasses.fields(request)

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Experiment: everything that was asked, validated, independent of which door it came through."""
+
+import hashlib
+import itertools
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from corescale.declare import factors, template
+from corescale.errors import UsageError
+from corescale.machine import Machine
+from corescale.records import Configuration, Layout, Level, canonical
+
+Verb = Literal["tune", "scan", "compare", "study"]
+MetricSource = Annotated[str, Field(pattern=r"^(stdout-size|peak-memory|cpu-time|output:[A-Za-z_][\w.-]*)$")]
+
+SERIAL = "serial"
+"""The command that `--serial` names: the best serial program, baseline of the speedup."""
+
+
+class Model(BaseModel):
+    """Immutable, and strict about names: a misspelt key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Command(Model):
+    """A command template. `argv` goes to no shell unless `shell` says so."""
+
+    name: str
+    argv: tuple[str, ...] = Field(min_length=1)
+    shell: bool = False
+
+
+class Factor(Model):
+    """What is varied, how it reaches the program (a key of factors.KINDS) and its levels."""
+
+    name: str
+    kind: str
+    levels: tuple[Level, ...]
+
+
+class Constraint(Model):
+    """A bound on a metric, as a number or as a multiple of today's value: `bytes<=1.02*today`."""
+
+    metric: str
+    relation: Literal["<=", ">="]
+    bound: float
+    relative: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Of `METRIC<=NUMBER[*today]`; raises UsageError."""
+        match = re.fullmatch(r"\s*([\w.-]+)\s*(<=|>=)\s*([0-9.eE+-]+)\s*(\*\s*today)?\s*", text)
+        try:
+            if match is None:
+                raise ValueError
+            name, relation, bound, relative = match.groups()
+            return cls.model_validate(
+                {"metric": name, "relation": relation, "bound": float(bound), "relative": relative is not None}
+            )
+        except ValueError:
+            raise UsageError(
+                f"not a constraint: {text!r}",
+                where="--subject-to",
+                remedy="write METRIC<=NUMBER or METRIC<=NUMBER*today",
+            ) from None
+
+
+class Stop(Model):
+    """When enough was measured; declared before the first launch."""
+
+    rule: Literal["width", "replicates", "race"] = "width"
+    min_blocks: int = Field(default=8, ge=1)
+    """first look; below 6 there is no 95% interval"""
+    max_blocks: int = Field(default=40, ge=1)
+    width: float = Field(default=0.02, gt=0)
+    """half width of the widest interval, relative: 0.02 is 2%"""
+    within: float = Field(default=0.02, gt=0)
+    """a race ends when one configuration is proved to be within this fraction of the best"""
+    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    budget: float | None = Field(default=None, gt=0)
+    """seconds"""
+    confirm_blocks: int = Field(default=10, ge=0)
+    """fresh blocks of the winner against today's launch (tune)"""
+
+
+class Hooks(Model):
+    """Commands around the launches, as hyperfine has them; untimed, and a failing one ends the run."""
+
+    setup: str | None = None
+    prepare: str | None = None
+    conclude: str | None = None
+    cleanup: str | None = None
+
+
+class Experiment(Model):
+    """Factors with levels, the commands they apply to, the response, and when to stop."""
+
+    verb: Verb
+    commands: tuple[Command, ...] = Field(min_length=1)
+    factors: tuple[Factor, ...] = ()
+    today: tuple[tuple[str, Level], ...] = ()
+    """levels of today's launch that differ from the default"""
+    response: Annotated[str, Field(pattern=r"^(wall|region:.+|metric:.+)$")] = "wall"
+    metrics: Mapping[str, MetricSource] = {}
+    constraints: tuple[Constraint, ...] = ()
+    p_ref: int = Field(default=1, ge=1)
+    stop: Stop = Stop()
+    hooks: Hooks = Hooks()
+    warmup: int = Field(default=0, ge=0)
+    timeout: float | None = Field(default=None, gt=0)
+    """seconds per launch"""
+    ignore_failure: bool = False
+    same_output: bool = False
+    input: str | None = None
+    output: str | None = None
+    left_out: tuple[str, ...] = ()
+    """what was asked or usual and is not measured here, with the reason"""
+
+    @model_validator(mode="after")
+    def _names_are_distinct(self) -> Self:
+        names = [factor.name for factor in self.factors]
+        for name in names:
+            if names.count(name) > 1:
+                raise UsageError(f"factor {name!r} is given twice", remedy="merge its levels")
+        for constraint in self.constraints:
+            if constraint.metric not in self.metrics:
+                raise UsageError(
+                    f"no metric {constraint.metric!r}",
+                    where="--subject-to",
+                    remedy=f"declare it: --metric {constraint.metric}=SOURCE",
+                )
+        return self
+
+    def factor(self, name: str) -> Factor | None:
+        """The factor of that name, or None."""
+        return next((factor for factor in self.factors if factor.name == name), None)
+
+    def command(self, configuration: Configuration) -> Command:
+        """The template that a configuration launches."""
+        wanted = configuration.get("command")
+        return next((command for command in self.commands if command.name == wanted), self.commands[0])
+
+    @property
+    def hash(self) -> str:
+        """Names the run folder: equal requests share it, so that the same command line resumes."""
+        return hashlib.sha256(canonical(self.model_dump(mode="json")).encode()).hexdigest()[:12]
+
+
+def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
+    """Every combination of levels: today's launch first, the serial baseline (if any) last."""
+    levels = [[(factor.name, level) for level in factor.levels] for factor in experiment.factors]
+    grid = [configuration(experiment, dict(choice)) for choice in itertools.product(*levels)]
+    serial = [_serial(experiment)] if any(command.name == SERIAL for command in experiment.commands) else []
+    return tuple(dict.fromkeys([today(experiment), *grid, *serial]))
+
+
+def today(experiment: Experiment) -> Configuration:
+    """Today's launch: each factor's first level (threads: the largest), unless `--today` says otherwise."""
+    chosen: dict[str, Level] = {
+        factor.name: factors.KINDS[factor.kind].today(factor.levels) for factor in experiment.factors
+    }
+    return configuration(experiment, chosen | dict(experiment.today))
+
+
+def configuration(experiment: Experiment, levels: Mapping[str, Level]) -> Configuration:
+    """One level of each factor, with the layout that follows from them."""
+    layout = Layout()
+    for factor in experiment.factors:
+        layout = factors.KINDS[factor.kind].layout(levels[factor.name], layout)
+    return Configuration(tuple((factor.name, levels[factor.name]) for factor in experiment.factors), layout)
+
+
+def launch(experiment: Experiment, chosen: Configuration, machine: Machine) -> factors.Launch:
+    """What a configuration becomes: argv, environment, placement. Shown by --dry-run and run by the launcher."""
+    command = experiment.command(chosen)
+    values = {name: str(level) for name, level in chosen.levels} | {"threads": str(chosen.layout.threads_per_rank)}
+    result = factors.Launch(argv=template.fill(command.argv, values), shell=command.shell)
+    if "threads" not in template.placeholders(command.argv) and experiment.factor("threads") is not None:
+        result = factors.with_thread_variables(result, chosen.layout.threads_per_rank)
+    for factor in experiment.factors:
+        result = factors.KINDS[factor.kind].apply(factor.name, chosen[factor.name], result, machine)
+    return result
+
+
+def _serial(experiment: Experiment) -> Configuration:
+    levels = dict(today(experiment).levels) | ({"threads": 1} if experiment.factor("threads") else {})
+    return Configuration((("command", SERIAL), *levels.items()), Layout())

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Command templates: `{name}` is a placeholder, `{{` and `}}` are braces."""
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+
+from corescale.errors import UsageError
+
+_TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def placeholders(argv: Iterable[str]) -> frozenset[str]:
+    """The names that a template asks for."""
+    return frozenset(match[1] for word in argv for match in _TOKEN.finditer(word) if match[1])
+
+
+def check(argv: Iterable[str], known: Iterable[str]) -> None:
+    """Raises UsageError for a placeholder that no factor fills, with the nearest name that one does."""
+    names = sorted(known)
+    for name in sorted(placeholders(argv) - set(names)):
+        near = difflib.get_close_matches(name, names, 1)
+        remedy = (
+            f"did you mean {{{near[0]}}}?"
+            if near
+            else f"give its levels (-L {name} a,b) or write {{{{{name}}}}} for the braces"
+        )
+        raise UsageError(f"unknown placeholder {{{name}}}", where="command", remedy=remedy)
+
+
+def fill(argv: Iterable[str], values: Mapping[str, str]) -> tuple[str, ...]:
+    """The argv with every placeholder replaced; a value never splits into two words."""
+    return tuple(_TOKEN.sub(lambda match: _one(match, values), word) for word in argv)
+
+
+def _one(match: re.Match[str], values: Mapping[str, str]) -> str:
+    return match[0][0] if match[1] is None else values[match[1]]

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one base of every error a person can cause, and the one table of exit codes."""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What a verb's exit status means; docs/exit_codes.md is checked against this table."""
+
+    OK = 0
+    REGRESSION = 1
+    """A gate was given and the change exceeds it."""
+    USAGE = 2
+    """The command line or a study file asks for something that makes no sense."""
+    INCONCLUSIVE = 3
+    """Measured, but the intervals allow no answer."""
+    PROGRAM = 4
+    """The measured program was not found, or no configuration of it succeeded."""
+    PRELOAD = 5
+    """An allocator could not be loaded into the program, so nothing about it was measured."""
+    STORE = 6
+    """The run folder cannot be written, is in use, or belongs to another machine, binary or format."""
+    UNAVAILABLE = 7
+    """Something the verb needs is not installed on this machine."""
+    INTERNAL = 70
+    """A defect in corescale."""
+    INTERRUPTED = 130
+    """Stopped by Ctrl-C; what was measured is kept."""
+
+
+class CorescaleError(Exception):
+    """What went wrong, where, and what to do about it, in one line.
+
+    Only cli/ turns it into an exit status; every other room raises it or lets it pass.
+    """
+
+    exit_code = ExitCode.INTERNAL
+
+    def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
+        self.what, self.where, self.remedy = what, where, remedy
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        line = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{line}; {self.remedy}" if self.remedy else line
+
+
+class UsageError(CorescaleError):
+    """The request itself makes no sense."""
+
+    exit_code = ExitCode.USAGE
+
+
+class ProgramError(CorescaleError):
+    """The measured program cannot be started, or never succeeds."""
+
+    exit_code = ExitCode.PROGRAM
+
+
+class PreloadError(CorescaleError):
+    """A library that was asked for is not in the program that was measured."""
+
+    exit_code = ExitCode.PRELOAD
+
+
+class StoreError(CorescaleError):
+    """A run folder refuses to be written or read."""
+
+    exit_code = ExitCode.STORE
+
+
+class UnavailableError(CorescaleError):
+    """Something is not installed here."""
+
+    exit_code = ExitCode.UNAVAILABLE

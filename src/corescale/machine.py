@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The machine: what a program can use of it, and what must stay the same while it is measured."""
+
+import dataclasses
+import hashlib
+import json
+import math
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+from corescale import cgroup, topology
+from corescale.topology import Cpu, cpu_list, format_cpu_list, read
+
+__all__ = ["Cpu", "Machine", "cpu_list", "format_cpu_list"]
+
+
+NOT_IDENTITY = frozenset({"hostname", "memory_bytes", "topology_source"})
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """As this process sees it. What nobody tells is None, or 0 for a size."""
+
+    hostname: str
+    cpu_model: str
+    virtualised: str | None
+    """the hypervisor, `yes` where it hides its name, None on bare metal"""
+    kernel: str
+    os: str
+    architecture: str
+    memory_bytes: int
+    cpus: tuple[Cpu, ...]
+    """every online one, allowed or not"""
+    affinity: tuple[int, ...]
+    """CPUs that this process may run on"""
+    quota_cores: float | None
+    """the tightest CPU quota of the control groups"""
+    cgroup_version: int | None
+    """which version governs the CPUs here"""
+    cache_line: int
+    """bytes"""
+    l3_bytes: int
+    """of one core group"""
+    governor: str | None
+    turbo: bool | None
+    topology_source: str
+
+    @classmethod
+    def here(cls, root: Path = Path("/")) -> "Machine":
+        """This machine, or the one whose /proc, /sys and /etc lie below `root`. Takes some 20 ms, so keep it."""
+        found = topology.here(root)
+        place = cgroup.place("cpu", root)
+        return cls(
+            hostname=read(root / "proc/sys/kernel/hostname"),
+            cpu_model=_cpu_model(root),
+            virtualised=_hypervisor(root),
+            kernel=read(root / "proc/sys/kernel/osrelease"),
+            os=_os(root),
+            architecture=read(root / "proc/sys/kernel/arch") or platform.machine(),
+            memory_bytes=_memory(root),
+            cpus=found.cpus,
+            affinity=_affinity(root, found.cpus),
+            quota_cores=cgroup.quota_cores(root),
+            cgroup_version=place.version if place else None,
+            cache_line=found.cache_line,
+            l3_bytes=found.l3_bytes,
+            governor=_governor(root),
+            turbo=_turbo(root),
+            topology_source=found.source,
+        )
+
+    @property
+    def default_max_threads(self) -> int:
+        """min(allowed CPUs, quota rounded down), at least 1; more threads than this is oversubscription."""
+        quota = math.inf if self.quota_cores is None else math.floor(self.quota_cores + 1e-9)
+        return int(max(1, min(len(self.affinity), quota)))
+
+    @property
+    def usable(self) -> tuple[Cpu, ...]:
+        """The CPUs that this process may run on."""
+        return tuple(cpu for cpu in self.cpus if cpu.cpu in self.affinity)
+
+    @property
+    def smt_active(self) -> bool:
+        """Whether two allowed CPUs share a core."""
+        return len({cpu.core for cpu in self.usable}) < len(self.usable)
+
+    def identity(self) -> dict[str, object]:
+        """What must not change within a run folder, as JSON values.
+
+        Kernel, governor, turbo, affinity and quota are in: each moves times by more than what is looked for. Memory is
+        out: a virtual machine's grows and shrinks while it runs, and speed feels it only where there is too little. The
+        host name is out: containers draw a new one per start, and a twin node slows a block's configurations alike.
+        """
+        values = dataclasses.asdict(self)
+        return {name: value for name, value in values.items() if name not in NOT_IDENTITY}
+
+    def fingerprint(self) -> str:
+        """A hash of `identity()`, equal from run to run, as long as none of it changes."""
+        text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _fields(text: str, separator: str) -> dict[str, str]:
+    """`name<separator>value` lines; of a repeated name the first."""
+    lines = (line.partition(separator) for line in reversed(text.splitlines()))
+    return {name.strip(): value.strip().strip('"') for name, _, value in lines}
+
+
+def _cpu_model(root: Path) -> str:
+    """Arm kernels give part numbers instead of a name."""
+    cpu = _fields(read(root / "proc/cpuinfo"), ":")
+    named = cpu.get("model name") or cpu.get("cpu") or cpu.get("uarch")
+    part = f"implementer {cpu['CPU implementer']} part {cpu.get('CPU part', '?')}" if "CPU implementer" in cpu else ""
+    return named or part or "unknown"
+
+
+HYPERVISOR_CLOCKS = {"kvm-clock": "KVM", "hyperv": "Hyper-V", "xen": "Xen", "vmware": "VMware"}
+HYPERVISOR_VENDORS = ("QEMU", "VMware", "Xen")
+
+
+def _hypervisor(root: Path) -> str | None:
+    """Told by the clock it offers or the firmware's vendor. x86 has a flag that says whether there is one at all."""
+    clocks = read(root / "sys/devices/system/clocksource/clocksource0/available_clocksource")
+    firmware = read(root / "sys/class/dmi/id/sys_vendor")
+    flags = _fields(read(root / "proc/cpuinfo"), ":").get("flags")
+    names = [name for clock, name in HYPERVISOR_CLOCKS.items() if clock in clocks]
+    names += [name for name in HYPERVISOR_VENDORS if name in firmware]
+    if flags is not None:
+        return (names or ["yes"])[0] if "hypervisor" in flags.split() else None
+    return names[0] if names else None
+
+
+def _os(root: Path) -> str:
+    text = read(root / "etc/os-release") or read(root / "usr/lib/os-release")
+    return _fields(text, "=").get("PRETTY_NAME", "Linux")
+
+
+def _memory(root: Path) -> int:
+    kilobytes = _fields(read(root / "proc/meminfo"), ":").get("MemTotal", "0 kB").split()[0]
+    return int(kilobytes) * 1024
+
+
+def _affinity(root: Path, cpus: tuple[Cpu, ...]) -> tuple[int, ...]:
+    """The kernel lists CPUs that are offline too; every online one where it lists none."""
+    online = {cpu.cpu for cpu in cpus}
+    listed = online & set(cpu_list(_fields(read(root / "proc/self/status"), ":").get("Cpus_allowed_list", "")))
+    return tuple(sorted(listed or online))
+
+
+def _governor(root: Path) -> str | None:
+    """`mixed` where cores differ."""
+    files = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
+    found = {read(file) for file in files} - {""}
+    return None if not found else found.pop() if len(found) == 1 else "mixed"
+
+
+def _turbo(root: Path) -> bool | None:
+    system = root / "sys/devices/system/cpu"
+    off, boost = read(system / "intel_pstate/no_turbo"), read(system / "cpufreq/boost")
+    return off == "0" if off else boost == "1" if boost else None

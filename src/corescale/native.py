@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the native programs and libraries of this installation are."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from corescale.errors import UnavailableError
+
+_PACKAGE = Path(__file__).resolve().parent
+_INSTRUMENTED = frozenset({"asan", "tsan"})
+"""Builds that are never measured with."""
+
+
+def find(name: str) -> Path:
+    """The native program `name`, such as corescale-spawn; raises UnavailableError."""
+    return _locate(name, ("bin", "workloads/*"), "program")
+
+
+def library(name: str) -> Path:
+    """The native library `name`, such as libcorescale_witness.so; raises UnavailableError."""
+    return _locate(name, ("lib",), "library")
+
+
+def libraries() -> list[Path]:
+    """Every library that is made to be preloaded into a program, as `library` finds each."""
+    found = [path for root in (*_installed(), *_built()) for path in root.glob("lib/libcorescale_*.so")]
+    return [library(name) for name in sorted({path.name for path in found})]
+
+
+def _locate(name: str, places: tuple[str, ...], kind: str) -> Path:
+    """The first that is installed, else the newest that is built."""
+    for path in _candidates(_installed(), places, name):
+        return path
+    built = list(_candidates(_built(), places, name))
+    if not built:
+        raise UnavailableError(f"the {kind} {name} is not built", remedy="run scripts/setup")
+    return max(built, key=lambda path: path.stat().st_mtime_ns)
+
+
+def _candidates(roots: list[Path], places: tuple[str, ...], name: str) -> Iterator[Path]:
+    for root in roots:
+        for place in places:
+            yield from (path for path in root.glob(f"{place}/{name}") if path.is_file())
+
+
+def _installed() -> list[Path]:
+    """The folder that CORESCALE_NATIVE names goes before the package."""
+    chosen = os.environ.get("CORESCALE_NATIVE")
+    return [Path(chosen).resolve(), _PACKAGE] if chosen else [_PACKAGE]
+
+
+def _built() -> list[Path]:
+    """The build folders of the repository, where this is a source tree."""
+    builds = (_PACKAGE.parents[1] / "build").glob("*")
+    return [build for build in builds if build.name not in _INSTRUMENTED]

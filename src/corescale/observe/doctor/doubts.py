@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands between this machine and a result to believe, each with what to do about it."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from corescale.machine import Machine
+from corescale.observe.doctor.permissions import Permission
+from corescale.observe.doctor.quietness import RULES, Quietness
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """One line, and its remedy."""
+
+    what: str
+    remedy: str
+
+
+def collect(
+    machine: Machine,
+    allowed: Sequence[Permission],
+    seen: Quietness | None,
+    environment: Mapping[str, str],
+) -> tuple[Doubt, ...]:
+    """The gravest first: noise, then the machine, then what the shell brings, then what is not allowed."""
+    refused = [
+        Doubt(f"{one.name}: {one.detail}; without it {one.lost}", one.remedy) for one in allowed if not one.allowed
+    ]
+    return (*_of_noise(seen), *_of_machine(machine), *_of_environment(machine, environment), *refused)
+
+
+def _of_noise(seen: Quietness | None) -> Iterator[Doubt]:
+    for rule in RULES if seen is not None else ():
+        if seen is not None and rule.level(seen) != "quiet":
+            yield Doubt(rule.says(rule.number(seen)), rule.remedy)
+
+
+def _of_machine(machine: Machine) -> Iterator[Doubt]:
+    quota, most = machine.quota_cores, machine.default_max_threads
+    if quota is not None and quota < len(machine.affinity):
+        what = f"a CPU quota of {quota:g} cores on {len(machine.affinity)} CPUs: more threads than {most} are throttled"
+        yield Doubt(what, "raise it (docker run --cpus, Kubernetes limits.cpu), or stay within it")
+        if not math.isclose(quota, round(quota)):
+            yield Doubt(
+                f"{quota:g} is no whole number of cores", f"a quota of {max(1, round(quota))} is easier to read"
+            )
+    if machine.smt_active:
+        cores = len({cpu.core for cpu in machine.usable})
+        what = f"{len(machine.usable)} CPUs share {cores} cores: the last doubling of threads gains less"
+        yield Doubt(what, "try -f smt=on,off")
+    if machine.governor not in (None, "performance"):
+        what = f"the frequency governor is {machine.governor}: short launches run at a lower clock"
+        yield Doubt(what, "cpupower frequency-set -g performance")
+    if machine.turbo:
+        what = "turbo is on: one busy core runs at a higher clock than all, which lowers speedup"
+        yield Doubt(what, "keep it, and say so; or write 0 to /sys/devices/system/cpu/cpufreq/boost")
+
+
+def _of_environment(machine: Machine, environment: Mapping[str, str]) -> Iterator[Doubt]:
+    asked = environment.get("SLURM_CPUS_PER_TASK", "")
+    if asked.isdecimal() and int(asked) != len(machine.affinity):
+        what = f"Slurm was asked for {asked} CPUs a task, and {len(machine.affinity)} are allowed here"
+        yield Doubt(what, f"srun --cpus-per-task={asked}: srun does not always take it from sbatch")
+    if environment.get("LD_PRELOAD"):
+        what = f"LD_PRELOAD={environment['LD_PRELOAD']} is set: today's launch inherits it"
+        yield Doubt(what, "unset LD_PRELOAD, unless it belongs there")

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that survive a crash: written whole and synced, or not at all."""
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from corescale.errors import StoreError
+from corescale.records import canonical
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turns what the operating system says (no room, no permission) into one StoreError about `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"cannot be written: {error.strerror or error}", where=str(path), remedy="make room, or choose --out DIR"
+        ) from error
+
+
+def write_whole(path: Path, text: str) -> None:
+    """The file holds all of `text` after this, or is as it was before."""
+    draft = path.with_name(f".{path.name}.new")
+    with writing(path):
+        try:
+            with draft.open("w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except OSError:
+            draft.unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+
+
+def create_folder(path: Path, files: Mapping[str, str]) -> None:
+    """A new folder with these files and an empty `sidecars`, whole or not at all; `path` must not exist."""
+    draft = path.with_name(f".{path.name}.new")
+    with writing(path):
+        shutil.rmtree(draft, ignore_errors=True)
+        try:
+            (draft / "sidecars").mkdir(parents=True)
+            for name, text in files.items():
+                write_whole(draft / name, text)
+            draft.rename(path)
+        except (OSError, StoreError):
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+        sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Makes the names in a folder durable."""
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+class Lines:
+    """A file of JSON lines that only grows. A line is acknowledged when `append` returns: it is on the disk.
+
+    Whoever appends holds the lock of the run folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with writing(path):
+            self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        self._length = os.fstat(self._file).st_size
+
+    def append(self, line: str) -> None:
+        """One line in one write, synced; where that fails, the file is as it was before."""
+        data = f"{line}\n".encode()
+        with writing(self._path):
+            try:
+                rest = data
+                while rest:  # a second write says why the first fell short
+                    rest = rest[os.write(self._file, rest) :]
+                os.fsync(self._file)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._file, self._length)
+                raise
+        self._length += len(data)
+
+    def close(self) -> None:
+        """Nothing can be appended any more."""
+        os.close(self._file)
+
+
+def read_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """The JSON objects of a file of lines, and how many bytes of a torn last line follow them.
+
+    A crash can tear the last line only; raises StoreError with its number for any other that is no JSON object.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise StoreError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    lines = data.split(b"\n")
+    torn = len(lines.pop())
+    values: list[dict[str, Any]] = []
+    for number, line in enumerate(lines, 1):
+        value = _object(line)
+        if value is None and number == len(lines) and not torn:
+            return values, len(line) + 1
+        if value is None:
+            raise StoreError(
+                "no whole record", where=f"{path}:{number}", remedy="restore the file, or move the folder away"
+            )
+        values.append(value)
+    return values, torn
+
+
+def cut(path: Path, torn: int) -> None:
+    """Removes a torn last line of so many bytes."""
+    with writing(path), path.open("r+b") as file:
+        file.truncate(path.stat().st_size - torn)
+        os.fsync(file.fileno())
+
+
+def pretty(value: object) -> str:
+    """JSON for people, in the same order each time."""
+    return json.dumps(json.loads(canonical(value)), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Under which circumstances records were taken, and whether two runs' circumstances are the same."""
+
+import hashlib
+import os
+import platform
+import re
+import shutil
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from corescale import __version__
+from corescale.declare.factors import THREAD_VARIABLES
+from corescale.errors import ProgramError
+from corescale.machine import Machine
+
+_RELEVANT = re.compile(
+    r"^(OMP|KMP|GOMP|LIBOMP|LD|MALLOC|GLIBC|MIMALLOC|JE_MALLOC|TCMALLOC|TBB|MKL|OPENBLAS|BLIS|JAVA|JDK|PYTHON|RAYON|GO)_"
+    r"|^(PYTHONMALLOC|GODEBUG|GOGC|MALLOC_CONF|" + "|".join(THREAD_VARIABLES) + ")$"
+)
+"""Inherited variables that change how a program uses cores or memory."""
+
+_BOUND = ("machine", "subject", "variables")
+"""What must not change within a run."""
+
+
+def describe(machine: Machine, subject: Mapping[str, Any]) -> dict[str, Any]:
+    """environment.json: the machine, the subject (what is measured and by which probes) and inherited variables."""
+    return {
+        "corescale": __version__,
+        "python": platform.python_version(),
+        "kernel": platform.release(),
+        "created": time.time(),
+        "fingerprint": machine.fingerprint(),
+        "machine": _plain(machine.identity()),
+        "description": TypeAdapter(Machine).dump_python(machine, mode="json"),
+        "subject": dict(subject),
+        "variables": {name: value for name, value in sorted(os.environ.items()) if _RELEVANT.match(name)},
+    }
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """What forbids records of `new` beside those of `old`, one phrase each."""
+    return [
+        phrase
+        for part in _BOUND
+        for phrase in _different(part, "", _plain(old.get(part, {})), _plain(new.get(part, {})))
+    ]
+
+
+def identity(program: str) -> dict[str, Any]:
+    """Which file a program's name means, by its content; raises ProgramError where there is none."""
+    path = locate(program)
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"path": str(path), "size": path.stat().st_size, "sha256": digest}
+
+
+def locate(program: str) -> Path:
+    """The executable file, symbolic links resolved, by PATH as execvp has it; raises ProgramError."""
+    found = shutil.which(program)
+    if found is not None:
+        return Path(found).resolve()
+    if "/" not in program:
+        raise ProgramError(
+            "no such program", where=program, remedy=f"looked in {os.environ.get('PATH', '')}; give its path"
+        )
+    path = Path(program)
+    if path.is_dir():
+        raise ProgramError("is a folder, not a program", where=program)
+    if path.exists():
+        raise ProgramError("may not be executed", where=program, remedy=f"chmod +x {program}")
+    raise ProgramError("no such file", where=program, remedy=f"looked from {Path.cwd()}")
+
+
+def programs(argv: Iterable[str]) -> list[str]:
+    """The first word, and others that are executable files: in `taskset -c 0 ./solver` both count."""
+    first, *rest = argv
+    return [first, *(word for word in rest if "/" in word and Path(word).is_file() and os.access(word, os.X_OK))]
+
+
+def _plain(value: Any) -> Any:
+    return TypeAdapter(Any).dump_python(value, mode="json")
+
+
+def _different(part: str, name: str, old: Any, new: Any) -> list[str]:
+    if old == new:
+        return []
+    if isinstance(old, dict) and isinstance(new, dict):
+        keys = sorted({*old, *new})
+        if "sha256" in keys:
+            return [f"{name} changed"]
+        return [
+            line for key in keys for line in _different(part, f"{name}.{key}".strip("."), old.get(key), new.get(key))
+        ]
+    return [f"{part} {name}: was {_short(old)}, is {_short(new)}"]
+
+
+def _short(value: Any) -> str:
+    return "unset" if value is None else str(value)[:60]

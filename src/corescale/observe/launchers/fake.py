@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches nothing: answers from a landscape with known truth, on a virtual clock. Every record says so.
+
+The statistics and the race are tested against it exactly and instantly.
+"""
+
+import hashlib
+import math
+import random
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from corescale.declare.plan import Invocation
+from corescale.declare.study import Experiment, Model, configurations
+from corescale.errors import UsageError
+from corescale.machine import Machine
+from corescale.records import Configuration, Level, Noise, Record, Status, canonical
+
+EPOCH = 1_000_000_000.0
+"""where the virtual clock starts"""
+
+
+class Disturbance(Model):
+    """How times scatter about the truth. `size` is a standard deviation of the logarithm (about the relative one)."""
+
+    kind: Literal["none", "normal", "lognormal", "bimodal", "ar1", "bursts"] = "lognormal"
+    size: float = Field(default=0.02, ge=0)
+    gap: float = Field(default=0.1, ge=0)
+    """bimodal: by how much the slow mode is slower, as a logarithm"""
+    share: float = Field(default=0.3, ge=0, le=1)
+    """bimodal, bursts: the share of launches in the slow mode, or of launches at which a burst begins"""
+    memory: float = Field(default=0.7, ge=0, lt=1)
+    """ar1: correlation of one launch with the next; bursts: probability that a burst goes on"""
+
+
+class Interaction(Model):
+    """Where all of `levels` come together, the time is multiplied by `times` besides."""
+
+    levels: Mapping[str, Level]
+    times: float = Field(gt=0)
+
+
+class Failure(Model):
+    """Where all of `levels` come together, a launch ends like this with `probability`."""
+
+    levels: Mapping[str, Level] = {}
+    status: Literal["failed", "signal", "timeout", "check"] = "failed"
+    probability: float = Field(default=1.0, ge=0, le=1)
+    exit_code: int = 1
+    tail: str = ""
+
+
+class Metric(Model):
+    """A metric of every launch: `base` times the entries of the levels."""
+
+    base: float
+    times: Mapping[str, Mapping[str, float]] = {}
+
+    def of(self, configuration: Configuration) -> float:
+        """Its value there; it has no noise."""
+        return self.base * math.prod(table[str(configuration[name])] for name, table in self.times.items())
+
+
+class Landscape(Model):
+    """The truth: seconds = base x Amdahl(threads) x the entry of each level x interactions."""
+
+    base: float = Field(default=1.0, gt=0)
+    """seconds at one thread"""
+    serial: float = Field(default=1.0, ge=0, le=1)
+    """serial share of Amdahl's law over p; 1: threads change nothing"""
+    crosstalk: float = Field(default=0.0, ge=0)
+    """added share per further thread: the p - 1 of the universal scalability law"""
+    times: Mapping[str, Mapping[str, float]] = {}
+    """factor -> level -> multiplier of the time; a factor that is named names all its levels"""
+    interactions: tuple[Interaction, ...] = ()
+    noise: Disturbance = Disturbance()
+    drift: float = 0.0
+    """change of the logarithm of every time in an hour of the virtual clock"""
+    failures: tuple[Failure, ...] = ()
+    metrics: Mapping[str, Metric] = {}
+    seed: int = 0
+
+    @classmethod
+    def read(cls, path: Path) -> "Landscape":
+        """Of a TOML file with these fields; raises UsageError."""
+        try:
+            return cls.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        except OSError as error:
+            raise UsageError(f"cannot be read: {error.strerror}", where=str(path)) from error
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise UsageError(f"{first['msg']}: {first['input']!r}", where=f"{path}: {where}") from error
+        except ValueError as error:
+            raise UsageError(f"no TOML: {error}", where=str(path)) from error
+
+    def truth(self, configuration: Configuration) -> float:
+        """Seconds without noise and drift."""
+        p = configuration.layout.p
+        law = self.serial + (1 - self.serial) / p + self.crosstalk * (p - 1)
+        alone = math.prod(table[str(configuration[factor])] for factor, table in self.times.items())
+        together = math.prod(each.times for each in self.interactions if _meets(configuration, each.levels))
+        return self.base * law * alone * together
+
+    def check(self, experiment: Experiment) -> None:
+        """Raises UsageError for a name or a level that does not fit the experiment, so that no typo passes as 1.0."""
+        levels = {factor.name: {str(level) for level in factor.levels} for factor in experiment.factors}
+        for where, table in (("times", self.times), *((f"metrics.{n}", m.times) for n, m in self.metrics.items())):
+            for name, entries in table.items():
+                _must_be(name, levels, f"{where}: factor")
+                for level in levels[name] - set(entries):
+                    raise UsageError(f"factor {name!r} has no entry for level {level!r}", where=f"landscape {where}")
+        named = [each.levels for each in self.interactions] + [each.levels for each in self.failures]
+        for name in (name for met in named for name in met):
+            _must_be(name, levels, "factor")
+
+
+class Fake:
+    """See Launcher. Its launches take no time: more than 50,000 a second."""
+
+    def __init__(self, experiment: Experiment, landscape: Landscape, machine: Machine | None = None) -> None:
+        landscape.check(experiment)
+        self._experiment, self._landscape = experiment, landscape
+        self._plan = experiment.hash
+        self._cores = machine.default_max_threads if machine is not None else math.inf
+        self._places: dict[Configuration, _Place] = {}
+        self._clock = EPOCH
+        self._start(0)
+
+    @classmethod
+    def create(cls, experiment: Experiment, machine: Machine, landscape: Path | None = None) -> "Fake":
+        """As the table of launchers wants it."""
+        if landscape is None:
+            raise UsageError("the fake launcher needs a landscape", where="--on fake", remedy="add --landscape FILE")
+        return cls(experiment, Landscape.read(landscape), machine)
+
+    @property
+    def name(self) -> str:
+        """Names the landscape too: another truth is another run."""
+        text = canonical(self._landscape.model_dump(mode="json"))
+        return f"fake-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+    def open(self, history: Sequence[Record], note: Callable[[str], None]) -> None:  # noqa: D102
+        note("fake: nothing is launched, every number comes from a landscape")
+        if history:
+            self._clock = history[-1].started + history[-1].wall
+            self._start(len(history))
+
+    def subject(self) -> Mapping[str, Any]:  # noqa: D102
+        return {"landscape": self._landscape.model_dump(mode="json"), "sources": []}
+
+    def line(self, configuration: Configuration) -> str:  # noqa: D102
+        return f"(fake) {configuration.label}"
+
+    def truth(self, configuration: Configuration) -> float:
+        """Seconds without noise and drift."""
+        return self._place(configuration).truth
+
+    def best(self) -> Configuration:
+        """The configuration that is truly fastest among those that never fail."""
+        failing = [failure.levels for failure in self._landscape.failures]
+        sound = [c for c in configurations(self._experiment) if not any(_meets(c, levels) for levels in failing)]
+        return min(sound, key=self.truth)
+
+    def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:  # noqa: D102
+        return map(self._launch_once, block)
+
+    def cancel(self) -> None:  # noqa: D102
+        pass
+
+    def close(self) -> None:  # noqa: D102
+        pass
+
+    def _start(self, made: int) -> None:
+        """A run that is gone on with gets noise of its own, the same each time."""
+        self._random = random.Random(f"{self._landscape.seed}/{made}")
+        self._disturb = _DISTURBANCES[self._landscape.noise.kind](self._landscape.noise, self._random)
+
+    def _place(self, configuration: Configuration) -> "_Place":
+        place = self._places.get(configuration)
+        if place is None:
+            p = configuration.layout.p
+            place = _Place.of(self._landscape, configuration, p > self._cores)
+            self._places[configuration] = place
+        return place
+
+    def _launch_once(self, invocation: Invocation) -> Record:
+        place = self._place(invocation.configuration)
+        drift = self._landscape.drift * (self._clock - EPOCH) / 3600
+        wall = place.truth * math.exp(drift + next(self._disturb))
+        failure = self._failure(place) if place.failures else None
+        status: Status = "ok" if failure is None else failure.status
+        limit = self._experiment.timeout
+        if limit is not None and (wall > limit or status == "timeout"):
+            wall, status = limit, "timeout"
+        if invocation.cap is not None and wall > invocation.cap:
+            wall, status = invocation.cap, "capped"
+        record = Record(
+            plan=self._plan,
+            configuration=invocation.configuration,
+            phase=invocation.phase,
+            block=invocation.block,
+            attempt=invocation.attempt,
+            order=invocation.order,
+            seed=invocation.seed,
+            started=self._clock,
+            wall=wall,
+            status=status,
+            exit_code=failure.exit_code if failure is not None and status == "failed" else _EXIT.get(status, 0),
+            user=wall * place.p,
+            threads_asked=place.p,
+            metrics=place.metrics,
+            checks={"landscape": False} if status == "check" else _NOTHING,
+            tail=failure.tail if failure is not None else "",
+            noise=_QUIET,
+            origin="fake",
+            oversubscribed=place.oversubscribed,
+        )
+        self._clock += wall
+        return record
+
+    def _failure(self, place: "_Place") -> Failure | None:
+        return next((each for each in place.failures if self._random.random() < each.probability), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What the landscape says about one configuration."""
+
+    truth: float
+    p: int
+    oversubscribed: bool
+    metrics: Mapping[str, float]
+    failures: tuple[Failure, ...]
+
+    @classmethod
+    def of(cls, landscape: Landscape, configuration: Configuration, oversubscribed: bool) -> "_Place":
+        return cls(
+            truth=landscape.truth(configuration),
+            p=configuration.layout.p,
+            oversubscribed=oversubscribed,
+            metrics={name: metric.of(configuration) for name, metric in landscape.metrics.items()},
+            failures=tuple(each for each in landscape.failures if _meets(configuration, each.levels)),
+        )
+
+
+_QUIET = Noise()
+_NOTHING: Mapping[str, bool] = {}
+_EXIT = {"signal": -11, "timeout": -9, "capped": -9, "failed": 1}
+
+Stream = Iterator[float]
+"""Logarithms to add, one a launch, without end."""
+
+
+def _none(noise: Disturbance, rng: random.Random) -> Stream:
+    del noise, rng
+    while True:
+        yield 0.0
+
+
+def _normal(noise: Disturbance, rng: random.Random) -> Stream:
+    """Times, not their logarithms, are normal; cut off at 1% of the truth."""
+    while True:
+        yield math.log(max(0.01, 1 + noise.size * rng.gauss()))
+
+
+def _lognormal(noise: Disturbance, rng: random.Random) -> Stream:
+    while True:
+        yield noise.size * rng.gauss()
+
+
+def _bimodal(noise: Disturbance, rng: random.Random) -> Stream:
+    while True:
+        yield noise.size * rng.gauss() + (noise.gap if rng.random() < noise.share else 0.0)
+
+
+def _ar1(noise: Disturbance, rng: random.Random) -> Stream:
+    """Stationary: every launch scatters by `size`."""
+    fresh = math.sqrt(1 - noise.memory**2)
+    state = rng.gauss()
+    while True:
+        yield noise.size * state
+        state = noise.memory * state + fresh * rng.gauss()
+
+
+def _bursts(noise: Disturbance, rng: random.Random) -> Stream:
+    """As of a hypervisor that takes the cores for a while: slower by `gap` through a burst."""
+    bursting = False
+    while True:
+        bursting = rng.random() < (noise.memory if bursting else noise.share)
+        yield noise.size * rng.gauss() + (noise.gap if bursting else 0.0)
+
+
+_DISTURBANCES: dict[str, Callable[[Disturbance, random.Random], Stream]] = {
+    "none": _none,
+    "normal": _normal,
+    "lognormal": _lognormal,
+    "bimodal": _bimodal,
+    "ar1": _ar1,
+    "bursts": _bursts,
+}
+
+
+def _meets(configuration: Configuration, levels: Mapping[str, Level]) -> bool:
+    return all(str(configuration.get(name)) == str(level) for name, level in levels.items())
+
+
+def _must_be(name: str, levels: Mapping[str, object], what: str) -> None:
+    if name not in levels:
+        known = ", ".join(levels) or "none"
+        raise UsageError(f"{what} {name!r} is not in the experiment", where="landscape", remedy=f"factors: {known}")

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loop: which block next? launch it; keep its records; until the policy has enough."""
+
+import contextlib
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from corescale.declare import plan
+from corescale.declare.plan import Block, Invocation
+from corescale.declare.study import Experiment, configurations, today
+from corescale.errors import CorescaleError, ProgramError
+from corescale.observe.launchers import Launcher
+from corescale.observe.store import Store
+from corescale.records import Record
+
+NextBlock = Callable[[Sequence[Record]], Block | None]
+"""From the records of completed blocks to the next block, or None when enough was measured."""
+
+SHORT = 0.010
+"""seconds: below, starting the program is a large part of what is measured"""
+
+
+class Progress(Protocol):
+    """Who watches."""
+
+    def launching(self, invocation: Invocation, line: str) -> None:
+        """This launch is next; `line` is what a person would type."""
+
+    def launched(self, record: Record) -> None:
+        """It ended, and is kept."""
+
+    def block_done(self, number: int, records: Sequence[Record]) -> None:
+        """A block counts; these are the records of all blocks that do."""
+
+    def note(self, text: str) -> None:
+        """Something to know beside the numbers."""
+
+
+class Silent:
+    """Nobody watches."""
+
+    def launching(self, invocation: Invocation, line: str) -> None:  # noqa: D102
+        pass
+
+    def launched(self, record: Record) -> None:  # noqa: D102
+        pass
+
+    def block_done(self, number: int, records: Sequence[Record]) -> None:  # noqa: D102
+        pass
+
+    def note(self, text: str) -> None:  # noqa: D102
+        pass
+
+
+def run(
+    experiment: Experiment,
+    store: Store,
+    launcher: Launcher,
+    next_block: NextBlock,
+    progress: Progress | None = None,
+    fresh_seed: Callable[[], int] = plan.fresh_seed,
+) -> tuple[Record, ...]:
+    """Launch what `next_block` asks for and keep it, from wherever `store` stands; the records of complete blocks.
+
+    On any error, and on Ctrl-C, nothing of the program is left running, the block in flight is abandoned, and the
+    records so far stay. Raises ProgramError where today's launch fails before it ever succeeded (unless failures are
+    ignored), or where every launch of a first block fails.
+    """
+    loop = _Loop(experiment, store, launcher, progress or Silent(), fresh_seed)
+    try:
+        launcher.open(store.records, loop.progress.note)
+        store.start(launcher.subject())
+        loop.go(next_block)
+    except BaseException:
+        launcher.cancel()
+        with contextlib.suppress(CorescaleError):
+            launcher.close()
+        raise
+    launcher.close()
+    store.finish()
+    return tuple(store.records)
+
+
+class _Loop:
+    def __init__(
+        self, experiment: Experiment, store: Store, launcher: Launcher, progress: Progress, seed: Callable[[], int]
+    ) -> None:
+        self.experiment, self.store, self.launcher, self.progress, self.seed = (
+            experiment,
+            store,
+            launcher,
+            progress,
+            seed,
+        )
+        self.today = today(experiment)
+        self.short_noted = False
+
+    def go(self, next_block: NextBlock) -> None:
+        block = next_block(self.store.records)
+        if block is not None:
+            self.warm_up()
+        while block is not None:
+            self.make(block)
+            block = next_block(self.store.records)
+
+    def warm_up(self) -> None:
+        """Made again when a run is gone on with: caches are cold then."""
+        if self.experiment.same_output and not self.store.records:
+            self.make(Block("warmup", (self.today,)))
+        for _ in range(self.experiment.warmup):
+            self.make(Block("warmup", configurations(self.experiment)))
+
+    def make(self, block: Block) -> None:
+        """All launches of a block, or none that count."""
+        number, attempt = self.store.begin()
+        launches = plan.invocations(block, number, attempt, self.today, self.seed())
+        try:
+            self.must_have_succeeded(self.launch(launches))
+        except BaseException:
+            self.launcher.cancel()
+            self.store.abandon()
+            raise
+        self.store.complete()
+        self.progress.block_done(number, self.store.records)
+
+    def launch(self, launches: Sequence[Invocation]) -> list[Record]:
+        made: list[Record] = []
+        results = iter(self.launcher.launch(launches))
+        for invocation in launches:
+            self.progress.launching(invocation, self.launcher.line(invocation.configuration))
+            record = next(results)
+            self.store.append(record)
+            made.append(record)
+            self.progress.launched(record)
+            self.check(record)
+        return made
+
+    def check(self, record: Record) -> None:
+        if not record.ok and record.configuration == self.today and not self.experiment.ignore_failure:
+            self.must_be_later(record)
+        if record.ok and record.wall < SHORT and not self.short_noted:
+            self.short_noted = True
+            self.progress.note(
+                f"a launch took {1000 * record.wall:.1f} ms: below {1000 * SHORT:.0f} ms starting it counts for much"
+            )
+
+    def must_be_later(self, record: Record) -> None:
+        """Today's launch is what everything is compared with: nothing can come of it if it never works."""
+        if not any(earlier.ok and earlier.configuration == self.today for earlier in self.store.records):
+            raise ProgramError(
+                f"today's launch {what_failed(record)}",
+                where=self.launcher.line(record.configuration),
+                remedy="make it work, or pass -i to measure the others nevertheless",
+            )
+
+    def must_have_succeeded(self, made: Sequence[Record]) -> None:
+        if not any(record.ok for record in itertools.chain(made, self.store.records)):
+            raise ProgramError(
+                f"no configuration succeeded; the last one {what_failed(made[-1])}",
+                where=self.launcher.line(made[-1].configuration),
+            )
+
+
+def what_failed(record: Record) -> str:
+    """How a launch failed, and the last thing that it said."""
+    said = next((line for line in reversed(record.tail.splitlines()) if line.strip()), "")
+    how = {
+        "failed": f"failed with exit code {record.exit_code}",
+        "signal": f"was killed by signal {-record.exit_code}",
+        "timeout": f"did not end within {record.wall:.3g} s",
+        "not-started": "could not be started",
+        "check": f"broke its own check {', '.join(name for name, ok in record.checks.items() if not ok)}",
+        "output-differs": "wrote another output",
+        "capped": f"had lost after {record.wall:.3g} s",
+        "ok": "succeeded",
+    }[record.status]
+    return f"{how}: {said.strip()}" if said else how

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An empty folder for one launch, gone afterwards; what a killed corescale left behind is swept away by the next."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+PREFIX = "corescale-launch-"
+YOUNG = 60.0
+"""seconds in which a folder may not be locked yet"""
+
+
+class Scratch:
+    """Holds a lock on its folder, so that a sweep knows that it is in use."""
+
+    def __enter__(self) -> "Scratch":
+        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(self._lock, fcntl.LOCK_SH)
+        self.result, self.witness = self.folder / "result", self.folder / "witness"
+        self.result.mkdir()
+        self.witness.mkdir()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self._lock)
+
+
+def sweep() -> None:
+    """Removes this user's folders that nobody holds."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):
+            status = folder.lstat()
+            if status.st_uid == os.getuid() and time.time() - status.st_mtime > YOUNG:
+                _remove_unless_held(folder)
+
+
+def _remove_unless_held(folder: Path) -> None:
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(lock)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a program tells of itself, and what is observed beside it."""

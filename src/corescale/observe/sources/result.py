@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a measured program says about itself: the files of region.h, else the last JSON object on its stdout."""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, NonNegativeFloat, NonNegativeInt, ValidationError
+
+from corescale.errors import ProgramError
+from corescale.records import Region
+
+FORMAT = 1
+"""of the files; written by runtime/include/corescale/region.h and by corescale/region.py"""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramResult:
+    """All ranks and processes of one launch together."""
+
+    regions: tuple[Region, ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    checks: Mapping[str, bool] = field(default_factory=dict)
+    work: float | None = None
+
+
+class _RegionLine(BaseModel):
+    model_config = ConfigDict(strict=True)
+    name: str
+    thread: NonNegativeInt
+    calls: NonNegativeInt
+    seconds: NonNegativeFloat
+
+
+class _File(BaseModel):
+    """One process. A number that is not finite is absent: null."""
+
+    model_config = ConfigDict(strict=True)
+    rank: int
+    pid: int
+    regions: list[_RegionLine]
+    metrics: dict[str, float | None]
+    checks: dict[str, bool]
+    work: float | None
+
+
+def parse_results(directory: Path, stdout_tail: str | None) -> ProgramResult:
+    """The regions, metrics, checks and work that a launch reported.
+
+    Files of region.h count alone where `directory` holds any; otherwise the last line of `stdout_tail` that is a JSON
+    object with a number or a truth value in it: numbers are metrics (`work` is the work), truth values are checks.
+    Neither: an empty result.
+
+    Over processes: a metric is that of the lowest rank that gave it, a check holds if it holds wherever it was given,
+    work adds up. Where several processes have one rank, their threads are numbered on.
+
+    Raises ProgramError, naming the file and its fault, for one that is torn or malformed: files are renamed into place
+    whole, so a bad one means that results were lost, and a record without them would look as if there were none.
+    """
+    files = [_read(path) for path in sorted(directory.glob("rank-*.json"))]
+    if files:
+        return _merged(sorted(files, key=lambda file: (file.rank, file.pid)))
+    return _from_stdout(stdout_tail or "")
+
+
+def _read(path: Path) -> _File:
+    try:
+        values = _json(path.read_bytes().decode("utf-8", errors="replace"))
+    except OSError as error:
+        raise _fault(path, error.strerror or str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise _fault(path, f"torn or no JSON ({error})") from error
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        found = values.get("format") if isinstance(values, dict) else None
+        raise _fault(path, f"result format {found} where {FORMAT} is read")
+    try:
+        return _File.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise _fault(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+def _fault(path: Path, what: str) -> ProgramError:
+    return ProgramError(
+        what, where=str(path), remedy="use the region.h of this corescale, and see that the disk has room"
+    )
+
+
+def _json(text: str) -> Any:
+    """JSON without NaN and infinities, which become None."""
+    return json.loads(text, parse_constant=lambda _: None)
+
+
+def _merged(files: list[_File]) -> ProgramResult:
+    """`files` in order of rank, then pid."""
+    metrics: dict[str, float] = {}
+    checks: dict[str, bool] = {}
+    for file in files:
+        for name, value in _finite(file.metrics.items()):
+            metrics.setdefault(name, value)
+        for name, ok in file.checks.items():
+            checks[name] = checks.get(name, True) and ok
+    works = [value for _, value in _finite(("work", file.work) for file in files)]
+    return ProgramResult(tuple(_regions(files)), metrics, checks, sum(works) if works else None)
+
+
+def _regions(files: list[_File]) -> Iterable[Region]:
+    threads: dict[int, int] = {}
+    for file in files:
+        first = threads.get(file.rank, 0)
+        for line in file.regions:
+            yield Region(line.name, file.rank, first + line.thread, line.calls, line.seconds)
+        threads[file.rank] = first + 1 + max((line.thread for line in file.regions), default=-1)
+
+
+def _finite(pairs: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, float]]:
+    """The pairs whose value is a number that a float holds; truth values are none."""
+    for name, value in pairs:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            try:
+                number = float(value)
+            except OverflowError:
+                continue
+            if math.isfinite(number):
+                yield name, number
+
+
+def _from_stdout(text: str) -> ProgramResult:
+    for line in reversed(re.split(r"[\r\n]+", text)):
+        values = _object(line)
+        checks = {name: value for name, value in values.items() if isinstance(value, bool)}
+        metrics = dict(_finite(values.items()))
+        if checks or metrics:
+            return ProgramResult((), metrics, checks, metrics.pop("work", None))
+    return ProgramResult()
+
+
+def _object(line: str) -> dict[str, Any]:
+    if not line.lstrip().startswith("{"):
+        return {}
+    try:
+        values = _json(line)
+    except (ValueError, RecursionError):
+        return {}
+    return values if isinstance(values, dict) else {}

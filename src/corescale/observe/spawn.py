@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One launch of one program by the native spawner, which alone measures it and leaves nothing of it running."""
+
+import contextlib
+import dataclasses
+import errno
+import functools
+import hashlib
+import io
+import json
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from corescale import native
+from corescale.errors import CorescaleError
+
+SpawnStatus = Literal["ok", "failed", "signal", "timeout", "cancelled", "not-started"]
+MemoryKind = Literal["cgroup", "sampled", "process", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class SpawnRequest:
+    """One program to start once. Seconds and bytes throughout."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    """changes to the inherited environment, for the program alone; None unsets"""
+    affinity: tuple[int, ...] = ()
+    """CPUs; empty for the inherited ones"""
+    timeout: float | None = None
+    grace: float = 0.0
+    """between SIGTERM and SIGKILL, for launchers that must end processes on other machines"""
+    limit_memory: int | None = None
+    """of the tree where a memory group can be made, else of each process's private data"""
+    limit_cpu: int | None = None
+    """CPU seconds of each process"""
+    stdin: Path | None = None
+    """None: /dev/null"""
+    stdout: Path | None = None
+    """None: /dev/null, unless the output is counted or hashed"""
+    stderr: Path | None = None
+    """None: only its tail is kept"""
+    cwd: Path | None = None
+    scratch: Path | None = None
+    """where unnamed files for output go; None: the system's temporary directory"""
+    tail_bytes: int = 4096
+    count_output: bool = False
+    hash_output: bool = False
+    """both write standard output to a file, which costs the program what writing to a file costs"""
+    sample_ms: int = 100
+    """between looks at the tree; the spawner stretches it to stay below half a percent of a core; 0: never"""
+    prove: bool = False
+    """trace it: its times are those of a traced program, and only the main process is accounted"""
+    memory_group: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SpawnedProcess:
+    """A process that the spawner reaped, the main one or an orphan, with the descendants that it had reaped itself."""
+
+    pid: int
+    executable: str
+    user: float
+    system: float
+    peak_memory: int
+    affinity: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedProgram:
+    """One program that a process of the tree ran, and what was mapped at its end."""
+
+    pid: int
+    executable: str
+    static: bool
+    """has no dynamic loader, so nothing can be preloaded into it"""
+    setuid: bool
+    """gains rights by its file, so the loader ignores preloads"""
+    replaced: bool
+    """gave way to another program by exec, so its maps are unknown"""
+    readable: bool
+    """whether maps could be read"""
+    maps: tuple[str, ...]
+    cpu: float = 0.0
+    """CPU seconds of the process at its end, in the kernel's steps of 10 ms"""
+
+
+@dataclass(frozen=True, slots=True)
+class SpawnReport:
+    """What one launch gave. Seconds and bytes throughout."""
+
+    status: SpawnStatus
+    exit_code: int | None = None
+    signal: int | None = None
+    step: str | None = None
+    """which step of starting it failed: cwd stdin stdout stderr scratch find exec interpreter affinity limit trace
+    process"""
+    errno: int | None = None
+    leftovers: int = 0
+    """processes beside the main one that had to be killed"""
+    survivors: int = 0
+    """processes that could not be: of another user, or stuck in the kernel"""
+    started: float = 0.0
+    """since the epoch"""
+    wall: float = 0.0
+    """from the execution of the main program to its end"""
+    user: float = 0.0
+    system: float = 0.0
+    involuntary: int = 0
+    voluntary: int = 0
+    steal: float = 0.0
+    throttled: float = 0.0
+    on_cpu: float | None = None
+    runqueue_wait: float | None = None
+    """None where the kernel keeps no schedstat"""
+    sampled: bool = False
+    """whether on_cpu and runqueue_wait miss the last part of some thread, and so are lower bounds"""
+    peak_memory: int = 0
+    peak_memory_kind: MemoryKind = "none"
+    affinity: tuple[int, ...] = ()
+    stdout_bytes: int | None = None
+    tail: str = ""
+    """the end of stderr"""
+    stdout_tail: str = ""
+    """the end of stdout, where it was kept"""
+    processes: tuple[SpawnedProcess, ...] = ()
+    proof: tuple[ProvedProgram, ...] | None = None
+    output_hash: str | None = None
+    """SHA-256 of standard output, as sha256sum prints it"""
+
+    @property
+    def trouble(self) -> str:
+        """Why it could not be started, in a few words; empty when it was."""
+        if self.step is None or self.errno is None:
+            return ""
+        if self.step == "exec" and self.errno == errno.ENOEXEC:
+            return "neither a program for this machine nor a script with a #! line"
+        return f"{_STEPS.get(self.step, self.step)}: {os.strerror(self.errno)}"
+
+
+_STEPS = {
+    "find": "no such program",
+    "exec": "cannot be executed",
+    "interpreter": "its interpreter or dynamic loader is missing",
+    "cwd": "working directory",
+    "stdin": "input file",
+    "stdout": "output file",
+    "stderr": "error file",
+    "scratch": "temporary directory",
+    "affinity": "these CPUs are not available",
+    "limit": "this limit is not allowed",
+    "trace": "tracing is forbidden here (ptrace)",
+    "process": "no new process",
+}
+
+
+class Spawner:
+    """Starts programs one after the other. `cancel` may come from any thread or signal handler, and is final."""
+
+    def __init__(self, program: Path | None = None) -> None:
+        self._program = program
+        self._running: subprocess.Popen[bytes] | None = None
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        """Ends the launch in flight with everything that it started; later launches are not started."""
+        self._cancelled = True
+        running = self._running
+        if running is not None:
+            running.send_signal(signal.SIGTERM)
+
+    def spawn(self, request: SpawnRequest) -> SpawnReport:
+        """Runs the program to its end; raises only where the spawner itself is missing or fails."""
+        if self._cancelled:
+            return SpawnReport(status="cancelled")
+        try:
+            scratch = _scratch_output(request)
+        except OSError as error:
+            return SpawnReport(status="not-started", step="scratch", errno=error.errno)
+        with scratch or contextlib.nullcontext():
+            report = self._measure(request, scratch)
+            return _with_hash(report, request, scratch)
+
+    def _measure(self, request: SpawnRequest, output: IO[bytes] | None) -> SpawnReport:
+        reader, writer = os.pipe()
+        with os.fdopen(reader, "rb") as pipe:
+            try:
+                kept = () if output is None else (output.fileno(),)
+                self._program = self._program or native.find("corescale-spawn")
+                words = [str(self._program), *_options(request, writer, kept)]
+                self._running = _start(words, (writer, *kept))
+            finally:
+                os.close(writer)
+            return self._collect(self._running, pipe)
+
+    def _collect(self, running: "subprocess.Popen[bytes]", pipe: IO[bytes]) -> SpawnReport:
+        try:
+            if self._cancelled:
+                running.send_signal(signal.SIGTERM)
+            text = pipe.read()
+            complaint = running.communicate()[1]
+        except BaseException:
+            _end(running)
+            raise
+        finally:
+            self._running = None
+        return _parse(text, complaint)
+
+
+def _start(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[bytes]":
+    """In a process group of its own: a terminal's Ctrl-C reaches the lab alone, which then cancels."""
+    null = subprocess.DEVNULL
+    return subprocess.Popen(
+        words, stdin=null, stdout=null, stderr=subprocess.PIPE, pass_fds=files, process_group=0, close_fds=True
+    )
+
+
+def _end(running: "subprocess.Popen[bytes]") -> None:
+    """Waits until the spawner has killed everything, however often Ctrl-C is pressed meanwhile."""
+    while running.returncode is None:
+        with contextlib.suppress(KeyboardInterrupt):
+            running.send_signal(signal.SIGTERM)
+            running.wait()
+    if running.stderr is not None:
+        running.stderr.close()
+
+
+def _options(request: SpawnRequest, report: int, kept: tuple[int, ...]) -> Iterator[str]:
+    yield from ("--report", str(report), "--parent", str(os.getpid()))
+    for name, value in request.environment.items():
+        yield from ("--unset", name) if value is None else ("--env", f"{name}={value}")
+    if request.affinity:
+        yield from ("--affinity", ",".join(map(str, request.affinity)))
+    for option, setting in _settings(request).items():
+        if setting is not None:
+            yield from (option, f"{setting:f}" if isinstance(setting, float) else str(setting))
+    if kept:
+        yield from ("--stdout", f"/proc/self/fd/{kept[0]}")
+    elif request.count_output and request.stdout is None:
+        yield "--count-output"
+    if request.prove:
+        yield "--prove"
+    yield from ("--", *request.argv)
+
+
+def _settings(request: SpawnRequest) -> dict[str, str | float | Path | None]:
+    return {
+        "--timeout": request.timeout,
+        "--grace": request.grace,
+        "--limit-memory": request.limit_memory,
+        "--limit-cpu": request.limit_cpu,
+        "--stdin": request.stdin,
+        "--stdout": request.stdout,
+        "--stderr": request.stderr,
+        "--cwd": request.cwd,
+        "--scratch": request.scratch or Path(tempfile.gettempdir()),
+        "--tail": request.tail_bytes,
+        "--sample-ms": request.sample_ms,
+        "--cgroup": "auto" if request.memory_group else "off",
+    }
+
+
+def _scratch_output(request: SpawnRequest) -> io.BufferedRandom | None:
+    """A file without a name to hash standard output from, where none was named."""
+    if not request.hash_output or request.stdout is not None:
+        return None
+    return tempfile.TemporaryFile(dir=request.scratch)
+
+
+def _with_hash(report: SpawnReport, request: SpawnRequest, scratch: io.BufferedRandom | None) -> SpawnReport:
+    if not request.hash_output or report.status == "not-started":
+        return report
+    with scratch or Path(request.stdout or os.devnull).open("rb") as output:
+        output.seek(0)
+        return dataclasses.replace(report, output_hash=hashlib.file_digest(output, "sha256").hexdigest())
+
+
+def _parse(text: bytes, complaint: bytes) -> SpawnReport:
+    """The spawner's one line; anything else is a defect, or the spawner itself was killed."""
+    try:
+        return _adapter().validate_python(json.loads(text))
+    except (ValueError, ValidationError) as error:
+        said = complaint.decode(errors="replace").strip().splitlines()
+        raise CorescaleError(f"no report from the spawner: {said[0] if said else error}", where="spawn") from error
+
+
+@functools.cache
+def _adapter() -> TypeAdapter[SpawnReport]:
+    return TypeAdapter(SpawnReport)

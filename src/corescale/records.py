@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The record: what one launch of one configuration gave. Everything downstream is computed from records.
+
+Immutable, one canonical JSON line each. A reader refuses a format it does not know rather than guess.
+
+Format history
+    1  the first.
+"""
+
+import dataclasses
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from corescale.errors import StoreError
+
+FORMAT = 1
+
+Level = int | float | str
+"""One setting of one factor."""
+
+Origin = Literal["measured", "simulated", "fake", "extrapolated"]
+Phase = Literal["warmup", "measure", "confirm"]
+Status = Literal["ok", "failed", "signal", "timeout", "not-started", "check", "output-differs", "capped"]
+"""How a launch ended. `failed` is a non-zero exit, `check` a check the program itself reported as broken, `capped` one
+that had already lost a race and was killed: its time is at least `wall`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """t threads in each of m ranks on each of n nodes (Qiu et al. 2010)."""
+
+    threads_per_rank: int = 1
+    ranks_per_node: int = 1
+    nodes: int = 1
+
+    @property
+    def p(self) -> int:
+        """The parallelism t*m*n."""
+        return self.threads_per_rank * self.ranks_per_node * self.nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One level of each factor, in the experiment's factor order, and the layout that follows from them."""
+
+    levels: tuple[tuple[str, Level], ...] = ()
+    layout: Layout = Layout()
+
+    def __getitem__(self, factor: str) -> Level:
+        return dict(self.levels)[factor]
+
+    def get(self, factor: str) -> Level | None:
+        """The level of `factor`, or None where the experiment has no such factor."""
+        return dict(self.levels).get(factor)
+
+    @property
+    def label(self) -> str:
+        """`threads=2 allocator=mimalloc`: how tables and messages name it."""
+        return " ".join(f"{name}={level}" for name, level in self.levels) or "as given"
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process of the launch that the spawner reaped, its own reaped descendants included."""
+
+    executable: str
+    user: float
+    """seconds"""
+    system: float
+    """seconds"""
+    peak_memory: int
+    """bytes"""
+    rank: int = 0
+    node: str = ""
+    affinity: tuple[int, ...] = ()
+    preload: tuple[str, ...] | None = None
+    """Libraries of the configuration found inside; None where nothing had to be proved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A part of the program that it timed itself, through corescale/region.h."""
+
+    name: str
+    rank: int
+    thread: int
+    calls: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What the machine did meanwhile; flags follow from these by fixed rules (conclude/stats.py)."""
+
+    steal: float = 0.0
+    """seconds of all cores taken by the hypervisor during the launch"""
+    throttled: float = 0.0
+    """seconds that the cgroup's CPU quota held the program back"""
+    involuntary_switches: int = 0
+    runqueue_wait: float = 0.0
+    """seconds that the program's threads waited for a core (schedstat, sampled: a lower bound)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One launch. Times in seconds, memory in bytes."""
+
+    plan: str
+    """hash of the plan it belongs to"""
+    configuration: Configuration
+    phase: Phase
+    block: int
+    attempt: int
+    """which try at this block; only the records of a block's completed attempt count"""
+    order: int
+    """position within the block, from 0"""
+    seed: int
+    """that drew the order of the block"""
+    started: float
+    """seconds since the epoch"""
+    wall: float
+    """exec to exit; for status `timeout` and `capped` the time until it was killed"""
+    status: Status
+    exit_code: int
+    user: float = 0.0
+    system: float = 0.0
+    peak_memory: int = 0
+    peak_memory_kind: Literal["cgroup", "sampled", "process", "none"] = "none"
+    """`cgroup`: whole tree, page cache charged to it included. `sampled`: whole tree, a lower bound. `process`: the
+    largest single process."""
+    processes: tuple[Process, ...] = ()
+    threads_asked: int = 1
+    """p of the layout"""
+    regions: tuple[Region, ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    checks: Mapping[str, bool] = field(default_factory=dict)
+    work: float | None = None
+    output_hash: str | None = None
+    tail: str = ""
+    """the end of what it wrote to stderr (and stdout, where nothing else wants it)"""
+    noise: Noise = Noise()
+    origin: Origin = "measured"
+    oversubscribed: bool = False
+    sources: tuple[str, ...] = ()
+    """probes that were active; records taken with different ones are never mixed"""
+    leftovers: int = 0
+    """processes that outlived the main one and were killed"""
+    format: int = FORMAT
+
+    @property
+    def ok(self) -> bool:
+        """Whether its time may be used."""
+        return self.status == "ok"
+
+    @property
+    def effective_cores(self) -> float:
+        """CPU time over wall time: how many cores were really used."""
+        return (self.user + self.system) / self.wall if self.wall > 0 else 0.0
+
+
+def canonical(value: object) -> str:
+    """The one JSON text of a value: sorted keys, no spaces, no NaN. Equal values give equal bytes."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def encode(record: Record) -> str:
+    """The record as one canonical JSON line, without its line end."""
+    return canonical(to_dict(record))
+
+
+def to_dict(record: Record) -> dict[str, Any]:
+    """The record as JSON values; levels become an object, whose order is the experiment's."""
+    values = dataclasses.asdict(record)
+    values["configuration"]["levels"] = [list(pair) for pair in record.configuration.levels]
+    return values
+
+
+def decode(line: str) -> Record:
+    """The record of one line; raises StoreError for another format or a line that is no record."""
+    try:
+        values = json.loads(line)
+    except ValueError as error:
+        raise StoreError(f"not a record: {error}") from error
+    return from_dict(values)
+
+
+def from_dict(values: object) -> Record:
+    """The record of JSON values, as `to_dict` gives them; raises StoreError."""
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        found = values.get("format") if isinstance(values, dict) else None
+        raise StoreError(f"record format {found} where {FORMAT} is read", remedy="use the corescale that wrote it")
+    try:
+        return _adapter().validate_python(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise StoreError(f"not a record: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+@functools.cache
+def _adapter() -> TypeAdapter[Record]:
+    return TypeAdapter(Record)

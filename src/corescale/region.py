@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Python program's own region times, metrics and checks, for whoever measures it: region.h for Python.
+
+    from corescale.region import check, metric, region, work
+
+    with region("solve"):
+        ...
+    metric("residual", 1e-9)
+    check("converged", True)
+    work(1000)
+
+Where the environment variable CORESCALE_RESULT names a directory, each process writes one file there when it exits,
+whole or not at all; where it is unset, nothing happens. Needs only the standard library, is thread-safe, and never
+raises on account of the measuring: a file that cannot be written costs one line on stderr. `region` also decorates.
+
+Limits: a region that is not left before exit is not reported, nor is anything from a process that ends by os._exit or a
+signal; call `write` before. A worker of `multiprocessing` reports at its own end. A recursive visit counts as a call,
+its time only once.
+"""
+
+import atexit
+import contextlib
+import json
+import math
+import os
+import sys
+import threading
+import time
+from multiprocessing import parent_process, util
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+__all__ = ["check", "metric", "region", "work", "write"]
+
+_RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
+
+
+class _Visits:
+    """One region in one thread."""
+
+    __slots__ = ("calls", "depth", "nanoseconds", "start")
+
+    def __init__(self) -> None:
+        self.calls = self.depth = self.nanoseconds = self.start = 0
+
+
+class _State:
+    """What this process has reported so far; a forked child starts anew."""
+
+    def __init__(self) -> None:
+        self.on = bool(os.environ.get("CORESCALE_RESULT"))
+        self.started = time.monotonic_ns()
+        self.lock = threading.Lock()
+        self.places: list[tuple[threading.Thread, dict[str, _Visits]]] = []
+        self.here = threading.local()
+        self.metrics: dict[str, float] = {}
+        self.checks: dict[str, bool] = {}
+        self.work: float | None = None
+
+    def visits(self, name: str) -> _Visits:
+        """This thread's visits to `name`; the place of an ended thread is taken again, as in region.h."""
+        regions: dict[str, _Visits] | None = getattr(self.here, "regions", None)
+        if regions is None:
+            regions = self.here.regions = self._place()
+        return regions.setdefault(name, _Visits())
+
+    def _place(self) -> dict[str, _Visits]:
+        with self.lock:
+            for index, (thread, regions) in enumerate(self.places):
+                if not thread.is_alive():
+                    self.places[index] = (threading.current_thread(), regions)
+                    return regions
+            self.places.append((threading.current_thread(), {}))
+            return self.places[-1][1]
+
+
+_state = _State()
+
+
+class region(contextlib.ContextDecorator):  # noqa: N801  (reads as a statement: `with region("solve"):`)
+    """Times what runs inside it, per thread, under `name`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        if _state.on:
+            visits = _state.visits(self.name)
+            visits.depth += 1
+            if visits.depth == 1:
+                visits.start = time.monotonic_ns()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if not _state.on:
+            return
+        visits = _state.visits(self.name)
+        if visits.depth == 0:
+            return
+        visits.depth -= 1
+        visits.calls += 1
+        if visits.depth == 0:
+            visits.nanoseconds += time.monotonic_ns() - visits.start
+
+
+def metric(name: str, value: float) -> None:
+    """Report a number; the last one given counts. NaN and infinities are reported as absent."""
+    if _state.on:
+        with _state.lock:
+            _state.metrics[str(name)] = float(value)
+
+
+def check(name: str, ok: object) -> None:
+    """Report whether something holds; once false, false for good."""
+    if _state.on:
+        with _state.lock:
+            _state.checks[str(name)] = _state.checks.get(str(name), True) and bool(ok)
+
+
+def work(units: float) -> None:
+    """Add units of work done."""
+    if _state.on:
+        with _state.lock:
+            _state.work = (_state.work or 0.0) + float(units)
+
+
+def write() -> None:
+    """Write the file now, as the exit will do again."""
+    directory = os.environ.get("CORESCALE_RESULT")
+    if not directory or not _state.on:
+        return
+    values = _contents()
+    stem = f"rank-{values['rank']}.{values['pid']}.{_state.started:x}"
+    temporary = Path(directory) / f".{stem}.tmp"
+    try:
+        temporary.write_text(json.dumps(values, separators=(",", ":"), allow_nan=False) + "\n", encoding="utf-8")
+        temporary.replace(Path(directory) / f"{stem}.json")
+    except (OSError, ValueError) as error:
+        print(f"corescale: {error}; the results of this process are not recorded", file=sys.stderr)
+
+
+def _contents() -> dict[str, Any]:
+    with _state.lock:
+        return {
+            "format": 1,
+            "rank": _rank(),
+            "pid": os.getpid(),
+            "regions": [
+                {"name": name, "thread": number, "calls": visits.calls, "seconds": visits.nanoseconds / 1e9}
+                for number, (_, regions) in enumerate(_state.places)
+                for name, visits in list(regions.items())
+                if visits.calls
+            ],
+            "metrics": {name: _finite(value) for name, value in _state.metrics.items()},
+            "checks": _state.checks,
+            "work": None if _state.work is None else _finite(_state.work),
+        }
+
+
+def _rank() -> int:
+    for variable in _RANK_VARIABLES:
+        with contextlib.suppress(ValueError):
+            return int(os.environ.get(variable, ""))
+    return 0
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _forked() -> None:
+    global _state  # noqa: PLW0603  (fork copies the one state; the child's must be its own)
+    _state = _State()
+
+
+def _write_at_worker_end(_: object = None) -> None:
+    util.Finalize(None, write, exitpriority=0)
+
+
+if _state.on:
+    os.register_at_fork(after_in_child=_forked)
+    atexit.register(write)
+    # A worker of multiprocessing ends without atexit, and forgets at its start what was to be done at its end.
+    if parent_process() is not None:
+        _write_at_worker_end()
+    util.register_after_fork(_write_at_worker_end, _write_at_worker_end)

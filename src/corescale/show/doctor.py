@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A diagnosis on one screen, and as JSON. What other programs said is shown as text, never obeyed as markup."""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from corescale.machine import Machine, format_cpu_list
+from corescale.observe.doctor import Diagnosis, Installed, Quietness
+from corescale.show.text import clean
+
+FORMAT = 1
+Line = tuple[str, Text]
+"""A heading, which may be empty, and what stands beside it."""
+
+
+def render(diagnosis: Diagnosis, console: Console) -> None:
+    """Print it; what is missing says how to get it, what is doubtful what to do."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, style="bold")
+    grid.add_column(overflow="fold")
+    for part in (_machine(diagnosis.machine), _present(diagnosis), _missing(diagnosis), _noise(diagnosis.quietness)):
+        for heading, text in part:
+            grid.add_row(heading, text)
+        grid.add_row("", "")
+    for heading, text in _doubts(diagnosis):
+        grid.add_row(heading, text)
+    console.print(grid)
+
+
+def to_json(diagnosis: Diagnosis) -> str:
+    """Everything of it, paths as text, with what follows from it: threads, fingerprint, verdict."""
+    machine, seen = diagnosis.machine, diagnosis.quietness
+    values = {"format": FORMAT, **dataclasses.asdict(diagnosis)}
+    values["machine"] |= {
+        "default_max_threads": machine.default_max_threads,
+        "smt_active": machine.smt_active,
+        "fingerprint": machine.fingerprint(),
+    }
+    if seen is not None:
+        values["quietness"] |= {"level": seen.level, "verdict": seen.verdict}
+    return json.dumps(values, indent=2, default=str, allow_nan=False)
+
+
+def _machine(machine: Machine) -> Iterator[Line]:
+    guest = (
+        ""
+        if machine.virtualised is None
+        else f" ({'a' if machine.virtualised == 'yes' else machine.virtualised} guest)"
+    )
+    memory = f"{machine.memory_bytes / 2**30:.0f} GiB"
+    yield "machine", _text(f"{machine.hostname}: {machine.cpu_model}{guest}, {memory}")
+    yield "system", _text(f"{machine.os}, Linux {machine.kernel}, {machine.architecture}")
+    yield "cores", _text(", ".join(_shape(machine)))
+    quota = "no quota" if machine.quota_cores is None else f"a quota of {machine.quota_cores:g} cores"
+    version = f" (cgroup v{machine.cgroup_version})" if machine.cgroup_version else ""
+    allowed = (
+        f"CPUs {format_cpu_list(machine.affinity)}, {quota}{version}: {_count(machine.default_max_threads, 'thread')}"
+    )
+    yield "allowed", _text(f"{allowed} by default")
+    turbo = {True: "turbo on", False: "turbo off", None: "turbo unknown"}[machine.turbo]
+    yield "clock", _text(f"governor {machine.governor or 'unknown'}, {turbo}")
+
+
+def _shape(machine: Machine) -> Iterator[str]:
+    cores, cpus = len({cpu.core for cpu in machine.cpus}), len(machine.cpus)
+    yield _count(cores, "core") + (f" of {cpus} CPUs (SMT)" if cpus > cores else ", no SMT")
+    l3 = f"L3 of {machine.l3_bytes / 2**20:g} MiB" if machine.l3_bytes else "no L3"
+    yield f"{_count(len({cpu.core_group for cpu in machine.cpus}), 'core group')} ({l3})"
+    yield _count(len({cpu.socket for cpu in machine.cpus}), "socket")
+    yield _count(len({cpu.numa_node for cpu in machine.cpus}), "NUMA node")
+
+
+def _present(diagnosis: Diagnosis) -> Iterator[Line]:
+    for group in dict.fromkeys(item.group for item in diagnosis.installed):
+        here = [item for item in diagnosis.installed if item.group == group and item.path is not None]
+        yield group, _joined(f"{item.name} {item.version or ''}".rstrip() for item in here)
+    if diagnosis.slurm:
+        yield "", _joined(f"{name}={value}" for name, value in diagnosis.slurm.items())
+    yield "allowed", _joined(f"{one.name} ({one.detail})" for one in diagnosis.permissions if one.allowed)
+
+
+def _missing(diagnosis: Diagnosis) -> Iterator[Line]:
+    missing = [item for item in diagnosis.installed if item.path is None]
+    width = max((len(item.name) for item in missing), default=0)
+    for number, item in enumerate(missing):
+        yield "" if number else "not here", _remedy(item, width)
+
+
+def _remedy(item: Installed, width: int) -> Text:
+    purpose = f"  for {item.purpose}" if item.purpose else ""
+    return _text(f"{item.name:<{width}}  {item.remedy}") + Text(clean(purpose), style="dim")
+
+
+COLOURS = {"quiet": "green", "usable": "yellow", "noisy": "red"}
+
+
+def _noise(seen: Quietness | None) -> Iterator[Line]:
+    if seen is None:
+        yield "noise now", Text("not tried")
+        return
+    yield "noise now", Text(seen.verdict, style=f"bold {COLOURS[seen.level]}")
+    pair = "" if seen.slowdown is None else f"; two busy cores give {2 / seen.slowdown:.2f} cores"
+    yield "", Text(f"longest gap of a core {seen.longest_gap * 1e3:.1f} ms{pair}")
+    others = f"steal {seen.steal:.1%}, other programs {seen.others:.2f} cores, load {seen.load:.2f}"
+    yield "", Text(f"{others}, displaced {seen.switches:.0f} times per CPU-second")
+
+
+def _doubts(diagnosis: Diagnosis) -> Iterator[Line]:
+    if not diagnosis.doubts:
+        yield "doubts", Text("none", style="green")
+    for number, doubt in enumerate(diagnosis.doubts):
+        remedy = Text(f"\n  -> {clean(doubt.remedy)}", style="dim")
+        yield "" if number else "doubts", Text(clean(doubt.what), style="yellow") + remedy
+
+
+def _text(text: str) -> Text:
+    return Text(clean(text))
+
+
+def _joined(parts: Iterable[str]) -> Text:
+    return _text(", ".join(parts) or "none")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

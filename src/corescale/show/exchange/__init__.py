@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results for other programs. A new format is one file and one line in EXPORTERS; the tests loop over the table."""
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from corescale.errors import UsageError
+from corescale.show.exchange import csv, hyperfine, markdown, tidy
+from corescale.show.exchange.result_json import schema, to_json
+from corescale.show.result import Result
+
+__all__ = ["EXPORTERS", "Exporter", "schema", "to_json", "write"]
+
+Exporter = Callable[[Result], str]
+
+EXPORTERS: dict[str, Exporter] = {
+    "json": hyperfine.export,
+    "csv": csv.export,
+    "markdown": markdown.export,
+    "records": tidy.export,
+}
+"""json, csv, markdown: what hyperfine's users expect of --export-NAME. records: every launch, a line each."""
+
+
+def write(target: str, content: str) -> None:
+    """Text into a file, whole or not at all: an earlier file stays until the new one is complete. `-` is stdout."""
+    if target == "-":
+        sys.stdout.write(content)
+        sys.stdout.flush()
+        return
+    try:
+        _replace(Path(target), content)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UsageError(
+            f"cannot be written: {why}", where=target, remedy="name a writable file, or - for stdout"
+        ) from error
+
+
+def _replace(target: Path, content: str) -> None:
+    if target.exists() and not target.is_file():
+        target.write_text(content, encoding="utf-8")
+        return
+    descriptor, name = tempfile.mkstemp(dir=target.resolve().parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(content)
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(target.resolve())
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

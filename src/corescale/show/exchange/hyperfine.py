@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hyperfine's JSON, field for field, so that its users' scripts read our runs.
+
+Times in seconds, parameters as strings. What hyperfine has no field for (blocks, intervals, doubt) is not here: the
+format has no room for it, and `result` has it all.
+"""
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from corescale.conclude.response import of
+from corescale.records import Configuration, Record
+from corescale.show.result import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One entry of `results`: a configuration's measuring launches. hyperfine has failed launches among them too."""
+
+    configuration: Configuration
+    command: str
+    launches: Sequence[Record]
+
+    @property
+    def times(self) -> list[float]:
+        """Wall times of the launches that succeeded; of all, where none did."""
+        return [record.wall for record in self.counted]
+
+    @property
+    def counted(self) -> Sequence[Record]:
+        """The launches whose times may be used; all, where none may: `exit_codes` then says so."""
+        return [record for record in self.launches if record.ok] or self.launches
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Factor to level."""
+        return {name: str(level) for name, level in self.configuration.levels if name != "command"}
+
+
+def export(result: Result) -> str:
+    """The JSON text."""
+    found = {"results": [_entry(benchmark) for benchmark in benchmarks(result)]}
+    return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def benchmarks(result: Result) -> tuple[Benchmark, ...]:
+    """The configurations in order of first launch in the request's order, with the line that launches each."""
+    measured = [record for record in result.records if record.phase == "measure"]
+    seen = {record.configuration for record in measured}
+    order = [*(c for c in result.lines if c in seen), *(r.configuration for r in measured)]
+    return tuple(Benchmark(c, _name(result, c), of(measured, c)) for c in dict.fromkeys(order))
+
+
+def _name(result: Result, configuration: Configuration) -> str:
+    """A comparison's commands go by the names that they were given."""
+    return str(configuration.get("command") or result.line(configuration))
+
+
+def summary(benchmark: Benchmark) -> Mapping[str, float | None]:
+    """hyperfine's eight numbers: means over launches, seconds; stddev None for one launch."""
+    times, counted = benchmark.times, benchmark.counted
+    return {
+        "mean": statistics.fmean(times),
+        "stddev": statistics.stdev(times) if len(times) > 1 else None,
+        "median": statistics.median(times),
+        "user": statistics.fmean(record.user for record in counted),
+        "system": statistics.fmean(record.system for record in counted),
+        "min": min(times),
+        "max": max(times),
+    }
+
+
+def _entry(benchmark: Benchmark) -> Mapping[str, object]:
+    entry: dict[str, object] = {"command": benchmark.command, **summary(benchmark), "times": benchmark.times}
+    if any(record.peak_memory for record in benchmark.counted):
+        entry["memory_usage_byte"] = [record.peak_memory for record in benchmark.counted]
+    entry["exit_codes"] = [record.exit_code for record in benchmark.counted]
+    return entry | ({"parameters": benchmark.parameters} if benchmark.parameters else {})

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our own result as JSON, described by schema/result.schema.json, which ships with the package.
+
+NaN and infinity do not exist in JSON: they are null. Times in seconds, memory in bytes, shares as fractions.
+
+Format history
+    1  the first.
+"""
+
+import functools
+import importlib.resources
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from corescale import __version__
+from corescale.conclude.laws import Fit
+from corescale.conclude.recommendation import Candidate, Recommendation
+from corescale.conclude.scaling import Curve, Row, Scan
+from corescale.conclude.stats import Interval
+from corescale.conclude.verdict import Comparison
+from corescale.records import Configuration
+from corescale.show import headline
+from corescale.show.result import Conclusion, Result
+
+FORMAT = 1
+
+Json = dict[str, Any]
+
+
+def to_json(result: Result) -> str:
+    """The JSON text, in ASCII."""
+    return json.dumps(to_dict(result), indent=2, allow_nan=False)
+
+
+@functools.cache
+def schema() -> Mapping[str, Any]:
+    """The JSON schema (draft 2020-12) that every export meets."""
+    file = importlib.resources.files("corescale.show") / "schema" / "result.schema.json"
+    found: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+def to_dict(result: Result) -> Json:
+    """The result as JSON values."""
+    stop = result.stop
+    values: Json = {
+        "format": FORMAT,
+        "corescale": __version__,
+        "verb": result.experiment.verb,
+        "headline": headline.headline(result),
+        "experiment": result.experiment.model_dump(mode="json"),
+        "confidence": result.confidence,
+        "origin": sorted({record.origin for record in result.records}),
+        "blocks": result.blocks,
+        "confirmation_blocks": result.confirmations,
+        "launches": len(result.timed),
+        "failures": sum(not record.ok for record in result.timed),
+        "stop": None if stop is None else {"reason": stop.reason, "reached_width": stop.reached_width},
+        "doubts": list(result.doubts),
+        "noisy_launches": len(result.noisy),
+        "left_out": list(result.experiment.left_out),
+        "lines": [{**_configuration(result, c), "line": line} for c, line in result.lines.items()],
+        "conclusion": _conclusion(result, result.conclusion),
+        "undisturbed": None if result.undisturbed is None else _conclusion(result, result.undisturbed),
+        "environment": dict(result.environment),
+    }
+    found: Json = finite(values)
+    return found
+
+
+def finite(value: Any) -> Any:
+    """The same JSON values with null for every number that JSON does not have."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): finite(inner) for key, inner in value.items()}
+    return [finite(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _conclusion(result: Result, found: Conclusion) -> Json:
+    if isinstance(found, Scan):
+        return _scan(result, found)
+    if isinstance(found, Recommendation):
+        return _recommendation(result, found)
+    return {"kind": "comparison", "comparisons": [_comparison(result, one) for one in found]}
+
+
+def _scan(result: Result, found: Scan) -> Json:
+    return {
+        "kind": "scan",
+        "response": found.response,
+        "baseline": found.baseline,
+        "p_ref": found.p_ref,
+        "curves": [_curve(result, curve) for curve in found.curves],
+    }
+
+
+def _curve(result: Result, curve: Curve) -> Json:
+    choice = curve.choice
+    return {
+        "label": curve.label,
+        "rows": [_row(result, row) for row in curve.rows],
+        "law": choice.best.law if choice and choice.best else None,
+        "statement": choice.statement if choice else "",
+        "fits": [_fit(fit) for fit in curve.fits],
+    }
+
+
+def _row(result: Result, row: Row) -> Json:
+    return {
+        **_configuration(result, row.configuration),
+        "p": row.p,
+        "time": _interval(row.time),
+        "speedup": _interval(row.speedup),
+        "efficiency": _interval(row.efficiency),
+        "overhead": _interval(row.overhead),
+        "effective_cores": row.effective_cores,
+        "idle": row.idle,
+        "peak_memory": row.peak_memory,
+        "launches": row.launches,
+        "failures": row.failures,
+    }
+
+
+def _fit(fit: Fit) -> Json:
+    return {
+        "law": fit.law,
+        "parameters": {name: _interval(value) for name, value in fit.parameters.items()},
+        "residual": fit.residual,
+        "identifiable": fit.identifiable,
+        "doubt": fit.doubt,
+        "measured": list(fit.measured),
+        "forecast": _forecast(fit),
+    }
+
+
+def _forecast(fit: Fit) -> Json | None:
+    if not fit.identifiable:
+        return None
+    beyond = fit.forecast(2 * fit.measured[1])
+    return {"p": beyond.p, "time": _interval(beyond.seconds), "origin": "extrapolated"}
+
+
+def _recommendation(result: Result, found: Recommendation) -> Json:
+    return {
+        "kind": "recommendation",
+        "keep_today": found.keep_today,
+        "chosen": _configuration(result, found.chosen),
+        "line": result.line(found.chosen),
+        "today": _configuration(result, found.today),
+        "winner": _configuration(result, found.winner),
+        "gain": None if found.gain is None else _interval(found.gain),
+        "within": found.within,
+        "candidates": [_candidate(result, candidate) for candidate in found.candidates],
+    }
+
+
+def _candidate(result: Result, candidate: Candidate) -> Json:
+    return {
+        **_configuration(result, candidate.configuration),
+        "time": _interval(candidate.time),
+        "ratio": _interval(candidate.ratio),
+        "regret": {"estimate": candidate.regret.estimate, "bound": candidate.regret.bound},
+        "effective_cores": candidate.effective_cores,
+        "core_seconds": candidate.core_seconds,
+        "metrics": dict(candidate.metrics),
+        "excluded": candidate.excluded,
+        "launches": candidate.launches,
+    }
+
+
+def _comparison(result: Result, one: Comparison) -> Json:
+    return {
+        "reference": _configuration(result, one.reference),
+        "other": _configuration(result, one.other),
+        "reference_time": _interval(one.reference_time),
+        "other_time": _interval(one.other_time),
+        "ratio": _interval(one.ratio),
+        "p_value": one.p_value,
+        "decision": one.decision,
+        "failures": list(one.failures),
+        "gate": one.gate,
+    }
+
+
+def _configuration(result: Result, configuration: Configuration) -> Json:
+    labels = result.labels(configuration)
+    layout = configuration.layout
+    return {
+        "levels": dict(configuration.levels),
+        "layout": {"t": layout.threads_per_rank, "m": layout.ranks_per_node, "n": layout.nodes},
+        "origin": [label for label in labels if label != "oversubscribed"] or ["measured"],
+        "oversubscribed": "oversubscribed" in labels,
+    }
+
+
+def _interval(interval: Interval) -> Json:
+    return {
+        "estimate": interval.estimate,
+        "low": interval.low,
+        "high": interval.high,
+        "confidence": interval.confidence,
+        "n": interval.n,
+    }

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sentences that sum up a run: the same words in the terminal, the report and every export."""
+
+import shlex
+from collections.abc import Sequence
+
+from corescale.conclude.recommendation import Recommendation
+from corescale.conclude.scaling import Row, Scan
+from corescale.conclude.stats import Interval
+from corescale.conclude.verdict import Comparison
+from corescale.records import Configuration
+from corescale.show import text
+from corescale.show.result import Conclusion, Result
+
+
+def headline(result: Result, between: str = "; ") -> str:
+    """The first line: what was found, with its interval, and that it is fake or simulated where it is."""
+    said = conclusion_headline(result.conclusion, result.confidence, between)
+    return f"{said} ({', '.join(result.origins)})" if result.origins else said
+
+
+def conclusion_headline(conclusion: Conclusion, confidence: float, between: str = "; ") -> str:
+    """What a conclusion says: one sentence, or one for each comparison."""
+    if isinstance(conclusion, Recommendation):
+        return recommendation(conclusion)
+    if isinstance(conclusion, Scan):
+        return scan(conclusion, confidence)
+    return between.join(comparison(one, confidence) for one in conclusion) or "nothing was compared"
+
+
+def scan(found: Scan, confidence: float) -> str:
+    """The largest speedup, behind the warning that cores were not used where that is so."""
+    ran = [row for row in found.rows if row.speedup.estimate > 0]
+    if not ran:
+        return "no launch succeeded"
+    best = max(ran, key=lambda row: row.speedup.estimate)
+    reference = "the serial program" if found.baseline.startswith("serial") else f"p={best.reference.layout.p}"
+    if best.configuration == best.reference or best.speedup.estimate <= 1:
+        said = f"never faster than {reference}"
+    elif best.speedup.low is not None and best.speedup.low <= 1:
+        said = f"no speedup over {reference} shown: {at(best)} give {text.join(text.times(best.speedup))}"
+    else:
+        said = f"{at(best)}: {_faster(best.speedup, confidence)} than {reference}"
+    warning = idle(ran)
+    return f"{warning}; {said}" if warning else said
+
+
+def idle(rows: Sequence[Row]) -> str:
+    """`asked 8 threads, used 1.0 cores`, of the largest p at which cores were left idle; empty for none."""
+    found = [row for row in rows if row.idle]
+    if not found:
+        return ""
+    row = max(found, key=lambda row: row.p)
+    return f"asked {row.p} {unit(row.configuration, row.p)}, used {row.effective_cores:.1f} cores"
+
+
+def unit(configuration: Configuration, p: int = 2) -> str:
+    """What p counts: threads where there is one rank."""
+    layout = configuration.layout
+    name = "thread" if layout.ranks_per_node * layout.nodes == 1 else "rank x thread"
+    return name if p == 1 else name + "s"
+
+
+def at(row: Row) -> str:
+    """`4 threads` and what else the row's curve holds constant."""
+    others = [f"{name}={level}" for name, level in row.configuration.levels if name not in ("threads", "layout")]
+    return text.clean(" ".join([f"{row.p} {unit(row.configuration, row.p)}", *others]))
+
+
+def recommendation(found: Recommendation) -> str:
+    """What to do, what it gains, and how far from the best it may be."""
+    bound = next((c.regret.bound for c in found.candidates if c.configuration == found.chosen), None)
+    near = "" if bound is None else f"{nearness(bound)} at {text.percent(found.confidence)}"
+    if found.keep_today:
+        return f"keep today's launch{f', {near}' if near else ''}: {why_keep(found)}"
+    if found.gain is None:
+        raise ValueError("a change is recommended only after confirmation")
+    value, ends = text.times(found.gain)
+    return f"{value} faster than today's {ends}" + (f", {near}" if near else f" at {text.percent(found.confidence)}")
+
+
+def nearness(bound: float) -> str:
+    """How far from the best it can be; a bound of 0 means that it beat every other."""
+    return f"within {text.at_most(bound)} of the best" if bound > 1e-9 else "the best of all that was tried"
+
+
+def why_keep(found: Recommendation) -> str:
+    """Why nothing is certainly gained by a change."""
+    name = text.clean(found.winner.label)
+    if found.winner == found.today:
+        return "nothing that may be used is faster"
+    if found.gain is None:
+        return f"{name} looks faster, but no fresh blocks confirmed it"
+    seen = text.join(text.times(found.gain))
+    if found.gain.low is None:
+        return f"{name} looks {seen} faster, but there is {text.no_interval(found.confidence)}"
+    return f"{name} looked faster, but fresh blocks give {seen}"
+
+
+def comparison(found: Comparison, confidence: float) -> str:
+    """`B is 1.31x faster than A [1.27, 1.36] at 95%`."""
+    a, b = name(found.reference), name(found.other)
+    if found.decision == "failed":
+        return f"no verdict on {b} against {a}: {found.failures[0]} and {found.failures[1]} launches failed"
+    inverse = found.ratio.map(lambda ratio: 1 / ratio)
+    faster = inverse.estimate >= 1
+    value, ends = text.times(inverse if faster else found.ratio)
+    if found.decision == "too few blocks":
+        return f"{b} looks {value} {'faster' if faster else 'slower'} than {a}, but {text.no_interval(confidence)}"
+    at_level = f"at {text.percent(confidence)}"
+    if found.decision == "no difference shown":
+        return f"no difference shown: {b} takes {text.join(text.times(found.ratio))} of the time of {a} {at_level}"
+    return f"{b} is {value} {found.decision} than {a} {ends} {at_level}"
+
+
+def name(configuration: Configuration) -> str:
+    """A command of a comparison by its own name, with the levels of other factors."""
+    levels = [str(level) if factor == "command" else f"{factor}={level}" for factor, level in configuration.levels]
+    return text.clean(" ".join(levels)) or "as given"
+
+
+def stop(result: Result) -> str:
+    """How much was measured and why no more; "width not reached" is said with the tolerance that was."""
+    launches = len(result.timed)
+    amount = f"{count(result.blocks, 'block')}, {count(launches, 'launch', 'launches')}"
+    if result.confirmations:
+        amount += f", {count(result.confirmations, 'fresh block')} to confirm"
+    decision = result.stop
+    if decision is None or not decision.stop:
+        return amount
+    if result.experiment.stop.rule == "replicates":
+        return amount
+    reached = "" if decision.reached_width is None else f" at {text.at_most(decision.reached_width)}"
+    wanted = text.percent(result.experiment.stop.width)
+    if decision.reason == "width":
+        return f"{amount}; every interval within {wanted}"
+    why = "budget spent" if decision.reason == "budget" else "all blocks made"
+    if decision.reached_width is not None and decision.reached_width <= result.experiment.stop.width:
+        return f"{amount}; {why}"
+    return f"{amount}; {why}{reached}, not at the {wanted} wanted" if reached else f"{amount}; {why}"
+
+
+def undisturbed(result: Result) -> str:
+    """The headline without the flagged blocks; empty where none was flagged."""
+    if result.undisturbed is None:
+        return ""
+    return f"without the noisy blocks: {conclusion_headline(result.undisturbed, result.confidence)}"
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """`1 block`, `2 blocks`."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def _faster(speedup: Interval, confidence: float) -> str:
+    value, ends = text.times(speedup)
+    return f"{value} faster {ends} at {text.percent(confidence)}" if ends else (
+        f"{value} faster ({text.no_interval(confidence)})")  # fmt: skip
+
+
+def suggestion(result: Result) -> str:
+    """The command that would answer the next question; empty where there is none."""
+    found = result.conclusion
+    if isinstance(found, Scan):
+        return text.clean(f"corescale tune --allocators auto -- {shlex.join(result.experiment.commands[0].argv)}")
+    if isinstance(found, Recommendation):
+        if found.winner != found.today and found.keep_today:
+            return "the same command with a larger --budget or --confirm narrows the interval"
+        return "" if len(result.experiment.factors) > 1 else "--allocators auto tries memory allocators as well"
+    narrow = any(one.decision in ("no difference shown", "too few blocks") for one in found)
+    return "more blocks (--runs) narrow the interval" if narrow else ""

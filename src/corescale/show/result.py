@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every output is made from: the request, its records and the conclusion. Nothing else is shown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from corescale.conclude.recommendation import Recommendation
+from corescale.conclude.scaling import Scan
+from corescale.conclude.stats import Interval
+from corescale.conclude.stopping import Decision
+from corescale.conclude.verdict import Comparison
+from corescale.declare.study import Experiment
+from corescale.records import Configuration, Record
+
+Comparisons = tuple[Comparison, ...]
+Conclusion = Scan | Recommendation | Comparisons
+
+
+@dataclass(frozen=True)
+class Result:
+    """One finished run. `lines` has the line to paste into a shell for every configuration."""
+
+    experiment: Experiment
+    records: Sequence[Record]
+    conclusion: Conclusion
+    lines: Mapping[Configuration, str]
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    """the machine and what was found on it, as stored with the run: JSON values"""
+    stop: Decision | None = None
+    """why measuring ended"""
+    doubts: tuple[str, ...] = ()
+    """one line each, printed beside the numbers"""
+    noisy: frozenset[int] = frozenset()
+    """positions in `records` of launches that a rule on noise flagged"""
+    undisturbed: Conclusion | None = None
+    """the same conclusion without the flagged blocks; None where nothing was flagged"""
+
+    @cached_property
+    def timed(self) -> tuple[Record, ...]:
+        """Every launch but the warm-ups."""
+        return tuple(record for record in self.records if record.phase != "warmup")
+
+    @cached_property
+    def blocks(self) -> int:
+        """Complete measuring blocks."""
+        return len({record.block for record in self.records if record.phase == "measure"})
+
+    @cached_property
+    def confirmations(self) -> int:
+        """Fresh blocks of the winner against today's launch."""
+        return len({record.block for record in self.records if record.phase == "confirm"})
+
+    @cached_property
+    def confidence(self) -> float:
+        """Of every interval that is not said to have another."""
+        return self.experiment.stop.confidence
+
+    @cached_property
+    def origins(self) -> tuple[str, ...]:
+        """Where the numbers come from, if not from a measurement: to print beside each."""
+        return tuple(sorted({record.origin for record in self.records} - {"measured"}))
+
+    @cached_property
+    def ratios(self) -> tuple[str, Mapping[Configuration, Interval]]:
+        """The paired ratio that the verb is about, under its name, for every configuration that has one."""
+        found = self.conclusion
+        if isinstance(found, Scan):
+            return "Speedup", {row.configuration: row.speedup for row in found.rows}
+        if isinstance(found, Recommendation):
+            return "T(today) / T", {candidate.configuration: candidate.ratio for candidate in found.candidates}
+        return "T / T(reference)", {one.other: one.ratio for one in found}
+
+    def line(self, configuration: Configuration) -> str:
+        """The line to paste."""
+        return self.lines.get(configuration, configuration.label)
+
+    def labels(self, configuration: Configuration) -> tuple[str, ...]:
+        """`fake`, `simulated`, `oversubscribed`: what a number of this configuration must carry."""
+        found = [record for record in self.records if record.configuration == configuration]
+        origins = {record.origin for record in found} - {"measured"}
+        asked = ("oversubscribed",) if any(record.oversubscribed for record in found) else ()
+        return (*sorted(origins), *asked)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers and foreign text as people read them: plain strings, shared by every output.
+
+What a program wrote is never trusted: `clean` leaves nothing that a terminal, a table or a page would obey.
+"""
+
+import html
+import math
+import re
+from collections.abc import Callable
+
+from corescale.conclude.stats import Interval
+
+Shown = tuple[str, str]
+"""A number and its interval, `("1.31x", "[1.27, 1.36]")`; the second is empty where there is no interval."""
+
+UNKNOWN = "-"
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
+
+
+def clean(text: str) -> str:
+    """One printable line: terminal sequences dropped, line breaks as spaces, other control characters spelt out."""
+    flat = " ".join(_ESCAPES.sub("", text).split("\n"))
+    return "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in flat)
+
+
+def plain(text: str) -> str:
+    """The text in ASCII, for terminals that know nothing else."""
+    return text.encode("ascii", "backslashreplace").decode("ascii")
+
+
+def seconds(value: float) -> str:
+    """`1.23 s`, `84.1 ms`, `12.0 us`."""
+    return join(time(Interval(value, None, None, None, 0)))
+
+
+def duration(value: float) -> str:
+    """`45 s`, `3 min 10 s`, `2 h 5 min`: how long something takes, roughly."""
+    whole = max(0, round(value))
+    if whole < 60:
+        return f"{whole} s"
+    big, small, units = (whole // 60, whole % 60, ("min", "s")) if whole < 3600 else (
+        whole // 3600, whole % 3600 // 60, ("h", "min"))  # fmt: skip
+    return f"{big} {units[0]}" + (f" {small} {units[1]}" if small else "")
+
+
+def memory(count: float) -> str:
+    """`12.3 MiB`; bytes in, UNKNOWN for none."""
+    if not count > 0:
+        return UNKNOWN
+    power = min(int(math.log2(count) // 10), 4)
+    return f"{count / 1024**power:.{0 if power == 0 else 1}f} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
+
+
+def percent(share: float) -> str:
+    """`95%`, `1.8%`, `0.05%`: two digits that matter, no trailing zero."""
+    return f"{share * 100:.2g}%" if abs(share) < 0.1 else f"{share * 100:.3g}%"
+
+
+def at_most(share: float) -> str:
+    """A bound in percent, rounded upwards so that what is said stays true."""
+    return f"{math.ceil(share * 1000 - 1e-9) / 10:g}%"
+
+
+def time(interval: Interval) -> Shown:
+    """Seconds, in the unit that suits the estimate."""
+    factor, unit = next(
+        ((f, u) for f, u in ((1.0, "s"), (1e3, "ms"), (1e6, "us")) if interval.estimate * f >= 1), (1e6, "us")
+    )
+    return _shown(interval, f" {unit}", factor, least=0)
+
+
+def times(interval: Interval) -> Shown:
+    """A ratio: `1.31x`."""
+    return _shown(interval, "x", 1, least=2)
+
+
+def share(interval: Interval) -> Shown:
+    """A fraction in percent: `43.1%`."""
+    return _shown(interval, "%", 100, least=0, most=2)
+
+
+def number(interval: Interval) -> Shown:
+    """A number without unit, four digits that matter."""
+    if not math.isfinite(interval.estimate):
+        return UNKNOWN, ""
+    ends = "" if interval.low is None or interval.high is None else f"[{interval.low:.4g}, {interval.high:.4g}]"
+    return f"{interval.estimate:.4g}", ends
+
+
+def quantity(response: str) -> Callable[[Interval], Shown]:
+    """How values of a declared response are written: a metric has no unit that we know of."""
+    return number if response.startswith("metric:") else time
+
+
+def quantity_name(response: str) -> str:
+    """The column head of a declared response."""
+    source, _, name = response.partition(":")
+    return "time" if source == "wall" else clean(name)
+
+
+def join(shown: Shown) -> str:
+    """`1.31x [1.27, 1.36]`."""
+    return " ".join(part for part in shown if part)
+
+
+def fewest_blocks(confidence: float) -> int:
+    """Below so many blocks no signed-rank interval reaches the confidence: 6 at 95%."""
+    return 1 + math.ceil(-math.log2(1 - confidence) - 1e-9)
+
+
+def no_interval(confidence: float) -> str:
+    """What to say where an interval is missing."""
+    return f"no {percent(confidence)} interval below {fewest_blocks(confidence)} blocks"
+
+
+def _shown(interval: Interval, unit: str, factor: float, *, least: int, most: int = 4) -> Shown:
+    """Decimals follow the half width: its digits from 3 to 29 are shown, as more would be noise."""
+    if not math.isfinite(interval.estimate):
+        return UNKNOWN, ""
+    value, half = interval.estimate * factor, (interval.half_width or 0) * factor
+    if interval.low is None or interval.high is None:
+        digits = 2 - math.floor(math.log10(abs(value))) if value else 0
+        return f"{value:.{min(max(digits, least), most)}f}{unit}", ""
+    if half <= abs(value) * 1e-9:
+        return f"{value:.{least}f}{unit}", ""
+    decimals = min(max(-math.floor(math.log10(half / 3)), least), most)
+    return (
+        f"{value:.{decimals}f}{unit}",
+        f"[{interval.low * factor:.{decimals}f}, {interval.high * factor:.{decimals}f}]",
+    )
+
+
+def attribute(foreign: str) -> str:
+    """Clean, and escaped for HTML, quotes included."""
+    return html.escape(clean(foreign), quote=True)

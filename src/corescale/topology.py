@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which CPU belongs to which core, socket, NUMA node and core group: from hwloc's XML, else from sysfs.
+
+Both sources number alike, so what follows does not depend on whether hwloc is installed: cores, sockets and core
+groups count from 0 in the order of their lowest CPU; CPUs and NUMA nodes keep the kernel's numbers.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from xml.etree import ElementTree
+
+from corescale.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """One hardware thread, as the kernel numbers it."""
+
+    cpu: int
+    core: int
+    socket: int
+    numa_node: int
+    core_group: int
+    """CPUs that share one L3; without an L3, those of one NUMA node"""
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """The online CPUs in order, allowed or not. A size that nobody tells is 0."""
+
+    cpus: tuple[Cpu, ...]
+    cache_line: int
+    """bytes"""
+    l3_bytes: int
+    """of the largest core group's L3; 0 without one"""
+    source: Literal["hwloc", "sysfs"]
+
+
+def here(root: Path = Path("/")) -> Topology:
+    """Of this machine, or of the tree below `root`, where only sysfs can be asked."""
+    text = _lstopo() if root == Path("/") else None
+    try:
+        return from_hwloc(text) if text is not None else from_sysfs(root)
+    except ValueError:
+        return from_sysfs(root)
+
+
+def from_hwloc(text: str) -> Topology:
+    """From `lstopo --of xml`, hwloc 1.11 and later; raises ValueError for anything else."""
+    try:
+        objects = [node for node in ElementTree.fromstring(text).iter("object") if node.get("type")]
+    except ElementTree.ParseError as error:
+        raise ValueError(f"not hwloc's XML: {error}") from error
+    cpus = sorted(int(node.get("os_index", "")) for node in objects if node.get("type") == "PU")
+    caches = [node for node in objects if _is_l3(node)]
+    if not cpus:
+        raise ValueError("not hwloc's XML: no PU in it")
+    return Topology(
+        _assemble(
+            cpus,
+            cores=_members(node for node in objects if node.get("type") == "Core"),
+            sockets=_members(node for node in objects if node.get("type") in ("Package", "Socket")),
+            nodes=_numa_nodes(objects),
+            l3=_members(caches),
+        ),
+        cache_line=max((int(node.get("cache_linesize", 0)) for node in objects), default=0),
+        l3_bytes=max((int(node.get("cache_size", 0)) for node in caches), default=0),
+        source="hwloc",
+    )
+
+
+def from_sysfs(root: Path = Path("/")) -> Topology:
+    """From /sys/devices/system; where that is hidden, every CPU of /proc/cpuinfo is a core of one socket."""
+    system = root / "sys/devices/system"
+    cpus = cpu_list(read(system / "cpu/online")) or _processors(root) or (0,)
+    folder = {cpu: system / f"cpu/cpu{cpu}" for cpu in cpus}
+    caches = {cpu: list(_caches(folder[cpu])) for cpu in cpus}
+    l3 = {cpu: cache for cpu in cpus for cache in caches[cpu] if cache.level == 3}
+    lines = [cache.line for of_one in caches.values() for cache in of_one]
+    return Topology(
+        _assemble(
+            cpus,
+            cores={cpu: _siblings(folder[cpu], "core_cpus_list", "thread_siblings_list") for cpu in cpus},
+            sockets={cpu: _siblings(folder[cpu], "package_cpus_list", "core_siblings_list") for cpu in cpus},
+            nodes=_sysfs_nodes(system),
+            l3={cpu: cache.shared for cpu, cache in l3.items()},
+        ),
+        cache_line=max(lines, default=0),
+        l3_bytes=max((cache.size for cache in l3.values()), default=0),
+        source="sysfs",
+    )
+
+
+def cpu_list(text: str) -> tuple[int, ...]:
+    """`0-3,8` as numbers, sorted; empty for an empty text. Raises UsageError for anything else."""
+    chosen: set[int] = set()
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        if not first.isdecimal() or not (last or first).isdecimal() or ("-" in part and not last):
+            raise UsageError(f"not a list of CPUs: {text!r}", remedy="write numbers and ranges, as 0-3,8")
+        chosen.update(range(int(first), int(last or first) + 1))
+    return tuple(sorted(chosen))
+
+
+def format_cpu_list(cpus: Iterable[int]) -> str:
+    """Numbers as `0-3,8`."""
+    runs: list[list[int]] = []
+    for cpu in sorted(set(cpus)):
+        if runs and cpu == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], cpu]
+        else:
+            runs.append([cpu])
+    return ",".join("-".join(map(str, run)) for run in runs)
+
+
+def read(path: Path) -> str:
+    """The file's text without surrounding white space; empty where it cannot be read."""
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+Members = Mapping[int, object]
+"""CPU -> whatever names the group that it belongs to."""
+
+
+def _assemble(
+    cpus: Iterable[int], *, cores: Members, sockets: Members, nodes: Mapping[int, int], l3: Members
+) -> tuple[Cpu, ...]:
+    cpus = sorted(cpus)
+    core = _numbered(cpus, lambda cpu: cores.get(cpu) or cpu)
+    socket = _numbered(cpus, sockets.get)
+    group = _numbered(cpus, lambda cpu: ("L3", l3[cpu]) if cpu in l3 else ("node", nodes.get(cpu, 0)))
+    return tuple(Cpu(cpu, core[cpu], socket[cpu], nodes.get(cpu, 0), group[cpu]) for cpu in cpus)
+
+
+def _numbered(cpus: list[int], name: Callable[[int], object]) -> dict[int, int]:
+    """Groups as numbers from 0 in the order of their lowest CPU."""
+    numbers: dict[object, int] = {}
+    return {cpu: numbers.setdefault(name(cpu), len(numbers)) for cpu in cpus}
+
+
+def _lstopo() -> str | None:
+    """hwloc's own XML, with the CPUs that are not allowed, whatever HWLOC_ variables would pretend."""
+    program = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
+    if program is None:
+        return None
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HWLOC_")}
+    command = [program, "--of", "xml", "--no-io", "--disallowed"]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _is_l3(node: ElementTree.Element) -> bool:
+    """hwloc 2 names it L3Cache, hwloc 1 Cache of depth 3."""
+    return node.get("type") == "L3Cache" or (node.get("type") == "Cache" and node.get("depth") == "3")
+
+
+def _members(nodes: Iterable[ElementTree.Element]) -> dict[int, frozenset[int]]:
+    sets = [_bits(node.get("cpuset", "")) for node in nodes]
+    return {cpu: members for members in sets for cpu in members}
+
+
+def _numa_nodes(objects: list[ElementTree.Element]) -> dict[int, int]:
+    """The lowest node where several are local to a CPU, as with high-bandwidth memory."""
+    nodes = [(int(node.get("os_index", 0)), node) for node in objects if node.get("type") == "NUMANode"]
+    ordered = sorted(nodes, key=lambda pair: -pair[0])
+    return {cpu: number for number, node in ordered for cpu in _bits(node.get("cpuset", ""))}
+
+
+def _bits(text: str) -> frozenset[int]:
+    """hwloc's bitmap: words of 32 bits in hexadecimal, the highest first, an empty word being 0."""
+    value = 0
+    for word in text.split(",") if text else ():
+        value = (value << 32) | int(word or "0", 16)
+    return frozenset(bit for bit in range(value.bit_length()) if value >> bit & 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cache:
+    level: int
+    shared: tuple[int, ...]
+    size: int
+    line: int
+
+
+def _caches(folder: Path) -> Iterator[_Cache]:
+    for index in sorted((folder / "cache").glob("index[0-9]*")):
+        if read(index / "type") == "Instruction":
+            continue
+        shared = cpu_list(read(index / "shared_cpu_list"))
+        level, line = _number(read(index / "level")), _number(read(index / "coherency_line_size"))
+        yield _Cache(level, shared, _size(read(index / "size")), line)
+
+
+def _siblings(folder: Path, *names: str) -> tuple[int, ...]:
+    """The first of these lists that this kernel has; empty where it has none."""
+    return next((cpus for name in names if (cpus := cpu_list(read(folder / "topology" / name)))), ())
+
+
+def _sysfs_nodes(system: Path) -> dict[int, int]:
+    folders = sorted(system.glob("node/node[0-9]*"), key=lambda path: -int(path.name[4:]))
+    return {cpu: int(path.name[4:]) for path in folders for cpu in cpu_list(read(path / "cpulist"))}
+
+
+def _processors(root: Path) -> tuple[int, ...]:
+    lines = (line.partition(":") for line in read(root / "proc/cpuinfo").splitlines())
+    return tuple(int(value) for name, _, value in lines if name.strip() == "processor" and value.strip().isdecimal())
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() else 0
+
+
+def _size(text: str) -> int:
+    """`32768K` in bytes."""
+    unit = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:], 1)
+    return _number(text.rstrip("KMG")) * unit

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A machine that is the same wherever the tests run, and experiments on it."""
+
+import dataclasses
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corescale.declare.study import Command, Experiment, Factor, Verb
+from corescale.machine import Machine
+
+Make = Callable[..., Experiment]
+
+
+@pytest.fixture(scope="session")
+def two_cores() -> Machine:
+    """This machine with two allowed cores."""
+    return dataclasses.replace(Machine.here(), affinity=(0, 1), quota_cores=None)
+
+
+@pytest.fixture
+def experiment() -> Make:
+    """Of a command and the levels of its parameters; `threads`, `allocator` and `bind` are what they are called."""
+
+    def make(*argv: str, verb: Verb = "tune", shell: bool = False, **rest: Any) -> Experiment:
+        levels = rest.pop("levels", {"threads": (1, 2)})
+        factors = tuple(
+            Factor(name=name, kind=name if name in ("threads", "allocator", "bind") else "parameter", levels=tuple(of))
+            for name, of in levels.items()
+        )
+        command = Command(name="main", argv=argv or ("true",), shell=shell)
+        return Experiment(verb=verb, commands=(command,), factors=factors, **rest)
+
+    return make
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Callable[[str], str]:
+    """The path of an executable Python program with this text."""
+
+    def make(text: str) -> str:
+        path = tmp_path / f"program-{len(list(tmp_path.iterdir()))}"
+        path.write_text(f"#!{sys.executable}\n{text}\n")
+        path.chmod(0o755)
+        return str(path)
+
+    return make

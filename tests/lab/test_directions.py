@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Includes and imports point to an earlier stage only, on both sides of the house."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LAB = ROOT / "src" / "corescale"
+
+PYTHON_STAGES = ("declare", "observe", "conclude", "show", "cli")
+LEAVES = {"records": 0, "machine": 0, "topology": 0, "cgroup": 0, "errors": 0, "native": 0, "region": 0, "__init__": 0}
+# A room may import these besides its own: conclude reads what was declared, never how it was observed.
+MAY_IMPORT = {
+    "declare": {"declare"},
+    "observe": {"declare", "observe"},
+    "conclude": {"declare", "conclude"},
+    "show": {"declare", "conclude", "observe", "show"},
+    "cli": set(PYTHON_STAGES),
+}
+CPP_ROOMS = {
+    "runtime/include/corescale/machine": set(),
+    "runtime/include/corescale/team": {"machine"},
+    "runtime/include/corescale/parallel_for": {"machine", "team"},
+    "runtime/include/corescale/memory": {"machine"},
+    "runtime/include/corescale/tape": {"machine", "memory"},
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]corescale/([a-z_]+)/', re.MULTILINE)
+
+
+def imports(source: str) -> set[str]:
+    """The corescale modules that a module imports, as dotted names."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            found.add(node.module or "")
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in found if name.split(".")[0] == "corescale"}
+
+
+def rooms(source: str) -> set[str]:
+    return {parts[1] for name in imports(source) if len(parts := name.split(".")) > 1 and parts[1] in PYTHON_STAGES}
+
+
+@pytest.mark.parametrize("room", PYTHON_STAGES)
+def test_python_imports_point_to_earlier_stages(room: str) -> None:
+    files = sorted((LAB / room).rglob("*.py"))
+    assert files
+    wrong = {str(file.relative_to(LAB)): bad for file in files if (bad := rooms(file.read_text()) - MAY_IMPORT[room])}
+    assert not wrong
+
+
+def test_leaves_import_no_room() -> None:
+    files = [file for file in LAB.glob("*.py") if file.name != "__main__.py"]
+    assert files
+    assert not {file.name: bad for file in files if (bad := rooms(file.read_text()))}
+
+
+def test_only_cli_exits_and_prints() -> None:
+    pattern = re.compile(r"\bsys\.exit\(|\braise SystemExit|\bos\._exit\(|^\s*print\(", re.MULTILINE)
+    # region.py runs in the measured program, and says at its exit what it could not write.
+    files = [f for f in LAB.rglob("*.py") if "cli" not in f.relative_to(LAB).parts and f != LAB / "region.py"]
+    assert not [str(file.relative_to(LAB)) for file in files if pattern.search(file.read_text())]
+
+
+@pytest.mark.parametrize("room", CPP_ROOMS)
+def test_includes_point_to_earlier_rooms(room: str) -> None:
+    own = Path(room).name
+    files = [*(ROOT / room).rglob("*.hpp"), *(ROOT / "runtime" / "src" / own).rglob("*.cpp")]
+    allowed = CPP_ROOMS[room] | {own}
+    assert not {f.name: bad for f in files if (bad := set(INCLUDE.findall(f.read_text())) - allowed)}
+
+
+def test_runtime_needs_no_other_room() -> None:
+    files = [file for file in (ROOT / "runtime").rglob("*") if file.suffix in (".hpp", ".h", ".cpp")]
+    assert files
+    pattern = re.compile(r'#\s*include\s*[<"](?:\.\./|probe/|workloads/)')
+    assert not [file.name for file in files if pattern.search(file.read_text())]
+
+
+def test_the_direction_test_sees_a_wrong_import() -> None:
+    assert rooms("from corescale.show.terminal import table") - MAY_IMPORT["conclude"] == {"show"}
+    assert set(INCLUDE.findall("#include <corescale/tape/tape.hpp>")) - CPP_ROOMS[
+        "runtime/include/corescale/memory"
+    ] == {"tape"}

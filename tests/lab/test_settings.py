@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings as factors, and thread counts that follow the machine."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from corescale.declare import allocators, command_line, factors, settings
+from corescale.declare.request import TuneRequest
+from corescale.errors import UsageError
+from corescale.machine import Cpu, Machine
+
+
+@pytest.mark.parametrize("name", settings.SETTINGS)
+def test_every_setting_is_a_variable_whose_first_level_changes_nothing(name: str) -> None:
+    assert factors.kind_of(name, frozenset()) == "variable"
+    levels, left_out = settings.auto(name)
+    assert levels[0] == settings.INHERITED == factors.INHERITED
+    assert (len(levels) > 1) != bool(left_out)
+    assert settings.SETTINGS[name].allocator in (None, *allocators.ALLOCATORS)
+    assert not any("," in level for level in settings.SETTINGS[name].levels)
+
+
+def test_automatic_levels_reach_the_experiment() -> None:
+    request = TuneRequest(threads="1", factor=["MALLOC_ARENA_MAX=auto", "OMP_WAIT_POLICY=auto"])
+    experiment = command_line.tune(request, ["x"], Machine.here())
+    assert [f.levels for f in experiment.factors[1:]] == [
+        ("inherited", "1", "2", "4"),
+        ("inherited", "active", "passive"),
+    ]
+
+
+def test_an_unknown_setting_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match="MALLOC_ARENA_MAX"):
+        settings.auto("MALLOC_ARENAS_MAX")
+
+
+@pytest.mark.parametrize(("file", "known"), [("libmimalloc.so.2.0", "RESET"), ("libmimalloc.so.2.1", "PURGE")])
+def test_mimalloc_settings_by_version(file: str, known: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allocators, "find", lambda name: Path("/nowhere") / file)
+    assert len(settings.auto(f"MIMALLOC_{known}_DELAY")[0]) > 1
+    other = {"RESET": "PURGE", "PURGE": "RESET"}[known]
+    assert settings.auto(f"MIMALLOC_{other}_DELAY")[0] == [settings.INHERITED]
+
+
+def test_huge_pages_are_left_out_where_the_kernel_makes_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "HUGE_PAGES", tmp_path / "enabled")
+    settings.HUGE_PAGES.write_text("always madvise [never]\n")
+    assert settings.auto("GLIBC_TUNABLES")[0] == ["inherited", "glibc.malloc.tcache_count=1000"]
+
+
+def test_thread_counts_follow_core_groups_cores_and_quota() -> None:
+    cpus = tuple(Cpu(cpu=k, core=k % 12, socket=k % 12 // 6, numa_node=0, core_group=k % 12 // 3) for k in range(24))
+    machine = dataclasses.replace(Machine.here(), cpus=cpus, affinity=tuple(range(24)), quota_cores=None)
+    assert factors.KINDS["threads"].auto(machine)[0] == (1, 2, 4, 6, 8, 12, 16, 24)
+    limited = dataclasses.replace(machine, quota_cores=7.5)
+    assert factors.KINDS["threads"].auto(limited)[0] == (1, 2, 4, 6, 7)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Progress: on stderr alone, one line a block where nobody watches, and hostile text is text."""
+
+import io
+
+import pytest
+import samples
+from rich.console import Console
+
+from corescale.declare.plan import Block, invocations
+from corescale.declare.study import configurations, today
+from corescale.show import progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def play(watcher: progress.Watcher, blocks: int = 8) -> None:
+    experiment = samples.scan_experiment(blocks)
+    made = samples.records(experiment, samples.amdahl(), blocks)
+    block = Block("measure", configurations(experiment))
+    for number in range(blocks):
+        for invocation in invocations(block, number, 0, today(experiment), 1):
+            watcher.launching(invocation, f"./solver {samples.HOSTILE}")
+        for record in made[4 * number : 4 * number + 4]:
+            watcher.launched(record)
+        watcher.block_done(number, made[: 4 * number + 4])
+
+
+def test_quiet_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    with progress.create(samples.scan_experiment(8), quiet=True) as watcher:
+        play(watcher)
+        watcher.note("x")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_plain_lines_go_to_stderr_one_a_block(capfd: pytest.CaptureFixture[str]) -> None:
+    with progress.create(samples.scan_experiment(8)) as watcher:
+        play(watcher)
+    out, err = capfd.readouterr()
+    assert out == ""
+    lines = err.splitlines()
+    assert len(lines) == 8
+    assert lines[-1].startswith("8 of 8 blocks; threads=8, 4.")
+    assert "left" in lines[-1] and "[" in lines[-1] and "[" not in lines[3]
+
+
+def test_notes_cannot_steer_the_terminal() -> None:
+    stream = io.StringIO()
+    with progress.create(samples.scan_experiment(8), stream=stream) as watcher:
+        watcher.note(samples.HOSTILE)
+    assert stream.getvalue() == "note: red [bold]markup[/bold] </script><b>&\\x07 end\n"
+
+
+def test_live_shows_what_runs_and_leaves_nothing_behind() -> None:
+    stream = Terminal()
+    with progress.create(samples.scan_experiment(8), stream=stream) as watcher:
+        assert isinstance(watcher, progress.Fancy)
+        play(watcher)
+        console = Console(file=io.StringIO(), width=100, no_color=True, record=True)
+        console.print(watcher)
+        shown = console.export_text()
+    assert "8 of 8 blocks" in shown and "measuring: ./solver" in shown and "best so far: threads=8" in shown
+    assert "\x07" not in stream.getvalue() and "\x1b[31mred" not in stream.getvalue()
+
+
+def test_the_budget_bounds_the_time_left() -> None:
+    experiment = samples.tune_experiment()
+    limited = experiment.model_copy(update={"stop": experiment.stop.model_copy(update={"budget": 10.0})})
+    state = progress.State(limited)
+    made = samples.records(limited, samples.amdahl(), 1)
+    for record in made:
+        state.launched(record)
+    state.block_done(made)
+    assert state.left == "at most 0 s left"
+
+
+def test_failed_launches_are_counted_and_never_best() -> None:
+    result = samples.failing_tune()
+    said = progress.best_so_far(result.records, result.experiment)
+    assert said.startswith("threads=8 allocator=mimalloc, 1.1")
