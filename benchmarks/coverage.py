@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How often the intervals cover the truth, by simulated experiments: python benchmarks/coverage.py [PART ...].
+
+Launches are simulated one after another, in the random order that each block draws, with noise that belongs to the
+moment and not to the configuration. Prints the tables of docs/measuring.md; tests/lab/test_coverage.py asserts them.
+"""
+
+import argparse
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from corescale.conclude.laws import LAWS, choose, fit
+from corescale.conclude.laws.centres import summarise
+from corescale.conclude.stats import Floats, hodges_lehmann, median_interval, tail_count, walsh_bounds, within_of_best
+from corescale.conclude.stopping import StopRule
+
+EXPERIMENTS = 2000
+BLOCKS = (8, 15, 40)
+SEED = 1
+CONFIGURATIONS = 4
+"""launched in each block; the ratio is that of the first two"""
+TRUTH = math.log(1.31)
+"""log-ratio of the first configuration to the second"""
+WIDTHS = (0.4, 0.5, 0.6, 0.8, 1.2)
+FITS = 500
+Rows = list[list[str | float]]
+LEVELS = np.array([1.0, 2, 3, 4, 6, 8, 12, 16])
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    """3%, symmetric in time."""
+    noise: Floats = np.log1p(0.03 * rng.standard_normal(shape).clip(-10, 10))
+    return noise
+
+
+def log_normal(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    """A skewed delay on top of a floor: 5% in the median, 1 of 40 above 35%."""
+    return np.log1p(0.05 * np.exp(rng.standard_normal(shape)))
+
+
+def two_modes(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    """Two smooth modes, 8% apart, the slower one in 3 of 10 launches."""
+    return 0.01 * rng.standard_normal(shape) + 0.08 * (rng.random(shape) < 0.3)
+
+
+def ar1(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    """Correlated over launches, 0.7 from one to the next, 3% altogether."""
+    noise = 0.03 * rng.standard_normal(shape)
+    for launch in range(1, shape[1]):
+        noise[:, launch] = 0.7 * noise[:, launch - 1] + math.sqrt(1 - 0.49) * noise[:, launch]
+    return noise
+
+
+def steal_bursts(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    """Stretches of 5 launches in the mean, a tenth of the time, each launch in them 10 to 50% slower."""
+    stolen = np.zeros(shape, dtype=bool)
+    change = rng.random(shape)
+    stolen[:, 0] = change[:, 0] < 0.1
+    for launch in range(1, shape[1]):
+        stolen[:, launch] = np.where(stolen[:, launch - 1], change[:, launch] < 0.8, change[:, launch] < 0.2 / 9)
+    noise: Floats = 0.01 * rng.standard_normal(shape) + stolen * np.log1p(rng.uniform(0.1, 0.5, shape))
+    return noise
+
+
+NOISE: dict[str, Callable[[np.random.Generator, tuple[int, int]], Floats]] = {
+    "normal": normal,
+    "log-normal": log_normal,
+    "two modes": two_modes,
+    "AR(1)": ar1,
+    "steal bursts": steal_bursts,
+}
+
+
+def simulate(
+    noise: str, log_means: Sequence[float] | Floats, blocks: int, experiments: int, seed: int = SEED
+) -> Floats:
+    """Log times, experiments x blocks x configurations, of launches in randomised complete blocks."""
+    rng = np.random.default_rng([seed, list(NOISE).index(noise), blocks])
+    width = len(log_means)
+    order = rng.permuted(np.broadcast_to(np.arange(width), (experiments, blocks, width)), axis=-1)
+    in_time = NOISE[noise](rng, (experiments, blocks * width)).reshape(experiments, blocks, width)
+    noises: Floats = np.take_along_axis(in_time, np.argsort(order, axis=-1), axis=-1)
+    noises += np.asarray(log_means)
+    return noises
+
+
+def ratios(noise: str, blocks: int, experiments: int, seed: int = SEED) -> Floats:
+    """Log-ratios, experiments x blocks, whose truth is TRUTH."""
+    log_times = simulate(noise, [TRUTH, 0.0, 0.1, 0.2], blocks, experiments, seed)
+    differences: Floats = log_times[..., 0] - log_times[..., 1]
+    return differences
+
+
+def ratio_coverage(noise: str, blocks: int, experiments: int = EXPERIMENTS, seed: int = SEED) -> float:
+    """Of the interval that every verdict rests upon."""
+    intervals = [hodges_lehmann(sample) for sample in ratios(noise, blocks, experiments, seed)]
+    return float(np.mean([interval.covers(TRUTH) for interval in intervals]))
+
+
+def unequal_coverage(noise: str, blocks: int, experiments: int = EXPERIMENTS, seed: int = SEED) -> float:
+    """Of the ratio's interval where the noise of the first configuration is three times as strong."""
+
+    def differences(count: int, of_seed: int) -> Floats:
+        log_times = simulate(noise, [0.0] * CONFIGURATIONS, blocks, count, of_seed)
+        between: Floats = 3 * log_times[..., 0] - log_times[..., 1]
+        return between
+
+    truth = hodges_lehmann(differences(4000 // blocks, seed + 1)).estimate
+    return float(np.mean([hodges_lehmann(sample).covers(truth) for sample in differences(experiments, seed)]))
+
+
+def width_stop_coverage(
+    noise: str,
+    rule: StopRule,
+    relative: float,
+    experiments: int = EXPERIMENTS,
+    seed: int = SEED,
+    confidence: float | None = None,
+) -> tuple[float, float]:
+    """Coverage at the stop, and blocks made, for a wanted half width of so many standard-noise interquartile ranges."""
+    samples = ratios(noise, rule.max_blocks, experiments, seed)
+    width = relative * float(np.subtract(*np.percentile(samples, [75, 25]))) / 1.349
+    tail = (1 - (confidence or rule.look_confidence)) / 2
+    covered, made = np.zeros(experiments, dtype=bool), np.zeros(experiments, dtype=int)
+    for look in rule.looks:
+        open_ = np.flatnonzero(made == 0)
+        _, low, high = walsh_bounds(samples[open_, :look], tail_count(look, tail))
+        stop = ((high - low) / 2 <= width) | (look == rule.max_blocks)
+        made[open_[stop]] = look
+        covered[open_[stop]] = ((low <= TRUTH) & (high >= TRUTH))[stop]
+    return float(covered.mean()), float(made.mean())
+
+
+def median_coverage(noise: str, blocks: int, experiments: int = EXPERIMENTS, seed: int = SEED) -> float:
+    """Of the interval of one configuration's median time, whose truth is taken from a long simulation."""
+    truth = float(np.median(simulate(noise, [0.0] * CONFIGURATIONS, 40, 5000, seed + 1)[..., 0]))
+    samples = simulate(noise, [0.0] * CONFIGURATIONS, blocks, experiments, seed)[..., 0]
+    return float(np.mean([median_interval(sample).covers(truth) for sample in samples]))
+
+
+def regret_coverage(noise: str, blocks: int, experiments: int = 500, seed: int = SEED) -> float:
+    """How often the bounds of all of 8 configurations hold together: one best, seven 2% slower, the hardest case."""
+    means = np.array([0.0] + [0.02] * 7)
+    held = 0
+    for log_times in simulate(noise, means, blocks, experiments, seed):
+        bounds = [math.inf if regret.bound is None else regret.bound for regret in within_of_best(log_times)]
+        held += bool(np.all(np.expm1(means) <= np.array(bounds) + 1e-12))
+    return held / experiments
+
+
+TRUE_TERMS = {"amdahl": np.array([9.5, 0.5]), "usl": np.array([9.5, 0.49, 0.01])}
+"""seconds: s = 0.05; sigma = 0.049, kappa = 0.001, peak at p = 30.8"""
+FORECAST = 32
+
+
+def noise_centre(noise: str, seed: int) -> float:
+    """What a typical time of very many blocks is off the time without noise, in logarithm."""
+    blocks = simulate(noise, np.zeros(LEVELS.size), 40, 500, seed).reshape(-1, LEVELS.size)
+    return float(summarise(blocks, np.ones(len(blocks))).centres.mean())
+
+
+def fit_coverage(
+    law: str, noise: str, blocks: int, experiments: int = EXPERIMENTS, seed: int = SEED
+) -> dict[str, float]:
+    """Of each parameter and of the forecast T(32), from levels up to 16.
+
+    A law describes typical times (trimmed means), so T1 and forecasts are compared with the truth times that of noise.
+    """
+    terms = TRUE_TERMS[law]
+    true_times = LAWS[law].basis(LEVELS) @ terms
+    shift = math.exp(noise_centre(noise, seed + 1))
+    truth = {x.name: x.shown(float(x.of(terms * shift))) for x in LAWS[law].parameters}
+    expected = shift * float(LAWS[law].basis(np.array(float(FORECAST))) @ terms)
+    covered = dict.fromkeys([*truth, f"T({FORECAST})"], 0)
+    for log_times in simulate(noise, np.log(true_times), blocks, experiments, seed):
+        fitted = fit(LAWS[law], LEVELS, log_times, resamples=999)
+        for name, value in truth.items():
+            covered[name] += fitted.parameters[name].covers(value)
+        covered[f"T({FORECAST})"] += fitted.forecast(FORECAST).seconds.covers(expected)
+    return {name: count / experiments for name, count in covered.items()}
+
+
+def choices(law: str, noise: str, blocks: int, experiments: int = 100, seed: int = SEED) -> float:
+    """How often the choice shows the USL where `law` generated the data."""
+    times = np.log(LAWS[law].basis(LEVELS) @ TRUE_TERMS[law])
+    shown = [choose(LAWS, LEVELS, log_times).best for log_times in simulate(noise, times, blocks, experiments, seed)]
+    return float(np.mean([best is not None and best.law == "usl" for best in shown]))
+
+
+def doubted(law: str, noise: str, blocks: int, experiments: int = 500, seed: int = SEED) -> float:
+    """How often a law that is true is said to be off by more than noise."""
+    times = np.log(LAWS[law].basis(LEVELS) @ TRUE_TERMS[law])
+    fits = [fit(LAWS[law], LEVELS, y, resamples=99) for y in simulate(noise, times, blocks, experiments, seed)]
+    return float(np.mean(["more than noise" in x.doubt for x in fits]))
+
+
+def table(title: str, columns: Sequence[str], rows: Rows) -> None:
+    print(f"\n{title}\n\n| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
+    for row in rows:
+        print("| " + " | ".join(cell if isinstance(cell, str) else f"{cell:.1%}" for cell in row) + " |", flush=True)
+
+
+def per_blocks(title: str, cell: Callable[[str, int], float]) -> None:
+    """One row a noise, one column a number of blocks."""
+    rows: Rows = [[noise, *(cell(noise, blocks) for blocks in BLOCKS)] for noise in NOISE]
+    table(title, ["noise", *(f"{blocks} blocks" for blocks in BLOCKS)], rows)
+
+
+def stops(title: str, rule: StopRule, confidence: float | None = None) -> None:
+    """One row a noise, one column a wanted width; mean blocks in brackets."""
+    cells = [[width_stop_coverage(noise, rule, width, confidence=confidence) for width in WIDTHS] for noise in NOISE]
+    rows: Rows = [
+        [noise, *(f"{share:.1%} ({made:.0f})" for share, made in row)] for noise, row in zip(NOISE, cells, strict=True)
+    ]
+    table(title, ["noise", *(f"{width:g} sd" for width in WIDTHS)], rows)
+
+
+def fits(law: str) -> None:
+    """One row a noise and number of blocks, one column a parameter."""
+    cells = {(noise, blocks): fit_coverage(law, noise, blocks, FITS) for noise in NOISE for blocks in BLOCKS}
+    rows: Rows = [[noise, str(blocks), *covered.values()] for (noise, blocks), covered in cells.items()]
+    table(f"Fits of {law}, {FITS} experiments a row", ["noise", "blocks", *next(iter(cells.values()))], rows)
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "ratio": lambda: per_blocks("Ratios, 95% asked, 2,000 experiments a cell", ratio_coverage),
+    "unequal": lambda: per_blocks("Ratios, one configuration three times as noisy", unequal_coverage),
+    "stop": lambda: stops("At a width stop, from 8 to 40 blocks", StopRule()),
+    "stop-plain": lambda: stops("The same with 95% at each look, not used", StopRule(), 0.95),
+    "stop-from-6": lambda: stops("The same from 6 blocks on", StopRule(min_blocks=6)),
+    "median": lambda: per_blocks("Median time of one configuration", median_coverage),
+    "regret": lambda: per_blocks("8 bounds of regret at once, 500 experiments a cell", regret_coverage),
+    "amdahl": lambda: fits("amdahl"),
+    "usl": lambda: fits("usl"),
+    "choice-amdahl": lambda: per_blocks(
+        "USL shown for data of amdahl, 100 experiments a cell", partial(choices, "amdahl")
+    ),
+    "choice-usl": lambda: per_blocks("USL shown for data of usl, 100 experiments a cell", partial(choices, "usl")),
+    "doubt": lambda: per_blocks(
+        "A true USL doubted for its residuals, 500 experiments a cell", partial(doubted, "usl")
+    ),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("part", nargs="*", default=[], help=f"of {' '.join(PARTS)}; all without one")
+    for name in parser.parse_args().part or PARTS:
+        PARTS[name]()
+
+
+if __name__ == "__main__":
+    main()
