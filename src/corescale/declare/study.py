@@ -7,9 +7,11 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from corescale.declare import factors, template
+from corescale.declare import arithmetic, factors, template
+from corescale.declare.model import Model
+from corescale.declare.outputs import Output
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Configuration, Layout, Level, canonical
@@ -19,12 +21,6 @@ MetricSource = Annotated[str, Field(pattern=r"^(stdout-size|peak-memory|cpu-time
 
 SERIAL = "serial"
 """The command that `--serial` names: the best serial program, baseline of the speedup."""
-
-
-class Model(BaseModel):
-    """Immutable, and strict about names: a misspelt key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Command(Model):
@@ -97,14 +93,27 @@ class Hooks(Model):
     cleanup: str | None = None
 
 
+PRESENTATION = {"name", "title", "source", "columns", "outputs"}
+"""Fields of an Experiment that say how records are shown, and change no launch."""
+
+
 class Experiment(Model):
     """Factors with levels, the commands they apply to, the response, and when to stop."""
 
     verb: Verb
+    name: str = ""
+    """of the study, empty where it came from the command line"""
+    title: str = ""
+    source: str = ""
+    """where the study was published"""
     commands: tuple[Command, ...] = Field(min_length=1)
     factors: tuple[Factor, ...] = ()
     today: tuple[tuple[str, Level], ...] = ()
     """levels of today's launch that differ from the default"""
+    anchored: bool = True
+    """whether today's launch returns within long blocks, so that slow drift cannot hide there"""
+    derived: Mapping[str, str] = {}
+    """parameters that follow from the levels by declare/arithmetic.py; placeholders of the command, and columns"""
     response: Annotated[str, Field(pattern=r"^(wall|region:.+|metric:.+)$")] = "wall"
     metrics: Mapping[str, MetricSource] = {}
     constraints: tuple[Constraint, ...] = ()
@@ -120,6 +129,9 @@ class Experiment(Model):
     output: str | None = None
     left_out: tuple[str, ...] = ()
     """what was asked or usual and is not measured here, with the reason"""
+    columns: Mapping[str, str] = {}
+    """computed from a launch's other columns by declare/arithmetic.py, such as `work / time`"""
+    outputs: tuple[Output, ...] = ()
 
     @model_validator(mode="after")
     def _names_are_distinct(self) -> Self:
@@ -147,8 +159,12 @@ class Experiment(Model):
 
     @property
     def hash(self) -> str:
-        """Names the run folder: equal requests share it, so that the same command line resumes."""
-        return hashlib.sha256(canonical(self.model_dump(mode="json")).encode()).hexdigest()[:12]
+        """Names the run folder: equal requests share it, so that the same command line resumes.
+
+        Only what changes the launches counts: a chart may be redrawn over records that are there.
+        """
+        asked = self.model_dump(mode="json", exclude=PRESENTATION, exclude_defaults=True)
+        return hashlib.sha256(canonical(asked).encode()).hexdigest()[:12]
 
 
 def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
@@ -175,10 +191,21 @@ def configuration(experiment: Experiment, levels: Mapping[str, Level]) -> Config
     return Configuration(tuple((factor.name, levels[factor.name]) for factor in experiment.factors), layout)
 
 
+def parameters(experiment: Experiment, chosen: Configuration) -> dict[str, Level]:
+    """What placeholders stand for: levels, the layout's p, threads, ranks and nodes, and every derived parameter."""
+    layout = chosen.layout
+    values: dict[str, Level] = {"p": layout.p, "ranks": layout.ranks_per_node, "nodes": layout.nodes}
+    values |= dict(chosen.levels) | {"threads": layout.threads_per_rank}
+    formulas = {name: arithmetic.parse(text, f"derived.{name}") for name, text in experiment.derived.items()}
+    for name in arithmetic.ordered(formulas, values, "derived"):
+        values[name] = formulas[name].value(values, f"derived.{name}")
+    return values
+
+
 def launch(experiment: Experiment, chosen: Configuration, machine: Machine) -> factors.Launch:
     """What a configuration becomes: argv, environment, placement. Shown by --dry-run and run by the launcher."""
     command = experiment.command(chosen)
-    values = {name: str(level) for name, level in chosen.levels} | {"threads": str(chosen.layout.threads_per_rank)}
+    values = {name: str(value) for name, value in parameters(experiment, chosen).items()}
     result = factors.Launch(argv=template.fill(command.argv, values), shell=command.shell)
     if "threads" not in template.placeholders(command.argv) and experiment.factor("threads") is not None:
         result = factors.with_thread_variables(result, chosen.layout.threads_per_rank)

@@ -15,8 +15,9 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from corescale.declare.model import Model
 from corescale.declare.plan import Invocation
-from corescale.declare.study import Experiment, Model, configurations
+from corescale.declare.study import Experiment, configurations
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Configuration, Level, Noise, Record, Status, canonical

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The frame: one row a launch, one column each thing known of it. Charts, tables and findings read it alone."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from corescale.conclude.doubts import doubts
+from corescale.conclude.response import response
+from corescale.declare import arithmetic
+from corescale.declare.outputs import BUILT_IN
+from corescale.declare.study import Experiment, parameters
+from corescale.errors import UsageError
+from corescale.records import Configuration, Level, Record
+
+
+def frame(records: Sequence[Record], experiment: Experiment, machine: str = "") -> pd.DataFrame:
+    """Every timed launch in the order it was made.
+
+    Columns: factors, outputs.BUILT_IN, derived parameters, metrics that the launches report, declared columns. `time`
+    is the declared response, NaN where the launch failed; a declared column that has no value there is NaN too.
+    """
+    timed = [record for record in records if record.phase == "measure"]
+    noisy = doubts(timed, experiment).noisy
+    blocks = {number: place for place, number in enumerate(dict.fromkeys(record.block for record in timed), 1)}
+    known: dict[Configuration, Mapping[str, Level]] = {
+        chosen: parameters(experiment, chosen) for chosen in dict.fromkeys(record.configuration for record in timed)
+    }
+    rows = [
+        dict(known[record.configuration])
+        | dict(record.metrics)
+        | {
+            "time": response(record, experiment.response),
+            "peak_memory": record.peak_memory or math.nan,
+            "effective_cores": record.effective_cores,
+            "replicate": blocks[record.block],
+            "order": order,
+            "machine": machine,
+            "status": record.status,
+            "noisy": order - 1 in noisy,
+            "oversubscribed": record.oversubscribed,
+            "origin": record.origin,
+        }
+        for order, record in enumerate(timed, 1)
+    ]
+    names = [*(factor.name for factor in experiment.factors), *experiment.derived, *BUILT_IN, *experiment.metrics]
+    found = pd.DataFrame(rows, columns=[*dict.fromkeys([*names, *(name for row in rows for name in row)])])
+    return _with_columns(found, experiment)
+
+
+def _with_columns(found: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
+    formulas = {name: arithmetic.parse(text, f"columns.{name}") for name, text in experiment.columns.items()}
+    for name in arithmetic.ordered(formulas, found.columns, "columns"):
+        found[name] = [_cell(formulas[name], {str(k): v for k, v in row.items()}) for row in found.to_dict("records")]
+    return found
+
+
+def _cell(formula: arithmetic.Expression, row: Mapping[str, Level]) -> float:
+    if not all(isinstance(row[name], int | float) for name in formula.names):
+        return math.nan
+    try:
+        return formula.value(row, "")
+    except UsageError:
+        return math.nan

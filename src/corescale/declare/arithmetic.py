@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The small arithmetic of study files: numbers, names, + - * / // %, brackets, and the functions of FUNCTIONS.
+
+Parsed to a tree and walked; nothing is ever executed. Integers stay integers except under / and sqrt.
+"""
+
+import ast
+import difflib
+import graphlib
+import math
+import operator
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from corescale.errors import UsageError
+from corescale.records import Level
+
+LONGEST = 500
+"""characters; bounds the depth of the tree, and the size of numbers"""
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {"isqrt": math.isqrt, "sqrt": math.sqrt, "min": min, "max": max}
+"""isqrt: the integer part of the square root"""
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
+_WRITE = f"write it with + - * / // % and {', '.join(FUNCTIONS)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A formula that was read and found to be one."""
+
+    text: str
+    names: frozenset[str]
+    _tree: ast.expr
+
+    def value(self, values: Mapping[str, Level], where: str) -> int | float:
+        """Of these values; raises UsageError that names `where` for division by zero and what else has no value."""
+        try:
+            found = _value(self._tree, values)
+            if isinstance(found, int | float) and (isinstance(found, int) or math.isfinite(found)):
+                return found
+            why = "is not a finite number"
+        except ZeroDivisionError:
+            why = "divides by zero"
+        except TypeError:
+            text = next((name for name in sorted(self.names) if isinstance(values.get(name), str)), "")
+            why = f"calculates with {text}, which is text" if text else "gives a function what it does not take"
+        except (ValueError, OverflowError):
+            why = "has no value: a root of a negative or broken number, or one too large"
+        given = ", ".join(f"{name} = {values[name]}" for name in sorted(self.names))
+        raise UsageError(f"{self.text!r} {why}" + (f" at {given}" if given else ""), where=where)
+
+
+def parse(text: str, where: str) -> Expression:
+    """Raises UsageError for anything but the arithmetic above."""
+    if len(text) > LONGEST:
+        raise UsageError(f"formula of more than {LONGEST} characters", where=where, remedy="split it")
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise UsageError(f"not a formula: {text!r}", where=where, remedy=_WRITE) from None
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        _allow(node, text, where)
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called}
+    return Expression(text, frozenset(names), tree)
+
+
+def ordered(formulas: Mapping[str, Expression], known: Collection[str], where: str) -> tuple[str, ...]:
+    """The names of the formulas, each behind those that it uses; raises UsageError for an unknown name and a cycle."""
+    for name, formula in formulas.items():
+        for used in sorted(formula.names - set(known) - set(formulas)):
+            candidates = sorted({*known, *formulas} - {name})
+            near = difflib.get_close_matches(used, candidates, 1)
+            remedy = f"did you mean {near[0]}?" if near else f"known here: {', '.join(candidates)}"
+            raise UsageError(f"unknown name {used!r} in {formula.text!r}", where=f"{where}.{name}", remedy=remedy)
+    graph = {name: formula.names & set(formulas) for name, formula in formulas.items()}
+    try:
+        return tuple(graphlib.TopologicalSorter(graph).static_order())
+    except graphlib.CycleError as error:
+        circle = " -> ".join(reversed(error.args[1]))
+        raise UsageError(f"{circle}: a cycle", where=where, remedy="give one of them a value of its own") from None
+
+
+def _allow(node: ast.AST, text: str, where: str) -> None:
+    allowed = isinstance(node, ast.Name | ast.Load | ast.operator | ast.unaryop)
+    if isinstance(node, ast.BinOp):
+        allowed = type(node.op) in _BINARY
+        if isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod) and _is_zero(node.right):
+            raise UsageError(f"{text!r} divides by zero", where=where, remedy="divide by something else")
+    elif isinstance(node, ast.UnaryOp):
+        allowed = type(node.op) in _UNARY
+    elif isinstance(node, ast.Constant):
+        allowed = type(node.value) in (int, float)
+    elif isinstance(node, ast.Call):
+        allowed = isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS and not node.keywords
+    if not allowed:
+        raise UsageError(f"{text!r} is more than arithmetic", where=where, remedy=_WRITE)
+
+
+def _is_zero(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value in (0, 0.0)
+
+
+def _value(node: ast.expr, values: Mapping[str, Level]) -> Any:
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name):
+        return values[node.id]
+    if isinstance(node, ast.UnaryOp):
+        return _UNARY[type(node.op)](_value(node.operand, values))
+    if isinstance(node, ast.BinOp):
+        left, right = _value(node.left, values), _value(node.right, values)
+        if isinstance(left, str) or isinstance(right, str):
+            raise TypeError
+        return _BINARY[type(node.op)](left, right)
+    assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    arguments = [_value(argument, values) for argument in node.args]
+    if any(isinstance(argument, str) for argument in arguments):
+        raise TypeError
+    return FUNCTIONS[node.func.id](*arguments)

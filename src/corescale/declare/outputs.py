@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an experiment gives besides numbers: charts, tables and findings, each over the columns of conclude/frame.py.
+
+A column is a factor, a derived parameter, a metric, or one that every frame has (BUILT_IN).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, field_validator
+
+from corescale.declare.model import Model
+from corescale.errors import UsageError
+from corescale.records import Level
+
+BUILT_IN: dict[str, str] = {
+    "p": "parallelism: threads x ranks x nodes",
+    "threads": "threads per rank",
+    "ranks": "ranks per node",
+    "nodes": "nodes",
+    "time": "the response, in seconds where it is a time; empty where the launch failed",
+    "peak_memory": "bytes",
+    "effective_cores": "CPU time / wall time",
+    "replicate": "number of the block, from 1: what shares it was measured within minutes of each other",
+    "order": "place of the launch in the whole run, from 1",
+    "machine": "name of the machine",
+    "status": "how the launch ended; ok is good",
+    "noisy": "whether a rule of conclude/noise.py flagged it",
+    "oversubscribed": "whether it asked for more threads than may run at once",
+    "origin": "measured, simulated, fake or extrapolated",
+}
+"""Columns that every frame has, and what they hold."""
+
+ChartKind = Literal["lines", "bars", "heat", "forest", "time-order", "scaling", "efficiency", "overhead", "weak"]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*$")]
+"""of an output: it names its file"""
+Selection = Mapping[str, Level | tuple[Level, ...]]
+"""column -> level or levels; `min` and `max` mean the smallest and the largest level measured"""
+
+
+class Normalise(Model):
+    """Divides y by the statistic of the rows whose columns equal `to`, among those alike in the columns `within`."""
+
+    to: Mapping[str, Level]
+    within: tuple[str, ...] = ()
+
+
+class Chart(Model):
+    """A chart of the frame, written as PNG and SVG and drawn in report.html."""
+
+    name: Name
+    kind: ChartKind
+    title: str
+    caption: str = ""
+    x: str = ""
+    y: str = ""
+    colour: str = ""
+    facet: tuple[str, ...] = Field(default=(), max_length=2)
+    """at most two columns: one panel a level, rows by the first, columns by the second; of one alone: columns"""
+    error: Literal["bootstrap", "none"] = "bootstrap"
+    """bootstrap: 95% interval of the statistic over replicates"""
+    statistic: Literal["mean", "median"] = "mean"
+    normalise: Normalise | None = None
+    reference: float | None = None
+    """a line across, at this y"""
+
+    def columns(self) -> Iterator[str]:
+        """Every column that it reads."""
+        yield from filter(None, (self.x, self.y, self.colour, *self.facet))
+        yield from _normalised(self.normalise)
+
+
+class Table(Model):
+    """The frame's rows under chosen headings: CSV or Markdown."""
+
+    kind: Literal["table"] = "table"
+    name: Name
+    title: str = ""
+    columns: Mapping[str, str]
+    """heading -> column; a list of columns means headings of the same names"""
+    format: Literal["csv", "markdown"] = "csv"
+
+    @field_validator("columns", mode="before")
+    @classmethod
+    def _headed(cls, given: object) -> object:
+        return {name: name for name in given} if isinstance(given, list | tuple) else given
+
+
+class Claim(Model):
+    """What is said of a ratio: `>= 1.1`, `<= 0.9`, `> 1`, or `0.95 to 1.05`."""
+
+    low: float
+    high: float
+    text: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Raises UsageError."""
+        number = r"([0-9]*\.?[0-9]+)"
+        if match := re.fullmatch(rf"\s*{number}\s+to\s+{number}\s*", text):
+            low, high = float(match[1]), float(match[2])
+        elif match := re.fullmatch(rf"\s*(>=|>|<=|<)\s*{number}\s*", text):
+            bound = float(match[2])
+            low, high = (bound, float("inf")) if match[1].startswith(">") else (0.0, bound)
+        else:
+            low, high = 1.0, 0.0
+        if low > high:
+            raise UsageError(f"not a claim: {text!r}", where="claim", remedy="write '>= 1.1', '< 1' or '0.95 to 1.05'")
+        return cls(low=low, high=high, text=text.strip())
+
+
+class Finding(Model):
+    """A statement about the ratio y(a) / y(b), compared within blocks and within every other factor."""
+
+    kind: Literal["finding"] = "finding"
+    name: Name
+    statement: str
+    y: str = "time"
+    a: Selection
+    b: Selection
+    where: Selection = Field(default={})
+    """restricts both sides"""
+    each: tuple[str, ...] = ()
+    """one answer for each level of these columns"""
+    normalise: Normalise | None = None
+    """divides within the block, before the ratio is taken"""
+    claim: str
+
+    @field_validator("claim")
+    @classmethod
+    def _readable(cls, given: str) -> str:
+        return Claim.parse(given).text
+
+    def columns(self) -> Iterator[str]:
+        """Every column that it reads."""
+        yield from (self.y, *self.a, *self.b, *self.where, *self.each)
+        yield from _normalised(self.normalise)
+
+
+Output = Annotated[Chart | Table | Finding, Field(discriminator="kind")]
+
+
+def _normalised(normalise: Normalise | None) -> Iterator[str]:
+    if normalise is not None:
+        yield from (*normalise.to, *normalise.within)
