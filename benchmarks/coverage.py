@@ -15,7 +15,7 @@ import numpy as np
 from corescale.conclude.laws import LAWS, choose, fit
 from corescale.conclude.laws.centres import summarise
 from corescale.conclude.stats import Floats, hodges_lehmann, median_interval, tail_count, walsh_bounds, within_of_best
-from corescale.conclude.stopping import StopRule
+from corescale.declare.study import Stop
 
 EXPERIMENTS = 2000
 BLOCKS = (8, 15, 40)
@@ -114,7 +114,7 @@ def unequal_coverage(noise: str, blocks: int, experiments: int = EXPERIMENTS, se
 
 def width_stop_coverage(
     noise: str,
-    rule: StopRule,
+    rule: Stop,
     relative: float,
     experiments: int = EXPERIMENTS,
     seed: int = SEED,
@@ -209,7 +209,7 @@ def per_blocks(title: str, cell: Callable[[str, int], float]) -> None:
     table(title, ["noise", *(f"{blocks} blocks" for blocks in BLOCKS)], rows)
 
 
-def stops(title: str, rule: StopRule, confidence: float | None = None) -> None:
+def stops(title: str, rule: Stop, confidence: float | None = None) -> None:
     """One row a noise, one column a wanted width; mean blocks in brackets."""
     cells = [[width_stop_coverage(noise, rule, width, confidence=confidence) for width in WIDTHS] for noise in NOISE]
     rows: Rows = [
@@ -228,9 +228,9 @@ def fits(law: str) -> None:
 PARTS: dict[str, Callable[[], None]] = {
     "ratio": lambda: per_blocks("Ratios, 95% asked, 2,000 experiments a cell", ratio_coverage),
     "unequal": lambda: per_blocks("Ratios, one configuration three times as noisy", unequal_coverage),
-    "stop": lambda: stops("At a width stop, from 8 to 40 blocks", StopRule()),
-    "stop-plain": lambda: stops("The same with 95% at each look, not used", StopRule(), 0.95),
-    "stop-from-6": lambda: stops("The same from 6 blocks on", StopRule(min_blocks=6)),
+    "stop": lambda: stops("At a width stop, from 8 to 40 blocks", Stop()),
+    "stop-plain": lambda: stops("The same with 95% at each look, not used", Stop(), 0.95),
+    "stop-from-6": lambda: stops("The same from 6 blocks on", Stop(min_blocks=6)),
     "median": lambda: per_blocks("Median time of one configuration", median_coverage),
     "regret": lambda: per_blocks("8 bounds of regret at once, 500 experiments a cell", regret_coverage),
     "amdahl": lambda: fits("amdahl"),

@@ -24,7 +24,7 @@ Level = int | float | str
 """One setting of one factor."""
 
 Origin = Literal["measured", "simulated", "fake", "extrapolated"]
-Phase = Literal["warmup", "measure", "confirm"]
+Phase = Literal["warmup", "rehearse", "measure", "confirm"]
 Status = Literal["ok", "failed", "signal", "timeout", "not-started", "check", "output-differs", "capped"]
 """How a launch ended. `failed` is a non-zero exit, `check` a check the program itself reported as broken, `capped` one
 that had already lost a race and was killed: its time is at least `wall`."""
@@ -156,6 +156,11 @@ class Record:
     def ok(self) -> bool:
         """Whether its time may be used."""
         return self.status == "ok"
+
+    @property
+    def timed(self) -> bool:
+        """Whether it counts: of the program as asked, not to warm up and no rehearsal."""
+        return self.phase in ("measure", "confirm")
 
     @property
     def effective_cores(self) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from corescale.conclude.stopping import StopRule
+from corescale.declare.study import Stop
 
 SIMULATION = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "coverage.py"))
 NOISE, BLOCKS = SIMULATION["NOISE"], SIMULATION["BLOCKS"]
@@ -25,7 +25,7 @@ def test_ratio(noise: str, blocks: int) -> None:
 @pytest.mark.parametrize("noise", NOISE)
 @pytest.mark.parametrize("width", [0.5, 0.8])
 def test_ratio_at_a_width_stop(noise: str, width: float) -> None:
-    covered, blocks = SIMULATION["width_stop_coverage"](noise, StopRule(), width, 2000)
+    covered, blocks = SIMULATION["width_stop_coverage"](noise, Stop(), width, 2000)
     assert 8 < blocks < 40
     assert 0.93 <= covered <= 0.97
 

@@ -86,7 +86,7 @@ def test_serial_is_one_more_configuration_with_p_1(machine: Machine) -> None:
 
 def test_capital_names_are_variables_and_unset_removes_them(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_WAIT_POLICY", "active")
-    experiment = tune(machine, "x", factor=["OMP_WAIT_POLICY=unset,passive"], threads="1")
+    experiment = tune(machine, "x", factor=["OMP_WAIT_POLICY=unset,passive"], threads="2")
     assert [launch(experiment, c, machine).environment["OMP_WAIT_POLICY"] for c in configurations(experiment)] == [
         None,
         "passive",

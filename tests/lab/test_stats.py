@@ -15,7 +15,8 @@ from scipy.stats import wilcoxon
 
 from corescale.conclude import noise, stats
 from corescale.conclude.stats import Interval, hodges_lehmann, signed_rank_p, within_of_best
-from corescale.conclude.stopping import StopRule, should_stop
+from corescale.conclude.stopping import should_stop
+from corescale.declare.study import Stop
 
 log_ratio = st.floats(-2, 2).map(lambda x: round(x, 3))
 samples = st.lists(log_ratio, min_size=6, max_size=25)
@@ -195,11 +196,11 @@ class TestWithinOfBest:
 class TestStop:
     wide = Interval(0.0, -0.1, 0.1, 0.96, 10)
     narrow = Interval(0.0, -0.01, 0.01, 0.96, 10)
-    rule = StopRule(min_blocks=8, max_blocks=40, width=0.02)
+    rule = Stop(min_blocks=8, max_blocks=40, width=0.02)
 
     def test_looks_are_declared_and_end_with_the_last_block(self) -> None:
         assert self.rule.looks == (8, 10, 13, 17, 22, 28, 35, 40)
-        assert StopRule(min_blocks=9, max_blocks=9).looks == (9,)
+        assert Stop(min_blocks=9, max_blocks=9).looks == (9,)
 
     def test_stops_by_width_only_where_a_look_was_planned(self) -> None:
         assert should_stop(self.rule, [self.narrow], 10).reason == "width"
@@ -218,10 +219,10 @@ class TestStop:
     def test_each_look_sets_doubt_aside(self) -> None:
         assert self.rule.look_confidence == pytest.approx(0.96)
 
-    @pytest.mark.parametrize("wrong", [{"width": 0}, {"growth": 1}, {"min_blocks": 41}])
+    @pytest.mark.parametrize("wrong", [{"width": 0}, {"confidence": 1}, {"min_blocks": 41}])
     def test_refuses_what_makes_no_sense(self, wrong: dict[str, int]) -> None:
-        with pytest.raises(ValueError, match="stop rule"):
-            StopRule(**wrong)
+        with pytest.raises(ValueError, match="Stop"):
+            Stop.model_validate(wrong)
 
 
 def quiet_launches(**changed: npt.ArrayLike) -> noise.Launches:

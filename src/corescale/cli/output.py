@@ -10,6 +10,7 @@ from rich.console import Console
 from corescale.conclude import policy
 from corescale.conclude.doubts import doubts
 from corescale.conclude.recommendation import recommend
+from corescale.conclude.rehearsal import BLOCKS as REHEARSALS
 from corescale.conclude.scaling import scan
 from corescale.conclude.verdict import compare
 from corescale.declare.request import Request
@@ -18,8 +19,11 @@ from corescale.errors import ExitCode
 from corescale.machine import Machine
 from corescale.observe.store import Run
 from corescale.records import Record
-from corescale.show import exchange, terminal
+from corescale.show import exchange, terminal, text
 from corescale.show.result import Conclusion, Result
+
+RACE_LAUNCHES = (4, 15)
+"""of each configuration, of a race at 1% and at 3% noise (docs/results/race_simulation.md)"""
 
 Conclude = Callable[[Sequence[Record]], Conclusion]
 
@@ -52,7 +56,7 @@ def _answer(experiment: Experiment, gate: float | None) -> Conclude:
 
 def _enough(records: Sequence[Record], kept: Sequence[Record]) -> bool:
     """Whether an interval can come of what is kept, in every phase that was measured."""
-    phases = {record.phase for record in records if record.phase != "warmup"}
+    phases = {record.phase for record in records if record.timed}
     blocks = {phase: len({record.block for record in kept if record.phase == phase}) for phase in phases}
     return all(count >= policy.FEWEST_BLOCKS for count in blocks.values())
 
@@ -62,11 +66,23 @@ def plan(experiment: Experiment, machine: Machine) -> None:
     found = configurations(experiment)
     for chosen in found:
         typer.echo(f"{chosen.label}\n    {launch(experiment, chosen, machine).line}")
-    stop = experiment.stop
-    most = f"; at most {stop.budget:g} s of launches" if stop.budget else ""
-    typer.echo(f"\n{len(found)} configurations, {stop.min_blocks} to {stop.max_blocks} blocks of one launch each{most}")
+    typer.echo(f"\n{estimate(experiment)}")
     for reason in experiment.left_out:
         typer.echo(f"left out: {reason}")
+
+
+def estimate(experiment: Experiment) -> str:
+    """How many launches there will be, and for how long."""
+    stop, count = experiment.stop, len(configurations(experiment))
+    least, most = count * stop.min_blocks, count * stop.max_blocks
+    rehearsals = f" after {count * REHEARSALS} on the smaller input" if experiment.rehearsal else ""
+    if stop.rule == "race":
+        least, most = (1 + each * count + 2 * stop.confirm_blocks for each in RACE_LAUNCHES)
+    if stop.launches is not None:
+        least, most = min(least, stop.launches), min(most, stop.launches)
+    line = f"{count} configurations: about {least} to {most} launches{rehearsals} (the noisier, the more),"
+    line += f" {text.duration(least)} to {text.duration(most)} for each second that one takes"
+    return line + (f"; at most {text.duration(stop.budget)} of launches" if stop.budget is not None else "")
 
 
 def finish(result: Result, request: Request) -> None:

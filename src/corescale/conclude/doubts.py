@@ -29,10 +29,10 @@ class Doubts:
 
 def doubts(records: Sequence[Record], experiment: Experiment) -> Doubts:
     """By rules fixed beforehand, on what the machine did; never on how long a launch took."""
-    timed = [k for k, record in enumerate(records) if record.phase != "warmup"]
+    timed = [k for k, record in enumerate(records) if record.timed]
     flags = noise.flag_launches(_launches([records[k] for k in timed])) if timed else ()
     bad = {flag.block for flag in flags}
-    undisturbed = tuple(record for record in records if record.phase == "warmup" or record.block not in bad)
+    undisturbed = tuple(record for record in records if not record.timed or record.block not in bad)
     lines = [*_flagged(flags, records), *_drift(records, experiment), *_short(records)]
     return Doubts(tuple(lines), frozenset(timed[flag.launch] for flag in flags), undisturbed)
 
@@ -53,7 +53,7 @@ def _launches(records: Sequence[Record]) -> noise.Launches:
 
 
 def _flagged(flags: Sequence[noise.Flag], records: Sequence[Record]) -> list[str]:
-    blocks = len({record.block for record in records if record.phase != "warmup"})
+    blocks = len({record.block for record in records if record.timed})
     lines = []
     for name in dict.fromkeys(flag.rule for flag in flags):
         of_rule = [flag for flag in flags if flag.rule == name]
@@ -96,7 +96,7 @@ def _worst(found: Sequence[noise.Finding]) -> list[noise.Finding]:
 
 
 def _short(records: Sequence[Record]) -> list[str]:
-    walls = [record.wall for record in records if record.ok and record.phase != "warmup"]
+    walls = [record.wall for record in records if record.ok and record.timed]
     if not walls or np.median(walls) >= SHORTEST:
         return []
     return [f"launches of {np.median(walls) * 1e3:.2g} ms: starting the process is a large part of it"]

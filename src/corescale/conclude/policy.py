@@ -10,7 +10,7 @@ from corescale.conclude import stats
 from corescale.conclude.race_records import statement
 from corescale.conclude.recommendation import recommend
 from corescale.conclude.response import table
-from corescale.conclude.stopping import Decision, reading_confidence, rule_of, should_stop
+from corescale.conclude.stopping import Decision, should_stop
 from corescale.declare.plan import Block
 from corescale.declare.study import Experiment, configurations, today
 from corescale.records import Configuration, Record
@@ -45,7 +45,8 @@ def confirmed(experiment: Experiment, measure: Policy | None = None) -> Policy:
         answer = recommend(records, experiment)
         if answer.winner == answer.today or made >= experiment.stop.confirm_blocks:
             return None
-        return Block("confirm", (answer.today, answer.winner))
+        block = Block("confirm", (answer.today, answer.winner))
+        return None if exceeds(block, records, experiment) else block
 
     return next_block
 
@@ -63,7 +64,7 @@ def _by_width(records: Sequence[Record], experiment: Experiment) -> Decision:
     blocks = len({record.block for record in records if record.phase == "measure"})
     if len(still_running(records, experiment)) < 2 and blocks >= experiment.stop.min_blocks:
         return Decision(True, None, "blocks")
-    return should_stop(rule_of(experiment), _widths(records, experiment), blocks, _spent(records, experiment))
+    return should_stop(experiment.stop, _widths(records, experiment), blocks, _spent(records, experiment))
 
 
 def still_running(records: Sequence[Record], experiment: Experiment) -> tuple[Configuration, ...]:
@@ -84,12 +85,34 @@ def _widths(records: Sequence[Record], experiment: Experiment) -> list[stats.Int
     others = [c for c in still_running(records, experiment) if c != now and c in times.configurations]
     if now not in times.configurations:
         return []
-    confidence = reading_confidence(experiment)
+    confidence = experiment.stop.reading_confidence
     return [stats.hodges_lehmann(times.log_ratio(c, now), confidence) for c in others]
+
+
+def exceeds(block: Block, records: Sequence[Record], experiment: Experiment, confirmations: int = 0) -> bool:
+    """Whether this block, and so many blocks of confirmation after it, would take more than the budget that is left.
+
+    Of a small budget half is for the race: without a favourite there is nothing to confirm.
+    """
+    stop = experiment.stop
+    if stop.launches is not None:
+        reserve = min(2 * confirmations, stop.launches // 2)
+        if len(records) + len(block.configurations) + reserve > stop.launches:
+            return True
+    if stop.budget is None or not records:
+        return False
+    last = {record.configuration: record.wall for record in records if record.phase != "rehearse"}
+    slowest = max(last.values(), default=0.0)
+    this = sum(last.get(configuration, slowest) for configuration in block.configurations)
+    reserved = min(2 * confirmations * last.get(today(experiment), slowest), stop.budget / 2)
+    return sum(record.wall for record in records) + this + reserved > stop.budget
 
 
 def _spent(records: Sequence[Record], experiment: Experiment) -> bool:
     """Whether the next block would exceed the budget, room for the confirmation kept."""
+    most = experiment.stop.launches
+    if most is not None and len(records) + len(configurations(experiment)) > most:
+        return True
     if experiment.stop.budget is None or not records:
         return False
     measured = [record for record in records if record.phase == "measure"]

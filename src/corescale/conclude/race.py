@@ -2,20 +2,25 @@
 """The race as a policy: launch what may still win, until one is proved to be within the tolerance; then confirm it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from corescale.conclude.policy import Policy, confirmed
+from corescale.conclude import rehearsal
+from corescale.conclude.policy import Policy, confirmed, exceeds
 from corescale.conclude.race_plan import REPLAN, next_columns, with_today_due
 from corescale.conclude.race_records import Raced, raced
 from corescale.conclude.response import median
 from corescale.conclude.stats import Floats
 from corescale.declare.plan import Block
-from corescale.declare.study import Experiment
+from corescale.declare.study import Experiment, today
 from corescale.records import Configuration, Record
 
 CAP = 3.0
 """A launch that takes so many times the leader's median has lost. Noise that makes one of this size is a fault."""
+
+FIRST_CAP = 10.0
+"""The same, while all that is known is one launch of today's."""
 
 
 def race(experiment: Experiment) -> Policy:
@@ -25,7 +30,14 @@ def race(experiment: Experiment) -> Policy:
 
 def measuring(records: Sequence[Record], experiment: Experiment) -> Block | None:
     """The next block of the race itself; None where it is decided, or the next block would exceed the budget."""
-    found = raced(records, experiment)
+    cap = _cap(records, experiment)
+    block = rehearsal.next_block(records, experiment) or _next(raced(records, experiment), experiment)
+    if block is None or exceeds(block, records, experiment, experiment.stop.confirm_blocks):
+        return None
+    return replace(block, cap=cap)
+
+
+def _next(found: Raced, experiment: Experiment) -> Block | None:
     if len(found.configurations) < 2 or len(found.blocks) >= experiment.stop.max_blocks:
         return None
     columns = _same_again(found)
@@ -34,29 +46,24 @@ def measuring(records: Sequence[Record], experiment: Experiment) -> Block | None
     if columns is None:
         return None
     columns = with_today_due(columns, found.blocks, found.field.today)
-    block = Block("measure", tuple(found.configurations[c] for c in columns), _cap(records, experiment))
-    return None if exceeds(block, records, experiment) else block
+    return Block("measure", tuple(found.configurations[c] for c in columns))
 
 
 def _cap(records: Sequence[Record], experiment: Experiment) -> float | None:
-    """Only of the whole launch's time, and only once something was launched twice: one lucky launch decides nothing."""
+    """Only of the whole launch's time. Until something was launched twice one launch of today's has to tell."""
+    if experiment.response != "wall":
+        return None
     walls: dict[Configuration, list[float]] = {}
     for record in records:
         if record.ok and record.phase == "measure":
             walls.setdefault(record.configuration, []).append(record.wall)
     medians = [median(found) for found in walls.values() if len(found) >= 2]
-    return CAP * min(medians) if experiment.response == "wall" and medians else None
-
-
-def exceeds(block: Block, records: Sequence[Record], experiment: Experiment) -> bool:
-    """Whether this block, and the confirmation after it, would take longer than the budget that is left."""
-    if experiment.stop.budget is None or not records:
-        return False
-    last = {record.configuration: record.wall for record in records}
-    slowest = max(last.values())
-    this = sum(last.get(configuration, slowest) for configuration in block.configurations)
-    reserve = experiment.stop.confirm_blocks * 2 * records[0].wall
-    return sum(record.wall for record in records) + this + reserve > experiment.stop.budget
+    if medians:
+        return CAP * min(medians)
+    now = today(experiment)
+    full = [record for record in records if record.ok and record.phase != "rehearse"]
+    first = [record.wall for record in full if record.configuration == now]
+    return FIRST_CAP * min(first) if first else None
 
 
 def _same_again(found: Raced) -> "np.typing.NDArray[np.intp] | None":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which configurations the next block of a race launches. Arrays only.
 
-The opening launches everything once, in small blocks, what the surrogate believes in first: a first answer after nine
+The opening launches everything once, in small blocks, what the surrogate believes in first: a first answer after eight
 launches. Then the leader meets those that it is not yet known to be within the tolerance of, the ones that lag most
 behind the launches they will need. So near ties are launched often, and what is far behind two to five times.
 """
@@ -16,14 +16,18 @@ from corescale.conclude.stats import Floats
 from corescale.conclude.surrogate import Codes
 from corescale.declare.plan import TODAY_EVERY
 
-OPENING = 8
+OPENING = 7
 """configurations of the first block besides today's"""
-RIVALS = 4
+RIVALS = 3
 """tried configurations at most that an opening block launches again"""
+LEFT_OVER = 2
+"""untried configurations at most that join the last opening block: a block of their own costs two launches besides"""
 SMALLEST = 6
 """configurations besides the leader in a block, or half of those left: the leader's launches are shared among them"""
 LAGGING = 2.0
 """who has less than so many times the progress of the last takes part"""
+SURPRISING = 2
+"""launches at most of one that takes part because it was the fastest, whatever the surrogate says"""
 REPLAN = 12
 """a block's choice is kept until there is a twelfth more of them"""
 
@@ -39,7 +43,7 @@ def next_columns(field: Field, blocks: Floats) -> Columns | None:
     if found.bound <= field.tolerance:
         return None
     chosen = _lagging(field, found)
-    return _with(chosen, found.best) if chosen.size else None
+    return _with(chosen, found.best, *_surprise(found)) if chosen.size else None
 
 
 def with_today_due(columns: Columns, blocks: Floats, today: int) -> Columns:
@@ -71,6 +75,7 @@ def _opening(found: Standing, untried: Columns) -> Columns:
     rivals = np.flatnonzero((found.fit.counts > 0) & (hope < found.belief.mean[found.best]))
     rivals = rivals[np.argsort(hope[rivals], kind="stable")][:RIVALS]
     many = max(OPENING - rivals.size, (found.fit.counts > 0).sum() // 4)
+    many = untried.size if untried.size <= many + LEFT_OVER else many
     return np.concatenate([rivals, untried[np.argsort(hope[untried], kind="stable")[:many]]])
 
 
@@ -86,6 +91,12 @@ def _lagging(field: Field, found: Standing) -> Columns:
         return open_ones
     last = max(share[order[0]] * LAGGING, share[order[smallest - 1]])
     return np.asarray(open_ones[share <= last])
+
+
+def _surprise(found: Standing) -> list[int]:
+    """The fastest so far, while the surrogate does not believe it: if it is to lead, the others have met it already."""
+    fastest = int(np.nanargmin(found.fit.effects))
+    return [fastest] if found.fit.counts[fastest] <= SURPRISING else []
 
 
 def _needed(field: Field, found: Standing) -> Floats:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corescale.conclude import constraints
-from corescale.conclude.response import response, table
-from corescale.conclude.standing import Field, Standing, regrets, standing
+from corescale.conclude import constraints, elimination
+from corescale.conclude.rehearsal import Rehearsal, rehearsed
+from corescale.conclude.response import at_least, table
+from corescale.conclude.standing import Field, Standing, regrets, simplest, standing
 from corescale.conclude.stats import Floats, Regret
 from corescale.declare.study import Experiment, configurations, today
 from corescale.records import Configuration, Record
@@ -39,14 +40,18 @@ class Statement:
     of: int
     """configurations launched at least once, and all of them"""
     regrets: dict[Configuration, Regret]
+    not_told_apart: tuple[tuple[Configuration, float | None], ...] = ()
+    """those that may be faster than the answer, and by what fraction of their time at most; None: cannot be said"""
+    rehearsal: Rehearsal | None = None
 
 
 def raced(records: Sequence[Record], experiment: Experiment) -> Raced:
     """Of the measuring blocks; the field is today's launch first."""
-    everyone, now = configurations(experiment), today(experiment)
+    now, rehearsal = today(experiment), rehearsed(records, experiment)
+    everyone = configurations(experiment) if rehearsal is None else rehearsal.kept
     lost = _lost(records, experiment)
     chosen = tuple(c for c in everyone if c not in lost) or (now,)
-    times = table(records, experiment.response, value=_at_least)
+    times = table(records, experiment.response, value=at_least)
     blocks = np.full((len(times.blocks), len(chosen)), np.nan)
     for column, configuration in enumerate(chosen):
         if configuration in times.configurations:
@@ -68,7 +73,7 @@ def statement(records: Sequence[Record], experiment: Experiment) -> Statement:
         return Statement(today(experiment), None, experiment.stop.confidence, 0, len(race.configurations), {})
     found = standing(race.field, race.blocks)
     bounds = regrets(race.field, found)
-    answer = _simplest(race, found, bounds)
+    answer = simplest(race.field, found, bounds)
     lead = found.belief.mean - found.belief.mean[found.best]
     known = {
         c: Regret(max(0.0, math.expm1(lead[k])), _share(bounds[k]), int(found.fit.counts[k]))
@@ -82,16 +87,16 @@ def statement(records: Sequence[Record], experiment: Experiment) -> Statement:
         tried,
         len(race.configurations),
         known,
+        _not_told_apart(race, found, answer),
+        rehearsed(records, experiment),
     )
 
 
-def _simplest(race: Raced, found: Standing, bounds: Floats) -> int:
-    """Of those proved to be within the tolerance the one with the fewest changes from today's; else the favourite."""
-    proved = np.flatnonzero(bounds <= race.field.tolerance)
-    if not proved.size:
-        return found.favourite
-    changes = (race.field.codes != race.field.codes[race.field.today]).sum(axis=1)
-    return int(min(proved, key=lambda c: (changes[c], found.belief.mean[c])))
+def _not_told_apart(race: Raced, found: Standing, answer: int) -> tuple[tuple[Configuration, float | None], ...]:
+    """By the bounds against the answer, the nearest first."""
+    upper = elimination.upper_bounds(found.rows, found.fit, answer, race.field.tail)
+    order = np.argsort(np.nan_to_num(found.belief.mean, nan=np.inf), kind="stable")
+    return tuple((race.configurations[c], _share(upper[c])) for c in order if c != answer and upper[c] > 0)
 
 
 def _share(bound: float) -> float | None:
@@ -102,14 +107,9 @@ STRIKES = 2
 """launches killed because they had lost, after which a configuration has"""
 
 
-def _at_least(record: Record, name: str) -> float:
-    """A capped launch counts with the time until it was killed, so its configuration seems better than it is."""
-    return record.wall if record.status == "capped" else response(record, name)
-
-
 def _lost(records: Sequence[Record], experiment: Experiment) -> set[Configuration]:
     timed = [record for record in records if record.phase == "measure"]
-    silent = {r.configuration for r in timed if not _at_least(r, experiment.response) > 0}
+    silent = {r.configuration for r in timed if not at_least(r, experiment.response) > 0}
     capped = Counter(r.configuration for r in timed if r.status == "capped")
     return (
         silent | {c for c, count in capped.items() if count >= STRIKES} | set(constraints.violated(timed, experiment))

@@ -7,13 +7,15 @@ confirmation blocks of winner and today's launch, and from nothing else.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from corescale.conclude import stats
+from corescale.conclude.alternatives import Cheaper, Front, cheaper, fronts
 from corescale.conclude.constraints import violation
 from corescale.conclude.race_records import Statement, statement
+from corescale.conclude.rehearsal import Rehearsal
 from corescale.conclude.response import Table, median, of, table
 from corescale.conclude.stats import Interval, Regret
 from corescale.declare.study import Constraint, Experiment, today
@@ -32,7 +34,7 @@ class Candidate:
     core_seconds: float
     """median CPU time, seconds"""
     metrics: Mapping[str, float]
-    """medians"""
+    """medians of the declared ones"""
     excluded: str | None
     """why it may not win: a failure with its message, a violated constraint; None where it may"""
     launches: int
@@ -52,6 +54,11 @@ class Recommendation:
     confidence: float
     candidates: tuple[Candidate, ...]
     """fastest first, excluded ones last"""
+    cheaper: Cheaper | None = None
+    fronts: tuple[Front, ...] = ()
+    not_told_apart: tuple[tuple[Configuration, float | None], ...] = ()
+    """of a race: those that may be faster than the answer, and by how much at most; None: cannot be said"""
+    rehearsal: Rehearsal | None = None
 
     @property
     def keep_today(self) -> bool:
@@ -75,7 +82,15 @@ def recommend(records: Sequence[Record], experiment: Experiment) -> Recommendati
     if best != now and {best, now} <= set(confirmed.configurations):
         gain = stats.hodges_lehmann(confirmed.log_ratio(now, best), experiment.stop.confidence).map(math.exp)
     regret = next((candidate.regret.bound for candidate in found if candidate.configuration == best), None)
-    return Recommendation(now, best, gain, regret, experiment.stop.confidence, found)
+    answer = Recommendation(now, best, gain, regret, experiment.stop.confidence, found)
+    tied = racing is not None and answer.chosen == racing.answer
+    return replace(
+        answer,
+        cheaper=cheaper(records, experiment, found, answer.chosen),
+        fronts=fronts(experiment, found),
+        not_told_apart=racing.not_told_apart if racing is not None and tied else (),
+        rehearsal=racing.rehearsal if racing is not None else None,
+    )
 
 
 def winner(found: Sequence[Candidate], now: Configuration) -> Configuration:
@@ -98,7 +113,7 @@ def candidates(
     eligible = [k for k, c in enumerate(times.configurations) if reasons[c] is None]
     regrets = racing.regrets if racing is not None else _regrets(times, eligible, experiment)
     rows = [
-        _candidate(records, times, c, now, regrets.get(c, Regret(math.nan, None, 0)), reasons[c])
+        _candidate(records, times, c, experiment, regrets.get(c, Regret(math.nan, None, 0)), reasons[c])
         for c in times.configurations
     ]
     return tuple(sorted(rows, key=lambda row: (row.excluded is not None, _rank(row, times, racing))))
@@ -120,27 +135,32 @@ def _rank(row: Candidate, times: Table, racing: Statement | None) -> float:
 
 
 def _candidate(
-    records: Sequence[Record], times: Table, c: Configuration, now: Configuration, regret: Regret, excluded: str | None
+    records: Sequence[Record],
+    times: Table,
+    c: Configuration,
+    experiment: Experiment,
+    regret: Regret,
+    excluded: str | None,
 ) -> Candidate:
-    launches = of(records, c)
+    launches, now, confidence = of(records, c), today(experiment), experiment.stop.confidence
     good = [record for record in launches if record.ok]
-    ratio = stats.hodges_lehmann(times.log_ratio(now, c)).map(math.exp) if now in times.configurations else _unknown()
+    ratio = (
+        stats.hodges_lehmann(times.log_ratio(now, c), confidence).map(math.exp)
+        if now in times.configurations
+        else _unknown()
+    )
     return Candidate(
         configuration=c,
-        time=stats.median_interval(times.column(c)),
+        time=stats.median_interval(times.column(c), confidence),
         ratio=ratio,
         regret=regret,
         effective_cores=median([record.effective_cores for record in good]),
         core_seconds=median([record.user + record.system for record in good]),
-        metrics={name: median([record.metrics.get(name, math.nan) for record in good]) for name in _names(good)},
+        metrics={name: median([record.metrics.get(name, math.nan) for record in good]) for name in experiment.metrics},
         excluded=excluded,
         launches=len(launches),
         oversubscribed=any(record.oversubscribed for record in launches),
     )
-
-
-def _names(records: Sequence[Record]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for record in records for name in record.metrics))
 
 
 def _unknown() -> Interval:

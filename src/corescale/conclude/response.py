@@ -14,16 +14,23 @@ from corescale.records import Configuration, Phase, Record
 def response(record: Record, name: str) -> float:
     """The declared response of a launch, NaN where it failed or does not report it.
 
-    `region:NAME` is the largest total of any thread of any rank: the time that the others wait for.
+    `cpu` is CPU time. `region:NAME` is the largest total of any thread of any rank: the time that the others wait for.
     """
     if not record.ok:
         return math.nan
     source, _, key = name.partition(":")
     if source == "wall":
         return record.wall
+    if source == "cpu":
+        return record.user + record.system
     if source == "metric":
         return record.metrics.get(key, math.nan)
     return max((region.seconds for region in record.regions if region.name == key), default=math.nan)
+
+
+def at_least(record: Record, name: str) -> float:
+    """The same, but a capped launch counts with the time until it was killed, so it seems better than it is."""
+    return record.wall if record.status == "capped" else response(record, name)
 
 
 @dataclass(frozen=True, slots=True)

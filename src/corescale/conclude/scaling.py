@@ -13,7 +13,6 @@ from corescale.conclude import stats
 from corescale.conclude.laws import LAWS, Choice, Fit, choose
 from corescale.conclude.response import Table, median, of, table
 from corescale.conclude.stats import Interval
-from corescale.conclude.stopping import reading_confidence
 from corescale.declare.study import SERIAL, Experiment, configurations
 from corescale.records import Configuration, Level, Record
 
@@ -112,7 +111,7 @@ def row(
     """One configuration against its reference, both of the table."""
     launches = of(records, configuration)
     p, p_ref = configuration.layout.p, reference.layout.p
-    ratio = stats.hodges_lehmann(times.log_ratio(reference, configuration), reading_confidence(experiment))
+    ratio = stats.hodges_lehmann(times.log_ratio(reference, configuration), experiment.stop.reading_confidence)
     return Row(
         configuration=configuration,
         reference=reference,

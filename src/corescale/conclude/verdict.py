@@ -9,7 +9,6 @@ from typing import Literal
 from corescale.conclude import stats
 from corescale.conclude.response import of, table
 from corescale.conclude.stats import Interval
-from corescale.conclude.stopping import reading_confidence
 from corescale.declare.study import Experiment
 from corescale.records import Configuration, Record
 
@@ -43,7 +42,7 @@ def compare(records: Sequence[Record], experiment: Experiment, gate: float | Non
     times = table(records, experiment.response)
     factor = experiment.factor("command")
     order = sorted(times.configurations, key=lambda c: factor.levels.index(c["command"]) if factor else 0)
-    confidence = stats.bonferroni(reading_confidence(experiment), len(order) - 1)
+    confidence = stats.bonferroni(experiment.stop.reading_confidence, len(order) - 1)
     return tuple(_compare(records, experiment, order[0], other, confidence, gate) for other in order[1:])
 
 

@@ -5,13 +5,27 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from pydantic import ValidationError
 
 from corescale import native
-from corescale.declare import factors, settings, template
+from corescale.declare import factors, settings, space, template
 from corescale.declare.request import CompareRequest, Request, ScanRequest, TuneRequest
-from corescale.declare.study import SERIAL, Command, Constraint, Experiment, Factor, Hooks, Stop, Verb, launch, today
+from corescale.declare.study import (
+    SERIAL,
+    Command,
+    Constraint,
+    Experiment,
+    Factor,
+    Hooks,
+    Stop,
+    Verb,
+    combinations,
+    configurations,
+    launch,
+    today,
+)
 from corescale.errors import UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.records import Level
@@ -28,10 +42,32 @@ def scan(request: ScanRequest, words: Sequence[str], machine: Machine) -> Experi
 
 
 def tune(request: TuneRequest, words: Sequence[str], machine: Machine) -> Experiment:
-    """Threads over 1, 2, 4, ... unless told otherwise, and every other factor that is named."""
+    """The factors that are named, and threads over 1, 2, 4, ...; where none is named, those of declare/space.py."""
     commands = [_command("main", words, request.shell)]
+    named = (*request.factor, *request.parameter_list, *request.parameter_scan, request.threads, request.allocators)
+    if any(named) or request.shell:
+        return _tune(request, commands, machine)
+    names, left_out = space.usual(commands[0].argv)
+    experiment = None
+    for k, name in enumerate(names):
+        wider = _tune(replace(request, factor=[f"{each}=auto" for each in (*names[:k], name)]), commands, machine)
+        if experiment is not None and len(configurations(wider)) > space.MOST:
+            left_out += (f"{', '.join(names[k:])}: more than {space.MOST} configurations; add -f {name}=auto",)
+            break
+        experiment = wider
+    if experiment is None:
+        return _tune(request, commands, machine)
+    return experiment.model_copy(update={"left_out": (*experiment.left_out, *left_out)})
+
+
+def _tune(request: TuneRequest, commands: Sequence[Command], machine: Machine) -> Experiment:
     confirm, within = request.confirm, request.within
-    return _experiment("tune", request, commands, machine, default_threads="auto", confirm=confirm, within=within)
+    experiment = _experiment("tune", request, commands, machine, default_threads="auto", confirm=confirm, within=within)
+    same = combinations(experiment) - len(configurations(experiment))
+    if same <= 0:
+        return experiment
+    said = f"{same} of {combinations(experiment)} combinations: the same launch as another, for a setting nothing reads"
+    return experiment.model_copy(update={"left_out": (*experiment.left_out, said)})
 
 
 def compare(request: CompareRequest, words: Sequence[str], machine: Machine) -> Experiment:
@@ -61,11 +97,12 @@ def _experiment(
 ) -> Experiment:
     asked = frozenset().union(*(template.placeholders(command.argv) for command in commands))
     chosen, left_out = _factors(request, asked, machine, default_threads)
-    for command in commands:
-        template.check(command.argv, {"threads", *(factor.name for factor in chosen)})
+    for argv in (*(command.argv for command in commands), _rehearsal(request, commands[0])):
+        template.check(argv, {"threads", *(factor.name for factor in chosen)})
     if verb == "compare":
         chosen = [Factor(name="command", kind="command", levels=tuple(c.name for c in commands)), *chosen]
     metrics = dict(_pair(text, "--metric") for text in request.metric)
+    stop = _stop(request, confirm, within)
     try:
         experiment = Experiment(
             verb=verb,
@@ -74,7 +111,7 @@ def _experiment(
             response=request.response,
             metrics=metrics,
             constraints=tuple(Constraint.parse(text) for text in request.subject_to),
-            stop=_stop(request, confirm, within),
+            stop=stop,
             hooks=Hooks(
                 setup=request.setup or None,
                 prepare=request.prepare or None,
@@ -83,9 +120,10 @@ def _experiment(
             ),
             p_ref=p_ref or min((int(level) for f in chosen if f.name == "threads" for level in f.levels), default=1),
             warmup=request.warmup,
-            timeout=seconds(request.timeout, "--timeout") if request.timeout else None,
+            timeout=seconds(request.timeout, "--timeout") if request.timeout else _patience(verb, stop),
             ignore_failure=request.ignore_failure,
             same_output=request.same_output,
+            rehearsal=_rehearsal(request, commands[0]),
             input=request.input or None,
             output=request.output or None,
             left_out=tuple(left_out),
@@ -208,13 +246,12 @@ def _stop(request: Request, confirm: int, within: str) -> Stop:
     rule = {
         "width": share(request.width, "--width"),
         "confidence": share(request.confidence, "--confidence"),
-        "budget": None if request.budget == "none" else seconds(request.budget, "--budget"),
+        **_budget(request.budget),
         "confirm_blocks": confirm,
     }
     if request.runs:
-        return Stop.model_validate(
-            rule | {"rule": "replicates", "min_blocks": request.runs, "max_blocks": request.runs, "budget": None}
-        )
+        exactly = {"min_blocks": request.runs, "max_blocks": request.runs, "budget": None, "launches": None}
+        return Stop.model_validate(rule | {"rule": "replicates"} | exactly)
     if within:
         rule["within"] = rule["width"] = share(within, "--within")
     most = max(request.max_runs, request.min_runs)
@@ -222,11 +259,35 @@ def _stop(request: Request, confirm: int, within: str) -> Stop:
     return Stop.model_validate(rule | {"rule": kind, "min_blocks": request.min_runs, "max_blocks": most})
 
 
+def _budget(text: str) -> dict[str, float | int | None]:
+    """Seconds, or launches as 100x; neither for `none`."""
+    launches = re.fullmatch(r"\s*([1-9]\d*)\s*(x|launches)\s*", text)
+    if launches is not None:
+        return {"budget": None, "launches": int(launches[1])}
+    return {"budget": None if text == "none" else seconds(text, "--budget")}
+
+
+def _patience(verb: Verb, stop: Stop) -> float | None:
+    """Of a race no launch takes longer than the budget for all: one that hangs is not waited for."""
+    return stop.budget if verb == "tune" and stop.rule == "race" else None
+
+
+def _rehearsal(request: Request, command: Command) -> tuple[str, ...]:
+    if not isinstance(request, TuneRequest) or not request.rehearse:
+        return ()
+    if request.runs or request.shell:
+        raise UsageError(
+            "goes with a race of a command without a shell", where="--rehearse", remedy="drop -r or --shell"
+        )
+    return (command.argv[0], *shlex.split(request.rehearse))
+
+
 def seconds(text: str, where: str) -> float:
     """90s, 5m, 2h or a number of seconds; raises UsageError."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|)\s*", text)
     if match is None or float(match[1]) == 0:
-        raise UsageError(f"{text!r} is no time", where=where, remedy="write 90s, 5m or 2h")
+        launches = ", or 100x for launches" if where == "--budget" else ""
+        raise UsageError(f"{text!r} is no time", where=where, remedy=f"write 90s, 5m or 2h{launches}")
     return float(match[1]) * _UNITS[match[2]]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a file can be preloaded: what ld.so looks at before it agrees, read without loading anything."""
+"""Whether a file can be preloaded, and into what: what ld.so looks at before it agrees, read without loading."""
 
 import struct
 import sys
@@ -9,6 +9,7 @@ from pathlib import Path
 
 _SHARED_OBJECT = 3
 _DYNAMIC_SEGMENT = 2
+_INTERPRETER_SEGMENT = 3
 _FLAGS_1, _IS_EXECUTABLE = 0x6FFFFFFB, 0x08000000
 
 
@@ -24,6 +25,28 @@ def refusal(path: Path) -> str | None:
     except (ValueError, struct.error):
         return "no shared object"
     return None if header.target == _native() else "a shared object for another kind of machine"
+
+
+def static(path: Path) -> bool:
+    """Whether it is an executable that no dynamic loader prepares, so that nothing can be preloaded into it."""
+    try:
+        content = path.read_bytes()
+        header = _header(content)
+        kinds = [
+            struct.unpack_from(f"{header.order}I", content, header.segments + k * header.segment_size)[0]
+            for k in range(header.segment_count)
+        ]
+    except (OSError, ValueError, struct.error):
+        return False
+    return _INTERPRETER_SEGMENT not in kinds
+
+
+def contains(path: Path, word: bytes) -> bool:
+    """Whether the file has these bytes, as the name of a library that it needs."""
+    try:
+        return word in path.read_bytes()
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)

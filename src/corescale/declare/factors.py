@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
-from corescale.declare import allocators
+from corescale.declare import allocators, settings
 from corescale.errors import UsageError
 from corescale.machine import Machine, cpu_list, format_cpu_list
 from corescale.records import Layout, Level
@@ -35,8 +35,7 @@ THREAD_VARIABLES = (
 )
 """Set together where the command has no {threads}, so that a nested runtime cannot multiply them."""
 
-INHERITED = "inherited"
-"""The level that leaves a variable, or the allocator, as the shell has it."""
+INHERITED = settings.INHERITED
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +104,11 @@ class Kind:
         """The layout with this level in it."""
         del level
         return layout
+
+    def idle(self, name: str, levels: Mapping[str, Level], layout: Layout) -> bool:
+        """Whether this factor changes nothing beside these levels of all factors."""
+        del name, levels, layout
+        return False
 
     def apply(self, name: str, level: Level, launch: Launch, machine: Machine) -> Launch:
         """The launch with this level in it. Placeholders are filled already."""
@@ -218,6 +222,9 @@ class Bind(Kind):
             return levels[:2], ["bind=spread:cores: the same as close:cores on 2 cores"]
         return levels, ()
 
+    def idle(self, name: str, levels: Mapping[str, Level], layout: Layout) -> bool:
+        return one_thread(levels, layout)
+
     def apply(self, name: str, level: Level, launch: Launch, machine: Machine) -> Launch:
         if level == INHERITED:
             return launch
@@ -330,6 +337,9 @@ class Variable(Kind):
 
     summary = "any environment variable, by its NAME in capitals"
 
+    def idle(self, name: str, levels: Mapping[str, Level], layout: Layout) -> bool:
+        return settings.idle(name, levels, one_thread=one_thread(levels, layout))
+
     def parse(self, text: str, machine: Machine) -> Level:
         del machine
         return text
@@ -369,6 +379,11 @@ def kind_of(name: str, placeholders: frozenset[str]) -> str:
         f"did you mean {near[0]}?" if near else f"put {{{name}}} into the command, or name one of {', '.join(known)}"
     )
     raise UsageError(f"unknown factor {name!r}", where="-f", remedy=remedy)
+
+
+def one_thread(levels: Mapping[str, Level], layout: Layout) -> bool:
+    """Whether the levels say that there is one thread; where threads are no factor, nobody knows."""
+    return bool({"threads", "layout"} & set(levels)) and layout.threads_per_rank == 1
 
 
 def with_thread_variables(launch: Launch, threads: int) -> Launch:

@@ -43,7 +43,9 @@ class Request:
     warmup: int = option(0, "-w", "--warmup", metavar="N", help="untimed launches of each configuration first")
     width: str = option("2%", "--width", metavar="2%", help="stop at this half width of every ratio")
     confidence: str = option("95%", "--confidence", metavar="95%", help="of every interval")
-    budget: str = option("5m", "--budget", metavar="5m", help="time for all launches, as 90s, 5m, 2h or none")
+    budget: str = option(
+        "5m", "--budget", metavar="5m", help="for all launches, as 90s, 5m, 2h, 100x (launches) or none"
+    )
     timeout: str = option("", "--timeout", metavar="60s", help="kill a launch after this long; it counts as failed")
     setup: str = option("", "--setup", "-s", metavar="CMD", help="before the first launch")
     prepare: str = option("", "--prepare", "-p", metavar="CMD", help="before each launch")
@@ -81,6 +83,9 @@ class TuneRequest(Request):
 
     within: str = option("2%", "--within", metavar="2%", help="stop when the answer is this close to the best")
     max_runs: int = option(1110, "-M", "--max-runs", metavar="N", help="most launches of one configuration")
+    rehearse: str = option(
+        "", "--rehearse", metavar="ARGS", help="the same program with these arguments, a smaller input, is tried first"
+    )
     confirm: int = option(10, "--confirm", metavar="N", help="fresh blocks of winner against today's launch")
 
 

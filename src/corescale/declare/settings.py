@@ -6,14 +6,16 @@ A new setting is one line in SETTINGS. Any other variable is a factor too, with 
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from corescale.declare import allocators
 from corescale.errors import UsageError
+from corescale.records import Level
 
 INHERITED = "inherited"
+"""The level that leaves a variable, or the allocator, as the shell has it."""
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
@@ -29,10 +31,12 @@ class Setting:
     """version of that allocator from which the name is known"""
     until: tuple[int, int] = (999, 0)
     """first version with another name"""
+    threaded: bool = False
+    """it changes nothing with one thread"""
 
 
 SETTINGS: dict[str, Setting] = {
-    "MALLOC_ARENA_MAX": Setting(("1", "2", "4"), "fewer arenas: less memory, more waiting", "system"),
+    "MALLOC_ARENA_MAX": Setting(("1", "2", "4"), "fewer arenas: less memory, more waiting", "system", threaded=True),
     "MALLOC_TRIM_THRESHOLD_": Setting(("1073741824",), "freed memory stays in the process", "system"),
     "GLIBC_TUNABLES": Setting(
         ("glibc.malloc.hugetlb=1", "glibc.malloc.tcache_count=1000"), "huge pages; deeper thread caches", "system"
@@ -45,7 +49,7 @@ SETTINGS: dict[str, Setting] = {
         ("background_thread:true", "dirty_decay_ms:-1", "thp:always"), "who gives memory back, and when", "jemalloc"
     ),
     "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES": Setting(("134217728",), "larger thread caches", "tcmalloc"),
-    "OMP_WAIT_POLICY": Setting(("active", "passive"), "whether waiting threads spin or sleep"),
+    "OMP_WAIT_POLICY": Setting(("active", "passive"), "whether waiting threads spin or sleep", threaded=True),
 }
 
 
@@ -58,6 +62,16 @@ def auto(name: str) -> tuple[Sequence[str], Sequence[str]]:
         raise UsageError(f"no automatic levels for {name}", where="-f", remedy=remedy)
     reason = unavailable(setting)
     return ([INHERITED], [f"{name}: {reason}"]) if reason else ([INHERITED, *_useful(setting)], ())
+
+
+def idle(name: str, levels: Mapping[str, Level], *, one_thread: bool) -> bool:
+    """Whether nothing reads it beside these levels: another allocator is preloaded, or one thread has no use for it."""
+    setting = SETTINGS.get(name)
+    if setting is None:
+        return False
+    allocator = levels.get("allocator", INHERITED)
+    another = allocator in allocators.ALLOCATORS and setting.allocator not in (None, allocator)
+    return another or (setting.threaded and one_thread)
 
 
 def unavailable(setting: Setting) -> str | None:

@@ -98,18 +98,24 @@ class _Loop:
 
     def go(self, next_block: NextBlock) -> None:
         block = next_block(self.store.records)
-        if block is not None:
-            self.warm_up()
+        if block is not None and self.warm_up():
+            block = next_block(self.store.records)
         while block is not None:
             self.make(block)
             block = next_block(self.store.records)
 
-    def warm_up(self) -> None:
-        """Made again when a run is gone on with: caches are cold then."""
-        if self.experiment.same_output and not self.store.records:
+    def warm_up(self) -> bool:
+        """Whether anything was launched. Made again when a run is gone on with: caches are cold then.
+
+        Of a race the first launch of all is today's: it must work, and tells how long is far too long.
+        """
+        race = self.experiment.stop.rule == "race"
+        first = (self.experiment.same_output or race) and not self.store.records
+        if first:
             self.make(Block("warmup", (self.today,)))
         for _ in range(self.experiment.warmup):
             self.make(Block("warmup", configurations(self.experiment)))
+        return first or self.experiment.warmup > 0
 
     def make(self, block: Block) -> None:
         """All launches of a block, or none that count."""

@@ -202,7 +202,7 @@ def _rows(axes: Axes | SecondaryAxis, labels: Sequence[str]) -> None:
 
 def _time_order(result: Result) -> Chart | None:
     """Every launch in the order it was made, relative to its configuration's median; flagged ones are crossed."""
-    launches = [(k, record) for k, record in enumerate(result.records) if record.phase != "warmup" and record.ok]
+    launches = [(k, record) for k, record in enumerate(result.records) if record.timed and record.ok]
     usual = _medians([record for _, record in launches], result.experiment.response)
     points = [
         (k, record, 100 * (response(record, result.experiment.response) / usual[record.configuration] - 1))

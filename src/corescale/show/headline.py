@@ -12,6 +12,8 @@ from corescale.records import Configuration
 from corescale.show import text
 from corescale.show.result import Conclusion, Result
 
+TIES_SHOWN = 4
+
 
 def headline(result: Result, between: str = "; ") -> str:
     """The first line: what was found, with its interval, and that it is fake or simulated where it is."""
@@ -70,7 +72,8 @@ def at(row: Row) -> str:
 def recommendation(found: Recommendation) -> str:
     """What to do, what it gains, and how far from the best it may be."""
     bound = next((c.regret.bound for c in found.candidates if c.configuration == found.chosen), None)
-    near = "" if bound is None else f"{nearness(bound)} at {text.percent(found.confidence)}"
+    of = f" of the {len(found.rehearsal.kept)} raced" if found.rehearsal is not None and found.rehearsal.trusted else ""
+    near = "" if bound is None else f"{nearness(bound)}{of} at {text.percent(found.confidence)}"
     if found.keep_today:
         return f"keep today's launch{f', {near}' if near else ''}: {why_keep(found)}"
     if found.gain is None:
@@ -82,6 +85,32 @@ def recommendation(found: Recommendation) -> str:
 def nearness(bound: float) -> str:
     """How far from the best it can be; a bound of 0 means that it beat every other."""
     return f"within {text.at_most(bound)} of the best" if bound > 1e-9 else "the best of all that was tried"
+
+
+def beside(found: Recommendation, response: str) -> list[str]:
+    """What else there is beside the answer, a line each."""
+    lines = [found.rehearsal.says] if found.rehearsal is not None else []
+    if (other := found.cheaper) is not None:
+        lost = f"{other.slower:.0%} slower" if other.slower >= 0.005 else "no slower"
+        lines.append(
+            f"cheaper: {text.clean(other.configuration.label)}: about {lost}, {other.fewer:.0%} fewer core-seconds"
+            f" ({count(other.blocks, 'block')})"
+        )
+    for front in found.fronts:
+        points = [f"{text.clean(c.label)} ({_value(time, response)}, {value:.6g})" for c, time, value in front.points]
+        lines.append(f"front of {text.quantity_name(response)} and {text.clean(front.metric)}: {'; '.join(points)}")
+    if found.not_told_apart:
+        shown = [
+            text.clean(c.label) + (f" (faster by {text.at_most(most)} at most)" if most is not None else "")
+            for c, most in found.not_told_apart[:TIES_SHOWN]
+        ]
+        more = len(found.not_told_apart) - len(shown)
+        lines.append(f"not told apart from it: {'; '.join(shown)}" + (f"; {more} more" if more else ""))
+    return lines
+
+
+def _value(estimate: float, response: str) -> str:
+    return text.quantity(response)(Interval(estimate, None, None, None, 0))[0]
 
 
 def why_keep(found: Recommendation) -> str:

@@ -158,7 +158,7 @@ def _rows(result: Result) -> tuple[Sequence[str], Iterable[Row_]]:
         heads = ["configuration", name, "speedup", "efficiency", "overhead", "cores used", "peak memory"]
         return heads, (("", _scan_row(result, row)) for row in found.rows)
     if isinstance(found, Recommendation):
-        metrics = list(dict.fromkeys(metric for candidate in found.candidates for metric in candidate.metrics))
+        metrics = list(result.experiment.metrics)
         heads = ["configuration", name, "T(today) / T", "cores used", "core seconds", *metrics, "why not"]
         return heads, ((_class(found, one), _candidate(result, found, one, metrics)) for one in found.candidates)
     return ["command", name, "T / T(reference)", "cores used", "verdict"], _comparisons(result, found)
@@ -255,6 +255,7 @@ def _notes(result: Result) -> Iterator[str]:
         yield text.no_interval(result.confidence)
     if isinstance(result.conclusion, Recommendation):
         yield "T(today) / T is exploratory; the gain in the headline comes from fresh confirmation blocks alone."
+        yield from headline.beside(result.conclusion, result.experiment.response)
     for constraint in result.experiment.constraints:
         yield f"subject to {constraint.metric} {constraint.relation} {constraint.bound:g}" + (
             " * today" if constraint.relative else "")  # fmt: skip

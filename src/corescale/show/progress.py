@@ -22,6 +22,8 @@ from corescale.declare.study import Experiment, configurations, today
 from corescale.records import Configuration, Record
 from corescale.show import text
 
+PHASES = {"warmup": "warming up", "rehearse": "rehearsing", "measure": "measuring", "confirm": "confirming"}
+
 
 class Watcher(Protocol):
     """Told by the loop, between launches, what goes on; a context, so that the terminal is left as it was."""
@@ -119,7 +121,7 @@ class Fancy(Plain):
 
     def launching(self, invocation: Invocation, line: str) -> None:
         """Shows the line that runs."""
-        phase = {"warmup": "warming up", "measure": "measuring", "confirm": "confirming"}[invocation.phase]
+        phase = PHASES[invocation.phase]
         self.running = Text(f"{phase}: {text.clean(line)}", style="dim", no_wrap=True, overflow="ellipsis")
 
     def block_done(self, number: int, records: Sequence[Record]) -> None:

@@ -39,8 +39,8 @@ class Result:
 
     @cached_property
     def timed(self) -> tuple[Record, ...]:
-        """Every launch but the warm-ups."""
-        return tuple(record for record in self.records if record.phase != "warmup")
+        """Every launch but those to warm up and to rehearse."""
+        return tuple(record for record in self.records if record.timed)
 
     @cached_property
     def blocks(self) -> int:

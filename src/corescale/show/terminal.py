@@ -92,6 +92,8 @@ def _recommended(result: Result, found: Recommendation) -> Iterable[RenderableTy
         " fresh confirmation blocks alone.",
         style="dim",
     )
+    for line in headline.beside(found, result.experiment.response):
+        yield Text(line)
     for constraint in result.experiment.constraints:
         times_today = " * today" if constraint.relative else ""
         yield Text(
@@ -106,7 +108,7 @@ def _recommended(result: Result, found: Recommendation) -> Iterable[RenderableTy
 
 def _candidates(result: Result, found: Recommendation, shape: Shape) -> RenderableType:
     head = text.quantity_name(result.experiment.response)
-    metrics = tuple(dict.fromkeys(name for candidate in found.candidates for name in candidate.metrics))
+    metrics = tuple(result.experiment.metrics)
     names = [factor.name for factor in result.experiment.factors] if shape.full else ["launch"]
     more = ["core-s", *metrics, ""] if shape.full else []
     table = _table([*names, head, "T(today) / T", "cores", *more], left=(*names, ""))

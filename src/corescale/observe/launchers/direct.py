@@ -20,7 +20,7 @@ from corescale.observe.preload import Sighting
 from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.sources.result import ProgramResult, parse_results
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
-from corescale.records import Configuration, Noise, Process, Record, Status
+from corescale.records import Configuration, Noise, Phase, Process, Record, Status
 
 TAIL = 4096
 """bytes of the end of stderr that a record keeps"""
@@ -45,7 +45,7 @@ class Direct:
         self._varies_allocator = any(factor.kind == "allocator" for factor in experiment.factors)
         self._sources = (preload.SOURCE,) if self._varies_allocator else ()
         self._proved: set[tuple[Path, ...]] = set()
-        self._reference: str | None = None
+        self._references: dict[bool, str] = {}
         self._note: Callable[[str], None] = lambda _: None
         self._is_set_up = False
 
@@ -65,8 +65,9 @@ class Direct:
             raise ProgramError("no such file", where=f"--input {self._experiment.input}")
         for words in self._commands():
             environment.locate(words[0])
-        mine = [record for record in history if record.configuration == self._today and record.ok]
-        self._reference = next((record.output_hash for record in mine if record.output_hash), None)
+        for record in history:
+            if record.configuration == self._today and record.ok and record.output_hash:
+                self._references.setdefault(record.phase == "rehearse", record.output_hash)
         self._proved = {self._launch_of(record.configuration).preload for record in history}
 
     def subject(self) -> Mapping[str, Any]:  # noqa: D102
@@ -95,14 +96,16 @@ class Direct:
 
     def _commands(self) -> Iterator[tuple[str, ...]]:
         """Every distinct argv, and what it goes through."""
-        launches = (self._launch_of(configuration) for configuration in study.configurations(self._experiment))
+        phases: tuple[Phase, ...] = ("rehearse", "measure") if self._experiment.rehearsal else ("measure",)
+        everyone = study.configurations(self._experiment)
+        launches = (self._launch_of(configuration, phase) for phase in phases for configuration in everyone)
         for argv, prefix, shell in dict.fromkeys((each.argv, each.prefix, each.shell) for each in launches):
             if prefix:
                 yield prefix
             yield ("/bin/sh", *shlex.split(" ".join(argv))) if shell else argv
 
-    def _launch_of(self, configuration: Configuration) -> Launch:
-        return study.launch(self._experiment, configuration, self._machine)
+    def _launch_of(self, configuration: Configuration, phase: Phase = "measure") -> Launch:
+        return study.launch(self._experiment, configuration, self._machine, phase)
 
     def _prove(self, configuration: Configuration) -> None:
         """One untimed traced launch for each set of libraries, before anything is timed with them."""
@@ -117,7 +120,7 @@ class Direct:
             self._note(note)
 
     def _launch_once(self, invocation: Invocation) -> Record:
-        launch = self._launch_of(invocation.configuration)
+        launch = self._launch_of(invocation.configuration, invocation.phase)
         with Scratch() as scratch:
             with self._prepared(invocation.configuration):
                 report = self._spawn(launch, scratch, cap=invocation.cap)
@@ -214,9 +217,10 @@ class Direct:
             return report.status
         if not all(result.checks.values()):
             return "check"
-        if self._experiment.same_output and self._reference is None and configuration == self._today:
-            self._reference = report.output_hash
-        if self._experiment.same_output and self._reference not in (None, report.output_hash):
+        rehearsed = invocation.phase == "rehearse"
+        if self._experiment.same_output and report.output_hash and configuration == self._today:
+            self._references.setdefault(rehearsed, report.output_hash)
+        if self._experiment.same_output and self._references.get(rehearsed) not in (None, report.output_hash):
             return "output-differs"
         return "ok"
 

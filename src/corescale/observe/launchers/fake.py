@@ -50,7 +50,7 @@ class Failure(Model):
     """Where all of `levels` come together, a launch ends like this with `probability`."""
 
     levels: Mapping[str, Level] = {}
-    status: Literal["failed", "signal", "timeout", "check"] = "failed"
+    status: Literal["failed", "signal", "timeout", "check", "output-differs"] = "failed"
     probability: float = Field(default=1.0, ge=0, le=1)
     exit_code: int = 1
     tail: str = ""
@@ -64,6 +64,19 @@ class Metric(Model):
 
     def of(self, configuration: Configuration) -> float:
         """Its value there; it has no noise."""
+        return self.base * math.prod(table[str(configuration[name])] for name, table in self.times.items())
+
+
+class Smaller(Model):
+    """The input of a rehearsal."""
+
+    base: float = Field(default=0.1, gt=0)
+    """its time is so many times that of the full input"""
+    times: Mapping[str, Mapping[str, float]] = {}
+    """factor -> level -> multiplier besides: how the small input misleads"""
+
+    def of(self, configuration: Configuration) -> float:
+        """Its time over that of the full input."""
         return self.base * math.prod(table[str(configuration[name])] for name, table in self.times.items())
 
 
@@ -84,6 +97,7 @@ class Landscape(Model):
     """change of the logarithm of every time in an hour of the virtual clock"""
     failures: tuple[Failure, ...] = ()
     metrics: Mapping[str, Metric] = {}
+    rehearsal: Smaller = Smaller()
     seed: int = 0
 
     @classmethod
@@ -111,7 +125,11 @@ class Landscape(Model):
     def check(self, experiment: Experiment) -> None:
         """Raises UsageError for a name or a level that does not fit the experiment, so that no typo passes as 1.0."""
         levels = {factor.name: {str(level) for level in factor.levels} for factor in experiment.factors}
-        for where, table in (("times", self.times), *((f"metrics.{n}", m.times) for n, m in self.metrics.items())):
+        for where, table in (
+            ("times", self.times),
+            ("rehearsal", self.rehearsal.times),
+            *((f"metrics.{n}", m.times) for n, m in self.metrics.items()),
+        ):
             for name, entries in table.items():
                 _must_be(name, levels, f"{where}: factor")
                 for level in levels[name] - set(entries):
@@ -193,7 +211,8 @@ class Fake:
     def _launch_once(self, invocation: Invocation) -> Record:
         place = self._place(invocation.configuration)
         drift = self._landscape.drift * (self._clock - EPOCH) / 3600
-        wall = place.truth * math.exp(drift + next(self._disturb))
+        truth = place.rehearsed if invocation.phase == "rehearse" else place.truth
+        wall = truth * math.exp(drift + next(self._disturb))
         failure = self._failure(place) if place.failures else None
         status: Status = "ok" if failure is None else failure.status
         limit = self._experiment.timeout
@@ -234,6 +253,7 @@ class _Place:
     """What the landscape says about one configuration."""
 
     truth: float
+    rehearsed: float
     p: int
     oversubscribed: bool
     metrics: Mapping[str, float]
@@ -243,6 +263,7 @@ class _Place:
     def of(cls, landscape: Landscape, configuration: Configuration, oversubscribed: bool) -> "_Place":
         return cls(
             truth=landscape.truth(configuration),
+            rehearsed=landscape.truth(configuration) * landscape.rehearsal.of(configuration),
             p=configuration.layout.p,
             oversubscribed=oversubscribed,
             metrics={name: metric.of(configuration) for name, metric in landscape.metrics.items()},

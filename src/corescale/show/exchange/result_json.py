@@ -15,8 +15,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from corescale import __version__
+from corescale.conclude.alternatives import Cheaper, Front
 from corescale.conclude.laws import Fit
 from corescale.conclude.recommendation import Candidate, Recommendation
+from corescale.conclude.rehearsal import Rehearsal
 from corescale.conclude.scaling import Curve, Row, Scan
 from corescale.conclude.stats import Interval
 from corescale.conclude.verdict import Comparison
@@ -154,7 +156,29 @@ def _recommendation(result: Result, found: Recommendation) -> Json:
         "gain": None if found.gain is None else _interval(found.gain),
         "within": found.within,
         "candidates": [_candidate(result, candidate) for candidate in found.candidates],
+        "cheaper": _cheaper(result, found.cheaper),
+        "fronts": [_front(result, front) for front in found.fronts],
+        "not_told_apart": [{**_configuration(result, c), "faster_at_most": most} for c, most in found.not_told_apart],
+        "rehearsal": _rehearsal(found.rehearsal),
     }
+
+
+def _cheaper(result: Result, found: Cheaper | None) -> Json | None:
+    if found is None:
+        return None
+    shares = {"slower": found.slower, "fewer_core_seconds": found.fewer, "blocks": found.blocks}
+    return {**_configuration(result, found.configuration), **shares}
+
+
+def _front(result: Result, front: Front) -> Json:
+    points = [{**_configuration(result, c), "response": time, "value": value} for c, time, value in front.points]
+    return {"metric": front.metric, "larger_is_better": front.larger_is_better, "points": points}
+
+
+def _rehearsal(found: Rehearsal | None) -> Json | None:
+    if found is None:
+        return None
+    return {"trusted": found.trusted, "raced": len(found.kept), "of": found.of, "says": found.says}
 
 
 def _candidate(result: Result, candidate: Candidate) -> Json:
