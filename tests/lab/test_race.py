@@ -105,11 +105,12 @@ def test_of_the_proved_ones_the_simplest_is_taken() -> None:
     assert statement(records, experiment).answer == now
 
 
-def test_the_first_block_changes_one_factor_at_a_time() -> None:
+def test_the_first_block_has_every_level_about_equally_often() -> None:
     codes = np.array([[a, b] for a in range(4) for b in range(4)])
     first = first_columns(codes, 0)
     assert 0 in first
-    assert sorted((codes[first] != 0).sum(axis=1)) == [0, 1, 1, 1, 1, 1, 1, 2]
+    assert [np.bincount(codes[first, factor]).tolist() for factor in (0, 1)] == [[2] * 4] * 2
+    assert first_columns(codes[:3], 1).tolist() == [0, 1, 2]
 
 
 def test_the_surrogate_gives_back_an_additive_truth_from_a_few() -> None:

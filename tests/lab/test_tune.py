@@ -160,14 +160,15 @@ def test_a_rehearsal_that_misleads_is_not_trusted() -> None:
 
 
 def test_a_rehearsal_launches_the_same_program_with_other_arguments(tmp_path: Path) -> None:
-    script = 'import sys, time; time.sleep(float(sys.argv[1]) * {"a": 3, "b": 1, "c": 9}[sys.argv[2]])'
-    (tmp_path / "s.py").write_text(script)
-    words = ["-t", "1", "-L", "mode", "a,b,c", "--budget", "90s", "--rehearse", "s.py 0.01 {mode}"]
-    done = corescale("tune", "-q", "--json", *words, "--", "python3", "s.py", "0.05", "{mode}", cwd=tmp_path)
+    full, small = "echo full {mode} >> log; sleep 0.0{mode}", """-c 'echo small {mode} >> log; sleep 0.0{mode}'"""
+    words = ["-t", "1", "-L", "mode", "3,1,6", "--budget", "40x", "--rehearse", small]
+    done = corescale("tune", "-q", "--json", *words, "--", "sh", "-c", full, cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr
-    found = json.loads(done.stdout)
-    assert found["conclusion"]["chosen"]["levels"]["mode"] == "b"
-    assert found["conclusion"]["rehearsal"]["of"] == 3
+    assert json.loads(done.stdout)["conclusion"]["rehearsal"]["of"] == 3
+    log = (tmp_path / "log").read_text().splitlines()
+    assert log[0] == "full 3"
+    assert sorted(log[1:10]) == ["small 1"] * 3 + ["small 3"] * 3 + ["small 6"] * 3
+    assert not any(line.startswith("small") for line in log[10:])
 
 
 def test_a_rehearsal_of_an_unknown_placeholder_is_refused() -> None:

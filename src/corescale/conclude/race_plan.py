@@ -20,6 +20,8 @@ OPENING = 7
 """configurations of the first block besides today's"""
 RIVALS = 3
 """tried configurations at most that an opening block launches again"""
+EXPLORING = 0.25
+"""share of an opening block that is drawn, whatever the surrogate says: it may mislead"""
 LEFT_OVER = 2
 """untried configurations at most that join the last opening block: a block of their own costs two launches besides"""
 SMALLEST = 6
@@ -58,15 +60,19 @@ def with_today_due(columns: Columns, blocks: Floats, today: int) -> Columns:
 
 
 def first_columns(codes: Codes, today: int) -> Columns:
-    """Today's launch, and those nearest to it: one factor changed, every factor in turn, then two."""
-    changes = (codes != codes[today]).sum(axis=1)
-    seen: dict[int, int] = {}
-    turn = np.zeros(len(codes))
-    for column in np.argsort(changes, kind="stable"):
-        factor = int(np.argmax(codes[column] != codes[today]))
-        turn[column] = seen.get(factor, 0)
-        seen[factor] = seen.get(factor, 0) + 1
-    return np.lexsort((turn, changes))[: OPENING + 1]
+    """Today's launch and others that have every level about equally often and few levels in common."""
+    factors = np.arange(codes.shape[1])
+    used = np.zeros((codes.shape[1], codes.max(initial=0) + 1))
+    alike = np.zeros(len(codes))
+    tie = np.random.default_rng(len(codes)).random(len(codes))
+    chosen = [today]
+    while len(chosen) < min(OPENING + 1, len(codes)):
+        used[factors, codes[chosen[-1]]] += 1
+        alike = np.maximum(alike, (codes == codes[chosen[-1]]).sum(axis=1))
+        cost = used[factors, codes].sum(axis=1) + alike / 2 + tie / 1000
+        cost[chosen] = np.inf
+        chosen.append(int(np.argmin(cost)))
+    return np.array(sorted(chosen), dtype=np.intp)
 
 
 def _opening(found: Standing, untried: Columns) -> Columns:
@@ -76,7 +82,10 @@ def _opening(found: Standing, untried: Columns) -> Columns:
     rivals = rivals[np.argsort(hope[rivals], kind="stable")][:RIVALS]
     many = max(OPENING - rivals.size, (found.fit.counts > 0).sum() // 4)
     many = untried.size if untried.size <= many + LEFT_OVER else many
-    return np.concatenate([rivals, untried[np.argsort(hope[untried], kind="stable")[:many]]])
+    order = untried[np.argsort(hope[untried], kind="stable")]
+    hopeful = many - int(EXPLORING * many)
+    others = np.random.default_rng(untried.size).permutation(order[hopeful:])[: many - hopeful]
+    return np.concatenate([rivals, order[:hopeful], others])
 
 
 def _lagging(field: Field, found: Standing) -> Columns:
