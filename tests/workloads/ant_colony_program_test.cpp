@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,33 +10,15 @@
 #include <string>
 
 #include "build_kind.hpp"
+#include "program.hpp"
 
 namespace {
 
-struct Finished {
-  int status;
-  std::string output;  ///< stdout and stderr
-};
-
 Finished ant_colony(const std::string& arguments, const std::string& environment = "") {
-  const std::string command = "env " + environment + " '" ANT_COLONY "' " + arguments + " 2>&1";
-  FILE* pipe = popen(command.c_str(), "r");
-  std::string output;
-  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) output += static_cast<char>(c);
-  const int status = pclose(pipe);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, output};
+  return run_program(ANT_COLONY, arguments, environment);
 }
 
 std::string instance(const std::string& name) { return "--instance '" TSPLIB_DIR "/" + name + ".tsp' "; }
-
-/// The text of a field in a flat JSON object.
-std::string field(const std::string& output, const std::string& name) {
-  const std::string key = "\"" + name + "\": ";
-  const std::size_t at = output.find(key);
-  if (at == std::string::npos) return "no " + name + " in " + output;
-  const std::size_t value = at + key.size();
-  return output.substr(value, output.find_first_of(",}", value) - value);
-}
 
 TEST(AntColonyProgram, PrintsOneJsonLine) {
   const Finished run = ant_colony(instance("burma14") + "--cycles 20", "OMP_NUM_THREADS=1");

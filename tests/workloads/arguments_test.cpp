@@ -13,6 +13,7 @@ struct Values {
   std::string file = "none", kind = "a";
   int count = 3;
   std::uint64_t seed = 1;
+  bool quick = false;
 };
 
 bool parse(Values& values, std::vector<const char*> argv) {
@@ -21,6 +22,7 @@ bool parse(Values& values, std::vector<const char*> argv) {
   arguments.choice("kind", values.kind, {"a", "b"}, "which");
   arguments.integer("count", values.count, 1, 10, "how many");
   arguments.integer<std::uint64_t>("seed", values.seed, 0, ~std::uint64_t{0}, "of what is drawn");
+  arguments.flag("quick", values.quick, "less of all");
   argv.insert(argv.begin(), "program");
   return arguments.parse(static_cast<int>(argv.size()), argv.data());
 }
@@ -52,6 +54,16 @@ TEST(Arguments, HelpListsEachOptionWithItsDefault) {
   EXPECT_NE(help.find("--count N"), std::string::npos);
   EXPECT_NE(help.find("how many [3]"), std::string::npos);
   EXPECT_NE(help.find("--kind a|b"), std::string::npos);
+  EXPECT_NE(help.find("--quick  "), std::string::npos);
+}
+
+TEST(Arguments, FlagTakesNoValue) {
+  Values values;
+  EXPECT_TRUE(parse(values, {"--quick", "--count", "7"}));
+  EXPECT_TRUE(values.quick);
+  EXPECT_EQ(values.count, 7);
+  EXPECT_EQ(fault({"--quick=1"}), "program: --quick takes no value; give --quick alone");
+  EXPECT_EQ(fault({"--quick", "1"}), "program: unknown option '1'; --help lists the options");
 }
 
 TEST(Arguments, FaultsSayWhatWhereAndTheRemedy) {

@@ -107,12 +107,12 @@ TEST(Colony, SeedColonyAndCycleEachChangeWhatIsDrawn) {
   for (std::uint64_t seed = 0; seed < 8; ++seed)
     for (std::uint64_t colony = 0; colony < 8; ++colony)
       for (std::uint64_t cycle = 0; cycle < 8; ++cycle)
-        first.insert(ant_colony::Random(seed, colony, cycle).bits());
+        first.insert(driver::Random(seed, colony, cycle).bits());
   EXPECT_EQ(first.size(), 512U);
 }
 
 TEST(Random, IsUniform) {
-  ant_colony::Random random(1, 2, 3);
+  driver::Random random(1, 2, 3);
   const int draws = 100'000;
   std::vector<int> count(10);
   double sum = 0;

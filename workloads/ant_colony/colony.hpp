@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ant_colony/problem.hpp"
-#include "ant_colony/random.hpp"
 #include "ant_colony/two_opt.hpp"
+#include "driver/random.hpp"
 
 namespace ant_colony {
 
@@ -57,8 +57,8 @@ class Colony {
 
   Solution run() {
     for (int cycle = 0; cycle < options_.cycles; ++cycle) {
-      Random random(options_.seed, static_cast<std::uint64_t>(best_.colony),
-                    static_cast<std::uint64_t>(cycle));
+      driver::Random random(options_.seed, static_cast<std::uint64_t>(best_.colony),
+                            static_cast<std::uint64_t>(cycle));
       build(random);
       for (const Ant& ant : ants_) improve(ant);
       reinforce();
@@ -75,7 +75,7 @@ class Colony {
   };
 
   /// All ants go one city on, then all the next: each sees the others' marks.
-  void build(Random& random) {
+  void build(driver::Random& random) {
     for (Ant& ant : ants_) {
       std::fill(ant.visited.begin(), ant.visited.end(), false);
       const int city = random.below(problem_.cities());
@@ -86,7 +86,7 @@ class Colony {
       for (Ant& ant : ants_) go_on(ant, random);
   }
 
-  void go_on(Ant& ant, Random& random) {
+  void go_on(Ant& ant, driver::Random& random) {
     const int here = ant.route.here();
     int next = random.unit() < options_.exploitation ? best_candidate(ant, here)
                                                      : drawn_candidate(ant, here, random);
@@ -109,7 +109,7 @@ class Colony {
   }
 
   /// A candidate not yet visited with probability proportional to its attraction.
-  int drawn_candidate(const Ant& ant, int here, Random& random) {
+  int drawn_candidate(const Ant& ant, int here, driver::Random& random) {
     const auto candidates = problem_.candidates(here);
     double sum = 0.0;
     for (std::size_t r = 0; r < candidates.size(); ++r) {

@@ -15,7 +15,8 @@
 
 namespace driver {
 
-/// `--name value` (or `--name=value`), each bound to a variable that holds the default. `--help` lists them.
+/// `--name value` (or `--name=value`) and `--flag`, each bound to a variable that holds the default. `--help`
+/// lists them.
 ///
 ///     driver::Arguments arguments("ant_colony", "what it does");
 ///     arguments.text("instance", instance, "FILE", "TSPLIB file");
@@ -57,6 +58,11 @@ class Arguments {
         });
   }
 
+  /// `--name`, which takes no value.
+  void flag(std::string name, bool& value, std::string help) {
+    add(std::move(name), "", std::move(help), "", [&value](auto, auto) { value = true; });
+  }
+
   /// Sets the bound variables. False after printing the help. Throws Error for what it does not know.
   bool parse(int argc, const char* const* argv) const {
     for (int i = 1; i < argc; ++i) {
@@ -64,7 +70,11 @@ class Arguments {
       if (argument == "--help" || argument == "-h") return help(std::cout), false;
       const auto equals = argument.find('=');
       const Option& option = find(argument.substr(0, equals));
-      if (equals != std::string_view::npos)
+      if (option.unit.empty() && equals != std::string_view::npos)
+        throw Error(program_, "--" + option.name + " takes no value", "give --" + option.name + " alone");
+      if (option.unit.empty())
+        option.set(option.name, {});
+      else if (equals != std::string_view::npos)
         option.set(option.name, argument.substr(equals + 1));
       else if (++i < argc)
         option.set(option.name, argv[i]);
@@ -78,7 +88,7 @@ class Arguments {
   void help(std::ostream& out) const {
     out << program_ << ": " << purpose_ << "\n\n";
     for (const Option& option : options_) {
-      const std::string left = "  --" + option.name + " " + option.unit;
+      const std::string left = "  --" + option.name + (option.unit.empty() ? "" : " ") + option.unit;
       out << left << std::string(left.size() < 34 ? 34 - left.size() : 1, ' ') << option.help;
       if (!option.standard.empty()) out << " [" << option.standard << "]";
       out << "\n";

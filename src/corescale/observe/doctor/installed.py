@@ -66,6 +66,7 @@ NATIVE = {
     "corescale-spawn": native.find,
     "libcorescale_witness.so": native.library,
     "ant_colony": native.find,
+    "digital_evolution": native.find,
 }
 
 

@@ -3,15 +3,14 @@
 
 #include <cstdint>
 
-namespace ant_colony {
+namespace driver {
 
 /// SplitMix64 (Steele, Lea and Flood 2014): the k-th draw is a mix of key + k * golden ratio, so that a
-/// stream is nothing but its key, and streams of different (seed, colony, cycle) need no state that passes
-/// from one to another.
+/// stream is nothing but its key, and no state passes from one (seed, stream, step) to another.
 class Random {
  public:
-  Random(std::uint64_t seed, std::uint64_t colony, std::uint64_t cycle)
-      : state_(mix(mix(mix(seed) + colony) + cycle)) {}
+  Random(std::uint64_t seed, std::uint64_t stream, std::uint64_t step)
+      : state_(mix(mix(mix(seed) + stream) + step)) {}
 
   std::uint64_t bits() { return mix(state_ += golden); }
 
@@ -21,16 +20,17 @@ class Random {
   /// Uniform in [0, n); the bias is below n / 2^32.
   int below(int n) { return static_cast<int>(((bits() >> 32) * static_cast<std::uint64_t>(n)) >> 32); }
 
- private:
-  static constexpr std::uint64_t golden = 0x9E3779B97F4A7C15;
-
+  /// A bijection in which each bit of z changes about half of the bits.
   static std::uint64_t mix(std::uint64_t z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
     return z ^ (z >> 31);
   }
 
+ private:
+  static constexpr std::uint64_t golden = 0x9E3779B97F4A7C15;
+
   std::uint64_t state_;
 };
 
-}  // namespace ant_colony
+}  // namespace driver

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <fstream>
+
+#include "digital_evolution/digital_evolution.hpp"
+#include "driver/arguments.hpp"
+#include "driver/result.hpp"
+
+namespace {
+
+using digital_evolution::Options;
+using digital_evolution::Outcome;
+
+struct Request {
+  Options options;
+  bool account = false;
+  bool no_selection = false;
+  std::string expected;
+  std::string broken = "nothing";
+};
+
+bool parse(int argc, char** argv, Request& request) {
+  Options& options = request.options;
+  driver::Arguments arguments(
+      "digital_evolution",
+      "a torus of cells whose programs exchange messages, harvest, and breed.\n"
+      "Threads are OpenMP's: OMP_NUM_THREADS, OMP_SCHEDULE (static where it is unset).");
+  arguments.integer("generations", options.generations, 1, 1'000'000'000, "updates of each cell");
+  arguments.integer("width", options.width, 1, 100'000, "cells in a row");
+  arguments.integer("height", options.height, 1, 100'000, "rows");
+  arguments.integer<std::uint64_t>("seed", options.seed, 0, ~std::uint64_t{0}, "of all that is drawn");
+  arguments.integer("instructions-per-message", options.instructions_per_message, 1, 1'000'000,
+                    "that a cell executes for each; the more, the smaller malloc's share of the time");
+  arguments.flag("no-selection", request.no_selection, "births go by lot, not by resource");
+  arguments.flag("account", request.account, "samples the threads and prints malloc's share of their time");
+  arguments.text("expect-hash", request.expected, "HASH", "fails unless this is the state_hash");
+  arguments.choice("break", request.broken, {"nothing", "messages", "resource"},
+                   "takes one away at the end, to show that the check fails");
+  if (!arguments.parse(argc, argv)) return false;
+  options.selection = !request.no_selection;
+  const std::string& hash = request.expected;
+  if (!hash.empty() && (hash.size() != 16 || hash.find_first_not_of("0123456789abcdef") != std::string::npos))
+    throw driver::Error("digital_evolution", "--expect-hash '" + hash + "' cannot be used",
+                        "give the 16 hexadecimal digits of a state_hash");
+  return true;
+}
+
+/// Neighbours stay with one thread, as in a plain parallel for.
+void choose_schedule() {
+#ifdef _OPENMP
+  if (std::getenv("OMP_SCHEDULE") == nullptr) omp_set_schedule(omp_sched_static, 0);
+#else
+  if (const char* threads = std::getenv("OMP_NUM_THREADS"); threads && std::string_view(threads) != "1")
+    std::cerr << "digital_evolution: built without OpenMP; runs on one thread\n";
+#endif
+}
+
+/// Of this program alone: getrusage would count what started it, too.
+std::optional<double> peak_memory_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (double kilobytes = 0; word == "VmHWM:" && status >> kilobytes) return 1024 * kilobytes;
+  return std::nullopt;
+}
+
+std::string hexadecimal(std::uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+void report_account(const digital_evolution::Account& account, double updates, driver::Result& result) {
+  const auto allocations = static_cast<double>(account.allocations);
+  const auto samples = static_cast<double>(account.at_work);
+  result.metric("malloc_share", account.share());
+  result.metric("malloc_share_standard_error", std::sqrt(account.share() * (1 - account.share()) / samples));
+  result.metric("allocations_per_cell_update", allocations / updates);
+  result.metric("bytes_per_allocation", static_cast<double>(account.bytes) / allocations);
+}
+
+int evolve(const Request& request) {
+  const Options& options = request.options;
+  choose_schedule();
+  const double updates = static_cast<double>(options.cells()) * options.generations;
+  Outcome outcome = digital_evolution::evolve(options, request.account);
+  digital_evolution::Tally& tally = outcome.tally;
+  if (request.broken == "messages") --tally.received;
+  if (request.broken == "resource") --tally.stock;
+
+  const auto cells = static_cast<double>(options.cells());
+  const std::string hash = hexadecimal(outcome.state_hash);
+  const auto fitness = [&](std::int64_t harvested) {
+    return static_cast<double>(harvested) / (cells * options.window());
+  };
+  driver::Result result;
+  result.text("state_hash", hash);
+  result.metric("seconds", outcome.seconds);
+  result.metric("cell_updates_per_second", updates / outcome.seconds);
+  result.metric("threads", outcome.threads);
+  result.metric("peak_memory_bytes", peak_memory_bytes());
+  result.metric("fitness_first", fitness(tally.harvested_first));
+  result.metric("fitness_last", fitness(tally.harvested_last));
+  result.metric("births", static_cast<double>(tally.births));
+  result.metric("messages_sent", static_cast<double>(tally.sent));
+  result.metric("messages_received", static_cast<double>(tally.received));
+  result.metric("messages_dropped", static_cast<double>(tally.dropped));
+  result.metric("messages_in_flight", static_cast<double>(tally.in_flight));
+  result.metric("resource_harvested", static_cast<double>(tally.harvested));
+  result.metric("resource_spent", static_cast<double>(tally.spent));
+  if (request.account) report_account(outcome.account, updates, result);
+  result.check("messages_balance", tally.messages_balance());
+  result.check("resource_balances", tally.resources_balance());
+  if (!request.expected.empty()) result.check("state_hash_as_expected", request.expected == hash);
+  corescale_work(updates);
+  std::cout << result.json() << std::endl;
+  return result.good() && std::cout.good() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return driver::run("digital_evolution", [&] {
+    Request request;
+    return parse(argc, argv, request) ? evolve(request) : 0;
+  });
+}
