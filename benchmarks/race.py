@@ -1,23 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a race promises, by simulation on landscapes with a known truth: python benchmarks/race.py guarantee|budgets.
+"""What a race promises, by simulation on landscapes with a known truth: scripts/bench race guarantee|budgets.
 
 guarantee: how often a claim "within 2% of the best" is wrong; how often a change is recommended where nothing differs;
 how often the interval of the confirmation covers the truth, after selection; launches against uniform blocks which end
-by the same bounds. budgets: the true regret of the answer against peers, which get as many launches. Optuna is needed
-for the latter. docs/race.md explains, docs/results/race_simulated.md holds what it printed.
+by the same bounds. budgets: the true regret of the answer against peers (needs `pip install optuna`). With --keep DIR
+every finished cell is written there and not made again. docs/race.md explains, docs/results/race_simulation.md holds
+what it printed.
 """
 
 import argparse
+import dataclasses
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import race_players as players
 from race_landscapes import GRIDS, TRUTHS, landscape
 
 MOST = 10**6
-BUDGETS = (10, 24, 60, 120, 240, 480)
+BUDGETS = (10, 24, 60, 120, 240)
+WIDE, MANY_BLOCKS = 0.10, 25
+"""from this spread on, and so many uniform blocks, a race is to take at most a quarter of the launches"""
 
 
 @dataclass
@@ -27,9 +34,14 @@ class Tally:
     races: int = 0
     claimed: int = 0
     wrong: int = 0
+    """claims of one that is more than 2% behind the best"""
     changed: int = 0
+    """answers that are not today's launch, so that they are confirmed"""
     covered: int = 0
     faster: int = 0
+    """confirmed to be faster"""
+    paired: int = 0
+    """races repeated with uniform blocks; means over these:"""
     launches: float = 0.0
     uniform: float = 0.0
     full_blocks: float = 0.0
@@ -39,10 +51,15 @@ class Tally:
         """Launches of the race over those of uniform blocks, on the same landscapes."""
         return self.launches / self.uniform if self.uniform else float("nan")
 
+    def add(self, other: "Tally") -> None:
+        """Counts alone."""
+        for name in ("races", "claimed", "wrong", "changed", "covered", "faster"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
 
 def tally(name: str, size: int, noise: float, races: int, against: int) -> Tally:
     """So many races, the first `against` of them repeated with uniform blocks."""
-    result = Tally()
+    result = Tally(paired=against)
     for seed in range(races):
         land = landscape(name, size, noise, seed)
         outcome = players.race(land, MOST)
@@ -62,54 +79,110 @@ def tally(name: str, size: int, noise: float, races: int, against: int) -> Tally
     return result
 
 
-def guarantee(sizes: list[int], noises: list[float], races: int) -> None:
+def regrets(name: str, size: int, noise: float, races: int) -> dict[str, list[float]]:
+    """Of each player, the mean true regret of its answers at BUDGETS."""
+    result = {}
+    for player, play in players.PLAYERS.items():
+        lands = [landscape(name, size, noise, seed) for seed in range(races)]
+        result[player] = np.mean([land.regret[play(land, BUDGETS)] for land in lands], axis=0).tolist()
+    return result
+
+
+Cell = tuple[str, int, float]
+
+
+def cells(given: argparse.Namespace) -> Iterator[Cell]:
+    return ((name, size, noise) for size in given.sizes for noise in given.noise for name in given.landscapes)
+
+
+def races_of(cell: Cell, given: argparse.Namespace) -> int:
+    """Fewer where one takes long."""
+    _, size, noise = cell
+    return max(4, int(given.races * 24 / size * (0.3 if noise >= 0.1 else 1)))
+
+
+def kept(cell: Cell, given: argparse.Namespace, make: Any) -> Any:
+    if given.keep is None:
+        return make()
+    path = Path(given.keep) / f"{given.part}-{cell[0].replace(' ', '_')}-{cell[1]}-{cell[2]:g}.json"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(make()))
+    return json.loads(path.read_text())
+
+
+def guarantee(given: argparse.Namespace) -> None:
     print("| landscape | configurations | noise | races | claimed | wrong | changed | covered | false faster ", end="")
-    print("| launches | uniform (blocks) | ratio |\n|" + "---|" * 12)
-    total = Tally()
-    for size in sizes:
-        for noise in noises:
-            for name in TRUTHS:
-                count = max(4, int(races * 24 / size * (0.3 if noise >= 0.1 else 1)))
-                found = tally(name, size, noise, count, max(3, count // 8))
-                total.claimed, total.wrong = total.claimed + found.claimed, total.wrong + found.wrong
-                total.changed, total.covered = total.changed + found.changed, total.covered + found.covered
-                false = f"{found.faster}" if name == "flat" else ""
-                print(
-                    f"| {name} | {size} | {noise:.0%} | {found.races} | {found.claimed} | {found.wrong} "
-                    f"| {found.changed} | {found.covered} | {false} "
-                    f"| {found.launches:.0f} | {found.uniform:.0f} ({found.full_blocks:.0f}) | {found.ratio:.2f} |",
-                    flush=True,
-                )
+    print("| paired | launches | uniform (blocks) | ratio | goal |\n|" + "---|" * 14)
+    total, flat = Tally(), Tally()
+    for cell in cells(given):
+        count = races_of(cell, given)
+        against = min(count, max(3, count // 4))
+        made = kept(cell, given, lambda: dataclasses.asdict(tally(*cell, count, against)))  # noqa: B023 - called at once
+        found = Tally(**made)
+        total.add(found)
+        if cell[0] == "flat":
+            flat.add(found)
+        print(_row(cell, found), flush=True)
     print(f"\nwrong claims: {total.wrong} of {total.claimed}; ", end="")
-    print(f"intervals that cover after selection: {total.covered} of {total.changed}")
+    print(f"false faster than today's: {flat.faster} of {flat.races} races where all is alike; ", end="")
+    print(f"intervals that cover after selection: {total.covered} of {total.changed}", end="")
+    print(f" ({total.covered / max(total.changed, 1):.1%})")
 
 
-def budgets(sizes: list[int], noises: list[float], races: int) -> None:
-    print("Mean true regret of the answer, %.\n\n| landscape | configurations | noise | player | ", end="")
-    print(" | ".join(map(str, BUDGETS)) + " |\n|" + "---|" * (4 + len(BUDGETS)))
-    for size in sizes:
-        for noise in noises:
-            for name in TRUTHS:
-                for player, play in players.PLAYERS.items():
-                    means = [_regret(play, name, size, noise, budget, races) for budget in BUDGETS]
-                    shown = " | ".join(f"{100 * mean:.2f}" for mean in means)
-                    print(f"| {name} | {size} | {noise:.0%} | {player} | {shown} |", flush=True)
+def _row(cell: Cell, found: Tally) -> str:
+    name, size, noise = cell
+    goal = 0.25 if spread(name, size, noise) >= WIDE and found.full_blocks >= MANY_BLOCKS else 1.05
+    false = f"{found.faster}" if name == "flat" else ""
+    met = "met" if found.ratio <= goal else f"missed ({goal})"
+    return (
+        f"| {name} | {size} | {noise:.0%} | {found.races} | {found.claimed} | {found.wrong} "
+        f"| {found.changed} | {found.covered} | {false} | {found.paired} "
+        f"| {found.launches:.0f} | {found.uniform:.0f} ({found.full_blocks:.0f}) | {found.ratio:.2f} | {met} |"
+    )
 
 
-def _regret(play: Callable[..., int], name: str, size: int, noise: float, budget: int, races: int) -> float:
-    lands = [landscape(name, size, noise, seed) for seed in range(races)]
-    return float(np.mean([land.regret[play(land, budget)] for land in lands]))
+def spread(name: str, size: int, noise: float) -> float:
+    """Of the first landscape of a kind: slowest over fastest, less 1."""
+    return float(landscape(name, size, noise, 0).regret.max())
+
+
+def budgets(given: argparse.Namespace) -> None:
+    print("Mean true regret of the answer in %, at so many launches; bold where no other player is lower.\n")
+    print("| landscape | configurations | noise | player | " + " | ".join(map(str, BUDGETS)) + " |")
+    print("|" + "---|" * (4 + len(BUDGETS)))
+    ahead: dict[str, int] = dict.fromkeys(list(players.PLAYERS)[1:], 0)
+    count = 0
+    for cell in (cell for cell in cells(given) if cell[0] != "flat"):
+        found = kept(cell, given, lambda: regrets(*cell, given.players_races))  # noqa: B023 - called at once
+        lowest = np.min(list(found.values()), axis=0)
+        for player, means in found.items():
+            shown = " | ".join(_share(mean, best) for mean, best in zip(means, lowest, strict=True))
+            print(f"| {cell[0]} | {cell[1]} | {cell[2]:.0%} | {player} | {shown} |", flush=True)
+        count += len(BUDGETS)
+        for player in ahead:
+            pairs: Sequence[tuple[float, float]] = list(zip(found["race"], found[player], strict=True))
+            ahead[player] += sum(mine <= theirs + 1e-9 for mine, theirs in pairs)
+    print(f"\n{given.players_races} races a cell; the race is not behind ", end="")
+    print("; ".join(f"{player} in {number} of {count}" for player, number in ahead.items()))
+
+
+def _share(mean: float, best: float) -> str:
+    return f"**{100 * mean:.2f}**" if mean <= best + 1e-9 else f"{100 * mean:.2f}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("part", choices=["guarantee", "budgets"])
+    parser.add_argument("--landscapes", nargs="+", choices=list(TRUTHS), default=list(TRUTHS))
     parser.add_argument("--sizes", type=int, nargs="+", choices=list(GRIDS), default=list(GRIDS))
     parser.add_argument("--noise", type=float, nargs="+", default=[0.01, 0.03, 0.1])
-    parser.add_argument("--races", type=int, default=100)
+    parser.add_argument("--races", type=int, default=400, help="of 24 configurations; larger grids get fewer")
+    parser.add_argument("--players-races", type=int, default=30, help="of every cell of budgets")
+    parser.add_argument("--keep", help="folder for finished cells")
     given = parser.parse_args()
     started = time.monotonic()
-    {"guarantee": guarantee, "budgets": budgets}[given.part](given.sizes, given.noise, given.races)
+    {"guarantee": guarantee, "budgets": budgets}[given.part](given)
     print(f"\n{time.monotonic() - started:.0f} s")
 
 

@@ -73,7 +73,7 @@ def statement(records: Sequence[Record], experiment: Experiment) -> Statement:
         return Statement(today(experiment), None, experiment.stop.confidence, 0, len(race.configurations), {})
     found = standing(race.field, race.blocks)
     bounds = regrets(race.field, found)
-    answer = simplest(race.field, found, bounds)
+    answer = simplest(race.field, found)
     lead = found.belief.mean - found.belief.mean[found.best]
     known = {
         c: Regret(max(0.0, math.expm1(lead[k])), _share(bounds[k]), int(found.fit.counts[k]))

@@ -87,18 +87,20 @@ def contenders(belief: Belief, fitted: Fit) -> Columns:
     return order[: max(1, min(CONTENDERS, int((near & (fitted.counts > 0)).sum())))]
 
 
-def simplest(field: Field, found: Standing, bounds: Floats) -> int:
-    """Of those proved to be within the tolerance the one with the fewest changes from today's; else the favourite.
-
-    `bounds` are those of `regrets`.
-    """
-    proved = np.flatnonzero(bounds <= field.tolerance)
-    if not proved.size:
-        return found.favourite
+def simplest(field: Field, found: Standing) -> int:
+    """Of those proved to be within the tolerance the one with the fewest changes from today's; else the favourite."""
+    mean = found.belief.mean
     changes = (field.codes != field.codes[field.today]).sum(axis=1)
-    return int(min(proved, key=lambda c: (changes[c], found.belief.mean[c])))
+    near = np.flatnonzero((found.fit.counts > 0) & (mean <= mean[found.favourite] + 2 * field.tolerance))
+    ordered = near[np.lexsort((mean[near], changes[near]))]
+    return next((int(c) for c in ordered if regret(field, found, int(c)) <= field.tolerance), found.favourite)
+
+
+def regret(field: Field, found: Standing, c: int) -> float:
+    """Upper bound of the log-regret of one configuration; inf where there is none."""
+    return float(elimination.upper_bounds(found.rows, found.fit, c, field.tail).max())
 
 
 def regrets(field: Field, found: Standing) -> Floats:
     """Upper bounds of every configuration's log-regret, true all together at `confidence`; inf where there is none."""
-    return np.array([elimination.upper_bounds(found.rows, found.fit, c, field.tail).max() for c in range(field.size)])
+    return np.array([regret(field, found, c) for c in range(field.size)])
