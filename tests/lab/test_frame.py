@@ -28,7 +28,7 @@ EXPERIMENT = Experiment(
 def test_rows_carry_everything_known_of_a_launch() -> None:
     made = records(EXPERIMENT, lambda c: float(c["load"]), blocks=3, noise=0)
     made[5] = replace(made[5], status="failed", exit_code=1)
-    made[7] = replace(made[7], noise=Noise(throttled=1.0), metrics={"births": 7.0})
+    made[7] = replace(made[7], noise=Noise(throttled=1.0), metrics={"births": 7.0, "threads": 99.0})
     found = frame(made, EXPERIMENT, "here")
     assert len(found) == 12 and {*BUILT_IN, "load", "work", "side", "throughput", "births"} <= {*found.columns}
     assert list(found["replicate"]) == [1] * 4 + [2] * 4 + [3] * 4
@@ -36,6 +36,7 @@ def test_rows_carry_everything_known_of_a_launch() -> None:
     assert math.isnan(found["time"][5]) and math.isnan(found["throughput"][5]) and found["status"][5] == "failed"
     assert list(found.index[found["noisy"]]) == [7] and found["births"][7] == 7
     good = found[found["status"] == "ok"]
+    assert set(found["threads"]) == {1, 4}, "what the program calls threads does not hide the factor"
     assert (good["work"] == good["threads"] * good["load"]).all()
     assert (good["side"] == (100 * good["work"]).map(math.isqrt)).all()
     assert good["twice"].to_numpy() == pytest.approx(2 * good["threads"])
@@ -52,7 +53,7 @@ def test_a_frame_of_nothing_is_empty() -> None:
 
 
 def test_presentation_does_not_change_the_run_folder() -> None:
-    table = Table(name="times", columns={"Time": "time"})
+    table = Table(name="times", columns=(("Time", "time"),))
     redrawn = EXPERIMENT.model_copy(update={"outputs": (table,), "title": "again"})
     assert redrawn.hash == EXPERIMENT.hash
     assert EXPERIMENT.model_copy(update={"derived": {}}).hash != EXPERIMENT.hash

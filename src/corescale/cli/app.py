@@ -4,7 +4,7 @@
 import typer
 
 from corescale import __version__
-from corescale.cli import compare, doctor, report, scan, tune
+from corescale.cli import compare, doctor, report, scan, study, tune
 
 app = typer.Typer(
     name="corescale",
@@ -20,6 +20,7 @@ app.command("tune", context_settings=_MEASURING)(tune.tune)
 app.command("scan", context_settings=_MEASURING)(scan.scan)
 app.command("compare", context_settings=_MEASURING)(compare.compare)
 app.command("doctor")(doctor.doctor)
+app.add_typer(study.app, name="study")
 app.command("report")(report.report)
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import typer
 
-from corescale.conclude.policy import Policy
-from corescale.declare.request import Request
+from corescale.conclude.policy import Policy, confirmed, uniform
+from corescale.conclude.race import race
+from corescale.declare.request import RunRequest
 from corescale.declare.study import Experiment
 from corescale.machine import Machine
 from corescale.observe import launchers, store
@@ -16,7 +17,14 @@ from corescale.show import interrupted, progress
 RUNS = Path("corescale-runs")
 
 
-def measure(experiment: Experiment, policy: Policy, request: Request, machine: Machine) -> store.Run:
+def policy_of(experiment: Experiment) -> Policy:
+    """What decides about the next block: a race, blocks with a confirmation behind them, or blocks of everything."""
+    if experiment.stop.rule == "race":
+        return race(experiment)
+    return confirmed(experiment) if experiment.verb == "tune" else uniform(experiment)
+
+
+def measure(experiment: Experiment, policy: Policy, request: RunRequest, machine: Machine) -> store.Run:
     """Launch until the policy has enough; what is written survives any interruption."""
     launcher = launchers.create(request.on, experiment, machine, request.landscape or None)
     root = Path(request.out or RUNS)

@@ -1,25 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the measuring verbs share behind the records: conclude, show, export, exit code."""
 
+import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
 
 from corescale.conclude import policy
 from corescale.conclude.doubts import doubts
+from corescale.conclude.frame import frame
 from corescale.conclude.recommendation import recommend
 from corescale.conclude.rehearsal import BLOCKS as REHEARSALS
-from corescale.conclude.scaling import scan
+from corescale.conclude.scaling import Scan, scan
+from corescale.conclude.study import Study, study
 from corescale.conclude.verdict import compare
-from corescale.declare.request import Request
+from corescale.declare.outputs import Table
+from corescale.declare.request import RunRequest
 from corescale.declare.study import Experiment, configurations, launch
-from corescale.errors import ExitCode
+from corescale.errors import CorescaleError, ExitCode
 from corescale.machine import Machine
 from corescale.observe.store import Run
-from corescale.records import Record
+from corescale.records import Configuration, Record
 from corescale.show import exchange, terminal, text
+from corescale.show.exchange import table
 from corescale.show.result import Conclusion, Result
 
 RACE_LAUNCHES = (4, 15)
@@ -37,7 +44,7 @@ def conclude(run: Run, machine: Machine, gate: float | None = None) -> Result:
         experiment=experiment,
         records=records,
         conclusion=answer(records),
-        lines={chosen: launch(experiment, chosen, machine).line for chosen in configurations(experiment)},
+        lines=dict(_lines(experiment, machine)),
         environment=run.environment,
         stop=policy.decision(records, experiment),
         doubts=found.lines,
@@ -46,11 +53,20 @@ def conclude(run: Run, machine: Machine, gate: float | None = None) -> Result:
     )
 
 
+def _lines(experiment: Experiment, machine: Machine) -> Iterator[tuple[Configuration, str]]:
+    """The line of every configuration that this machine can launch: a run may have been made on another."""
+    for chosen in configurations(experiment):
+        with contextlib.suppress(CorescaleError):
+            yield chosen, launch(experiment, chosen, machine).line
+
+
 def _answer(experiment: Experiment, gate: float | None) -> Conclude:
     if experiment.verb == "scan":
         return lambda records: scan(records, experiment)
     if experiment.verb == "compare":
         return lambda records: compare(records, experiment, gate)
+    if experiment.verb == "study" and experiment.stop.rule != "race":
+        return lambda records: study(records, experiment)
     return lambda records: recommend(records, experiment)
 
 
@@ -85,7 +101,29 @@ def estimate(experiment: Experiment) -> str:
     return line + (f"; at most {text.duration(stop.budget)} of launches" if stop.budget is not None else "")
 
 
-def finish(result: Result, request: Request) -> None:
+def outputs(result: Result, folder: Path) -> Sequence[Any]:
+    """Write every declared output into the folder; the charts, for a report. Nothing where none is declared."""
+    experiment = result.experiment
+    if not experiment.outputs:
+        return ()
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = frame(result.records, experiment, machine_name(result.environment))
+    for declared in experiment.outputs:
+        if isinstance(declared, Table):
+            name = f"{declared.name}{table.SUFFIX[declared.format]}"
+            exchange.write(str(folder / name), table.table(declared, rows, experiment))
+    if isinstance(result.conclusion, Study) and result.conclusion.answers:
+        exchange.write(str(folder / "findings.md"), table.findings(result.conclusion.answers))
+    typer.echo(f"outputs: {folder}", err=True)
+    return ()
+
+
+def machine_name(environment: Mapping[str, Any]) -> str:
+    """How a machine is called beside others."""
+    return str(environment.get("description", {}).get("hostname") or "this machine")
+
+
+def finish(result: Result, request: RunRequest, drawn: Sequence[Any] = ()) -> None:
     """Print, export, and exit by the table in docs/exit_codes.md."""
     show(result, as_json=request.json)
     written = {"json": request.export_json, "csv": request.export_csv, "markdown": request.export_markdown}
@@ -109,7 +147,9 @@ def show(result: Result, *, as_json: bool) -> None:
 
 
 def exit_code(conclusion: Conclusion) -> ExitCode:
-    """OK, or what a gate makes of a comparison."""
+    """OK, or what a gate makes of a comparison; a weak scan whose work turned out uneven answers nothing."""
+    if isinstance(conclusion, Scan) and conclusion.weak and conclusion.weak.refusal:
+        return ExitCode.INCONCLUSIVE
     if not isinstance(conclusion, tuple):
         return ExitCode.OK
     gates = {comparison.gate for comparison in conclusion}

@@ -1,25 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`corescale report`: what a run's records say, again, from the records alone."""
+"""`corescale report`: what runs say, again, from their records alone; of several, with the machine as a factor."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from corescale.cli.output import conclude, show
+from corescale.cli.output import conclude, machine_name, outputs, show
+from corescale.conclude.machines import Part, together
+from corescale.declare import studies, study_file
 from corescale.machine import Machine
-from corescale.observe import store
+from corescale.observe import environment, store
 from corescale.show import exchange
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="a run folder, as corescale-runs/scan-1234/1")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="run folders, as corescale-runs/scan-1234/1")],
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="write HTML here")] = "report.html",
+    folder: Annotated[
+        str, typer.Option("--outputs", metavar="DIR", help="of tables and charts (default: in the run folder)")
+    ] = "",
+    study: Annotated[str, typer.Option("--study", metavar="NAME|FILE", help="show it as this study declares")] = "",
     json: Annotated[bool, typer.Option("--json", help="the result as JSON on standard output")] = False,
 ) -> None:
-    """Show a run again and write its report.html."""
+    """Show runs again, write report.html and every declared output; several runs make the machine a factor."""
     from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
-    result = conclude(store.load(run), Machine.here())
+    machine = Machine.here()
+    found = [_shown_as(store.load(path), study, machine) for path in runs]
+    run = found[0] if len(found) == 1 else _together(found)
+    result = conclude(run, machine)
+    outputs(result, Path(folder or (found[0].folder / "outputs" if len(found) == 1 else "outputs")))
     exchange.write(output, html.report(result))
     show(result, as_json=json)
+
+
+def _shown_as(run: store.Run, study: str, machine: Machine) -> store.Run:
+    """With the title, columns and outputs of a study file instead of those that the run was made with."""
+    if not study:
+        return run
+    declared = study_file.presentation(studies.find(study), run.experiment, machine)
+    return replace(run, experiment=declared)
+
+
+def _together(found: Sequence[store.Run]) -> store.Run:
+    names = _names(found)
+    parts = [Part(name, run.experiment, run.records) for name, run in zip(names, found, strict=True)]
+    experiment, records = together(parts)
+    described = {name: run.environment for name, run in zip(names, found, strict=True)}
+    return replace(found[0], experiment=experiment, records=records, all_records=records, environment=described)
+
+
+def _names(found: Sequence[store.Run]) -> list[str]:
+    """Of the machine of each run; runs under other circumstances have another name, with #2, #3 behind it."""
+    kinds: list[store.Run] = []
+    names: list[str] = []
+    for run in found:
+        same = next((k for k in kinds if not environment.differences(k.environment, run.environment)), None)
+        if same is not None:
+            names.append(names[found.index(same)])
+            continue
+        kinds.append(run)
+        name = machine_name(run.environment)
+        used = sum(machine_name(other.environment) == name for other in kinds)
+        names.append(name if used == 1 else f"{name} #{used}")
+    return names

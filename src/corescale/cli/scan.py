@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale scan`: time, speedup, efficiency, overhead and cores really used, per thread count."""
 
-from corescale.cli.measure import measure
+from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
 from corescale.cli.output import conclude, finish, plan
-from corescale.conclude.policy import uniform
 from corescale.declare import command_line
 from corescale.declare.request import ScanRequest
 from corescale.machine import Machine
@@ -17,5 +16,5 @@ def scan(words: list[str], request: ScanRequest) -> None:
     experiment = command_line.scan(request, words, machine)
     if request.dry_run:
         return plan(experiment, machine)
-    run = measure(experiment, uniform(experiment), request, machine)
+    run = measure(experiment, policy_of(experiment), request, machine)
     return finish(conclude(run, machine), request)

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale tune`: the fastest launch line, with how sure that is."""
 
-from corescale.cli.measure import measure
+from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
 from corescale.cli.output import conclude, finish, plan
-from corescale.conclude.policy import confirmed
-from corescale.conclude.race import race
 from corescale.declare import command_line
 from corescale.declare.request import TuneRequest
 from corescale.machine import Machine
@@ -18,6 +16,5 @@ def tune(words: list[str], request: TuneRequest) -> None:
     experiment = command_line.tune(request, words, machine)
     if request.dry_run:
         return plan(experiment, machine)
-    policy = race(experiment) if experiment.stop.rule == "race" else confirmed(experiment)
-    run = measure(experiment, policy, request, machine)
+    run = measure(experiment, policy_of(experiment), request, machine)
     return finish(conclude(run, machine), request)

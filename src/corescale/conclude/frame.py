@@ -3,8 +3,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from corescale.conclude.doubts import doubts
 from corescale.conclude.response import response
@@ -14,29 +13,34 @@ from corescale.declare.study import Experiment, parameters
 from corescale.errors import UsageError
 from corescale.records import Configuration, Level, Record
 
+if TYPE_CHECKING:
+    import pandas as pd  # takes a third of a second to load, which every verb would wait for
 
-def frame(records: Sequence[Record], experiment: Experiment, machine: str = "") -> pd.DataFrame:
+
+def frame(records: Sequence[Record], experiment: Experiment, machine: str = "") -> "pd.DataFrame":
     """Every timed launch in the order it was made.
 
     Columns: factors, outputs.BUILT_IN, derived parameters, metrics that the launches report, declared columns. `time`
     is the declared response, NaN where the launch failed; a declared column that has no value there is NaN too.
     """
+    import pandas as pd  # noqa: PLC0415
+
     timed = [record for record in records if record.phase == "measure"]
     noisy = doubts(timed, experiment).noisy
-    blocks = {number: place for place, number in enumerate(dict.fromkeys(record.block for record in timed), 1)}
+    blocks = _replicates(timed)
     known: dict[Configuration, Mapping[str, Level]] = {
         chosen: parameters(experiment, chosen) for chosen in dict.fromkeys(record.configuration for record in timed)
     }
     rows = [
-        dict(known[record.configuration])
-        | dict(record.metrics)
+        dict(record.metrics)
+        | dict(known[record.configuration])
         | {
             "time": response(record, experiment.response),
             "peak_memory": record.peak_memory or math.nan,
             "effective_cores": record.effective_cores,
-            "replicate": blocks[record.block],
+            "replicate": blocks[record.configuration.get("machine"), record.block],
             "order": order,
-            "machine": machine,
+            "machine": record.configuration.get("machine") or machine,
             "status": record.status,
             "noisy": order - 1 in noisy,
             "oversubscribed": record.oversubscribed,
@@ -44,12 +48,24 @@ def frame(records: Sequence[Record], experiment: Experiment, machine: str = "") 
         }
         for order, record in enumerate(timed, 1)
     ]
-    names = [*(factor.name for factor in experiment.factors), *experiment.derived, *BUILT_IN, *experiment.metrics]
+    given = [*(factor.name for factor in experiment.factors), *(along.name for along in experiment.along)]
+    names = [*given, *experiment.derived, *BUILT_IN, *experiment.metrics]
     found = pd.DataFrame(rows, columns=[*dict.fromkeys([*names, *(name for row in rows for name in row)])])
     return _with_columns(found, experiment)
 
 
-def _with_columns(found: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
+def _replicates(timed: Sequence[Record]) -> Mapping[tuple[Level | None, int], int]:
+    """Numbers of the blocks, from 1 on each machine."""
+    counts: dict[Level | None, int] = {}
+    found: dict[tuple[Level | None, int], int] = {}
+    for record in timed:
+        key = record.configuration.get("machine"), record.block
+        if key not in found:
+            found[key] = counts[key[0]] = counts.get(key[0], 0) + 1
+    return found
+
+
+def _with_columns(found: "pd.DataFrame", experiment: Experiment) -> "pd.DataFrame":
     formulas = {name: arithmetic.parse(text, f"columns.{name}") for name, text in experiment.columns.items()}
     for name in arithmetic.ordered(formulas, found.columns, "columns"):
         found[name] = [_cell(formulas[name], {str(k): v for k, v in row.items()}) for row in found.to_dict("records")]

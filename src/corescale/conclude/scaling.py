@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a program scales: time, speedup, efficiency, overhead and cores really used, per parallelism p.
 
-Definitions (Qiu et al. 2010): e = p_ref T(p_ref) / (p T(p)); f = 1/e - 1, linear in T.
+Definitions (Qiu et al. 2010): e = p_ref T(p_ref) / (p T(p)); f = 1/e - 1, linear in T. In weak scaling the work grows
+with p, so e = T(p_ref) / T(p), and the speedup is that of the work done per second (Gustafson 1988).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +15,7 @@ from corescale.conclude import stats
 from corescale.conclude.laws import LAWS, Choice, Fit, choose
 from corescale.conclude.response import Table, median, of, table
 from corescale.conclude.stats import Interval
+from corescale.conclude.weak import WeakScaling, weak
 from corescale.declare.study import SERIAL, Experiment, configurations
 from corescale.records import Configuration, Level, Record
 
@@ -51,7 +54,7 @@ class Curve:
     levels: tuple[tuple[str, Level], ...]
     rows: tuple[Row, ...]
     choice: Choice | None
-    """every law fitted, and which one to show; None below two levels of p"""
+    """every law fitted, and which one to show; None below two levels of p, and in weak scaling"""
 
     @property
     def fits(self) -> tuple[Fit, ...]:
@@ -72,6 +75,8 @@ class Scan:
     baseline: str
     p_ref: int
     curves: tuple[Curve, ...]
+    weak: WeakScaling | None = None
+    """where weak scaling was asked for"""
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -79,8 +84,11 @@ class Scan:
         return tuple(row for curve in self.curves for row in curve.rows)
 
 
-def scan(records: Sequence[Record], experiment: Experiment) -> Scan:
-    """The scan that the records hold; rows in order of p, curves in order of the factors' levels."""
+def scan(records: Sequence[Record], experiment: Experiment, *, laws: bool = True) -> Scan:
+    """The scan that the records hold; rows in order of p, curves in order of the factors' levels.
+
+    `laws`: whether to fit them, which takes a good part of a second for each curve; they are about strong scaling.
+    """
     times = table(records, experiment.response)
     groups: dict[tuple[tuple[str, Level], ...], list[Configuration]] = {}
     for configuration in configurations(experiment):
@@ -88,12 +96,13 @@ def scan(records: Sequence[Record], experiment: Experiment) -> Scan:
             groups.setdefault(other_levels(configuration), []).append(configuration)
     serial = next((c for c in times.configurations if c.get("command") == SERIAL), None)
     curves = [
-        _curve(records, times, levels, sorted(group, key=lambda c: c.layout.p), serial, experiment)
+        _curve(records, times, levels, sorted(group, key=lambda c: c.layout.p), serial, experiment, laws)
         for levels, group in groups.items()
     ]
     p_ref = min((row.reference.layout.p for curve in curves for row in curve.rows), default=1)
     baseline = f"serial: {' '.join(experiment.command(serial).argv)}" if serial else f"p = {p_ref}"
-    return Scan(experiment.response, baseline, p_ref, tuple(curves))
+    scaled = weak(records, experiment, experiment.weak) if experiment.weak else None
+    return Scan(experiment.response, baseline, p_ref, tuple(curves), scaled)
 
 
 def other_levels(configuration: Configuration) -> tuple[tuple[str, Level], ...]:
@@ -112,6 +121,8 @@ def row(
     launches = of(records, configuration)
     p, p_ref = configuration.layout.p, reference.layout.p
     ratio = stats.hodges_lehmann(times.log_ratio(reference, configuration), experiment.stop.reading_confidence)
+    grows = math.log(p / p_ref) if experiment.weak else 0.0
+    ratio = ratio.map(lambda r: r + grows)
     return Row(
         configuration=configuration,
         reference=reference,
@@ -135,10 +146,12 @@ def _curve(
     group: Sequence[Configuration],
     serial: Configuration | None,
     experiment: Experiment,
+    laws: bool,
 ) -> Curve:
     reference = serial or next((c for c in group if c.layout.p == experiment.p_ref), group[0])
     rows = tuple(row(records, times, configuration, reference, experiment) for configuration in group)
-    return Curve(levels, rows, _choice(times, group, experiment.stop.confidence))
+    wanted = laws and experiment.weak is None
+    return Curve(levels, rows, _choice(times, group, experiment.stop.confidence) if wanted else None)
 
 
 def _choice(times: Table, group: Sequence[Configuration], confidence: float) -> Choice | None:

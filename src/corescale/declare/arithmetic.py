@@ -6,6 +6,7 @@ Parsed to a tree and walked; nothing is ever executed. Integers stay integers ex
 
 import ast
 import difflib
+import functools
 import graphlib
 import math
 import operator
@@ -60,6 +61,7 @@ class Expression:
         raise UsageError(f"{self.text!r} {why}" + (f" at {given}" if given else ""), where=where)
 
 
+@functools.lru_cache(maxsize=512)
 def parse(text: str, where: str) -> Expression:
     """Raises UsageError for anything but the arithmetic above."""
     if len(text) > LONGEST:

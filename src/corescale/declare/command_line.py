@@ -4,13 +4,14 @@
 import re
 import shlex
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from pydantic import ValidationError
 
 from corescale import native
-from corescale.declare import factors, settings, space, template
+from corescale.declare import arithmetic, factors, settings, space, template
 from corescale.declare.request import CompareRequest, Request, ScanRequest, TuneRequest
 from corescale.declare.study import (
     SERIAL,
@@ -21,9 +22,11 @@ from corescale.declare.study import (
     Hooks,
     Stop,
     Verb,
+    Weak,
     combinations,
     configurations,
     launch,
+    must_be_even,
     today,
 )
 from corescale.errors import UnavailableError, UsageError
@@ -36,9 +39,33 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
 def scan(request: ScanRequest, words: Sequence[str], machine: Machine) -> Experiment:
     """Threads over 1, 2, 4, ... unless told otherwise."""
     commands = [_command("main", words, request.shell)]
+    if request.weak:
+        return _weak(request, commands, machine)
     if request.serial:
         commands.append(_command(SERIAL, [request.serial], request.shell))
     return _experiment("scan", request, commands, machine, default_threads="auto", p_ref=request.p_ref)
+
+
+def _weak(request: ScanRequest, commands: Sequence[Command], machine: Machine) -> Experiment:
+    """`load` is a factor, 1, 2 and 4 unless told otherwise, and work = p * load; raises UsageError if it cannot be."""
+    if request.serial:
+        raise UsageError("a serial program does the same work at every p", where="--serial", remedy="drop --weak")
+    if not {"load", "work"} & template.placeholders(commands[0].argv):
+        raise UsageError(
+            "the command has neither {load} nor {work}",
+            where="--weak",
+            remedy="{load} is the work per thread, {work} the work of all threads",
+        )
+    listed = {text.partition("=")[0].strip() for text in (*request.factor, *request.parameter_list)}
+    listed |= {text.partition("=")[0] for text in request.parameter_scan}
+    if not {"load", "work"} & listed:
+        request = replace(request, factor=[*request.factor, "load=1,2,4"])
+    derived = {} if "work" in listed else {"work": "p * load"}
+    made = _experiment(
+        "scan", request, commands, machine, default_threads="auto", p_ref=request.p_ref, weak=Weak(), derived=derived
+    )
+    must_be_even(made, "--weak")
+    return made
 
 
 def tune(request: TuneRequest, words: Sequence[str], machine: Machine) -> Experiment:
@@ -94,11 +121,15 @@ def _experiment(
     confirm: int = 0,
     within: str = "",
     p_ref: int = 0,
+    weak: Weak | None = None,
+    derived: Mapping[str, str] | None = None,
 ) -> Experiment:
+    formulas = [arithmetic.parse(text, name) for name, text in (derived or {}).items()]
     asked = frozenset().union(*(template.placeholders(command.argv) for command in commands))
+    asked |= frozenset().union(*(formula.names for formula in formulas)) - {"p"}
     chosen, left_out = _factors(request, asked, machine, default_threads)
     for argv in (*(command.argv for command in commands), _rehearsal(request, commands[0])):
-        template.check(argv, {"threads", *(factor.name for factor in chosen)})
+        template.check(argv, {"threads", *(factor.name for factor in chosen), *(derived or {})})
     if verb == "compare":
         chosen = [Factor(name="command", kind="command", levels=tuple(c.name for c in commands)), *chosen]
     metrics = dict(_pair(text, "--metric") for text in request.metric)
@@ -128,6 +159,8 @@ def _experiment(
             output=request.output or None,
             left_out=tuple(left_out),
             today=tuple(_today(request.today, chosen, machine)),
+            weak=weak,
+            derived=derived or {},
         )
     except ValidationError as error:
         first = error.errors()[0]
@@ -141,10 +174,10 @@ def _command(name: str, words: Sequence[str], shell: bool) -> Command:
     argv = tuple(shlex.split(words[0])) if len(words) == 1 and not shell else tuple(words)
     if not argv:
         raise UsageError("no command", remedy="put it behind --, as: corescale scan -- ./program {threads}")
-    return Command(name=name, argv=argv if shell else (_bundled(argv[0]), *argv[1:]), shell=shell)
+    return Command(name=name, argv=argv if shell else (bundled(argv[0]), *argv[1:]), shell=shell)
 
 
-def _bundled(program: str) -> str:
+def bundled(program: str) -> str:
     """The path of a workload that ships with corescale, where no program on PATH has that name."""
     if "/" in program or "{" in program or shutil.which(program):
         return program
@@ -165,27 +198,42 @@ def _factors(
         texts.append(("allocator", request.allocators))
     if request.threads or (default_threads and not {"threads", "layout"} & named):
         texts.insert(0, ("threads", request.threads or default_threads))
-    found, left_out = [], []
+    found: list[Factor] = []
+    left_out: list[str] = []
     for name, text in texts:
-        factor, missing = _factor(name, text, asked, machine)
+        levels: list[str] | Literal["auto"] = "auto" if text == "auto" else _split(name, text)
+        factor, missing = factor_of(name, factors.kind_of(name, asked), levels, machine, where="-f")
         left_out += missing
-        found += [factor] if factor is not None else []
+        found.append(factor)
     return found, left_out
 
 
-def _factor(name: str, text: str, asked: frozenset[str], machine: Machine) -> tuple[Factor | None, list[str]]:
-    kind = factors.kind_of(name, asked)
+def factor_of(
+    name: str, kind: str, texts: Sequence[str] | Literal["auto"], machine: Machine, where: str, *, lenient: bool = False
+) -> tuple[Factor, list[str]]:
+    """The factor with the levels that can be used here, and one line on each that cannot.
+
+    `lenient`: an allocator that is not here is left out too, where a command line that names it is refused.
+    """
     table = factors.KINDS[kind]
-    if text == "auto":
+    levels: list[Level] = []
+    left_out: list[str] = []
+    if texts == "auto":
         automatic, reasons = settings.auto(name) if kind == "variable" else table.auto(machine)
         levels, left_out = list(automatic), list(reasons)
     else:
-        levels, left_out = [table.parse(part, machine) for part in _split(name, text)], []
+        for text in texts:
+            try:
+                levels.append(table.parse(text, machine))
+            except UnavailableError as error:
+                if not lenient:
+                    raise
+                left_out.append(f"{error.what} ({error.remedy})")
     why = {level: table.unavailable(level, machine) for level in levels}
     left_out += [reason for reason in why.values() if reason is not None]
     kept = tuple(dict.fromkeys(level for level in levels if why[level] is None))
     if not kept:
-        raise UsageError(f"no level of factor {name!r} can be used here: {'; '.join(left_out)}", where="-f")
+        raise UsageError(f"no level of factor {name!r} can be used here: {'; '.join(left_out)}", where=where)
     return Factor(name=name, kind=kind, levels=kept), left_out
 
 

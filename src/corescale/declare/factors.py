@@ -365,7 +365,7 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def kind_of(name: str, placeholders: frozenset[str]) -> str:
+def kind_of(name: str, placeholders: frozenset[str], where: str = "-f") -> str:
     """Which kind a factor's name means: a placeholder of the command, a kind, or a variable in capitals."""
     if name in KINDS and name not in ("parameter", "variable", "command"):
         return name
@@ -378,7 +378,7 @@ def kind_of(name: str, placeholders: frozenset[str]) -> str:
     remedy = (
         f"did you mean {near[0]}?" if near else f"put {{{name}}} into the command, or name one of {', '.join(known)}"
     )
-    raise UsageError(f"unknown factor {name!r}", where="-f", remedy=remedy)
+    raise UsageError(f"unknown factor {name!r}", where=where, remedy=remedy)
 
 
 def one_thread(levels: Mapping[str, Level], layout: Layout) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, WithJsonSchema, field_validator
 
 from corescale.declare.model import Model
 from corescale.errors import UsageError
@@ -65,10 +65,22 @@ class Chart(Model):
     reference: float | None = None
     """a line across, at this y"""
 
-    def columns(self) -> Iterator[str]:
+    def selected(self) -> Iterator[tuple[str, Level]]:
+        """Every level that it names, with its column."""
+        yield from self.normalise.to.items() if self.normalise else ()
+
+    def used(self) -> Iterator[str]:
         """Every column that it reads."""
         yield from filter(None, (self.x, self.y, self.colour, *self.facet))
         yield from _normalised(self.normalise)
+
+
+COLUMNS_SCHEMA = {
+    "anyOf": [
+        {"type": "object", "additionalProperties": {"type": "string"}, "description": "heading = column"},
+        {"type": "array", "items": {"type": "string"}, "description": "columns, which are the headings too"},
+    ]
+}
 
 
 class Table(Model):
@@ -77,14 +89,26 @@ class Table(Model):
     kind: Literal["table"] = "table"
     name: Name
     title: str = ""
-    columns: Mapping[str, str]
-    """heading -> column; a list of columns means headings of the same names"""
+    columns: Annotated[tuple[tuple[str, str], ...], WithJsonSchema(COLUMNS_SCHEMA)] = Field(min_length=1)
+    """heading and column, in order; declared as heading = column, or as a list of columns"""
     format: Literal["csv", "markdown"] = "csv"
 
     @field_validator("columns", mode="before")
     @classmethod
     def _headed(cls, given: object) -> object:
-        return {name: name for name in given} if isinstance(given, list | tuple) else given
+        if isinstance(given, Mapping):
+            return tuple(given.items())
+        if isinstance(given, list | tuple):
+            return tuple((name, name) if isinstance(name, str) else name for name in given)
+        return given
+
+    def used(self) -> Iterator[str]:
+        """Every column that it reads."""
+        yield from (column for _, column in self.columns)
+
+    def selected(self) -> Iterator[tuple[str, Level]]:
+        """Every level that it names, with its column: none."""
+        yield from ()
 
 
 class Claim(Model):
@@ -130,12 +154,22 @@ class Finding(Model):
     @field_validator("claim")
     @classmethod
     def _readable(cls, given: str) -> str:
-        return Claim.parse(given).text
+        try:
+            return Claim.parse(given).text
+        except UsageError as error:
+            raise ValueError(f"{error.what}; {error.remedy}") from None
 
-    def columns(self) -> Iterator[str]:
+    def used(self) -> Iterator[str]:
         """Every column that it reads."""
         yield from (self.y, *self.a, *self.b, *self.where, *self.each)
         yield from _normalised(self.normalise)
+
+    def selected(self) -> Iterator[tuple[str, Level]]:
+        """Every level that it names, with its column."""
+        yield from self.normalise.to.items() if self.normalise else ()
+        for selection in (self.a, self.b, self.where):
+            for name, levels in selection.items():
+                yield from ((name, level) for level in (levels if isinstance(levels, tuple) else (levels,)))
 
 
 Output = Annotated[Chart | Table | Finding, Field(discriminator="kind")]

@@ -36,9 +36,12 @@ class Invocation:
     """seconds"""
 
 
-def invocations(block: Block, number: int, attempt: int, today: Configuration, seed: int) -> tuple[Invocation, ...]:
-    """The launches of a block in their random order, today's launch repeated so that no 8 go by without it."""
-    order = with_today(shuffled(block.configurations, seed), today)
+def invocations(
+    block: Block, number: int, attempt: int, today: Configuration, seed: int, anchored: bool = True
+) -> tuple[Invocation, ...]:
+    """The launches of a block in their random order; `anchored`: today's repeated so that no 8 go by without it."""
+    order = shuffled(block.configurations, seed)
+    order = with_today(order, today) if anchored else order
     return tuple(
         Invocation(chosen, block.phase, number, attempt, place, seed, None if chosen == today else block.cap)
         for place, chosen in enumerate(order)

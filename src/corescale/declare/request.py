@@ -18,8 +18,24 @@ def option(default: Any, *flags: str, help: str, metavar: str = "") -> Any:  # n
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
-    """Options of every measuring verb; the same letters as hyperfine where it has them."""
+class RunRequest:
+    """How a run is made and shown, whatever is measured."""
+
+    on: str = option("direct", "--on", help="the launcher: direct, or fake with --landscape")
+    landscape: str = option("", "--landscape", metavar="FILE", help="what the fake launcher pretends")
+    out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
+    dry_run: bool = option(False, "--dry-run", help="print the plan and stop")
+    json: bool = option(False, "--json", help="the result as JSON on standard output")
+    quiet: bool = option(False, "-q", "--quiet", help="no progress")
+    report: str = option("", "--report", metavar="FILE", help="write an HTML report")
+    export_json: str = option("", "--export-json", metavar="FILE", help="in hyperfine's format")
+    export_csv: str = option("", "--export-csv", metavar="FILE", help="in hyperfine's format")
+    export_markdown: str = option("", "--export-markdown", metavar="FILE", help="as a table")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(RunRequest):
+    """Options of the measuring verbs that take a command; the same letters as hyperfine where it has them."""
 
     factor: list[str] = option([], "-f", "--factor", metavar="NAME=A,B", help="vary NAME over these levels (or auto)")
     parameter_list: list[str] = option(
@@ -57,16 +73,6 @@ class Request:
     shell: bool = option(False, "--shell", help="run the command through /bin/sh")
     no_shell: bool = option(False, "-N", help="no shell: the default here")
     same_output: bool = option(False, "--same-output", help="a configuration with another output fails")
-    on: str = option("direct", "--on", help="the launcher: direct, or fake with --landscape")
-    landscape: str = option("", "--landscape", metavar="FILE", help="what the fake launcher pretends")
-    out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
-    dry_run: bool = option(False, "--dry-run", help="print the plan and stop")
-    json: bool = option(False, "--json", help="the result as JSON on standard output")
-    quiet: bool = option(False, "-q", "--quiet", help="no progress")
-    report: str = option("", "--report", metavar="FILE", help="write an HTML report")
-    export_json: str = option("", "--export-json", metavar="FILE", help="in hyperfine's format")
-    export_csv: str = option("", "--export-csv", metavar="FILE", help="in hyperfine's format")
-    export_markdown: str = option("", "--export-markdown", metavar="FILE", help="as a table")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +80,7 @@ class ScanRequest(Request):
     """Options of `scan`."""
 
     serial: str = option("", "--serial", metavar="CMD", help="the best serial program: baseline of the speedup")
+    weak: bool = option(False, "--weak", help="weak scaling: work = p x {load}; the command has {load} or {work}")
     p_ref: int = option(0, "--p-ref", metavar="P", help="reference parallelism (default: the smallest measured)")
 
 
@@ -97,6 +104,16 @@ class CompareRequest(Request):
     gate: str = option("", "--gate", metavar="5%", help="exit 1 if certainly slower by more than this")
 
 
+@dataclass(frozen=True, kw_only=True)
+class StudyRequest(RunRequest):
+    """Options of `study run`."""
+
+    levels: list[str] = option([], "--levels", metavar="FACTOR=A,B", help="these levels of a factor instead (or auto)")
+    command: str = option("", "--command", metavar="CMD", help="another program in the place of the study's")
+    runs: int = option(0, "-r", "--runs", metavar="N", help="exactly N blocks instead of the study's rule")
+    outputs: str = option("", "--outputs", metavar="DIR", help="of tables and charts (default: in the run folder)")
+
+
 def joined(words: list[str]) -> list[str]:
     """The command line with hyperfine's `-L NAME A,B` and `-P NAME MIN MAX` as one word each, up to `--`."""
     result: list[str] = []
@@ -115,6 +132,7 @@ def joined(words: list[str]) -> list[str]:
     return result
 
 
-def options(request: type[Request]) -> tuple[dataclasses.Field[Any], ...]:
-    """The fields of a request that are options."""
-    return dataclasses.fields(request)
+def options(request: type[RunRequest]) -> tuple[dataclasses.Field[Any], ...]:
+    """The fields of a request that are options: what is particular first."""
+    common = {field.name for field in dataclasses.fields(RunRequest)}
+    return tuple(sorted(dataclasses.fields(request), key=lambda field: field.name in common))

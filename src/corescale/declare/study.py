@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -41,6 +41,15 @@ class Factor(Model):
     name: str
     kind: str
     levels: tuple[Level, ...]
+
+
+class Along(Model):
+    """A parameter that goes along with a factor: for each level of it one value."""
+
+    name: str
+    factor: str
+    values: tuple[tuple[Level, Level], ...]
+    """level of the factor, value"""
 
 
 class Constraint(Model):
@@ -118,6 +127,13 @@ class Stop(Model):
         return self.look_confidence if self.rule == "width" else self.confidence
 
 
+class Weak(Model):
+    """The work grows with the threads: which column is the work per thread, and which the work."""
+
+    load: str = "load"
+    work: str = "work"
+
+
 class Hooks(Model):
     """Commands around the launches, as hyperfine has them; untimed, and a failing one ends the run."""
 
@@ -127,7 +143,7 @@ class Hooks(Model):
     cleanup: str | None = None
 
 
-PRESENTATION = {"name", "title", "source", "columns", "outputs"}
+PRESENTATION = {"name", "title", "source", "columns", "outputs", "left_out", "weak"}
 """Fields of an Experiment that say how records are shown, and change no launch."""
 
 
@@ -146,8 +162,11 @@ class Experiment(Model):
     """levels of today's launch that differ from the default"""
     anchored: bool = True
     """whether today's launch returns within long blocks, so that slow drift cannot hide there"""
+    along: tuple[Along, ...] = ()
     derived: Mapping[str, str] = {}
     """parameters that follow from the levels by declare/arithmetic.py; placeholders of the command, and columns"""
+    weak: Weak | None = None
+    """weak scaling is asked for; None: the same work at every p"""
     response: Annotated[str, Field(pattern=r"^(wall|region:.+|metric:.+)$")] = "wall"
     metrics: Mapping[str, MetricSource] = {}
     constraints: tuple[Constraint, ...] = ()
@@ -201,8 +220,12 @@ class Experiment(Model):
 
         Only what changes the launches counts: a chart may be redrawn over records that are there.
         """
-        asked = self.model_dump(mode="json", exclude=PRESENTATION, exclude_defaults=True)
-        return hashlib.sha256(canonical(asked).encode()).hexdigest()[:12]
+        return hashlib.sha256(canonical(self.asked).encode()).hexdigest()[:12]
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What decides the launches, as JSON values."""
+        return self.model_dump(mode="json", exclude=PRESENTATION, exclude_defaults=True)
 
 
 def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
@@ -238,10 +261,43 @@ def parameters(experiment: Experiment, chosen: Configuration) -> dict[str, Level
     layout = chosen.layout
     values: dict[str, Level] = {"p": layout.p, "ranks": layout.ranks_per_node, "nodes": layout.nodes}
     values |= dict(chosen.levels) | {"threads": layout.threads_per_rank}
+    values |= {along.name: dict(along.values)[values[along.factor]] for along in experiment.along}
     formulas = {name: arithmetic.parse(text, f"derived.{name}") for name, text in experiment.derived.items()}
     for name in arithmetic.ordered(formulas, values, "derived"):
         values[name] = formulas[name].value(values, f"derived.{name}")
     return values
+
+
+CONSTANT = 0.01
+"""Work per thread may differ by this fraction over p and still count as constant: rounding to whole rows or cells."""
+
+
+def must_be_even(experiment: Experiment, where: str) -> None:
+    """Raises UsageError where weak scaling is asked for and the declared work per thread depends on p."""
+    if why := uneven({c: work_of(experiment, c) for c in configurations(experiment)}):
+        raise UsageError(why, where=where, remedy="let the work grow with the threads, as {work} = p * load")
+
+
+def work_of(experiment: Experiment, chosen: Configuration) -> float:
+    """The declared work of a configuration; NaN where there is none."""
+    value = parameters(experiment, chosen).get(experiment.weak.work) if experiment.weak else None
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def uneven(works: Mapping[Configuration, float], says: str = "as declared") -> str:
+    """Where the work per thread depends on p, with every other level the same; empty where it does not."""
+    groups: dict[tuple[tuple[str, Level], ...], list[tuple[float, int]]] = {}
+    for c, work in works.items():
+        others = tuple((name, level) for name, level in c.levels if name not in ("threads", "layout"))
+        groups.setdefault(others, []).append((work / c.layout.p, c.layout.p))
+    for found in ([pair for pair in group if math.isfinite(pair[0])] for group in groups.values()):
+        (low, p_low), (high, p_high) = min(found, default=(1.0, 1)), max(found, default=(1.0, 1))
+        if high - low > CONSTANT * high:
+            return (
+                "this is no weak scaling: the work per thread is not constant"
+                f" ({says}, {high:g} at p = {p_high} and {low:g} at p = {p_low})"
+            )
+    return ""
 
 
 def launch(experiment: Experiment, chosen: Configuration, machine: Machine, phase: Phase = "measure") -> factors.Launch:

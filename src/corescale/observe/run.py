@@ -120,7 +120,7 @@ class _Loop:
     def make(self, block: Block) -> None:
         """All launches of a block, or none that count."""
         number, attempt = self.store.begin()
-        launches = plan.invocations(block, number, attempt, self.today, self.seed())
+        launches = plan.invocations(block, number, attempt, self.today, self.seed(), self.experiment.anchored)
         try:
             self.must_have_succeeded(self.launch(launches))
         except BaseException:

@@ -120,8 +120,10 @@ class Folder:
         now = environment.describe(self._machine, subject)
         if self.path.exists() and not self._goes_on(now):
             self.path, self._history = self.path.with_name(str(int(self.path.name) + 1)), _History()
-        if not self.path.exists():
-            plan = durable.pretty(_plan(self._experiment, self._launcher))
+        plan = durable.pretty(_plan(self._experiment, self._launcher))
+        if self.path.exists():
+            durable.write_whole(self.path / PLAN, plan)
+        else:
             durable.create_folder(self.path, {PLAN: plan, ENVIRONMENT: durable.pretty(now), RECORDS: ""})
         self._lines = durable.Lines(self.path / RECORDS)
         for block, attempt in self._history.open_attempts:
@@ -189,7 +191,7 @@ def open_run(experiment: Experiment, machine: Machine, root: Path, launcher: str
         for draft in home.glob(".*.new"):
             shutil.rmtree(draft, ignore_errors=True)
         path = home / str(_number(home))
-        if path.exists() and _planned(path) != (experiment, launcher):
+        if path.exists() and not _same(_planned(path), (experiment, launcher)):
             raise StoreError("belongs to another experiment", where=str(path), remedy="choose --out DIR")
         with contextlib.closing(Folder(path, experiment, machine, launcher)) as folder:
             yield folder
@@ -279,6 +281,11 @@ def _plan(experiment: Experiment, launcher: str) -> dict[str, Any]:
         "launcher": launcher,
         "experiment": experiment.model_dump(mode="json"),
     }
+
+
+def _same(planned: tuple[Experiment, str], asked: tuple[Experiment, str]) -> bool:
+    """Whether the launches are; how they are shown may have changed."""
+    return planned[1] == asked[1] and planned[0].asked == asked[0].asked
 
 
 def _planned(path: Path) -> tuple[Experiment, str]:

@@ -4,10 +4,13 @@
 import shlex
 from collections.abc import Sequence
 
+from corescale.conclude.findings import Answer, Verdict
 from corescale.conclude.recommendation import Recommendation
 from corescale.conclude.scaling import Row, Scan
 from corescale.conclude.stats import Interval
+from corescale.conclude.study import Study
 from corescale.conclude.verdict import Comparison
+from corescale.conclude.weak import Line
 from corescale.records import Configuration
 from corescale.show import text
 from corescale.show.result import Conclusion, Result
@@ -25,9 +28,54 @@ def conclusion_headline(conclusion: Conclusion, confidence: float, between: str 
     """What a conclusion says: one sentence, or one for each comparison."""
     if isinstance(conclusion, Recommendation):
         return recommendation(conclusion)
+    if isinstance(conclusion, Study):
+        return findings(conclusion.answers) or scan(conclusion.found, confidence)
     if isinstance(conclusion, Scan):
         return scan(conclusion, confidence)
     return between.join(comparison(one, confidence) for one in conclusion) or "nothing was compared"
+
+
+def findings(answers: Sequence[Answer]) -> str:
+    """`4 statements: 2 hold, 1 does not hold, 1 is open`; a statement may be answered at several levels."""
+    if not answers:
+        return ""
+    of = {verdict: sum(answer.verdict == verdict for answer in answers) for verdict in VERDICTS}
+    said = [f"{number} {VERDICTS[verdict][number != 1]}" for verdict, number in of.items() if number]
+    statements = count(len({answer.finding.name for answer in answers}), "statement")
+    answered = "" if len(answers) == len({a.finding.name for a in answers}) else f", {count(len(answers), 'answer')}"
+    return f"{statements}{answered}: {', '.join(said)}"
+
+
+VERDICTS: dict[Verdict, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "does not hold": ("does not hold", "do not hold"),
+    "open": ("is open", "are open"),
+    "not measured": ("was not measured", "were not measured"),
+}
+"""A verdict as a verb, for one and for several."""
+
+
+def answer(found: Answer) -> str:
+    """`at share=15: holds, ratio 1.18 [1.15, 1.22] where >= 1.1 is claimed; from 1.12 at load=1 to 1.25 at load=4`."""
+    at = " ".join(f"{name}={level}" for name, level in found.at.items())
+    where = f"at {at}: " if at else ""
+    if found.verdict == "not measured":
+        return text.clean(f"{where}not measured: {found.why}")
+    said = f"{where}{found.verdict}, ratio {text.join(text.ratio(found.ratio))} where {found.finding.claim} is claimed"
+    if found.ratio.low is None:
+        said += f" ({count(found.ratio.n, 'block')}: too few for an interval)"
+    if found.extremes:
+        (least, low), (most, high) = found.extremes
+        said += f"; from {low:.3g} at {least} to {high:.3g} at {most}"
+    return text.clean(said)
+
+
+def flat(line: Line) -> str:
+    """`p=2: T = 0.10 s [0.08, 0.12] + 0.30 s [0.29, 0.31] x work: 25% of the time at load=1 does not grow`."""
+    if not line.fit.identifiable:
+        return text.clean(f"{line.label}: T = a + b work cannot be fitted: {line.fit.doubt}")
+    a, b = (text.join(text.time(line.fit.parameters[name])) for name in ("a", "b"))
+    return text.clean(f"{line.label}: T = {a} + {b} x work" + (f" (doubt: {line.fit.doubt})" if line.fit.doubt else ""))
 
 
 def scan(found: Scan, confidence: float) -> str:
@@ -35,6 +83,8 @@ def scan(found: Scan, confidence: float) -> str:
     ran = [row for row in found.rows if row.speedup.estimate > 0]
     if not ran:
         return "no launch succeeded"
+    if found.weak is not None:
+        return found.weak.refusal or weak(ran)
     best = max(ran, key=lambda row: row.speedup.estimate)
     reference = "the serial program" if found.baseline.startswith("serial") else f"p={best.reference.layout.p}"
     if best.configuration == best.reference or best.speedup.estimate <= 1:
@@ -44,6 +94,15 @@ def scan(found: Scan, confidence: float) -> str:
     else:
         said = f"{at(best)}: {_faster(best.speedup, confidence)} than {reference}"
     warning = idle(ran)
+    return f"{warning}; {said}" if warning else said
+
+
+def weak(rows: Sequence[Row]) -> str:
+    """The efficiency at the largest p, the worst over loads."""
+    most = max(row.p for row in rows)
+    worst = min((row for row in rows if row.p == most), key=lambda row: row.efficiency.estimate)
+    said = f"weak scaling: efficiency {text.join(text.share(worst.efficiency))} at {at(worst)}"
+    warning = idle(rows)
     return f"{warning}; {said}" if warning else said
 
 
@@ -190,6 +249,8 @@ def _faster(speedup: Interval, confidence: float) -> str:
 def suggestion(result: Result) -> str:
     """The command that would answer the next question; empty where there is none."""
     found = result.conclusion
+    if isinstance(found, Study) or (isinstance(found, Scan) and found.weak):
+        return ""
     if isinstance(found, Scan):
         return text.clean(f"corescale tune --allocators auto -- {shlex.join(result.experiment.commands[0].argv)}")
     if isinstance(found, Recommendation):

@@ -19,6 +19,7 @@ from corescale import __version__
 from corescale.conclude.recommendation import Candidate, Recommendation
 from corescale.conclude.response import median
 from corescale.conclude.scaling import Row, Scan, scan
+from corescale.conclude.study import Study
 from corescale.conclude.verdict import Comparison
 from corescale.records import Configuration, to_dict
 from corescale.show import charts, headline, text
@@ -68,6 +69,8 @@ def _part(name: str) -> str:
 
 def _scan(result: Result) -> Scan | None:
     """The curves, also of a tune that varied threads."""
+    if isinstance(result.conclusion, Study):
+        return result.conclusion.found
     if isinstance(result.conclusion, Scan):
         return result.conclusion
     varied = result.experiment.factor("threads") or result.experiment.factor("layout")
@@ -154,6 +157,7 @@ def _rows(result: Result) -> tuple[Sequence[str], Iterable[Row_]]:
     """Column heads, and a row for every configuration."""
     name = text.quantity_name(result.experiment.response)
     found = result.conclusion
+    found = found.found if isinstance(found, Study) else found
     if isinstance(found, Scan):
         heads = ["configuration", name, "speedup", "efficiency", "overhead", "cores used", "peak memory"]
         return heads, (("", _scan_row(result, row)) for row in found.rows)
@@ -250,6 +254,8 @@ def _side(k: int, texts: set[int]) -> str:
 
 
 def _notes(result: Result) -> Iterator[str]:
+    if isinstance(result.conclusion, Study):
+        yield from (f"{one.finding.statement} {headline.answer(one)}" for one in result.conclusion.answers)
     yield headline.stop(result)
     if result.blocks < text.fewest_blocks(result.confidence):
         yield text.no_interval(result.confidence)

@@ -193,6 +193,8 @@ class State:
 
 def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
     """The fastest configuration against the reference, with the interval of what was measured so far."""
+    if experiment.verb == "study" and experiment.stop.rule != "race":
+        return f"{len({record.configuration for record in records})} configurations"
     times = table(records, experiment.response)
     failed = {record.configuration for record in records if not record.ok}
     usable = [c for c in times.configurations if c not in failed and np.isfinite(times.column(c)).any()]

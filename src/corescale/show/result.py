@@ -10,12 +10,13 @@ from corescale.conclude.recommendation import Recommendation
 from corescale.conclude.scaling import Scan
 from corescale.conclude.stats import Interval
 from corescale.conclude.stopping import Decision
+from corescale.conclude.study import Study
 from corescale.conclude.verdict import Comparison
 from corescale.declare.study import Experiment
 from corescale.records import Configuration, Record
 
 Comparisons = tuple[Comparison, ...]
-Conclusion = Scan | Recommendation | Comparisons
+Conclusion = Scan | Recommendation | Comparisons | Study
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Result:
     @cached_property
     def ratios(self) -> tuple[str, Mapping[Configuration, Interval]]:
         """The paired ratio that the verb is about, under its name, for every configuration that has one."""
-        found = self.conclusion
+        found = self.conclusion.found if isinstance(self.conclusion, Study) else self.conclusion
         if isinstance(found, Scan):
             return "Speedup", {row.configuration: row.speedup for row in found.rows}
         if isinstance(found, Recommendation):

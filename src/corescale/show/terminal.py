@@ -15,9 +15,11 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from corescale.conclude.findings import Answer
 from corescale.conclude.laws import Fit
 from corescale.conclude.recommendation import Candidate, Recommendation
 from corescale.conclude.scaling import Curve, Row, Scan
+from corescale.conclude.study import Study
 from corescale.conclude.verdict import Comparison
 from corescale.records import Configuration
 from corescale.show import headline, plot, text
@@ -41,14 +43,17 @@ SHAPES = (Shape(beside=True, full=True), Shape(beside=False, full=True), Shape(b
 def render(result: Result) -> RenderableType:
     """The whole answer of a verb."""
     first = Text(headline.headline(result, "\n"), style="bold")
-    body = (
-        _recommended(result, result.conclusion)
-        if isinstance(result.conclusion, Recommendation)
-        else _scanned(result, result.conclusion)
-        if isinstance(result.conclusion, Scan)
-        else _compared(result, result.conclusion)
-    )
+    body = _body(result)
     return Group(first, *body, *_footer(result))
+
+
+def _body(result: Result) -> Iterable[RenderableType]:
+    found = result.conclusion
+    if isinstance(found, Recommendation):
+        return _recommended(result, found)
+    if isinstance(found, Study):
+        return _studied(result, found)
+    return _scanned(result, found) if isinstance(found, Scan) else _compared(result, found)
 
 
 def recommended_line(result: Result) -> str:
@@ -143,18 +148,55 @@ def _roles(found: Recommendation, candidate: Candidate) -> list[str]:
     return [*([", ".join(named)] if named else []), *(["excluded"] if candidate.excluded else [])]
 
 
-def _scanned(result: Result, found: Scan) -> Iterable[RenderableType]:
+def _studied(result: Result, found: Study) -> Iterable[RenderableType]:
+    """The findings, then the curves as a scan shows them; of a large study only their number."""
+    yield from findings(found.answers)
+    if len(found.found.rows) <= MOST_ROWS:
+        yield from _scanned(result, found.found, chart=False)
+        return
+    yield Text()
+    yield Text(f"{len(found.found.rows)} configurations: the outputs have them all", style="dim")
+    yield from _flat(found.found)
+
+
+MOST_ROWS = 24
+"""of a study's table on a terminal"""
+
+
+def findings(answers: Sequence[Answer]) -> Iterable[RenderableType]:
+    """Each statement, with what was found at each level beneath."""
+    style = {"holds": "green", "does not hold": "red"}
+    for name in dict.fromkeys(answer.finding.name for answer in answers):
+        of = [answer for answer in answers if answer.finding.name == name]
+        yield Text()
+        yield Text(text.clean(of[0].finding.statement), style="bold")
+        for answer in of:
+            yield Text(f"  {headline.answer(answer)}", style=style.get(answer.verdict, "yellow"))
+
+
+def _flat(found: Scan) -> Iterable[RenderableType]:
+    if found.weak is None or found.weak.refusal:
+        return
+    yield Text()
+    yield Text("T = a + b work over the loads; a is overhead that does not grow with the work", style="bold")
+    for line in found.weak.lines:
+        yield Text(f"  {headline.flat(line)}")
+
+
+def _scanned(result: Result, found: Scan, *, chart: bool = True) -> Iterable[RenderableType]:
     for curve in found.curves:
         yield Text()
         if curve.label:
             yield Text(text.clean(curve.label), style="bold")
         yield FirstThatFits([_scan_table(result, curve, shape) for shape in SHAPES])
         yield from _law(curve)
-    yield Text(
-        f"speedup 1 is {text.clean(found.baseline)}; efficiency = speedup / p, overhead = 1 / efficiency - 1", "dim"
-    )
-    yield Text()
-    yield Chart(found)
+    yield from _flat(found)
+    work = " (of work per second)" if found.weak else ""
+    unit = f"speedup{work} 1 is {text.clean(found.baseline)}"
+    yield Text(f"{unit}; efficiency = speedup / p, overhead = 1 / efficiency - 1", "dim")
+    if chart:
+        yield Text()
+        yield Chart(found)
 
 
 def _scan_table(result: Result, curve: Curve, shape: Shape) -> RenderableType:

@@ -75,6 +75,11 @@ def times(interval: Interval) -> Shown:
     return _shown(interval, "x", 1, least=2)
 
 
+def ratio(interval: Interval) -> Shown:
+    """A ratio without its sign: `1.31`."""
+    return _shown(interval, "", 1, least=2)
+
+
 def share(interval: Interval) -> Shown:
     """A fraction in percent: `43.1%`."""
     return _shown(interval, "%", 100, least=0, most=2)

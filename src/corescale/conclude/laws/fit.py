@@ -73,22 +73,22 @@ def fit(
 
     Levels without any time are left out; a level that only some blocks have (a long T(1), say) weighs accordingly.
     """
-    p, log_times = _with_times(np.asarray(p, dtype=np.float64), np.asarray(log_times, dtype=np.float64))
+    p, log_times = _with_times(law, np.asarray(p, dtype=np.float64), np.asarray(log_times, dtype=np.float64))
     blocks, distinct = log_times.shape[0], np.unique(p).size
     if distinct < len(law.terms):
         return _unidentified(
-            law, p, blocks, confidence, f"{distinct} levels of p cannot determine {len(law.terms)} terms"
+            law, p, blocks, confidence, f"{distinct} levels of {law.variable} cannot determine {len(law.terms)} terms"
         )
     basis, weights = law.basis(p), np.isfinite(log_times).sum(axis=0) / blocks
     summary = summarise(log_times, np.ones(blocks))
     with np.errstate(all="ignore"):
         terms = bounded_fit(basis, summary.centres, weights)
     if not np.isfinite(terms).all():
-        return _unidentified(law, p, blocks, confidence, "these levels of p do not tell its terms apart")
+        return _unidentified(law, p, blocks, confidence, f"these levels of {law.variable} do not tell its terms apart")
     drawn = resample(basis, log_times, weights, resamples) if blocks >= FEWEST_BLOCKS else None
     misfit = summary.centres - np.log(basis @ terms)
     doubt = _doubt_of_terms(law, terms, drawn, confidence)
-    doubt += _doubt_of_shape(p, misfit, _misfit_errors(basis, terms, weights, summary), blocks)
+    doubt += _doubt_of_shape(law, p, misfit, _misfit_errors(basis, terms, weights, summary), blocks)
     return Fit(
         law=law.name,
         parameters={x.name: _parameter(x, terms, drawn, confidence, blocks) for x in law.parameters},
@@ -104,9 +104,11 @@ def fit(
     )
 
 
-def _with_times(p: Floats, log_times: Floats) -> tuple[Floats, Floats]:
-    if p.ndim != 1 or log_times.ndim != 2 or log_times.shape[1] != p.size or (p < 1).any():
-        raise ValueError(f"log_times {log_times.shape} must be blocks x {p.size} levels with every p >= 1")
+def _with_times(law: Law, p: Floats, log_times: Floats) -> tuple[Floats, Floats]:
+    if p.ndim != 1 or log_times.ndim != 2 or log_times.shape[1] != p.size or (p < law.least).any():
+        raise ValueError(
+            f"log_times {log_times.shape} must be blocks x {p.size} levels of {law.variable} >= {law.least:g}"
+        )
     rows, columns = np.isfinite(log_times).any(axis=1), np.isfinite(log_times).any(axis=0)
     return p[columns], np.where(np.isfinite(log_times), log_times, np.nan)[np.ix_(rows, columns)]
 
@@ -154,13 +156,14 @@ def _misfit_errors(basis: Floats, terms: Floats, weights: Floats, summary: Summa
     return np.sqrt(np.diagonal(left @ summary.covariance @ left.T))
 
 
-def _doubt_of_shape(p: Floats, misfit: Floats, errors: Floats, blocks: int) -> list[str]:
+def _doubt_of_shape(law: Law, p: Floats, misfit: Floats, errors: Floats, blocks: int) -> list[str]:
     """Whether the residuals are more than noise: a t test per level, Bonferroni over levels."""
     if not errors.any():
-        return ["as many terms as levels of p: the law passes through every point and is not tested"]
+        return [f"as many terms as levels of {law.variable}: the law passes through every point and is not tested"]
     allowed = float(stdtrit(blocks - 1, 1 - MISFIT / (2 * p.size))) * errors if blocks > 1 else np.inf
     excess = np.where(np.abs(misfit) > allowed, np.abs(misfit), 0.0)
     if not excess.any():
         return []
     worst = int(np.argmax(excess))
-    return [f"at p={p[worst]:g} the law is {math.expm1(excess[worst]):.1%} off the measured time, more than noise"]
+    where, off = f"{law.variable}={p[worst]:g}", math.expm1(excess[worst])
+    return [f"at {where} the law is {off:.1%} off the measured time, more than noise"]

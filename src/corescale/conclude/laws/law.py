@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scaling law is: a sum of terms in p, each some seconds >= 0, and the named numbers that follow from them."""
+"""What a scaling law is: a sum of terms in p (or another variable), each some seconds >= 0, and numbers with names."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,3 +38,6 @@ class Law:
     basis: Callable[[Floats], Floats]
     """p[L] to [L, k]"""
     parameters: tuple[Parameter, ...]
+    variable: str = "p"
+    least: float = 1.0
+    """of the variable"""

@@ -133,8 +133,7 @@ class Direct:
 
     @contextlib.contextmanager
     def _prepared(self, configuration: Configuration) -> Iterator[None]:
-        values = {name: str(level) for name, level in configuration.levels}
-        values |= {"threads": str(configuration.layout.threads_per_rank)}
+        values = {name: str(value) for name, value in study.parameters(self._experiment, configuration).items()}
         self._hooks.run("prepare", values)
         yield
         self._hooks.run("conclude", values)
@@ -244,6 +243,7 @@ def wants_output(experiment: Experiment) -> bool:
     sources = experiment.metrics.values()
     return (
         experiment.same_output
+        or experiment.weak is not None  # the work that the program reports
         or experiment.response != "wall"
         or any(source == "stdout-size" or source.startswith("output:") for source in sources)
     )

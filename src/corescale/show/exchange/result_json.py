@@ -16,12 +16,15 @@ from typing import Any
 
 from corescale import __version__
 from corescale.conclude.alternatives import Cheaper, Front
-from corescale.conclude.laws import Fit
+from corescale.conclude.findings import Answer
+from corescale.conclude.laws import LAWS, Fit
 from corescale.conclude.recommendation import Candidate, Recommendation
 from corescale.conclude.rehearsal import Rehearsal
 from corescale.conclude.scaling import Curve, Row, Scan
 from corescale.conclude.stats import Interval
+from corescale.conclude.study import Study
 from corescale.conclude.verdict import Comparison
+from corescale.conclude.weak import WeakScaling
 from corescale.records import Configuration
 from corescale.show import headline
 from corescale.show.result import Conclusion, Result
@@ -82,6 +85,12 @@ def finite(value: Any) -> Any:
 
 
 def _conclusion(result: Result, found: Conclusion) -> Json:
+    if isinstance(found, Study):
+        return {
+            "kind": "study",
+            "scan": _scan(result, found.found),
+            "findings": [_answer(one) for one in found.answers],
+        }
     if isinstance(found, Scan):
         return _scan(result, found)
     if isinstance(found, Recommendation):
@@ -96,6 +105,25 @@ def _scan(result: Result, found: Scan) -> Json:
         "baseline": found.baseline,
         "p_ref": found.p_ref,
         "curves": [_curve(result, curve) for curve in found.curves],
+        "weak": None if found.weak is None else _weak(found.weak),
+    }
+
+
+def _weak(found: WeakScaling) -> Json:
+    lines = [{"p": line.p, "levels": dict(line.levels), **_fit(line.fit)} for line in found.lines]
+    return {"refusal": found.refusal, "lines": lines}
+
+
+def _answer(found: Answer) -> Json:
+    return {
+        "name": found.finding.name,
+        "statement": found.finding.statement,
+        "claim": found.finding.claim,
+        "at": dict(found.at),
+        "ratio": _interval(found.ratio),
+        "verdict": found.verdict,
+        "extremes": [{"at": at, "ratio": ratio} for at, ratio in found.extremes],
+        "why": found.why,
     }
 
 
@@ -139,7 +167,7 @@ def _fit(fit: Fit) -> Json:
 
 
 def _forecast(fit: Fit) -> Json | None:
-    if not fit.identifiable:
+    if not fit.identifiable or fit.law not in LAWS:
         return None
     beyond = fit.forecast(2 * fit.measured[1])
     return {"p": beyond.p, "time": _interval(beyond.seconds), "origin": "extrapolated"}

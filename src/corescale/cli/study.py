@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`corescale study`: list, check, run and start study files."""
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from corescale.cli.measure import measure, policy_of
+from corescale.cli.options import takes
+from corescale.cli.output import conclude, finish, outputs, plan
+from corescale.declare import studies, study_file
+from corescale.declare.request import StudyRequest
+from corescale.declare.study import configurations
+from corescale.errors import UsageError
+from corescale.machine import Machine
+from corescale.show import exchange
+
+app = typer.Typer(help="Studies as files: list | check | run | new.", no_args_is_help=True)
+
+Study = Annotated[str, typer.Argument(metavar="NAME|FILE", help="a study that ships, or a file")]
+
+
+@takes(StudyRequest, words=Annotated[list[str] | None, typer.Argument(metavar="NAME|FILE", help="a study")])
+def run(words: list[str], request: StudyRequest) -> None:
+    """Run a study, or go on with it: corescale study run allocator_profile --levels threads=1,2"""
+    if len(words) != 1:
+        raise UsageError("one study is needed", where="study run", remedy="corescale study list names those that ship")
+    machine = Machine.here()
+    path = studies.find(words[0])
+    experiment = study_file.experiment(path, machine, request.levels, request.command, request.runs)
+    if request.dry_run:
+        return plan(experiment, machine)
+    made = measure(experiment, policy_of(experiment), request, machine)
+    result = conclude(made, machine)
+    drawn = outputs(result, Path(request.outputs or made.folder / "outputs"))
+    return finish(result, request, drawn)
+
+
+def list_() -> None:
+    """The studies that ship with corescale."""
+    for name, path in studies.shipped().items():
+        file = study_file.read(path)
+        typer.echo(f"{name}\n    {file.title}\n    {file.source or path}")
+
+
+def check(study: Study) -> None:
+    """Whether a study file is in order; says what it would measure here. Launches nothing."""
+    machine, path = Machine.here(), studies.find(study)
+    experiment = study_file.experiment(path, machine)
+    for factor in experiment.factors:
+        typer.echo(f"{factor.name}: {', '.join(map(str, factor.levels))}")
+    for reason in experiment.left_out:
+        typer.echo(f"left out: {reason}")
+    for program in sorted({command.argv[0] for command in experiment.commands if not command.shell}):
+        if shutil.which(program) is None:
+            typer.echo(f"note: the program {program} is not here")
+    stop = experiment.stop
+    blocks = f"{stop.min_blocks}" if stop.min_blocks == stop.max_blocks else f"{stop.min_blocks} to {stop.max_blocks}"
+    typer.echo(
+        f"{path}: in order: {len(configurations(experiment))} configurations, {blocks} blocks,"
+        f" {len(experiment.outputs)} outputs"
+    )
+
+
+def new(file: Annotated[Path, typer.Argument(help="what to write")] = Path("study.toml")) -> None:
+    """Write a commented study to start from; it passes `study check`."""
+    if file.exists():
+        raise UsageError("is there already", where=str(file), remedy="name another file")
+    schema = Path(study_file.__file__).with_name(study_file.SCHEMA)
+    exchange.write(str(file), studies.TEMPLATE.format(schema=schema, file=file))
+    typer.echo(f"wrote {file}; next: corescale study check {file}")
+
+
+app.command("list")(list_)
+app.command("check")(check)
+app.command("run")(run)
+app.command("new")(new)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fault of a study file in one line: file, line, key, the nearest key that exists, and what to write."""
+
+import difflib
+import itertools
+import re
+import typing
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from corescale.errors import UsageError
+
+
+def fault(error: ValidationError, model: type[BaseModel], path: Path, text: str) -> UsageError:
+    """Of the first thing that pydantic found wrong."""
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # what is missing may be misspelt
+    where = [part for part in first["loc"] if not (isinstance(part, str) and ("[" in part or part in _BRANCHES))]
+    key = ".".join(str(part) for part in where if not isinstance(part, int)) or "file"
+    place = f"{path}:{_line(text, where)}: {key}"
+    if first["type"] == "extra_forbidden":
+        names = _keys(model, where[:-1])
+        near = difflib.get_close_matches(str(where[-1]), names, 1)
+        remedy = f"did you mean {near[0]}?" if near else f"keys here: {', '.join(names)}"
+        return UsageError(f"unknown key {where[-1]!r}", where=place, remedy=remedy)
+    what = first["msg"].removeprefix("Value error, ")
+    given = "" if first["type"] in ("missing", "value_error") else f", not {first['input']!r:.60}"
+    remedy = ""
+    if first["type"] == "literal_error":
+        allowed = re.findall(r"'([^']*)'", first["msg"])
+        near = difflib.get_close_matches(str(first["input"]), allowed, 1)
+        remedy = f"did you mean {near[0]!r}?" if near else ""
+    return UsageError(
+        f"{what[:1].lower()}{what[1:]}{given}",
+        where=place,
+        remedy=remedy or ("" if "; " in what else "see docs/study.md"),
+    )
+
+
+_BRANCHES = frozenset({"str", "int", "float", "literal['auto']", "literal['none']", "constrained-str"})
+"""parts of an error's location that name a branch of a union, not a key"""
+
+
+def in_file(error: UsageError, path: Path, text: str) -> UsageError:
+    """The same error with the file, and the line of its key where there is one."""
+    if error.where.startswith("--"):
+        return error
+    kind, _, name = error.where.partition(" ")
+    named = [place for place, line in enumerate(text.splitlines(), 1) if _names(line, name)] if name else []
+    line = named[-1] if named else _line(text, kind.split("."))
+    return UsageError(error.what, where=f"{path}:{line}: {error.where}".removesuffix(": "), remedy=error.remedy)
+
+
+def _names(line: str, output: str) -> bool:
+    """Whether a line is the name of that output."""
+    return re.match(rf"""\s*name\s*=\s*["']{re.escape(output)}["']""", line) is not None
+
+
+def _keys(model: type[BaseModel], where: Sequence[str | int]) -> list[str]:
+    """The keys that the table at a place may have."""
+    found = model
+    for part in where:
+        if isinstance(part, str) and part in found.model_fields:
+            found = next(iter(_models(found.model_fields[part].annotation)), found)
+    return list(found.model_fields)
+
+
+def _models(annotation: Any) -> Iterable[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in typing.get_args(annotation):
+        yield from _models(inner)
+
+
+def _line(text: str, where: Sequence[str | int]) -> int:
+    """The line of the deepest part of a key that the text has; 1 for none. Tables of one name count from 0."""
+    keys = [str(part) for part in where if not isinstance(part, int)]
+    number = next((part for part in where if isinstance(part, int)), None)
+    best, depth, table, seen = 1, 0, [], {}  # type: ignore[var-annotated]
+    for place, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*(\[\[?)\s*([\w.\"'-]+)\s*\]", line):
+            table = [part.strip("\"'") for part in header[2].split(".")]
+            seen[header[2]] = seen.get(header[2], -1) + (header[1] == "[[")
+            here, index = table, seen[header[2]] if header[1] == "[[" else None
+        elif key := re.match(r"\s*([\w.-]+|\"[^\"]*\"|'[^']*')\s*=", line):
+            here, index = [*table, key[1].strip("\"'")], seen.get(".".join(table)) if table else None
+        else:
+            continue
+        common = len(
+            [None for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(here, keys, strict=False))]
+        )
+        fits = number is None or index is None or index == number
+        if common == len(here) and common > depth and fits:
+            best, depth = place, common
+    return best

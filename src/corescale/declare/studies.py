@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The studies that ship with corescale: beside the package in a wheel, at the root of a source tree."""
+
+import difflib
+from pathlib import Path
+
+from corescale.errors import UsageError
+
+
+def folder() -> Path:
+    """Where they lie."""
+    package = Path(__file__).resolve().parents[1]
+    inside, tree = package / "studies", package.parents[1] / "studies"
+    return inside if inside.is_dir() else tree
+
+
+def shipped() -> dict[str, Path]:
+    """By name, in the order of the alphabet."""
+    return {path.stem: path for path in sorted(folder().glob("*.toml"))}
+
+
+def find(name_or_file: str) -> Path:
+    """A study by its name, or any by its file; raises UsageError."""
+    path = Path(name_or_file)
+    if path.is_file():
+        return path
+    known = shipped()
+    if name_or_file in known:
+        return known[name_or_file]
+    near = difflib.get_close_matches(path.stem, known, 1)
+    remedy = f"did you mean {near[0]}?" if near else "corescale study list names those that ship"
+    raise UsageError("no such study", where=name_or_file, remedy=remedy)
+
+
+TEMPLATE = """\
+#:schema {schema}
+# A study: what is launched, what is varied, when to stop, what comes out. The guide: docs/study.md
+#   corescale study check {file}     is everything in order?
+#   corescale study run {file}       measure; the same command goes on after an interruption
+
+title = "How the ant colony scales with its work"
+
+# Words in braces are filled from factors and derived parameters. {{data}}: files that ship with corescale;
+# {{here}}: the folder of this file. Without {{threads}} the usual variables (OMP_NUM_THREADS, ...) are set together.
+command = "ant_colony --instance {{data}}/tsplib/berlin52.tsp --seed 1 --cycles {{cycles}}"
+
+# What is varied, and its levels; the kind follows from the name: threads, allocator, bind, affinity, numa, smt,
+# sockets, layout; a {{placeholder}} of the command; an environment variable in capitals. "auto": what makes sense here.
+[factors]
+threads = "auto"
+allocator = ["system", "mimalloc"]
+rounds = [1, 2]
+
+# Parameters that follow: + - * / // % and isqrt sqrt min max.
+[derived]
+cycles = "10 * rounds"
+
+# Columns of the outputs, computed for each launch.
+[columns]
+rate = "cycles / time"
+
+# When enough was measured:  rule = "replicates" (so many blocks), "width" (every ratio known to 2%), or "race" (tune).
+[stop]
+rule = "replicates"
+replicates = 6
+
+# Outputs. Columns: factors, derived parameters, metrics, [columns], and time, p, replicate, peak_memory, machine, ...
+[[table]]
+name = "launches"
+columns = {{ Threads = "threads", Allocator = "allocator", Cycles = "cycles", Replicate = "replicate", Time = "time" }}
+
+[[chart]]
+name = "times"
+kind = "bars"
+title = "Time by allocator"
+x = "allocator"
+y = "time"
+facet = ["rounds", "threads"]
+
+# A statement about the ratio y(a) / y(b), compared within blocks at every other level.
+[[finding]]
+name = "mimalloc"
+statement = "mimalloc is faster than the system's allocator"
+a = {{ allocator = "system" }}
+b = {{ allocator = "mimalloc" }}
+each = ["threads"]
+claim = "> 1"
+"""
+"""What `study new` writes. Names of `schema` and `file` are filled in."""

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A declared table (declare/outputs.py) of the frame, and the findings, as text."""
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from corescale.conclude.findings import Answer
+from corescale.declare import outputs
+from corescale.declare.study import Experiment
+from corescale.show import headline, text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUFFIX = {"csv": ".csv", "markdown": ".md"}
+
+
+def table(declared: outputs.Table, frame: "pd.DataFrame", experiment: Experiment) -> str:
+    """A row for each launch that succeeded, by factors and then replicates; Markdown names what was left out."""
+    good = frame[frame["status"] == "ok"]
+    by = [*(factor.name for factor in experiment.factors if factor.name in good), "machine", "replicate", "order"]
+    rows = good.sort_values(list(dict.fromkeys(by)), kind="stable")
+    cells = [[_plain(row[name]) for _, name in declared.columns] for row in rows.to_dict("records")]
+    if declared.format == "csv":
+        return _csv([heading for heading, _ in declared.columns], cells)
+    return _markdown(declared, cells, experiment.left_out)
+
+
+def findings(answers: Sequence[Answer]) -> str:
+    """Markdown: each statement, with what was found at each level."""
+    lines: list[str] = []
+    for name in dict.fromkeys(answer.finding.name for answer in answers):
+        of = [answer for answer in answers if answer.finding.name == name]
+        lines += ["", f"**{_escaped(of[0].finding.statement)}**", ""]
+        lines += [f"- {_escaped(headline.answer(answer))}" for answer in of]
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _csv(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(heads)
+    writer.writerows(rows)
+    return written.getvalue()
+
+
+def _markdown(declared: outputs.Table, rows: Sequence[Sequence[object]], left_out: Sequence[str]) -> str:
+    lines = [f"**{_escaped(declared.title)}**", ""] if declared.title else []
+    lines += [_row([_escaped(heading) for heading, _ in declared.columns]), _row(["---"] * len(declared.columns))]
+    lines += [_row([_escaped(str(cell)) for cell in row]) for row in rows]
+    lines += ["", *(f"- left out: {_escaped(reason)}" for reason in left_out)] if left_out else []
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _escaped(line: str) -> str:
+    return text.clean(line).replace("|", "\\|")
+
+
+def _plain(value: object) -> object:
+    """Empty for what is missing; whole numbers without a point."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return "" if math.isnan(value) else int(value) if value.is_integer() and abs(value) < 1e15 else value
+    return value

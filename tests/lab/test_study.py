@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`corescale study` and `scan --weak` as a person meets them, with real programs."""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from test_cli import ROOT, corescale, refused
+
+from corescale.cli import main
+from corescale.errors import ExitCode
+from corescale.observe import store
+
+STUDY = """\
+title = "Sleeping"
+command = "sleep 0.0{length}"
+[factors]
+length = [2, 4]
+[columns]
+rate = "1 / time"
+[stop]
+rule = "replicates"
+replicates = 6
+[[table]]
+name = "launches"
+columns = { Length = "length", Replicate = "replicate", Time = "time", Rate = "rate" }
+[[finding]]
+name = "twice"
+statement = "Sleeping longer takes longer"
+a = { length = "max" }
+b = { length = "min" }
+claim = "> 1"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "sleeping.toml").write_text(STUDY)
+    return tmp_path
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the study ran."""
+    place = tmp_path_factory.mktemp("finished")
+    (place / "sleeping.toml").write_text(STUDY)
+    done = corescale("study", "run", "sleeping.toml", "-q", "--json", "--report", "r.html", cwd=place)
+    assert done.returncode == ExitCode.OK, done.stderr
+    (place / "said.json").write_text(done.stdout)
+    return place
+
+
+@pytest.fixture
+def ran(finished: Path, folder: Path) -> Path:
+    """Its run folder, as a copy to spoil."""
+    (run,) = (finished / "corescale-runs").glob("study-*/1")
+    return Path(shutil.copytree(run, folder / "run"))
+
+
+Inside = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def inside(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Inside:
+    """The command line without a process of its own: what starts nothing need not wait for an interpreter."""
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr("sys.argv", ["corescale", *words])
+        code = 0
+        try:
+            main()
+        except SystemExit as left:
+            code = int(left.code or 0)
+        said = capsys.readouterr()
+        return subprocess.CompletedProcess(words, code, said.out, said.err)
+
+    return run
+
+
+def test_a_study_runs_and_its_outputs_come_again_from_records_alone(
+    finished: Path, ran: Path, folder: Path, inside: Inside
+) -> None:
+    said = json.loads((finished / "said.json").read_text())
+    assert said["conclusion"]["kind"] == "study" and said["headline"] == "1 statement: 1 holds"
+    made = rows(ran / "outputs" / "launches.csv")
+    assert list(made[0]) == ["Length", "Replicate", "Time", "Rate"] and len(made) == 12
+    assert [(row["Length"], row["Replicate"]) for row in made[:3]] == [("2", "1"), ("2", "2"), ("2", "3")]
+    assert all(float(row["Rate"]) == pytest.approx(1 / float(row["Time"])) for row in made)
+    assert "holds" in (ran / "outputs" / "findings.md").read_text() and "Sleeping" in (finished / "r.html").read_text()
+    assert inside("report", "run", "--outputs", "again").returncode == ExitCode.OK
+    for name in ("launches.csv", "findings.md"):
+        assert (folder / "again" / name).read_bytes() == (ran / "outputs" / name).read_bytes()
+
+
+def test_changed_outputs_are_shown_over_the_same_records(ran: Path, folder: Path, inside: Inside) -> None:
+    assert ran.is_dir()
+    (folder / "other.toml").write_text(STUDY.replace('Rate = "rate"', 'Speed = "rate"').replace("Sleeping", "Dozing"))
+    again = inside("report", "run", "--study", "other.toml", "--outputs", "again")
+    assert again.returncode == ExitCode.OK, again.stderr
+    assert list(rows(folder / "again" / "launches.csv")[0])[-1] == "Speed" and "Dozing longer" in again.stdout
+    (folder / "third.toml").write_text(STUDY.replace("length", "width"))
+    refused(inside("report", "run", "--study", "third.toml"), ExitCode.USAGE, "varies width, not length")
+
+
+def test_a_killed_study_goes_on_where_it_was(folder: Path) -> None:
+    words = [sys.executable, "-m", "corescale", "study", "run", "sleeping.toml", "-q", "-r", "8"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    started = subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
+    kept: list[str] = []
+    end = time.monotonic() + 120
+    while sum("block-complete" in line for line in kept) < 2:
+        assert time.monotonic() < end and started.poll() is None, "it never came to two blocks"
+        kept = [
+            line
+            for path in folder.glob("corescale-runs/study-*/1/records.jsonl")
+            for line in path.read_text().splitlines()
+        ]
+        time.sleep(0.01)
+    started.kill()
+    started.wait()
+    (run,) = (folder / "corescale-runs").glob("study-*/1")
+    before = store.load(run)
+    assert not before.finished and 2 <= len({record.block for record in before.records}) < 8
+    done = corescale("study", "run", "sleeping.toml", "-r", "8", "--outputs", "out", cwd=folder)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert [path.name for path in run.parent.iterdir() if path.is_dir()] == ["1"], "it began anew"
+    after = store.load(run)
+    assert after.finished and after.records[: len(before.records)] == before.records
+    assert len(rows(folder / "out" / "launches.csv")) == 16
+
+
+def test_several_runs_make_the_machine_a_factor(ran: Path, folder: Path, inside: Inside) -> None:
+    elsewhere = Path(shutil.copytree(ran, folder / "elsewhere"))
+    described = json.loads((elsewhere / "environment.json").read_text())
+    described["machine"]["cpu_model"] = "another"
+    described["description"]["hostname"] = "elsewhere"
+    (elsewhere / "environment.json").write_text(json.dumps(described))
+    done = inside("report", "run", "elsewhere", "--outputs", "both", "--json")
+    assert done.returncode == ExitCode.OK, done.stderr
+    findings = json.loads(done.stdout)["conclusion"]["findings"]
+    assert len(findings) == 2 and findings[1]["at"]["machine"] == "elsewhere"
+    assert len(rows(folder / "both" / "launches.csv")) == 24
+    assert (folder / "report.html").is_file()
+
+
+def test_records_of_another_format_are_refused(ran: Path, inside: Inside) -> None:
+    records = ran / "records.jsonl"
+    whole = records.read_text()
+    records.write_text(whole.replace('"format":1', '"format":9', 1))
+    refused(inside("report", "run"), ExitCode.STORE, "records.jsonl:1", "record format 9 where 1 is read")
+    records.write_text("Threads,Work,Time\n1,1,2.0\n" + whole)
+    refused(inside("report", "run"), ExitCode.STORE, "records.jsonl:1")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        ("replicates = 6", "replicate = 6", ["sleeping.toml:9", "unknown key 'replicate'", "did you mean replicates?"]),
+        ("[columns]", '[derived]\na = "b"\nb = "a"\n[columns]', ["cycle", "sleeping.toml:5"]),
+        ("[columns]", '[derived]\na = "1 / (length - 2)"\n[columns]', ["divides by zero at length = 2"]),
+        ('Rate = "rate"', 'Rate = "rata"', ["no column 'rata'", "did you mean 'rate'?"]),
+        ("sleep 0.0{length}", "no-such-program {length}", ["note: the program no-such-program is not here"]),
+    ],
+)
+def test_check_says_what_is_wrong_in_one_line(
+    right: str, wrong: str, says: list[str], folder: Path, inside: Inside
+) -> None:
+    (folder / "sleeping.toml").write_text(STUDY.replace(right, wrong))
+    done = inside("study", "check", "sleeping.toml")
+    if says[0].startswith("note"):
+        assert done.returncode == ExitCode.OK and says[0] in done.stdout
+    else:
+        refused(done, ExitCode.USAGE, *says)
+
+
+def test_new_writes_a_study_that_is_in_order_and_nothing_twice(folder: Path, inside: Inside) -> None:
+    assert inside("study", "new", "mine.toml").returncode == ExitCode.OK
+    done = inside("study", "check", "mine.toml")
+    assert done.returncode == ExitCode.OK and "in order" in done.stdout, done.stderr
+    schema = (folder / "mine.toml").read_text().splitlines()[0].removeprefix("#:schema ")
+    assert json.loads(Path(schema).read_text())["title"] == "StudyFile"
+    refused(inside("study", "new", "mine.toml"), ExitCode.USAGE, "is there already")
+
+
+def test_what_ships_is_listed_and_found_by_name(inside: Inside) -> None:
+    listed = inside("study", "list").stdout
+    for path in (ROOT / "studies").glob("*.toml"):
+        assert path.stem in listed.splitlines()
+    done = inside("study", "run", "demo", "--dry-run")
+    assert done.returncode == ExitCode.OK and "kroA100.tsp" in done.stdout
+    refused(inside("study", "run", "dmo"), ExitCode.USAGE, "did you mean demo?")
+    refused(inside("study", "run"), ExitCode.USAGE, "one study is needed")
+
+
+def test_weak_scaling_of_any_program(tmp_path: Path) -> None:
+    words = ["scan", "--weak", "-q", "--json", "-r", "6", "-t", "1,2", "-L", "load", "1,3", "--"]
+    done = corescale(*words, "sh", "-c", "sleep 0.02; sleep 0.0$(( {load} ))", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    found = json.loads(done.stdout)["conclusion"]
+    assert [curve["label"] for curve in found["curves"]] == ["load=1", "load=3"]
+    assert [line["p"] for line in found["weak"]["lines"]] == [1, 2] and found["weak"]["refusal"] == ""
+    for line in found["weak"]["lines"]:
+        a = line["parameters"]["a"]
+        assert a["low"] is not None and a["estimate"] >= 0.019, "what no work takes is at least the first sleep"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--", "sleep", "0.0{threads}"], ["neither {load} nor {work}"]),
+        (["-L", "work", "4,8", "--", "sleep", "0.0{work}"], ["not constant", "4 at p = 1"]),
+        (["--serial", "true", "--", "sleep", "0.0{work}"], ["--serial"]),
+    ],
+)
+def test_what_is_no_weak_scaling_is_refused(words: list[str], says: list[str], inside: Inside) -> None:
+    refused(inside("scan", "--weak", "-t", "1,2", *words), ExitCode.USAGE, *says)
+
+
+def test_work_that_does_not_grow_with_the_threads_is_found_out(tmp_path: Path) -> None:
+    words = ["scan", "--weak", "-q", "-r", "6", "-t", "1,2", "-L", "load", "1", "--"]
+    done = corescale(*words, "sh", "-c", 'sleep 0.02; echo "{{\\"work\\": 1, \\"load\\": {load}}}"', cwd=tmp_path)
+    assert done.returncode == ExitCode.INCONCLUSIVE, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "no weak scaling" in said and "the program reports, 1 at p = 1 and 0.5 at p = 2" in said
