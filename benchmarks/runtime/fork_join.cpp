@@ -192,7 +192,7 @@ figures measure_bare() {
 
 figures measure_system(const corescale::threading_system& system) {
   corescale::any_team threads = system.create(2);
-  return measure([&threads] { threads.work(nothing); });
+  return measure([&threads] { threads.work([](std::size_t id) { nothing(id); }); });
 }
 
 std::string label(const corescale::threading_system& system) {

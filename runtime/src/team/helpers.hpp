@@ -45,11 +45,12 @@ class parking_word {
  public:
   /// Values count modulo 2^31. What happened before publish() is visible after await().
   void publish(std::uint32_t value) noexcept {
-    if (word_.exchange(value << 1, std::memory_order_acq_rel) & sleeper) wake_all();
+    if (word_.exchange(value << 1, std::memory_order_acq_rel) & sleeper) [[unlikely]]
+      wake_all();
   }
 
   void await(std::uint32_t value, std::chrono::nanoseconds spin_for) noexcept {
-    if (!spin_until(value, spin_for)) sleep_until(value, nullptr);
+    if (!is(value) && !spin_until(value, spin_for)) sleep_until(value, nullptr);
   }
 
   /// False when the time is over first.

@@ -2,7 +2,6 @@
 #include "corescale/team/spin.hpp"
 
 #include <functional>
-#include <optional>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -11,6 +10,11 @@
 #include "helpers.hpp"
 
 namespace corescale {
+namespace {
+
+void no_worker(std::size_t) noexcept {}
+
+}  // namespace
 
 // Laid out by who writes: a fork-join should move two cache lines between master and worker, and no third.
 struct spin_team::state {
@@ -21,8 +25,9 @@ struct spin_team::state {
   };
   struct alignas(cache_line) from_master {
     detail::parking_word number;
-    std::optional<worker_ref> worker;  // none: end
-    detail::first_exception errors;    // written only when something is thrown
+    bool over = false;
+    worker_ref worker{no_worker};
+    detail::first_exception errors;  // written only when something is thrown
   };
   struct alignas(cache_line) to_master {
     detail::parking_word number;
@@ -36,8 +41,9 @@ struct spin_team::state {
     for (std::uint32_t number = 1;; ++number) {
       done.number.publish(number);
       next.number.await(number + 1, spin_for);
-      if (!next.worker) return;
-      next.errors.run(*next.worker, id);
+      if (next.over) [[unlikely]]
+        return;
+      next.errors.run(next.worker, id);
     }
   }
 
@@ -45,7 +51,7 @@ struct spin_team::state {
     master.threads.emplace_back(serve, id, std::ref(next), std::ref(done[id - 1]), spin_for);
   }
 
-  void start(std::optional<worker_ref> worker) noexcept {
+  void start(worker_ref worker) noexcept {
     next.worker = worker;
     next.number.publish(++master.number);
   }
@@ -55,7 +61,8 @@ struct spin_team::state {
   }
 
   void end() noexcept {
-    start(std::nullopt);
+    next.over = true;
+    start(no_worker);
     for (std::thread& one : master.threads) one.join();
   }
 
@@ -90,7 +97,8 @@ spin_team::~spin_team() {
 }
 
 bool spin_team::work(worker_ref worker) {
-  if (!state_->master.gate.enter()) return false;
+  if (!state_->master.gate.enter()) [[unlikely]]
+    return false;
   state_->start(worker);
   state_->next.errors.run(worker, 0);
   state_->join();

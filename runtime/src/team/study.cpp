@@ -2,6 +2,7 @@
 #include "corescale/team/study.hpp"
 
 #include <atomic>
+#include <thread>
 
 #include "helpers.hpp"
 

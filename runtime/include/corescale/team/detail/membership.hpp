@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <thread>
 #include <utility>
 
 #include "corescale/team/function_ref.hpp"
@@ -29,18 +28,30 @@ class inside_worker {
 /// How many fork() calls lie between the first process and this one.
 std::uint64_t fork_generation() noexcept;
 
+/// Differs between threads that are alive at once; a register read, where std::this_thread::get_id() is a
+/// call.
+inline const void* calling_thread() noexcept {
+#if __has_builtin(__builtin_thread_pointer)
+  return __builtin_thread_pointer();
+#else
+  thread_local const char here = 0;
+  return &here;
+#endif
+}
+
 /// Who may call work(), and when: the master, one call at a time, in the process that made the team.
 class master_gate {
  public:
   bool enter() noexcept {
-    if (in_forked_child() || std::this_thread::get_id() != master_ || busy_) return false;
+    if (in_forked_child() || calling_thread() != master_ || busy_) [[unlikely]]
+      return false;
     return busy_ = true;
   }
   void leave() noexcept { busy_ = false; }
   bool in_forked_child() const noexcept { return generation_ != fork_generation(); }
 
  private:
-  const std::thread::id master_ = std::this_thread::get_id();
+  const void* const master_ = calling_thread();
   const std::uint64_t generation_ = fork_generation();
   bool busy_ = false;  // read and written by the master alone
 };
@@ -59,7 +70,8 @@ class first_exception {
 
   /// By the master, after the join: that orders error_ with the run() that wrote it.
   void rethrow() {
-    if (!taken_.load(std::memory_order_relaxed)) return;
+    if (!taken_.load(std::memory_order_relaxed)) [[likely]]
+      return;
     taken_.store(false, std::memory_order_relaxed);
     std::rethrow_exception(std::exchange(error_, nullptr));
   }
