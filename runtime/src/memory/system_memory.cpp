@@ -11,15 +11,18 @@ namespace {
 
 constexpr std::array<char, guard_bytes> guard{'\xC0', '\x5E', '\xED', '\x0F', '\xA5', '\x5A', '\x3C', '\x96'};
 
+/// What malloc() may leave undone of the alignment.
+constexpr std::size_t slack = block_alignment - alignof(std::max_align_t);
+
 }  // namespace
 
-static_assert(alignof(std::max_align_t) >= block_alignment);
-
 block* block_from_system(std::size_t capacity_index, std::uint32_t salt) noexcept {
-  void* const memory = std::malloc(sizeof(block) + capacity_at(capacity_index) + guard_bytes);
-  if (!memory) return nullptr;
-  block* const b = new (memory) block{};
-  b->capacity_index = static_cast<std::uint32_t>(capacity_index);
+  void* const given = std::malloc(slack + sizeof(block) + capacity_at(capacity_index) + guard_bytes);
+  if (!given) return nullptr;
+  const std::size_t lead = -reinterpret_cast<std::uintptr_t>(given) % block_alignment;
+  block* const b = new (static_cast<char*>(given) + lead) block{};
+  b->capacity_index = static_cast<std::uint16_t>(capacity_index);
+  b->lead = static_cast<std::uint16_t>(lead);
   b->seal = seal_at(b, salt);
   forbid(guard_of(b), guard_bytes);
   return b;
@@ -29,12 +32,12 @@ void block_to_system(block* b) noexcept {
   permit(b->memory(), b->capacity() + guard_bytes);
   b->seal = 0;
   asm volatile("" : : "r"(b) : "memory");  // or the store is dropped, as free() follows
-  std::free(b);
+  std::free(reinterpret_cast<char*>(b) - b->lead);
 }
 
 CORESCALE_NO_ADDRESS_CHECK block peek(const block* b) noexcept {
   const volatile block* const any = b;
-  return {nullptr, 0, any->stamp, any->seal, 0};
+  return {nullptr, 0, any->stamp, any->seal, 0, 0};
 }
 
 #ifdef CORESCALE_ADDRESS_SANITIZER

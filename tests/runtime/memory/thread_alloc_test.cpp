@@ -46,7 +46,7 @@ TYPED_TEST(Every, GivesTheLeastCapacityAndAllOfItIsUsable) {
     void* const memory = TypeParam::get_memory(bytes, capacity);
     EXPECT_EQ(capacity, corescale::capacity_at(corescale::capacity_index(bytes)));
     EXPECT_EQ(TypeParam::capacity_of(memory), capacity);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 16, 0u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 32, 0u);
     std::memset(memory, 0xAB, capacity);
     TypeParam::return_memory(memory);
   }

@@ -65,7 +65,7 @@ class basic_thread_alloc {
  public:
   using variant = Variant;
 
-  /// At least min_bytes bytes at 16-byte alignment; capacity is set to how many there are, all usable. Throws
+  /// At least min_bytes bytes at 32-byte alignment; capacity is set to how many there are, all usable. Throws
   /// std::bad_alloc.
   [[nodiscard]] static void* get_memory(std::size_t min_bytes, std::size_t& capacity) {
     detail::block* const taken = take(capacity_index(min_bytes));
@@ -73,7 +73,7 @@ class basic_thread_alloc {
     return taken->memory();
   }
 
-  /// As above, at any power of two alignment. Beyond 16 bytes it takes up to alignment + 16 bytes more.
+  /// As above, at any power of two alignment. Beyond 32 bytes it takes up to `alignment` bytes more.
   [[nodiscard]] static void* get_memory(std::size_t min_bytes, std::size_t& capacity, std::size_t alignment);
 
   /// Takes back what get_memory() gave, once. Undefined otherwise, but where checks find it: O(1) each.
