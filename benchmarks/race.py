@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a race promises, by simulation on landscapes with a known truth: scripts/bench race guarantee|budgets.
+"""What a race promises, on landscapes and on programs: scripts/bench race guarantee|budgets|programs.
 
-guarantee: how often a claim "within 2% of the best" is wrong; how often a change is recommended where nothing differs;
-how often the interval of the confirmation covers the truth, after selection; launches against uniform blocks which end
-by the same bounds. budgets: the true regret of the answer against peers (needs `pip install optuna`). With --keep DIR
-every finished cell is written there and not made again. docs/race.md explains, docs/results/race_simulation.md holds
-what it printed.
+guarantee, by simulation with a known truth: how often a claim "within 2% of the best" is wrong; how often a change is
+recommended where nothing differs; how often the interval of the confirmation covers the truth, after selection;
+launches against uniform blocks which end by the same bounds. budgets: the true regret of the answer against peers
+(needs `pip install optuna`). programs: see race_programs.py. With --keep DIR every finished cell is written there and
+not made again. docs/race.md explains, docs/results/ holds what it printed.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import race_players as players
+import race_programs
 from race_landscapes import GRIDS, TRUTHS, landscape
 
 MOST = 10**6
@@ -69,8 +70,8 @@ def tally(name: str, size: int, noise: float, races: int, against: int) -> Tally
         if outcome.answer != land.today:
             low, high = players.confirmation(land, outcome.answer)
             result.changed += 1
-            result.covered += low <= land.truth[land.today] - land.truth[outcome.answer] <= high
-            result.faster += low > 0
+            result.covered += bool(low <= land.truth[land.today] - land.truth[outcome.answer] <= high)
+            result.faster += bool(low > 0)
         if seed < against:
             other = players.uniform(landscape(name, size, noise, seed), MOST)
             result.launches += outcome.launches / against
@@ -171,9 +172,14 @@ def _share(mean: float, best: float) -> str:
     return f"**{100 * mean:.2f}**" if mean <= best + 1e-9 else f"{100 * mean:.2f}"
 
 
+def programs(given: argparse.Namespace) -> None:
+    race_programs.main(given.programs or list(race_programs.PROGRAMS), Path(given.keep) if given.keep else None)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("part", choices=["guarantee", "budgets"])
+    parser.add_argument("part", choices=["guarantee", "budgets", "programs"])
+    parser.add_argument("--programs", nargs="+", choices=list(race_programs.PROGRAMS), default=None)
     parser.add_argument("--landscapes", nargs="+", choices=list(TRUTHS), default=list(TRUTHS))
     parser.add_argument("--sizes", type=int, nargs="+", choices=list(GRIDS), default=list(GRIDS))
     parser.add_argument("--noise", type=float, nargs="+", default=[0.01, 0.03, 0.1])
@@ -182,7 +188,7 @@ def main() -> None:
     parser.add_argument("--keep", help="folder for finished cells")
     given = parser.parse_args()
     started = time.monotonic()
-    {"guarantee": guarantee, "budgets": budgets}[given.part](given)
+    {"guarantee": guarantee, "budgets": budgets, "programs": programs}[given.part](given)
     print(f"\n{time.monotonic() - started:.0f} s")
 
 

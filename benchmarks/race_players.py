@@ -60,7 +60,7 @@ def uniform(land: Landscape, most: int, within: float = 0.02) -> Outcome:
 
 def _outcome(field: Field, blocks: Floats, launches: int) -> Outcome:
     found = standing(field, blocks)
-    return Outcome(simplest(field, found), found.bound <= field.tolerance, launches, len(blocks))
+    return Outcome(simplest(field, found), bool(found.bound <= field.tolerance), launches, len(blocks))
 
 
 def confirmation(land: Landscape, answer: int) -> tuple[float, float]:

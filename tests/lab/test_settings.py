@@ -55,4 +55,6 @@ def test_thread_counts_follow_core_groups_cores_and_quota() -> None:
     machine = dataclasses.replace(Machine.here(), cpus=cpus, affinity=tuple(range(24)), quota_cores=None)
     assert factors.KINDS["threads"].auto(machine)[0] == (1, 2, 4, 6, 8, 12, 16, 24)
     limited = dataclasses.replace(machine, quota_cores=7.5)
-    assert factors.KINDS["threads"].auto(limited)[0] == (1, 2, 4, 6, 7)
+    levels, left_out = factors.KINDS["threads"].auto(limited)
+    assert levels == (1, 2, 4, 6, 7)
+    assert left_out == ["threads above 7: the CPU quota is 7.5 of 24 cores"]

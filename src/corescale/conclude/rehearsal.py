@@ -78,7 +78,7 @@ def rehearsed(records: Sequence[Record], experiment: Experiment) -> Rehearsal | 
     best = min(small.values())
     kept = tuple(c for c in everyone if c in both or c not in small or small[c] <= best + margin)
     said = f"rehearsal: {agree} of {pairs} pairs come in the same order in full launches, so the {len(kept)} of"
-    said += f" {len(everyone)} within {math.expm1(margin):.0%} of its best were raced"
+    said += f" {len(everyone)} that it had within {math.expm1(margin):.0%} of its best, or that were checked, are raced"
     return Rehearsal(True, kept, len(everyone), said)
 
 

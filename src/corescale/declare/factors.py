@@ -137,7 +137,10 @@ class Threads(Kind):
         return positive(text, "threads", machine)
 
     def auto(self, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
-        return thread_levels(machine.default_max_threads, _sizes(machine)), ()
+        most, allowed, quota = machine.default_max_threads, len(machine.affinity), machine.quota_cores
+        limited = quota is not None and most < allowed
+        why = [f"threads above {most}: the CPU quota is {quota:.2g} of {allowed} cores"] if limited else []
+        return thread_levels(most, _sizes(machine)), why
 
     def today(self, levels: Sequence[Level]) -> Level:
         return max(levels, key=float)
