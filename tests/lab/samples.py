@@ -7,11 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
+
 from corescale.conclude.doubts import doubts
+from corescale.conclude.frame import frame
 from corescale.conclude.policy import decision
 from corescale.conclude.recommendation import recommend
 from corescale.conclude.scaling import scan
 from corescale.conclude.verdict import compare
+from corescale.declare import outputs
+from corescale.declare.outputs import Normalise
 from corescale.declare.study import Command, Experiment, Factor, Stop, configuration, configurations, today
 from corescale.records import Configuration, Layout, Noise, Origin, Phase, Record
 from corescale.show.result import Conclusion, Result
@@ -180,6 +185,61 @@ def _all_failed() -> Result:
     return scan_result(3, change=lambda c, b: {"status": "failed", "exit_code": 1, "wall": 0.0, "tail": "no such file"})
 
 
+def grid_charts() -> tuple[outputs.Chart, ...]:
+    """One of every kind that can be declared."""
+    to_one = Normalise(to={"threads": 1}, within=("allocator", "load"))
+    to_default = Normalise(to={"allocator": "system"}, within=("threads", "load"))
+    given: list[dict[str, Any]] = [
+        {"name": "bars", "kind": "bars", "x": "allocator", "colour": "allocator", "facet": ("load", "threads")},
+        {"name": "lines", "kind": "lines", "x": "threads", "colour": "allocator", "facet": ("load",),
+         "normalise": to_one, "reference": 1.0},
+        {"name": "heat", "kind": "heat", "x": "threads", "y": "allocator", "statistic": "median"},
+        {"name": "forest", "kind": "forest", "x": "allocator", "colour": "allocator", "normalise": to_default},
+        {"name": "order-of-grid", "kind": "time-order"},
+        {"name": "scaling", "kind": "scaling", "colour": "allocator", "facet": ("load",)},
+        {"name": "efficiency", "kind": "efficiency", "colour": "allocator", "facet": ("load",)},
+        {"name": "overhead", "kind": "overhead", "colour": "allocator", "facet": ("load",)},
+        {"name": "weak", "kind": "weak", "colour": "threads"},
+    ]  # fmt: skip
+    return tuple(outputs.Chart(title=f"Chart {one['name']}", **one) for one in given)
+
+
+@functools.cache
+def grid_result() -> Result:
+    """Threads x load x allocator with a chart of every kind: 4 threads oversubscribed, a noisy launch, a failed one."""
+
+    def seconds(c: Configuration) -> float:
+        return (0.05 + 0.3 * float(c["load"]) * (1.2 if c.layout.p == 4 else 1)) * (
+            0.85 if c["allocator"] == "mimalloc" else 1
+        )
+
+    def change(c: Configuration, block: int) -> dict[str, Any]:
+        first = c["load"] == 1 and c["allocator"] == "system" and c.layout.p == 1
+        noisy = {"noise": Noise(throttled=1.0)} if first and block == 2 else {}
+        failed = {"status": "failed", "exit_code": 1} if first and block == 4 else {}
+        return {"oversubscribed": c.layout.p == 4} | noisy | failed
+
+    experiment = Experiment(
+        verb="scan",
+        commands=(Command(name="main", argv=("./grid", "{threads}")),),
+        factors=(
+            Factor(name="threads", kind="threads", levels=(1, 4)),
+            Factor(name="load", kind="parameter", levels=(1, 16)),
+            ALLOCATORS,
+        ),
+        derived={"work": "threads * load"},
+        stop=Stop(rule="replicates", min_blocks=8, max_blocks=8),
+        outputs=grid_charts(),
+    )
+    return result(experiment, records(experiment, seconds, 8, change=change))
+
+
+@functools.cache
+def grid_frame() -> pd.DataFrame:
+    """The frame of its records."""
+    return frame(grid_result().records, grid_result().experiment)
+
+
 RESULTS: dict[str, Callable[[], Result]] = {
     "scan": functools.cache(scan_result),
     "two curves": functools.cache(two_curves),
@@ -189,5 +249,6 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "few blocks": functools.cache(lambda: scan_result(4)),
     "one block": functools.cache(lambda: scan_result(1)),
     "all failed": functools.cache(_all_failed),
+    "grid": grid_result,
 }
 """One of each kind that an output has to cope with; concluded once."""

@@ -4,13 +4,13 @@
 import json
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 import samples
 
 from corescale.records import decode, encode
 from corescale.show import charts, headline, html
+from corescale.show.charts import look, static
 from corescale.show.result import Result
 
 
@@ -72,7 +72,7 @@ def test_every_chart_says_what_it_shows() -> None:
     result = samples.RESULTS["tune"]()
     page = Page(html.report(result))
     drawn = [attributes for tag, attributes in page.tags if tag == "svg"]
-    assert len(drawn) == 4
+    assert len(drawn) == 5
     assert all(attributes["role"] == "img" and len(attributes["aria-label"] or "") > 60 for attributes in drawn)
     forest = next(a["aria-label"] or "" for a in drawn if "T(today)" in (a["aria-label"] or ""))
     assert "confirmed: threads=8 allocator=mimalloc" in forest
@@ -84,21 +84,28 @@ def test_identifiers_are_unique() -> None:
 
 
 def test_colours_are_the_pages() -> None:
-    for chart in charts.charts(samples.RESULTS["scan"](), None):
-        drawn = chart.svg()
-        assert not [colour for colour in charts.VARIABLES if colour in drawn]
+    for chart in charts.of(samples.RESULTS["scan"](), None):
+        drawn = static.svg(chart)
+        assert not [colour for colour in look.VARIABLES if colour in drawn]
         assert "var(--ink)" in drawn and "<text" in drawn
 
 
+def test_every_colour_has_its_variable_on_light_and_dark_pages() -> None:
+    style = Page(html.report(samples.RESULTS["scan"]())).scripts["style"]
+    for name in look.VARIABLES.values():
+        assert style.count(f"{name}:") >= 2
+
+
 def test_what_was_not_measured_says_so_on_every_chart() -> None:
-    for chart in charts.charts(samples.RESULTS["scan"](), None):
-        assert "(fake)" in chart.title and ">fake<" in chart.svg()
+    for chart in charts.of(samples.RESULTS["scan"](), None):
+        assert "(fake)" in chart.title and ">fake<" in static.svg(chart) and chart.alternative.startswith("fake: ")
 
 
-def test_png(tmp_path: Path) -> None:
-    chart, *_ = charts.charts(samples.RESULTS["compare"](), None)
-    chart.png(tmp_path / "forest.png")
-    assert (tmp_path / "forest.png").read_bytes().startswith(b"\x89PNG")
+def test_without_the_optional_packages_pictures_remain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corescale.show.charts.interactive.available", lambda: False)
+    page = Page(html.report(samples.RESULTS["scan"]()))
+    assert sum(tag == "svg" for tag, _ in page.tags) == 5
+    assert "vega" not in page.scripts and not any("live" in (a.get("class") or "") for _, a in page.tags)
 
 
 def test_the_same_result_gives_the_same_page() -> None:

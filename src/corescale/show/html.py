@@ -15,6 +15,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
 from corescale import __version__
 from corescale.conclude.recommendation import Candidate, Recommendation
 from corescale.conclude.response import median
@@ -23,19 +25,21 @@ from corescale.conclude.study import Study
 from corescale.conclude.verdict import Comparison
 from corescale.records import Configuration, to_dict
 from corescale.show import charts, headline, text
+from corescale.show.charts import interactive, static
 from corescale.show.exchange import result_json
 from corescale.show.result import Result
 
 escape = text.attribute
 
 
-def report(result: Result) -> str:
-    """The whole page."""
-    curves = _scan(result)
-    drawn = charts.charts(result, curves)
+def report(result: Result, rows: pd.DataFrame | None = None) -> str:
+    """The whole page; declared charts read `rows`, by default the frame of the result's own records."""
+    curves = curves_of(result)
+    drawn = charts.of(result, curves, rows)
     return string.Template(_part("report.html")).substitute(
         version=__version__,
         style=_part("report.css"),
+        script=_part("charts.js"),
         title=escape(headline.headline(result)),
         verb=result.experiment.verb,
         when=_when(result),
@@ -53,6 +57,7 @@ def report(result: Result) -> str:
         count=len(result.records),
         result=embedded(result_json.to_dict(result)),
         records=embedded([to_dict(record) for record in result.records]),
+        vega=interactive.scripts() if drawn and interactive.available() else "",
     )
 
 
@@ -67,7 +72,7 @@ def _part(name: str) -> str:
     return (importlib.resources.files("corescale.show") / "page" / name).read_text(encoding="utf-8")
 
 
-def _scan(result: Result) -> Scan | None:
+def curves_of(result: Result) -> Scan | None:
     """The curves, also of a tune that varied threads."""
     if isinstance(result.conclusion, Study):
         return result.conclusion.found
@@ -142,9 +147,13 @@ def _fact(name: str, value: str, small: str) -> str:
 
 
 def _figure(chart: charts.Chart) -> str:
-    kind = "wide" if chart.name in ("order", "forest") else ""
+    """The picture, and what the page's script draws in its place where scripts run."""
+    kind = "wide" if chart.wide else ""
+    drawn = embedded(interactive.specification(chart)) if interactive.available() else ""
+    live = f'<div class="live" hidden></div><script type="application/json">{drawn}</script>' if drawn else ""
     return (
-        f'<figure id="{chart.name}" class="{kind}"><h2>{escape(chart.title)}</h2>{chart.svg()}'
+        f'<figure id="chart-{chart.name}" class="{kind}"><h2>{escape(chart.title)}</h2>'
+        f'<div class="picture">{static.svg(chart)}</div>{live}'
         f"<figcaption>{escape(chart.caption)}</figcaption></figure>"
     )
 

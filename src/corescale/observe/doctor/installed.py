@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is installed: one table of what is looked for, and one pass that finds it with its version."""
 
+import importlib.metadata
+import importlib.util
 import os
 import re
 import shutil
@@ -20,17 +22,19 @@ Group = Literal["allocators", "threading", "MPI", "Slurm", "tools", "corescale"]
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Found by the first of its libraries, or the first of its programs whose version text `says` matches."""
+    """Found by its Python module, the first of its libraries, or the first of its programs whose version text `says`
+    matches."""
 
     group: Group
     name: str
     purpose: str
     package: str
-    """of Debian"""
+    """of Debian; of PyPI where it is a Python module"""
     libraries: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     says: str = ""
     """regular expression, ignoring case"""
+    module: str = ""
 
 
 COMPONENTS = (
@@ -60,6 +64,8 @@ COMPONENTS = (
     Component("tools", "hwloc", "the topology", "hwloc-nox", programs=("lstopo-no-graphics", "lstopo")),
     Component("tools", "perf", "call sites", "linux-perf", programs=("perf",)),
     Component("tools", "hyperfine", "the benchmarks beside it", "hyperfine", programs=("hyperfine",)),
+    Component("tools", "altair", "interactive charts in report.html", "altair", module="altair"),
+    Component("tools", "vl-convert", "interactive charts in report.html", "vl-convert-python", module="vl_convert"),
 )
 
 NATIVE = {
@@ -99,6 +105,8 @@ def _allocator(name: str) -> Installed:
 
 
 def _component(component: Component) -> Installed:
+    if component.module:
+        return _module(component)
     path, version = allocators.find_library(component.libraries), None
     for program in map(shutil.which, component.programs):
         if program is None or path is not None:
@@ -107,6 +115,14 @@ def _component(component: Component) -> Installed:
         if re.search(component.says, said, re.IGNORECASE):
             path, version = Path(program), version_in(said)
     remedy = None if path else f"apt-get install {component.package}"
+    return Installed(component.group, component.name, component.purpose, path, version, remedy)
+
+
+def _module(component: Component) -> Installed:
+    found = importlib.util.find_spec(component.module)
+    path = Path(found.origin) if found and found.origin else None
+    version = importlib.metadata.version(component.package) if path else None
+    remedy = None if path else f"pip install {component.package}"
     return Installed(component.group, component.name, component.purpose, path, version, remedy)
 
 

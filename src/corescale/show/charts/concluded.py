@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The charts of every run, from its conclusion: scaling, efficiency, overhead, ratios, order of time."""
+
+from collections.abc import Mapping, Sequence
+
+from corescale.conclude.recommendation import Recommendation
+from corescale.conclude.response import median, response
+from corescale.conclude.scaling import Scan
+from corescale.records import Configuration, Record
+from corescale.show import text
+from corescale.show.charts import curves
+from corescale.show.charts.curves import Words
+from corescale.show.charts.forest import Groups, forest
+from corescale.show.charts.model import Chart
+from corescale.show.charts.order import Point, order
+from corescale.show.result import Result
+
+CONFIRMED = "confirmed:"
+GROUPS = {"measure": "measuring", "confirm": "confirming"}
+
+
+def concluded(result: Result, scan: Scan | None) -> tuple[Chart, ...]:
+    """Every chart that the records allow. `scan` is None where no parallelism was varied."""
+    found = [chart for chart in (_forest(result), _order(result)) if chart is not None]
+    if scan is not None and len({row.p for row in scan.rows if row.speedup.estimate > 0}) > 1:
+        found = [*_curves(result, scan), *found]
+    return tuple(chart.labelled(result.origins) for chart in found)
+
+
+def _curves(result: Result, scan: Scan) -> list[Chart]:
+    lines = curves.lines_of(scan)
+    speedup = (
+        f"Speedup 1 is {text.clean(scan.baseline)}. Bands and whiskers: {text.percent(result.confidence)} intervals."
+    )
+    share = "The share of the cores' time that went into speedup; 100% is ideal."
+    cost = "Overhead f = 1/e - 1: core time beyond what the reference needs, as a share of that; 0% is ideal."
+    return [
+        curves.scaling(Words("scaling", "Scaling", speedup), lines, scan.p_ref),
+        curves.efficiency(Words("efficiency", "Efficiency", share), lines),
+        curves.overhead(Words("overhead", "Overhead", cost), lines),
+    ]
+
+
+def _forest(result: Result) -> Chart | None:
+    """Every paired ratio with its interval, the confirmed gain above them; the dashed line is "no difference"."""
+    name, _ = result.ratios
+    groups = _ratios(result)
+    if not any(rows for _, rows in groups):
+        return None
+    caption = (
+        f"Ratios within blocks, with {text.percent(result.confidence)} intervals; the dashed line is no difference."
+    )
+    return forest("forest", f"Ratios: {name}", caption, name, groups)
+
+
+def _ratios(result: Result) -> Groups:
+    found = result.conclusion
+    confirmed = []
+    if isinstance(found, Recommendation) and found.gain:
+        over = "oversubscribed" in result.labels(found.winner)
+        confirmed = [(f"{CONFIRMED} {_label(found.winner)}", found.gain, over)]
+    measured = [
+        (_label(c), ratio, "oversubscribed" in result.labels(c))
+        for c, ratio in result.ratios[1].items()
+        if ratio.estimate > 0
+    ]
+    return [("confirmed", confirmed), ("measured", measured)] if confirmed else [("measured", measured)]
+
+
+def _order(result: Result) -> Chart | None:
+    """Every launch that succeeded but the warm-ups."""
+    name = result.experiment.response
+    launches = [(k, record) for k, record in enumerate(result.records) if record.timed and record.ok]
+    usual = _medians([record for _, record in launches], name)
+    points = [
+        Point(k + 1, _label(record.configuration), response(record, name) / usual[record.configuration] - 1,
+              GROUPS[record.phase], k in result.noisy, record.oversubscribed)
+        for k, record in launches
+        if usual.get(record.configuration, 0) > 0
+    ]  # fmt: skip
+    return order("order", "In order of time", "", points) if points else None
+
+
+def _medians(records: Sequence[Record], name: str) -> Mapping[Configuration, float]:
+    kinds = dict.fromkeys(record.configuration for record in records)
+    return {c: median([response(record, name) for record in records if record.configuration == c]) for c in kinds}
+
+
+def _label(configuration: Configuration) -> str:
+    return text.clean(configuration.label.removeprefix("command="))

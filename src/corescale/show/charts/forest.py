@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The forest plot: one row an estimate with its interval, its numbers beside it."""
+
+import math
+from collections.abc import Callable, Sequence
+
+from corescale.conclude.stats import Interval
+from corescale.show import text
+from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, Series, doubling, sure
+
+WIDE_RANGE = 2.5
+"""Largest over smallest estimate from which the axis is logarithmic."""
+
+Row = tuple[str, Interval, int]
+"""name, estimate, slot of the look"""
+Groups = Sequence[tuple[str, Sequence[tuple[str, Interval, bool]]]]
+"""name of a series, and its rows: name, estimate, whether oversubscribed"""
+
+
+def forest(
+    name: str,
+    title: str,
+    caption: str,
+    what: str,
+    groups: Groups,
+    *,
+    shown: Callable[[Interval], text.Shown] = text.times,
+    format: Format = "times",  # noqa: A002
+    reference: float | None = 1.0,
+) -> Chart:
+    """Rows in the order given, first on top. Names must differ over all groups."""
+    rows = [(label, row) for label, group in groups for row in group]
+    values = [row[1].estimate for _, row in rows]
+    log = format == "times" and min(values) > 0 and max(values) > WIDE_RANGE * min(values)
+    series = tuple(
+        Series("points", label, tuple(_mark(label, *row, shown) for row in group), k)
+        for k, (label, group) in enumerate(groups)
+        if group
+    )
+    said = "; ".join(f"{row[0]}: {text.join(shown(row[1]))}" for _, row in rows)
+    ends = [end for _, row in rows for end in (row[1].estimate, *sure(row[1])) if end is not None]
+    return Chart(
+        name=name,
+        title=title,
+        caption=caption,
+        alternative=text.clean(f"{what}. {said}."),
+        x=Axis("", categories=tuple(row[0] for _, row in rows)),
+        y=Axis(what, format, log=log, ticks=doubling(min(ends), max(ends)) if log else ()),
+        panels=(Panel(series),),
+        references=() if reference is None else (reference,),
+        turned=True,
+        wide=True,
+        height=0.32 * len(rows) + 1.0,
+    )
+
+
+def _mark(label: str, row: str, found: Interval, oversubscribed: bool, shown: Callable[[Interval], text.Shown]) -> Mark:
+    written = text.join(shown(found))
+    said = f"{row}: {written}" + (", oversubscribed" if oversubscribed else "")
+    return Mark(row, found.estimate, said, *sure(found), written=written, hollow=oversubscribed)
+
+
+def finite(rows: Sequence[tuple[str, Interval, bool]]) -> list[tuple[str, Interval, bool]]:
+    """Those with an estimate."""
+    return [row for row in rows if math.isfinite(row[1].estimate)]

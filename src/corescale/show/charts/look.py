@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Colours and shapes of every chart, for both renderers.
+
+The palette follows Okabe and Ito's, which colour-blind people can tell apart; shapes differ besides, so that no meaning
+is carried by colour alone. In a page each colour is a CSS variable (page/report.css), so that dark pages work.
+"""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import matplotlib as mpl
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How one series is drawn: a colour, and its shape as matplotlib and as Vega name it."""
+
+    colour: str
+    marker: str
+    shape: str
+
+
+SERIES = (
+    Look("#0072b2", "o", "circle"),
+    Look("#d55e00", "s", "square"),
+    Look("#009e73", "^", "triangle-up"),
+    Look("#aa4499", "D", "diamond"),
+    Look("#b07d00", "v", "triangle-down"),
+    Look("#3a9bd1", "P", "cross"),
+    Look("#3f4854", ">", "triangle-right"),
+    Look("#7a3b12", "<", "triangle-left"),
+)
+INK, MUTED, GRID, ALARM, PAPER = "#1b1f24", "#68717d", "#dfe3e8", "#c23b00", "#ffffff"
+NOISY = Look(ALARM, "X", "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z")
+
+VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", ALARM: "--alarm", PAPER: "--paper"} | {
+    look.colour: f"--series-{k + 1}" for k, look in enumerate(SERIES)
+}
+"""Each colour drawn, and the CSS variable that stands for it in a page."""
+
+
+def of(slot: int | None) -> Look:
+    """The look of a series by its slot; None is what noise flagged."""
+    return NOISY if slot is None else SERIES[slot % len(SERIES)]
+
+
+def variable(colour: str) -> str:
+    """The colour as a page writes it."""
+    return f"var({VARIABLES[colour]})"
+
+
+@functools.cache
+def shades() -> Sequence[tuple[str, str]]:
+    """256 colours from low to high and the ink readable on each: cividis, made for colour-blind readers."""
+    table = mpl.colormaps["cividis"](range(256))
+    return [
+        (f"#{int(255 * r):02x}{int(255 * g):02x}{int(255 * b):02x}", "#000000" if _light(r, g, b) else PAPER)
+        for r, g, b, _ in table
+    ]
+
+
+def _light(red: float, green: float, blue: float) -> bool:
+    """Whether black is the more readable of black and white on it (WCAG relative luminance)."""
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in (red, green, blue)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.179

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a chart shows, apart from how: marks, axes, panels, reference lines and words. Both renderers draw this."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from corescale.conclude.stats import Interval
+
+Place = float | str
+"""A number on a continuous axis, a name on one of categories."""
+Format = Literal["number", "times", "percent", "change", "seconds", "bytes"]
+"""How an axis writes its numbers: 12, 1.5×, 50%, +5%, 0.2 s, 3.0 MiB. A percentage is stored as a share."""
+
+
+SeriesKind = Literal["curve", "points", "bars", "cells", "dashed", "dotted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One thing drawn, and what it says to whoever points at it or cannot see it."""
+
+    x: Place
+    y: Place
+    says: str = ""
+    low: float | None = None
+    high: float | None = None
+    value: float | None = None
+    """of a cell: what its colour means"""
+    written: str = ""
+    """of a cell: its number, with * if oversubscribed; of a forest's row: estimate and interval"""
+    hollow: bool = False
+    """more threads than cores were asked for"""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Marks of one kind under one name.
+
+    curve: points joined, with a band and whiskers where there are intervals. points, bars: with whiskers. cells: a heat
+    map. dashed: what would be ideal. dotted: a fitted law.
+    """
+
+    kind: SeriesKind
+    label: str
+    marks: tuple[Mark, ...]
+    slot: int | None = 0
+    """number of its look, None for what noise flagged"""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """`categories` are the names in order of an axis that has no numbers."""
+
+    title: str
+    format: Format = "number"
+    log: bool = False
+    """to base 2"""
+    zero: bool = False
+    """whether it must show 0"""
+    ticks: tuple[float, ...] = ()
+    """empty: as the renderer finds fit"""
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One set of axes; row and column say which levels it is for, empty where there is one alone."""
+
+    series: tuple[Series, ...]
+    row: str = ""
+    column: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart with its words. `x` and `y` belong to every panel; a `turned` one is drawn with x upright."""
+
+    name: str
+    title: str
+    caption: str
+    alternative: str
+    """all of it in words, for who cannot see it"""
+    x: Axis
+    y: Axis
+    panels: tuple[Panel, ...]
+    references: tuple[float, ...] = ()
+    """lines across, at these y"""
+    turned: bool = False
+    wide: bool = False
+    height: float = 3.5
+    """inches of a panel, at a width of 5, or 10.4 for a wide chart"""
+    own_y: bool = False
+    """each panel has its own range of y"""
+    origins: tuple[str, ...] = ()
+    """fake, simulated, extrapolated: said on the chart itself"""
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Names of the rows of panels, in order."""
+        return tuple(dict.fromkeys(panel.row for panel in self.panels))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of panels, in order."""
+        return tuple(dict.fromkeys(panel.column for panel in self.panels))
+
+    @property
+    def series(self) -> tuple[Series, ...]:
+        """One of each name, from whichever panel has it first."""
+        named: dict[str, Series] = {}
+        for panel in self.panels:
+            for series in panel.series:
+                named.setdefault(series.label, series)
+        return tuple(named.values())
+
+    @property
+    def legend(self) -> tuple[Series, ...]:
+        """The series to name; none where a name would say nothing."""
+        named = tuple(series for series in self.series if series.label and series.kind != "cells")
+        return named if len(named) > 1 else ()
+
+    @property
+    def dodged(self) -> bool:
+        """Whether series share a category, so that their bars stand side by side."""
+        return any(
+            len(set(places)) < len(places)
+            for panel in self.panels
+            if (places := [mark.x for series in panel.series if series.kind == "bars" for mark in series.marks])
+        )
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What must be read before any number: where the numbers are from, and what a hollow mark is."""
+        marked = any(mark.hollow for mark in self.marks())
+        sign = "*" if self.cells else "hollow"
+        return (*self.origins, *([f"{sign}: oversubscribed"] if marked else []))
+
+    @property
+    def cells(self) -> tuple[Mark, ...]:
+        """Every cell of a heat map; empty for other charts."""
+        series = (series for panel in self.panels for series in panel.series if series.kind == "cells")
+        return tuple(mark for one in series for mark in one.marks)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether the names below a panel need to be slanted."""
+        return not self.turned and sum(len(name) + 2 for name in self.x.categories) > self.letters / len(self.columns)
+
+    @property
+    def letters(self) -> int:
+        """About how many letters fit side by side."""
+        return 136 if self.wide else 52
+
+    @property
+    def legend_columns(self) -> int:
+        """How many entries of the legend fit side by side, beside the notices where there are panels."""
+        longest = max((len(series.label) for series in self.legend), default=1)
+        taken = len(" · ".join(self.notices)) if len(self.panels) > 1 else 0
+        return max(1, (self.letters - taken) // (longest + 7))
+
+    def marks(self) -> Iterator[Mark]:
+        """Of every series of every panel."""
+        for panel in self.panels:
+            for series in panel.series:
+                yield from series.marks
+
+    def labelled(self, origins: Sequence[str]) -> "Chart":
+        """With where its numbers come from in picture, title and words, unless they were measured."""
+        if not origins:
+            return self
+        said = ", ".join(origins)
+        return replace(
+            self,
+            origins=tuple(origins),
+            title=f"{self.title} ({said})",
+            alternative=f"{said}: {self.alternative}",
+        )
+
+
+def sure(found: Interval) -> tuple[float | None, float | None]:
+    """The ends of an interval that are numbers, None for the others."""
+    return _finite(found.low), _finite(found.high)
+
+
+def doubling(low: float, high: float) -> tuple[float, ...]:
+    """Ticks of an axis to base 2: its powers, or round numbers where fewer than three of those lie within."""
+    first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
+    every = max(1, math.ceil((last - first) / 8))
+    powers = tuple(2.0**k for k in range(first, last + 1, every))
+    if sum(low <= power <= high for power in powers) > 2:
+        return powers
+    step = next(s for k in range(-6, 12) for s in (10.0**k, 2 * 10.0**k, 5 * 10.0**k) if (high - low) / s <= 6)
+    return tuple(round(k * step, 9) for k in range(max(1, math.floor(low / step)), math.ceil(high / step) + 1))
+
+
+def _finite(end: float | None) -> float | None:
+    return end if end is not None and math.isfinite(end) else None

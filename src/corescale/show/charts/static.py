@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chart as a picture, by matplotlib: SVG that follows a page's colours or stands alone, and PNG."""
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter, NullLocator
+
+from corescale.show import text
+from corescale.show.charts import look
+from corescale.show.charts.look import ALARM, GRID, INK, MUTED, PAPER
+from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, Place, Series
+
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "corescale",
+    "font.family": "sans-serif",
+    "font.size": 10.5,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "text.color": INK,
+    "text.parse_math": False,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "legend.frameon": False,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+}
+DASHES: Any = (0, (5, 4))
+WRITERS: dict[Format, Callable[[float], str]] = {
+    "number": lambda value: f"{value:g}",
+    "times": lambda value: f"{value:.3g}×",
+    "percent": lambda value: f"{100 * value:g}%",
+    "change": lambda value: f"{100 * value:+.3g}%",
+    "seconds": lambda value: f"{value:g} s",
+    "bytes": text.memory,
+}
+GROUP_WIDTH = 0.8
+"""of a category's bars together, where categories are 1 apart"""
+
+
+def svg(chart: Chart) -> str:
+    """An inline SVG element: text stays text, colours are the page's, identifiers are this chart's alone."""
+    drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{chart.name}-", _drawn(chart, "none"))
+    drawn = re.sub(
+        "#[0-9a-f]{6}",
+        lambda match: look.variable(match[0]) if match[0] in look.VARIABLES else match[0],
+        drawn[drawn.index("<svg") :],
+    )
+    return re.sub(r"(font: [\d.]+px) [^;\"]*", r"\1 inherit", drawn)
+
+
+def write(chart: Chart, folder: Path, dpi: int = 160) -> tuple[Path, Path]:
+    """NAME.png and NAME.svg on white, for documents."""
+    png, plain = folder / f"{chart.name}.png", folder / f"{chart.name}.svg"
+    with mpl.rc_context(STYLE):
+        _figure(chart).savefig(png, dpi=dpi, facecolor=PAPER, metadata={"Software": None, "Title": chart.alternative})
+    plain.write_text(_drawn(chart, PAPER), encoding="utf-8")
+    return png, plain
+
+
+def _drawn(chart: Chart, paper: str) -> str:
+    """Without matplotlib's style element, which would hold for a whole page; its two lines are attributes here."""
+    with mpl.rc_context(STYLE):
+        file = io.StringIO()
+        _figure(chart).savefig(file, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})
+    drawn = re.sub(r"<(metadata|style)\b.*?</\1>", "", file.getvalue(), flags=re.DOTALL)
+    label = text.attribute(chart.alternative).replace("\\", r"\\")
+    lines = 'stroke-linejoin="round" stroke-linecap="butt"'
+    return re.sub(r"<svg ([^>]*)>", rf'<svg role="img" aria-label="{label}" {lines} \1>', drawn, count=1)
+
+
+def _figure(chart: Chart) -> Figure:
+    rows, columns = chart.rows, chart.columns
+    figure = Figure(figsize=(10.4 if chart.wide else 5.0, chart.height * len(rows)), layout="constrained")
+    share: Any = {"sharex": True, "sharey": not chart.own_y} if len(chart.panels) > 1 else {}
+    grid = figure.subplots(len(rows), len(columns), squeeze=False, **share)
+    for axes in grid.flat:
+        axes.set_visible(False)
+    for panel in chart.panels:
+        axes = grid[rows.index(panel.row)][columns.index(panel.column)]
+        axes.set_visible(True)
+        _panel(axes, chart, panel)
+        if len(chart.panels) > 1:
+            axes.set_title(" · ".join(filter(None, (panel.row, panel.column))), fontsize=10.5, color=MUTED)
+    for axes in grid[:-1].flat:
+        axes.xaxis.label.set_visible(False)
+    for axes in [] if chart.own_y else grid[:, 1:].flat:
+        axes.yaxis.label.set_visible(False)
+    _above(figure, chart)
+    return figure
+
+
+def _above(figure: Figure, chart: Chart) -> None:
+    """Legend and notices over the axes, where they can cover no mark."""
+    notice = " · ".join(chart.notices)
+    if notice and len(chart.panels) == 1:
+        figure.axes[0].set_title(notice, loc="right", color=ALARM, weight="bold", fontsize=9.5)
+    elif notice:
+        said = Line2D([], [], linestyle="none", label=notice)
+        place = figure.legend(handles=[said], loc="outside upper right", fontsize=9.5, handlelength=0)
+        place.get_texts()[0].set(color=ALARM, weight="bold")
+    if chart.legend:
+        columns = min(len(chart.legend), chart.legend_columns)
+        figure.legend(handles=[_handle(series) for series in chart.legend], loc="outside upper left", ncols=columns,
+                      fontsize=9.5, handlelength=1.8, columnspacing=1.4)  # fmt: skip
+
+
+def _handle(series: Series) -> Line2D:
+    if series.kind in ("dashed", "dotted"):
+        colour = MUTED if series.kind == "dashed" else look.of(series.slot).colour
+        return Line2D([], [], color=colour, label=series.label, linestyle=DASHES if series.kind == "dashed" else ":")
+    seen = look.of(series.slot)
+    line: Any = "-" if series.kind == "curve" else "none"
+    return Line2D([], [], color=seen.colour, marker=seen.marker, linestyle=line, markeredgecolor=PAPER,
+                  markersize=7, label=series.label)  # fmt: skip
+
+
+def _panel(axes: Axes, chart: Chart, panel: Panel) -> None:
+    _scales(axes, chart)
+    axes.margins(0.05, 0.08)
+    for value in chart.references:
+        across = axes.axvline if chart.turned else axes.axhline
+        across(value, color=MUTED, linestyle=DASHES if value else "-", linewidth=1.2 if value else 1, zorder=1)
+    for series in panel.series:
+        DRAW[series.kind](axes, chart, series)
+    if chart.y.zero and axes.get_ylim()[0] > -0.05 * axes.get_ylim()[1]:
+        axes.set_ylim(bottom=0)
+    if chart.turned:
+        _written(axes, chart, panel)
+
+
+def _scales(axes: Axes, chart: Chart) -> None:
+    upright, flat = (chart.x, chart.y) if chart.turned else (chart.y, chart.x)
+    both: tuple[tuple[Any, Axis, Literal["x", "y"]], ...] = ((axes.xaxis, flat, "x"), (axes.yaxis, upright, "y"))
+    for axis, sides, name in both:
+        if sides.log:
+            getattr(axes, f"set_{name}scale")("log", base=2)
+            axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(lambda value, _, sides=sides: WRITERS[sides.format](value)))
+        if sides.ticks:
+            axis.set_ticks(sides.ticks)
+        axis.set_label_text(text.clean(sides.title))
+        axis.grid(visible=not sides.categories)
+        if sides.categories:
+            _categories(axes, name, sides.categories, chart)
+
+
+def _categories(axes: Axes, name: Literal["x", "y"], labels: Sequence[str], chart: Chart) -> None:
+    """Names at 0, 1, ...; upright ones read from the top."""
+    shown = [text.clean(label) for label in labels]
+    slanted: Any = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if name == "x" and chart.crowded else {}
+    getattr(axes, f"set_{name}ticks")(range(len(shown)), shown, **slanted)
+    axes.tick_params(axis=name, length=0)
+    ends = (len(shown) - 0.4, -0.6) if name == "y" else (-0.6, len(shown) - 0.4)
+    getattr(axes, f"set_{name}lim")(*ends)
+
+
+def _at(axis: Axis, place: Place) -> float:
+    return float(axis.categories.index(str(place))) if axis.categories else float(place)
+
+
+def _places(chart: Chart, series: Series) -> list[float]:
+    return [_at(chart.x, mark.x) for mark in series.marks]
+
+
+def _values(series: Series) -> list[float]:
+    return [float(mark.y) for mark in series.marks]
+
+
+def _curve(axes: Axes, chart: Chart, series: Series) -> None:
+    """Points joined by a line, whiskers on each and a band between them."""
+    x, seen = _places(chart, series), look.of(series.slot)
+    axes.plot(x, _values(series), color=seen.colour, linewidth=1.8, zorder=3)
+    sure = [(at, m.low, m.high) for at, m in zip(x, series.marks, strict=True) if None not in (m.low, m.high)]
+    if len(sure) > 1:
+        at, low, high = zip(*sure, strict=True)
+        axes.fill_between(at, low, high, color=seen.colour, alpha=0.18, linewidth=0)
+    _whiskers(axes, chart, series, x, 1.6)
+    _points(axes, chart, series, x)
+
+
+def _scattered(axes: Axes, chart: Chart, series: Series) -> None:
+    x = _places(chart, series)
+    _whiskers(axes, chart, series, x, 2.4 if chart.turned else 1.6)
+    _points(axes, chart, series, x)
+
+
+def _bars(axes: Axes, chart: Chart, series: Series) -> None:
+    """Side by side where series share a category; the series' shape marks the estimate."""
+    named = [one.label for one in chart.series if one.kind == "bars"]
+    width = GROUP_WIDTH / len(named) if chart.dodged else GROUP_WIDTH
+    shift = (named.index(series.label) - (len(named) - 1) / 2) * width if chart.dodged else 0.0
+    x = [at + shift for at in _places(chart, series)]
+    axes.bar(x, _values(series), width=0.92 * width, color=look.of(series.slot).colour, alpha=0.55, zorder=2)
+    _whiskers(axes, chart, series, x, 1.6)
+    _points(axes, chart, series, x)
+
+
+def _line(axes: Axes, chart: Chart, series: Series) -> None:
+    dashed = series.kind == "dashed"
+    colour = MUTED if dashed else look.of(series.slot).colour
+    axes.plot(_places(chart, series), _values(series), color=colour, linestyle=DASHES if dashed else ":",
+              linewidth=1.2 if dashed else 1.6, zorder=2)  # fmt: skip
+
+
+def _heat(axes: Axes, chart: Chart, series: Series) -> None:
+    """Coloured cells, each with its number."""
+    shades = shaded(chart.cells)
+    for mark in series.marks:
+        (colour, ink), x, y = shades[mark], _at(chart.x, mark.x), _at(chart.y, mark.y)
+        axes.add_patch(Rectangle((x - 0.49, y - 0.49), 0.98, 0.98, facecolor=colour, linewidth=0))
+        axes.text(x, y, mark.written, color=ink, ha="center", va="center")
+
+
+def shaded(marks: Sequence[Mark]) -> dict[Mark, tuple[str, str]]:
+    """Colour and ink of every cell, from the smallest value to the largest."""
+    values = {mark: mark.value for mark in marks if mark.value is not None}
+    low, span = min(values.values()), max(values.values()) - min(values.values())
+    return {mark: look.shades()[round(255 * (value - low) / span) if span else 128] for mark, value in values.items()}
+
+
+def _points(axes: Axes, chart: Chart, series: Series, x: Sequence[float]) -> None:
+    seen = look.of(series.slot)
+    for hollow in (False, True):
+        chosen = [(at, float(mark.y)) for at, mark in zip(x, series.marks, strict=True) if mark.hollow is hollow]
+        if chosen:
+            places = [pair[::-1] if chart.turned else pair for pair in chosen]
+            across, up = zip(*places, strict=True)
+            style: Any = (
+                {"facecolors": PAPER, "edgecolors": seen.colour, "linewidths": 1.5}
+                if hollow
+                else {"facecolors": seen.colour, "edgecolors": PAPER, "linewidths": 0.6}
+            )
+            axes.scatter(across, up, s=_size(series), marker=seen.marker, zorder=4, **style)
+
+
+def _size(series: Series) -> float:
+    """Square points: smaller where there are many."""
+    if series.kind == "bars":
+        return 18
+    return 46 if series.slot is None else 34 if len(series.marks) < 40 else 20
+
+
+def _whiskers(axes: Axes, chart: Chart, series: Series, x: Sequence[float], width: float) -> None:
+    ink = INK if series.kind == "bars" else look.of(series.slot).colour
+    for at, mark in zip(x, series.marks, strict=True):
+        if mark.low is not None and mark.high is not None:
+            along = axes.hlines if chart.turned else axes.vlines
+            along(at, mark.low, mark.high, color=ink, linewidth=width, zorder=5 if series.kind == "bars" else 3)
+
+
+def _written(axes: Axes, chart: Chart, panel: Panel) -> None:
+    """What a forest's rows say, beside them."""
+    said = {str(mark.x): mark.written for series in panel.series for mark in series.marks}
+    for side in ("left", "right"):
+        axes.spines[side].set_visible(False)
+    beside = axes.secondary_yaxis("right")
+    beside.set_yticks(range(len(chart.x.categories)), [said.get(row, "") for row in chart.x.categories])
+    beside.tick_params(axis="y", length=0)
+    beside.spines["right"].set_visible(False)
+
+
+DRAW: dict[str, Callable[[Axes, Chart, Series], None]] = {
+    "curve": _curve,
+    "points": _scattered,
+    "bars": _bars,
+    "cells": _heat,
+    "dashed": _line,
+    "dotted": _line,
+}
