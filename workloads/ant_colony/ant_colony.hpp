@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include <cstdint>
 #include <exception>
 #include <span>
@@ -12,17 +8,9 @@
 
 #include "ant_colony/colony.hpp"
 #include "corescale/region.h"
+#include "driver/openmp.hpp"
 
 namespace ant_colony {
-
-/// Threads that work at once in a parallel region; 1 where the compiler had no OpenMP.
-inline int team_size() {
-#ifdef _OPENMP
-  return omp_get_num_threads();
-#else
-  return 1;
-#endif
-}
 
 struct Search {
   Solution best;
@@ -53,7 +41,7 @@ Search search(const Problem& problem, const Options& options) {
 #pragma omp critical
     {
       found.best = better(std::move(found.best), std::move(mine));
-      found.threads = team_size();
+      found.threads = driver::team_size();
     }
   }
   if (fault) std::rethrow_exception(fault);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 
 #include "ant_colony/ant_colony.hpp"
 #include "ant_colony/indexed_trail.hpp"
 #include "ant_colony/string_trail.hpp"
 #include "driver/arguments.hpp"
+#include "driver/openmp.hpp"
 #include "driver/result.hpp"
 
 namespace {
@@ -42,15 +41,6 @@ bool parse(int argc, char** argv, Request& request) {
   return true;
 }
 
-void choose_schedule() {
-#ifdef _OPENMP
-  if (std::getenv("OMP_SCHEDULE") == nullptr) omp_set_schedule(omp_sched_dynamic, 1);
-#else
-  if (const char* threads = std::getenv("OMP_NUM_THREADS"); threads && std::string_view(threads) != "1")
-    std::cerr << "ant_colony: built without OpenMP; runs on one thread\n";
-#endif
-}
-
 ant_colony::Search search(const Request& request, const ant_colony::Problem& problem) {
   if (request.pheromone == "strings")
     return ant_colony::search<ant_colony::StringTrail>(problem, request.options);
@@ -64,15 +54,9 @@ std::optional<double> gap(const Request& request, long length) {
   return static_cast<double>(length - *optimum) / static_cast<double>(*optimum);
 }
 
-std::string hexadecimal(std::uint64_t value) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
 int solve(const Request& request) {
   const ant_colony::Problem problem(tsplib::read(request.instance), request.options.candidates);
-  choose_schedule();
+  driver::choose_schedule("ant_colony", driver::Schedule::one_by_one);
   const auto start = std::chrono::steady_clock::now();
   const auto [best, threads] = search(request, problem);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -85,7 +69,7 @@ int solve(const Request& request) {
   result.metric("seconds", seconds);
   result.metric("cycles_per_second", cycles / seconds);
   result.metric("threads", threads);
-  result.text("tour", hexadecimal(ant_colony::tour_hash(best.tour)));
+  result.text("tour", driver::hexadecimal(ant_colony::tour_hash(best.tour)));
   result.check("tour_is_permutation", ant_colony::is_permutation(best.tour, problem.cities()));
   result.check("length_recomputed", problem.length(best.tour) == best.length);
   corescale_work(cycles);

@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include <atomic>
 #include <chrono>
 #include <exception>
 
 #include "corescale/region.h"
 #include "digital_evolution/world.hpp"
+#include "driver/openmp.hpp"
 
 namespace digital_evolution {
-
-/// Threads that work at once in a parallel region; 1 where the compiler had no OpenMP.
-inline int team_size() {
-#ifdef _OPENMP
-  return omp_get_num_threads();
-#else
-  return 1;
-#endif
-}
 
 /// What a run came to.
 struct Outcome {
@@ -89,7 +77,7 @@ class Evolution {
     {
       outcome.seconds = std::max(outcome.seconds, seconds);
       outcome.account += account;
-      outcome.threads = team_size();
+      outcome.threads = driver::team_size();
     }
   }
 

@@ -61,7 +61,7 @@ struct PlainHeap {
 /// 1 ns.
 class SampledHeap {
  public:
-  static constexpr long period_ns = 200'000;
+  static constexpr long period_ns = 500'000;
 
   static void* allocate(std::size_t bytes) {
     Thread& mine = thread();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdlib>
+#include <cmath>
 #include <fstream>
 
 #include "digital_evolution/digital_evolution.hpp"
 #include "driver/arguments.hpp"
+#include "driver/openmp.hpp"
 #include "driver/result.hpp"
 
 namespace {
@@ -45,28 +46,12 @@ bool parse(int argc, char** argv, Request& request) {
   return true;
 }
 
-/// Neighbours stay with one thread, as in a plain parallel for.
-void choose_schedule() {
-#ifdef _OPENMP
-  if (std::getenv("OMP_SCHEDULE") == nullptr) omp_set_schedule(omp_sched_static, 0);
-#else
-  if (const char* threads = std::getenv("OMP_NUM_THREADS"); threads && std::string_view(threads) != "1")
-    std::cerr << "digital_evolution: built without OpenMP; runs on one thread\n";
-#endif
-}
-
 /// Of this program alone: getrusage would count what started it, too.
 std::optional<double> peak_memory_bytes() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;)
     if (double kilobytes = 0; word == "VmHWM:" && status >> kilobytes) return 1024 * kilobytes;
   return std::nullopt;
-}
-
-std::string hexadecimal(std::uint64_t value) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
-  return text;
 }
 
 void report_account(const digital_evolution::Account& account, double updates, driver::Result& result) {
@@ -80,7 +65,7 @@ void report_account(const digital_evolution::Account& account, double updates, d
 
 int evolve(const Request& request) {
   const Options& options = request.options;
-  choose_schedule();
+  driver::choose_schedule("digital_evolution", driver::Schedule::blocks);  // neighbours stay with one thread
   const double updates = static_cast<double>(options.cells()) * options.generations;
   Outcome outcome = digital_evolution::evolve(options, request.account);
   digital_evolution::Tally& tally = outcome.tally;
@@ -88,7 +73,7 @@ int evolve(const Request& request) {
   if (request.broken == "resource") --tally.stock;
 
   const auto cells = static_cast<double>(options.cells());
-  const std::string hash = hexadecimal(outcome.state_hash);
+  const std::string hash = driver::hexadecimal(outcome.state_hash);
   const auto fitness = [&](std::int64_t harvested) {
     return static_cast<double>(harvested) / (cells * options.window());
   };

@@ -3,6 +3,8 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <iostream>
@@ -14,6 +16,13 @@
 #include "driver/error.hpp"
 
 namespace driver {
+
+/// 16 digits.
+inline std::string hexadecimal(std::uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
 
 /// What a workload found: one JSON line on stdout, and the same numbers and checks through region.h.
 class Result {

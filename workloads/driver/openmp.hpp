@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include <cstdlib>
+#include <iostream>
+#include <string_view>
+
+namespace driver {
+
+/// Threads that work at once in a parallel region; 1 where the compiler had no OpenMP.
+inline int team_size() {
+#ifdef _OPENMP
+  return omp_get_num_threads();
+#else
+  return 1;
+#endif
+}
+
+enum class Schedule {
+  blocks,      ///< static: each thread has its part, always the same
+  one_by_one,  ///< dynamic,1: whoever is free takes the next
+};
+
+/// What schedule(runtime) means where OMP_SCHEDULE is unset. Without OpenMP, says so where threads were asked
+/// for.
+inline void choose_schedule([[maybe_unused]] std::string_view program, [[maybe_unused]] Schedule schedule) {
+#ifdef _OPENMP
+  if (std::getenv("OMP_SCHEDULE") != nullptr) return;
+  if (schedule == Schedule::blocks)
+    omp_set_schedule(omp_sched_static, 0);
+  else
+    omp_set_schedule(omp_sched_dynamic, 1);
+#else
+  if (const char* threads = std::getenv("OMP_NUM_THREADS"); threads && std::string_view(threads) != "1")
+    std::cerr << program << ": built without OpenMP; runs on one thread\n";
+#endif
+}
+
+}  // namespace driver
