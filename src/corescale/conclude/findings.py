@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from corescale.conclude import stats
+from corescale.conclude.frame import selected
 from corescale.conclude.stats import Interval
 from corescale.declare.outputs import Claim, Finding, Normalise, Selection
 from corescale.declare.study import Experiment
@@ -66,8 +67,8 @@ def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
 
 def _answer(rows: "pd.DataFrame", experiment: Experiment, finding: Finding, at: Mapping[str, Level]) -> Answer:
     rows = rows.assign(_log=_logarithms(rows, finding))
-    rows = rows[_selected(rows, finding.where)]
-    sides = {name: rows[_selected(rows, side)] for name, side in (("a", finding.a), ("b", finding.b))}
+    rows = rows[selected(rows, finding.where)]
+    sides = {name: rows[selected(rows, side)] for name, side in (("a", finding.a), ("b", finding.b))}
     for name, side in (("a", finding.a), ("b", finding.b)):
         if sides[name]["_log"].notna().sum() == 0:
             return _missing(finding, at, f"nothing was measured at {_said(side)}")
@@ -103,21 +104,8 @@ def _logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
 
 def _reference(rows: "pd.DataFrame", normalise: Normalise) -> "pd.Series":
     keys = [*BLOCK, *normalise.within]
-    means = rows[_selected(rows, normalise.to)].groupby(keys)["_log"].mean().rename("_reference")
+    means = rows[selected(rows, normalise.to)].groupby(keys)["_log"].mean().rename("_reference")
     return rows.join(means, on=keys)["_reference"]
-
-
-def _selected(rows: "pd.DataFrame", selection: Selection) -> "pd.Series":
-    chosen = rows["status"].notna()
-    for name, levels in selection.items():
-        wanted = levels if isinstance(levels, tuple) else (levels,)
-        exact = [_extreme(rows[name], level) if level in ("min", "max") else level for level in wanted]
-        chosen &= rows[name].isin(exact)
-    return chosen
-
-
-def _extreme(column: "pd.Series", which: Level) -> Level:
-    return column.min() if which == "min" else column.max()  # type: ignore[no-any-return]
 
 
 def _within(rows: "pd.DataFrame", cell: Sequence[str]) -> "pd.Series":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from corescale.conclude.doubts import doubts
 from corescale.conclude.response import response
 from corescale.declare import arithmetic
-from corescale.declare.outputs import BUILT_IN
+from corescale.declare.outputs import BUILT_IN, EXTREMES, Selection
 from corescale.declare.study import Experiment, parameters
 from corescale.errors import UsageError
 from corescale.records import Configuration, Level, Record
@@ -79,3 +79,19 @@ def _cell(formula: arithmetic.Expression, row: Mapping[str, Level]) -> float:
         return formula.value(row, "")
     except UsageError:
         return math.nan
+
+
+def selected(rows: "pd.DataFrame", selection: Selection) -> "pd.Series":
+    """Which rows have these levels: a column of truth values. EXTREMES are taken among all rows given."""
+    chosen = rows["status"].notna()
+    for name, levels in selection.items():
+        wanted = levels if isinstance(levels, tuple) else (levels,)
+        chosen &= rows[name].isin([level for one in wanted for level in _meant(rows[name], one)])
+    return chosen
+
+
+def _meant(column: "pd.Series", level: Level) -> Sequence[Level]:
+    if level not in EXTREMES:
+        return [level]
+    found = sorted(column.unique())
+    return {"min": found[:1], "max": found[-1:], "above min": found[1:]}[str(level)]

@@ -36,7 +36,9 @@ ChartKind = Literal["lines", "bars", "heat", "forest", "time-order", "scaling", 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*$")]
 """of an output: it names its file"""
 Selection = Mapping[str, Level | tuple[Level, ...]]
-"""column -> level or levels; `min` and `max` mean the smallest and the largest level measured"""
+"""column -> level or levels, or one of EXTREMES"""
+EXTREMES = ("min", "max", "above min")
+"""The smallest level measured, the largest, and all but the smallest."""
 
 
 class Normalise(Model):
@@ -53,6 +55,10 @@ class Chart(Model):
     kind: ChartKind
     title: str
     caption: str = ""
+    where: Selection = Field(default={})
+    """draws these rows alone"""
+    each: str = ""
+    """a chart of its own for each level of this column"""
     x: str = ""
     y: str = ""
     colour: str = ""
@@ -68,10 +74,11 @@ class Chart(Model):
     def selected(self) -> Iterator[tuple[str, Level]]:
         """Every level that it names, with its column."""
         yield from self.normalise.to.items() if self.normalise else ()
+        yield from _levels(self.where)
 
     def used(self) -> Iterator[str]:
         """Every column that it reads."""
-        yield from filter(None, (self.x, self.y, self.colour, *self.facet))
+        yield from filter(None, (*self.where, self.each, self.x, self.y, self.colour, *self.facet))
         yield from _normalised(self.normalise)
 
 
@@ -168,8 +175,7 @@ class Finding(Model):
         """Every level that it names, with its column."""
         yield from self.normalise.to.items() if self.normalise else ()
         for selection in (self.a, self.b, self.where):
-            for name, levels in selection.items():
-                yield from ((name, level) for level in (levels if isinstance(levels, tuple) else (levels,)))
+            yield from _levels(selection)
 
 
 Output = Annotated[Chart | Table | Finding, Field(discriminator="kind")]
@@ -178,3 +184,8 @@ Output = Annotated[Chart | Table | Finding, Field(discriminator="kind")]
 def _normalised(normalise: Normalise | None) -> Iterator[str]:
     if normalise is not None:
         yield from (*normalise.to, *normalise.within)
+
+
+def _levels(selection: Selection) -> Iterator[tuple[str, Level]]:
+    for name, levels in selection.items():
+        yield from ((name, level) for level in (levels if isinstance(levels, tuple) else (levels,)))

@@ -19,7 +19,7 @@ from corescale.declare import arithmetic, factors, template
 from corescale.declare.command_line import bundled, factor_of, seconds, share
 from corescale.declare.faults import fault, in_file
 from corescale.declare.model import Model
-from corescale.declare.outputs import BUILT_IN, Chart, Finding, Table
+from corescale.declare.outputs import BUILT_IN, EXTREMES, Chart, Finding, Table
 from corescale.declare.study import (
     PRESENTATION,
     SERIAL,
@@ -409,7 +409,7 @@ def _check(made: Experiment, machine: Machine, declared: Sequence[Mapping[str, F
             _must_be(column, {*names, *made.columns}, "column", where)
         for name, level in output.selected():
             levels = [tables[name].levels for tables in declared if name in tables]
-            if levels and "auto" not in levels and level not in ("min", "max"):
+            if levels and "auto" not in levels and level not in EXTREMES:
                 _must_be(str(level), {str(one) for some in levels for one in some}, f"level of {name}", where)
 
 

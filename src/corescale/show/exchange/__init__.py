@@ -13,7 +13,7 @@ from corescale.show.exchange import csv, hyperfine, markdown, tidy
 from corescale.show.exchange.result_json import schema, to_json
 from corescale.show.result import Result
 
-__all__ = ["EXPORTERS", "Exporter", "schema", "to_json", "write"]
+__all__ = ["EXPORTERS", "Exporter", "make_folder", "schema", "to_json", "write"]
 
 Exporter = Callable[[Result], str]
 
@@ -39,6 +39,15 @@ def write(target: str, content: str) -> None:
         raise UsageError(
             f"cannot be written: {why}", where=target, remedy="name a writable file, or - for stdout"
         ) from error
+
+
+def make_folder(folder: Path) -> None:
+    """The folder and those above it; raises UsageError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UsageError(f"cannot be made: {why}", where=str(folder), remedy="name a folder that may be written") from error
 
 
 def _replace(target: Path, content: str) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from corescale.conclude.findings import Answer
+from corescale.conclude.laws import Fit
+from corescale.conclude.study import Study
 from corescale.declare import outputs
 from corescale.declare.study import Experiment
 from corescale.show import headline, text
@@ -36,7 +38,29 @@ def findings(answers: Sequence[Answer]) -> str:
         of = [answer for answer in answers if answer.finding.name == name]
         lines += ["", f"**{_escaped(of[0].finding.statement)}**", ""]
         lines += [f"- {_escaped(headline.answer(answer))}" for answer in of]
-    return "\n".join(lines).lstrip("\n") + "\n"
+    return "\n".join(lines).lstrip("\n") + "\n" if lines else ""
+
+
+def flat(found: Study) -> str:
+    """CSV of T = a + b work over the loads, in seconds with interval ends: a line for each p and other levels.
+
+    Empty where weak scaling was not asked for, or was not what was measured.
+    """
+    weak = found.found.weak
+    if weak is None or weak.refusal or not weak.lines:
+        return ""
+    names = [name for name, _ in weak.lines[0].levels]
+    ends = [f"{parameter}{end}" for parameter in ("a", "b") for end in ("", "_low", "_high")]
+    rows = [
+        [line.p, *(level for _, level in line.levels), *_ends(line.fit, "a"), *_ends(line.fit, "b"), line.fit.doubt]
+        for line in weak.lines
+    ]
+    return _csv(["p", *names, *ends, "doubt"], rows)
+
+
+def _ends(fit: Fit, parameter: str) -> Sequence[object]:
+    found = fit.parameters.get(parameter)
+    return [found.estimate, found.low, found.high] if found else ["", "", ""]
 
 
 def _csv(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
