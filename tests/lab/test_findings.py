@@ -197,3 +197,14 @@ def test_runs_of_different_factors_are_not_seen_together() -> None:
     other = EXPERIMENT.model_copy(update={"factors": EXPERIMENT.factors[:1]})
     with pytest.raises(UsageError, match="cannot be seen together"):
         together([Part("a", EXPERIMENT, []), Part("b", other, [])])
+
+
+def test_extremes_are_those_of_all_levels_where_an_answer_is_about_one() -> None:
+    normalise = {"to": {"threads": "min"}, "within": ("allocator", "load")}
+    finding = asked(
+        a={"load": "min"}, b={"load": "above min"}, where={"threads": "above min"}, each=("threads",),
+        normalise=normalise, claim="0.95 to 1.05",
+    )  # fmt: skip
+    said = found(finding, noise=0)
+    assert said[(4,)].ratio.estimate == pytest.approx(1.0) and said[(4,)].verdict == "holds"
+    assert said[(1,)].verdict == "not measured"

@@ -151,7 +151,7 @@ def test_several_runs_make_the_machine_a_factor(ran: Path, folder: Path, inside:
     done = inside("report", "run", "elsewhere", "--outputs", "both", "--json")
     assert done.returncode == ExitCode.OK, done.stderr
     findings = json.loads(done.stdout)["conclusion"]["findings"]
-    assert len(findings) == 2 and findings[1]["at"]["machine"] == "elsewhere"
+    assert len(findings) == 2 and "elsewhere" in {found["at"]["machine"] for found in findings}
     assert len(rows(folder / "both" / "launches.csv")) == 24
     assert (folder / "report.html").is_file()
 

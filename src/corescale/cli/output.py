@@ -5,32 +5,29 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 
 from corescale.conclude import policy
 from corescale.conclude.doubts import doubts
-from corescale.conclude.frame import frame, selected
+from corescale.conclude.frame import frame
 from corescale.conclude.recommendation import recommend
 from corescale.conclude.rehearsal import BLOCKS as REHEARSALS
 from corescale.conclude.scaling import Scan, scan
 from corescale.conclude.study import Study, study
 from corescale.conclude.verdict import compare
-from corescale.declare.outputs import Chart, Table
+from corescale.declare.outputs import Table
 from corescale.declare.request import RunRequest
 from corescale.declare.study import Experiment, configurations, launch
-from corescale.errors import CorescaleError, ExitCode, UsageError
+from corescale.errors import CorescaleError, ExitCode
 from corescale.machine import Machine
 from corescale.observe.store import Run
 from corescale.records import Configuration, Record
-from corescale.show import charts, exchange, terminal, text
+from corescale.show import exchange, terminal, text
 from corescale.show.exchange import table
 from corescale.show.result import Conclusion, Result
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RACE_LAUNCHES = (4, 15)
 """of each configuration, of a race at 1% and at 3% noise (docs/results/race_simulation.md)"""
@@ -104,12 +101,12 @@ def estimate(experiment: Experiment) -> str:
     return line + (f"; at most {text.duration(stop.budget)} of launches" if stop.budget is not None else "")
 
 
-def outputs(result: Result, folder: Path) -> Sequence[charts.Chart]:
-    """Write every declared output into the folder; the charts, for a report. Nothing where none is declared."""
+def outputs(result: Result, folder: Path) -> None:
+    """Write every declared output into the folder; nothing where none is declared."""
     experiment = result.experiment
     if not experiment.outputs:
-        return ()
-    from corescale.show.charts import static  # noqa: PLC0415  takes half a second to load
+        return
+    from corescale.show import charts  # noqa: PLC0415  takes half a second to load
 
     exchange.make_folder(folder)
     rows = frame(result.records, experiment, machine_name(result.environment))
@@ -122,36 +119,8 @@ def outputs(result: Result, folder: Path) -> Sequence[charts.Chart]:
         for name, content in said.items():
             if content:
                 exchange.write(str(folder / name), content)
-    drawn = tuple(_drawn(experiment, rows))
-    for chart in drawn:
-        static.write(chart, folder)
+    charts.write(charts.of_declared(rows, experiment), folder)
     typer.echo(f"outputs: {folder}", err=True)
-    return drawn
-
-
-def _drawn(experiment: Experiment, rows: "pd.DataFrame") -> Iterator[charts.Chart]:
-    """Every declared chart, once for each level of `each`; one that nothing was measured for is named."""
-    for declared in experiment.outputs:
-        if not isinstance(declared, Chart):
-            continue
-        for each in _one_each(declared, rows):
-            try:
-                chart = charts.declared(each, rows[selected(rows, each.where)], experiment)
-            except UsageError as error:
-                typer.echo(f"not drawn: {error}", err=True)
-                continue
-            if chart is not None:
-                yield chart
-
-
-def _one_each(declared: Chart, rows: "pd.DataFrame") -> Iterator[Chart]:
-    if not declared.each:
-        yield declared
-        return
-    for level in sorted(rows[declared.each].unique()):
-        where = {**declared.where, declared.each: level}
-        name, title = f"{declared.name}-{declared.each}-{level}", f"{declared.title}; {declared.each} {level}"
-        yield declared.model_copy(update={"name": name, "title": title, "where": where})
 
 
 def machine_name(environment: Mapping[str, Any]) -> str:
@@ -159,7 +128,7 @@ def machine_name(environment: Mapping[str, Any]) -> str:
     return str(environment.get("description", {}).get("hostname") or "this machine")
 
 
-def finish(result: Result, request: RunRequest, drawn: Sequence[charts.Chart] = ()) -> None:
+def finish(result: Result, request: RunRequest) -> None:
     """Print, export, and exit by the table in docs/exit_codes.md."""
     show(result, as_json=request.json)
     written = {"json": request.export_json, "csv": request.export_csv, "markdown": request.export_markdown}
@@ -169,7 +138,7 @@ def finish(result: Result, request: RunRequest, drawn: Sequence[charts.Chart] = 
     if request.report:
         from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
-        exchange.write(request.report, html.report(result, drawn))
+        exchange.write(request.report, html.report(result))
         typer.echo(f"report: {request.report}", err=True)
     sys.exit(exit_code(result.conclusion))
 

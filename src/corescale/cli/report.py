@@ -32,8 +32,8 @@ def report(
     found = [_shown_as(store.load(path), study, machine) for path in runs]
     run = found[0] if len(found) == 1 else _together(found)
     result = conclude(run, machine)
-    drawn = outputs(result, Path(folder or (found[0].folder / "outputs" if len(found) == 1 else "outputs")))
-    exchange.write(output, html.report(result, drawn))
+    outputs(result, Path(folder or (found[0].folder / "outputs" if len(found) == 1 else "outputs")))
+    exchange.write(output, html.report(result))
     show(result, as_json=json)
 
 

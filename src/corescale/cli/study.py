@@ -34,8 +34,8 @@ def run(words: list[str], request: StudyRequest) -> None:
         return plan(experiment, machine)
     made = measure(experiment, policy_of(experiment), request, machine)
     result = conclude(made, machine)
-    drawn = outputs(result, Path(request.outputs or made.folder / "outputs"))
-    return finish(result, request, drawn)
+    outputs(result, Path(request.outputs or made.folder / "outputs"))
+    return finish(result, request)
 
 
 def list_() -> None:

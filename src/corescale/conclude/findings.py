@@ -50,25 +50,27 @@ class Answer:
 
 
 def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> tuple[Answer, ...]:
-    """One for each combination of levels of `each`, in the frame's order; intervals at the declared confidence."""
+    """One for each combination of levels of `each`, in their order; intervals at the declared confidence."""
     for name in (*finding.a, *finding.b):
         if name in BLOCK:
             raise UsageError(f"{name} cannot be compared within a block", where=f"finding {finding.name}")
     machines = ["machine"] if found["machine"].nunique() > 1 else []
     each = [*machines, *(name for name in finding.each if name != "machine")]
     good = found[found["status"] == "ok"]
-    groups = good.groupby(each, sort=False) if each else [((), good)]
+    groups = good.groupby(each) if each else [((), good)]
     made = [
-        _answer(rows, experiment, finding, dict(zip(each, _plain(levels if each else ()), strict=True)))
+        _answer(rows, good, experiment, finding, dict(zip(each, _plain(levels if each else ()), strict=True)))
         for levels, rows in groups
     ]
     return tuple(made) or (_missing(finding, {}, "no launch succeeded"),)
 
 
-def _answer(rows: "pd.DataFrame", experiment: Experiment, finding: Finding, at: Mapping[str, Level]) -> Answer:
-    rows = rows.assign(_log=_logarithms(rows, finding))
-    rows = rows[selected(rows, finding.where)]
-    sides = {name: rows[selected(rows, side)] for name, side in (("a", finding.a), ("b", finding.b))}
+def _answer(
+    rows: "pd.DataFrame", every: "pd.DataFrame", experiment: Experiment, finding: Finding, at: Mapping[str, Level]
+) -> Answer:
+    rows = rows.assign(_log=_logarithms(every, finding))
+    rows = rows[selected(rows, finding.where, every)]
+    sides = {name: rows[selected(rows, side, every)] for name, side in (("a", finding.a), ("b", finding.b))}
     for name, side in (("a", finding.a), ("b", finding.b)):
         if sides[name]["_log"].notna().sum() == 0:
             return _missing(finding, at, f"nothing was measured at {_said(side)}")

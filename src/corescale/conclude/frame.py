@@ -81,12 +81,12 @@ def _cell(formula: arithmetic.Expression, row: Mapping[str, Level]) -> float:
         return math.nan
 
 
-def selected(rows: "pd.DataFrame", selection: Selection) -> "pd.Series":
-    """Which rows have these levels: a column of truth values. EXTREMES are taken among all rows given."""
-    chosen = rows["status"].notna()
+def selected(rows: "pd.DataFrame", selection: Selection, among: "pd.DataFrame | None" = None) -> "pd.Series":
+    """Which rows have these levels: a column of truth values. EXTREMES are of `among`, by default the rows."""
+    chosen, levels_of = rows["status"].notna(), rows if among is None else among
     for name, levels in selection.items():
         wanted = levels if isinstance(levels, tuple) else (levels,)
-        chosen &= rows[name].isin([level for one in wanted for level in _meant(rows[name], one)])
+        chosen &= rows[name].isin([level for one in wanted for level in _meant(levels_of[name], one)])
     return chosen
 
 

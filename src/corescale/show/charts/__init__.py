@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Charts: one model of what is shown (model.py), two renderers of it (static.py, interactive.py)."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 
-from corescale.conclude.frame import frame
+from corescale.conclude.frame import frame, selected
 from corescale.conclude.scaling import Scan
 from corescale.declare import outputs
+from corescale.declare.study import Experiment
 from corescale.errors import StoreError
 from corescale.show.charts import static
 from corescale.show.charts.concluded import concluded
@@ -23,13 +25,30 @@ def of(result: Result, scan: Scan | None, rows: pd.DataFrame | None = None) -> t
 
     `rows` is the frame that declared charts read, by default that of the result's own records.
     """
-    wanted = [output for output in result.experiment.outputs if isinstance(output, outputs.Chart)]
-    if wanted and rows is None:
+    if rows is None and any(isinstance(output, outputs.Chart) for output in result.experiment.outputs):
         rows = frame(result.records, result.experiment)
-    made = [declared(chart, rows, result.experiment) for chart in wanted] if rows is not None else []
-    own = [chart for chart in made if chart is not None]
+    own = of_declared(rows, result.experiment) if rows is not None else ()
     taken = {chart.name for chart in own}
     return (*own, *(chart for chart in concluded(result, scan) if chart.name not in taken))
+
+
+def of_declared(rows: pd.DataFrame, experiment: Experiment) -> tuple[Chart, ...]:
+    """The declared charts in their order, one for each level of `each`, of the rows that they ask for."""
+    wanted = [output for output in experiment.outputs if isinstance(output, outputs.Chart)]
+    made = [
+        declared(chart, rows[selected(rows, chart.where)], experiment) for one in wanted for chart in _each(one, rows)
+    ]
+    return tuple(chart for chart in made if chart is not None)
+
+
+def _each(chart: outputs.Chart, rows: pd.DataFrame) -> Iterator[outputs.Chart]:
+    if not chart.each:
+        yield chart
+        return
+    for level in sorted(rows[chart.each].unique()):
+        where = {**chart.where, chart.each: level}
+        name, title = f"{chart.name}-{chart.each}-{level}", f"{chart.title}; {chart.each} {level}"
+        yield chart.model_copy(update={"name": name, "title": title, "where": where})
 
 
 def write(charts: tuple[Chart, ...], folder: Path) -> tuple[Path, ...]:

@@ -99,6 +99,9 @@ def _figure(chart: Chart) -> Figure:
         _panel(axes, chart, panel)
         if len(chart.panels) > 1:
             axes.set_title(" · ".join(filter(None, (panel.row, panel.column))), fontsize=10.5, color=MUTED)
+    for axes in grid.flat:  # when all is drawn: a limit once set keeps a shared range from growing
+        if chart.y.zero and axes.get_ylim()[0] > -0.05 * axes.get_ylim()[1]:
+            axes.set_ylim(bottom=0)
     for axes in grid[:-1].flat:
         axes.xaxis.label.set_visible(False)
     for axes in [] if chart.own_y else grid[:, 1:].flat:
@@ -140,8 +143,6 @@ def _panel(axes: Axes, chart: Chart, panel: Panel) -> None:
         across(value, color=MUTED, linestyle=DASHES if value else "-", linewidth=1.2 if value else 1, zorder=1)
     for series in panel.series:
         DRAW[series.kind](axes, chart, series)
-    if chart.y.zero and axes.get_ylim()[0] > -0.05 * axes.get_ylim()[1]:
-        axes.set_ylim(bottom=0)
     if chart.turned:
         _written(axes, chart, panel)
 

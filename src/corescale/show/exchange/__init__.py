@@ -47,7 +47,9 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         why = error.strerror or str(error)
-        raise UsageError(f"cannot be made: {why}", where=str(folder), remedy="name a folder that may be written") from error
+        raise UsageError(
+            f"cannot be made: {why}", where=str(folder), remedy="name a folder that may be written"
+        ) from error
 
 
 def _replace(target: Path, content: str) -> None:
