@@ -228,6 +228,15 @@ def test_the_schema_is_current_and_describes_what_ships() -> None:
     assert list(validator.iter_errors({"title": 1})) and list(validator.iter_errors({"title": "", "tilte": ""}))
 
 
+def test_the_guide_declares_a_study_that_is_in_order(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "study.md").read_text()
+    parts = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
+    made = study_file.experiment(written(tmp_path, "\n".join(parts)), MACHINE)
+    assert len(parts) == 4 and [type(output) for output in made.outputs] == [Table, Chart, Finding]
+    keys = set(study_file.StudyFile.model_fields) - {"chart", "table", "finding"}
+    assert all(f"`{key}`" in guide or f"`[{key}]`" in guide for key in keys), "a key is not in the guide"
+
+
 @pytest.mark.parametrize("name", studies.shipped())
 def test_every_study_that_ships_is_in_order(name: str) -> None:
     assert configurations(study_file.experiment(studies.find(name), MACHINE))
