@@ -2,9 +2,10 @@
 """The sentences that sum up a run: the same words in the terminal, the report and every export."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from corescale.conclude.findings import Answer, Verdict
+from corescale.conclude.laws import LAWS, Fit
 from corescale.conclude.recommendation import Recommendation
 from corescale.conclude.scaling import Row, Scan
 from corescale.conclude.stats import Interval
@@ -113,6 +114,13 @@ def idle(rows: Sequence[Row]) -> str:
         return ""
     row = max(found, key=lambda row: row.p)
     return f"asked {row.p} {unit(row.configuration, row.p)}, used {row.effective_cores:.1f} cores"
+
+
+def parameters(fit: Fit) -> Iterator[str]:
+    """`T1 = 236 ms [230, 241]`: each parameter of a law in its unit; none where the levels do not determine it."""
+    for one in LAWS[fit.law].parameters:
+        if (value := fit.parameters.get(one.name)) is not None:
+            yield f"{one.name} = {text.join((text.time if one.unit == 's' else text.number)(value))}"
 
 
 def unit(configuration: Configuration, p: int = 2) -> str:

@@ -289,7 +289,7 @@ def _law(found: Scan | None) -> str:
         best = curve.choice.best if curve.choice else None
         if curve.choice is None or best is None:
             continue
-        lines = [f"{name} = {text.join(text.number(value))}" for name, value in best.parameters.items()]
+        lines = list(headline.parameters(best))
         if best.identifiable:
             beyond = best.forecast(2 * best.measured[1])
             lines.append(

@@ -226,8 +226,8 @@ def _law(curve: Curve) -> Iterable[RenderableType]:
         return
     best = curve.choice.best
     yield Text(f"law: {curve.choice.statement}")
-    for name, interval in best.parameters.items():
-        yield Text(f"  {name} = {text.join(text.number(interval))}")
+    for line in headline.parameters(best):
+        yield Text(f"  {line}")
     if best.doubt:
         yield Text(f"  doubt: {best.doubt}", style="yellow")
     yield from _forecast(best)

@@ -14,8 +14,8 @@ FLAT = Law(
     terms=("flat", "growing"),
     basis=lambda work: np.stack([np.ones_like(work), work], axis=-1),
     parameters=(
-        Parameter("a", "seconds that do not grow with the work", lambda x: x[..., 0], low=0.0),
-        Parameter("b", "seconds for each unit of work", lambda x: x[..., 1], low=0.0),
+        Parameter("a", "seconds that do not grow with the work", lambda x: x[..., 0], low=0.0, unit="s"),
+        Parameter("b", "seconds for each unit of work", lambda x: x[..., 1], low=0.0, unit="s"),
     ),
     variable="work",
     least=0.0,

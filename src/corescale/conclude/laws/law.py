@@ -25,6 +25,8 @@ class Parameter:
     low: float = -np.inf
     high: float = np.inf
     """what the law allows for the value shown"""
+    unit: str = ""
+    """`s` where it is a time"""
 
 
 @dataclass(frozen=True, slots=True)
