@@ -209,6 +209,8 @@ def _scan_table(result: Result, curve: Curve, shape: Shape) -> RenderableType:
 
 def _scan_row(result: Result, row: Row, shape: Shape) -> list[Text]:
     marks = [*result.labels(row.configuration), *([f"{row.failures} failed"] if row.failures else [])]
+    if not shape.full:
+        marks = [mark.replace("oversubscribed", "oversub-\nscribed") for mark in marks]
     p = Text("\n".join([str(row.p), *marks]))
     p.stylize("yellow", len(str(row.p)))
     cores = Text(_decimal(row.effective_cores, 1), style="bold yellow" if row.idle else "")
