@@ -34,9 +34,16 @@ class Shape:
     """intervals stand beside their numbers, else beneath"""
     full: bool
     """every column, else those that the question is about"""
+    least: bool = False
+    """nor those that follow from the others"""
 
 
-SHAPES = (Shape(beside=True, full=True), Shape(beside=False, full=True), Shape(beside=False, full=False))
+SHAPES = (
+    Shape(beside=True, full=True),
+    Shape(beside=False, full=True),
+    Shape(beside=False, full=False),
+    Shape(beside=False, full=False, least=True),
+)
 """From roomy to narrow; the first that fits is printed."""
 
 
@@ -200,23 +207,24 @@ def _scanned(result: Result, found: Scan, *, chart: bool = True) -> Iterable[Ren
 
 
 def _scan_table(result: Result, curve: Curve, shape: Shape) -> RenderableType:
-    columns = ["p", text.quantity_name(result.experiment.response), "speedup", "efficiency"]
+    columns = ["p", text.quantity_name(result.experiment.response), "speedup"]
+    columns += [] if shape.least else ["efficiency"]
     table = _table([*columns, *(["overhead", "cores", "memory"] if shape.full else ["cores"])])
     for row in curve.rows:
         table.add_row(*_scan_row(result, row, shape))
-    return table if shape.full else Group(table, _omitted(["overhead", "peak memory"]))
+    omitted = [*(["efficiency"] if shape.least else []), "overhead", "peak memory"]
+    return table if shape.full else Group(table, _omitted(omitted))
 
 
 def _scan_row(result: Result, row: Row, shape: Shape) -> list[Text]:
     marks = [*result.labels(row.configuration), *([f"{row.failures} failed"] if row.failures else [])]
-    if not shape.full:
-        marks = [mark.replace("oversubscribed", "oversub-\nscribed") for mark in marks]
     p = Text("\n".join([str(row.p), *marks]))
     p.stylize("yellow", len(str(row.p)))
     cores = Text(_decimal(row.effective_cores, 1), style="bold yellow" if row.idle else "")
     if row.idle:
         cores.append(f"\nof {row.p}!")
-    numbers = [text.quantity(result.experiment.response)(row.time), text.times(row.speedup), text.share(row.efficiency)]
+    numbers = [text.quantity(result.experiment.response)(row.time), text.times(row.speedup)]
+    numbers += [] if shape.least else [text.share(row.efficiency)]
     if not shape.full:
         return [p, *(_cell(shown, shape) for shown in numbers), cores]
     numbers.append(text.share(row.overhead))
