@@ -69,6 +69,12 @@ class StoreError(CorescaleError):
     exit_code = ExitCode.STORE
 
 
+class InterruptedRunError(CorescaleError):
+    """Ctrl-C while a run went on."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+
 class UnavailableError(CorescaleError):
     """Something is not installed here."""
 

@@ -2,13 +2,18 @@
 """`tune` from the command line to its answer: on landscapes with a known truth, and on programs that misbehave."""
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli import corescale, refused
+from test_cli import ROOT, corescale, refused
 
 from corescale.conclude.race import race
 from corescale.conclude.recommendation import Recommendation, recommend
@@ -270,3 +275,29 @@ def test_a_scan_keeps_every_combination(two_cores: Machine) -> None:
     assert not kinds["bind"].idle("bind", {"bind": "close:cores"}, Layout(1))
     request = ScanRequest(threads="1,2", factor=["bind=none,close:cores"])
     assert len(configurations(command_line.scan(request, ["x"], two_cores))) == 4
+
+
+def test_ctrl_c_says_what_is_known_and_leaves_the_run_to_go_on(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "corescale", "tune", "-q", "-t", "1", "-L", "s", "30,31,32", "--within", "0.1%"]
+    words += ["--", "sleep", "0.0{s}"]
+    tuning = subprocess.Popen(
+        words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while complete(tmp_path) < 4 and tuning.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        tuning.send_signal(signal.SIGINT)
+        _, said = tuning.communicate(timeout=60)
+    finally:
+        tuning.kill()
+    assert tuning.returncode == ExitCode.INTERRUPTED, said
+    assert re.search(
+        r"so far threads=1 s=\d+ leads, (within [\d.]+% of the best at 95%|\d of 3 tried; nothing is proved yet)", said
+    )
+    assert "the same command goes on" in said
+
+
+def complete(folder: Path) -> int:
+    """Blocks in the records so far."""
+    return sum(path.read_text().count('"block-complete"') for path in folder.glob("corescale-runs/*/1/records.jsonl"))

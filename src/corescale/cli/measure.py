@@ -9,6 +9,7 @@ from corescale.conclude.policy import Policy, confirmed, uniform
 from corescale.conclude.race import race
 from corescale.declare.request import RunRequest
 from corescale.declare.study import Experiment
+from corescale.errors import InterruptedRunError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
 from corescale.observe import run as loop
@@ -37,5 +38,5 @@ def measure(experiment: Experiment, policy: Policy, request: RunRequest, machine
         except KeyboardInterrupt:
             if said := interrupted.known(folder.records, experiment):
                 typer.echo(f"corescale: {said}", err=True)
-            raise
+            raise InterruptedRunError("interrupted; what was measured is kept, the same command goes on") from None
         return folder.finished()
