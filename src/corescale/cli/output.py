@@ -115,7 +115,10 @@ def outputs(result: Result, folder: Path) -> None:
             name = f"{declared.name}{table.SUFFIX[declared.format]}"
             exchange.write(str(folder / name), table.table(declared, rows, experiment))
     if isinstance(result.conclusion, Study):
-        said = {"findings.md": table.findings(result.conclusion.answers), "flat.csv": table.flat(result.conclusion)}
+        said = {
+            "findings.md": table.findings(result.conclusion.answers, experiment.left_out),
+            "flat.csv": table.flat(result.conclusion),
+        }
         for name, content in said.items():
             if content:
                 exchange.write(str(folder / name), content)

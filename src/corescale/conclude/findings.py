@@ -57,19 +57,19 @@ def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
     machines = ["machine"] if found["machine"].nunique() > 1 else []
     each = [*machines, *(name for name in finding.each if name != "machine")]
     good = found[found["status"] == "ok"]
-    groups = good.groupby(each) if each else [((), good)]
+    asked = good[selected(good, finding.where)]
+    groups = asked.groupby(each) if each else [((), asked)]
     made = [
         _answer(rows, good, experiment, finding, dict(zip(each, _plain(levels if each else ()), strict=True)))
         for levels, rows in groups
     ]
-    return tuple(made) or (_missing(finding, {}, "no launch succeeded"),)
+    return tuple(made) or (_missing(finding, {}, f"no launch succeeded at {_said(finding.where) or 'any level'}"),)
 
 
 def _answer(
     rows: "pd.DataFrame", every: "pd.DataFrame", experiment: Experiment, finding: Finding, at: Mapping[str, Level]
 ) -> Answer:
     rows = rows.assign(_log=_logarithms(every, finding))
-    rows = rows[selected(rows, finding.where, every)]
     sides = {name: rows[selected(rows, side, every)] for name, side in (("a", finding.a), ("b", finding.b))}
     for name, side in (("a", finding.a), ("b", finding.b)):
         if sides[name]["_log"].notna().sum() == 0:

@@ -72,10 +72,15 @@ def _part(name: str) -> str:
     return (importlib.resources.files("corescale.show") / "page" / name).read_text(encoding="utf-8")
 
 
+MOST_CURVES = 12
+"""of a study in one chart; a larger study declares the charts that show it"""
+
+
 def curves_of(result: Result) -> Scan | None:
     """The curves, also of a tune that varied threads."""
     if isinstance(result.conclusion, Study):
-        return result.conclusion.found
+        found = result.conclusion.found
+        return found if len(found.curves) <= MOST_CURVES else None
     if isinstance(result.conclusion, Scan):
         return result.conclusion
     varied = result.experiment.factor("threads") or result.experiment.factor("layout")

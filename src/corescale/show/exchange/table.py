@@ -31,13 +31,14 @@ def table(declared: outputs.Table, frame: "pd.DataFrame", experiment: Experiment
     return _markdown(declared, cells, experiment.left_out)
 
 
-def findings(answers: Sequence[Answer]) -> str:
-    """Markdown: each statement, with what was found at each level."""
+def findings(answers: Sequence[Answer], left_out: Sequence[str] = ()) -> str:
+    """Markdown: each statement, with what was found at each level; then what was not measured, with the reason."""
     lines: list[str] = []
     for name in dict.fromkeys(answer.finding.name for answer in answers):
         of = [answer for answer in answers if answer.finding.name == name]
         lines += ["", f"**{_escaped(of[0].finding.statement)}**", ""]
         lines += [f"- {_escaped(headline.answer(answer))}" for answer in of]
+    lines += ["", *(f"Left out: {_escaped(reason)}." for reason in left_out)] if lines and left_out else []
     return "\n".join(lines).lstrip("\n") + "\n" if lines else ""
 
 
