@@ -17,7 +17,7 @@ from corescale.conclude.scaling import scan
 from corescale.conclude.verdict import compare
 from corescale.declare import outputs
 from corescale.declare.outputs import Normalise
-from corescale.declare.study import Command, Experiment, Factor, Stop, configuration, configurations, today
+from corescale.declare.study import Command, Experiment, Factor, Stop, Weak, configuration, configurations, today
 from corescale.records import Configuration, Layout, Noise, Origin, Phase, Record
 from corescale.show.result import Conclusion, Result
 
@@ -232,6 +232,29 @@ def grid_result() -> Result:
         outputs=grid_charts(),
     )
     return result(experiment, records(experiment, seconds, 8, change=change))
+
+
+def weak_result() -> Result:
+    """T = 0.2 + 0.1 load, work = p load: ideal but for what is flat."""
+    experiment = Experiment(
+        verb="scan",
+        commands=(Command(name="main", argv=("./grid", "{threads}")),),
+        factors=(
+            Factor(name="threads", kind="threads", levels=(1, 2)),
+            Factor(name="load", kind="parameter", levels=(1, 4, 16)),
+        ),
+        derived={"work": "p * load"},
+        weak=Weak(),
+        stop=Stop(rule="replicates", min_blocks=8, max_blocks=8),
+    )
+    return result(experiment, records(experiment, lambda c: 0.2 + 0.1 * float(c["load"]), 8))
+
+
+def many_curves() -> Result:
+    """Eleven curves of four p: more than a chart can hold."""
+    load = Factor(name="load", kind="parameter", levels=tuple(range(11)))
+    experiment = scan_experiment(2, (THREADS, load))
+    return result(experiment, records(experiment, amdahl(), 2))
 
 
 @functools.cache

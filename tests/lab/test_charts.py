@@ -124,6 +124,29 @@ def test_time_order_flags_what_noise_flagged() -> None:
     assert first.y == pytest.approx(launch["time"] / usual - 1)
 
 
+def test_weak_scaling_has_its_line() -> None:
+    """T = 0.05 + 0.3 load at one thread, in the geometric mean of both allocators; work is load there."""
+    chart = drawn("weak")
+    line = next(series for series in chart.series if series.kind == "dotted" and series.slot == 0)
+    assert line.label == "T = a + b work" and chart.series[-1].name == "dotted 1"
+    ends = {mark.x: float(mark.y) for mark in line.marks}
+    assert ends[1.0] == pytest.approx(0.35 * math.sqrt(0.85), rel=0.03)
+    assert ends[16.0] == pytest.approx(4.85 * math.sqrt(0.85), rel=0.03)
+    assert "T = a + b work: threads=1: a = " in chart.caption and "Averaged over every allocator." in chart.caption
+
+
+def test_a_weak_scan_draws_its_line_unasked() -> None:
+    result = samples.weak_result()
+    made = charts.of(result, scan(result.records, result.experiment))
+    assert [chart.name for chart in made] == ["scaling", "efficiency", "overhead", "weak", "forest", "order"]
+    assert made[3].title == "Time over work (fake)" and made[3].alternative.count("fake") == 1
+
+
+def test_a_chart_of_too_much_is_left_out() -> None:
+    result = samples.many_curves()
+    assert [chart.name for chart in charts.of(result, scan(result.records, result.experiment))] == ["order"]
+
+
 def test_oversubscribed_launches_are_hollow_and_said() -> None:
     for name in NAMES:
         chart = drawn(name)
@@ -176,6 +199,7 @@ def test_a_declared_chart_takes_the_place_of_its_namesake() -> None:
     [
         ({"x": "alocator"}, "chart c: no column 'alocator'; did you mean allocator?"),
         ({"x": "zzz"}, "chart c: no column 'zzz'; columns here: threads, load,"),
+        ({"x": "allocator", "kind": "weak"}, "chart c: x = 'allocator' has no numbers; weak needs them"),
         ({"x": "load", "facet": ("thread",)}, "no column 'thread'; did you mean threads?"),
         ({"x": "load", "normalise": Normalise(to={"trheads": 1})}, "no column 'trheads'; did you mean threads?"),
         ({"x": "load", "normalise": Normalise(to={"threads": 3})}, "no launch with threads = 3 to normalise by"),
@@ -183,9 +207,8 @@ def test_a_declared_chart_takes_the_place_of_its_namesake() -> None:
 )
 def test_what_is_not_there_is_one_clear_line(chart: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=re.escape(said)) as caught:
-        charts.declared(
-            outputs.Chart(name="c", kind="bars", title="C", **chart), rows(), samples.RESULTS["grid"]().experiment
-        )
+        asked = outputs.Chart(**({"name": "c", "kind": "bars", "title": "C"} | chart))
+        charts.declared(asked, rows(), samples.RESULTS["grid"]().experiment)
     assert "\n" not in str(caught.value)
 
 

@@ -3,27 +3,34 @@
 
 from collections.abc import Mapping, Sequence
 
+from corescale.conclude.frame import frame
 from corescale.conclude.recommendation import Recommendation
 from corescale.conclude.response import median, response
 from corescale.conclude.scaling import Scan
+from corescale.declare import outputs
 from corescale.records import Configuration, Record
 from corescale.show import text
 from corescale.show.charts import curves
 from corescale.show.charts.curves import Words
+from corescale.show.charts.declared import declared
 from corescale.show.charts.forest import Groups, forest
 from corescale.show.charts.model import Chart
 from corescale.show.charts.order import Point, order
 from corescale.show.result import Result
 
 CONFIRMED = "confirmed:"
+MOST_CURVES, MOST_ROWS = 8, 40
+"""Beyond so many a chart of everything can no longer be read; a study declares what it wants to see of them."""
 GROUPS = {"measure": "measuring", "confirm": "confirming"}
 
 
 def concluded(result: Result, scan: Scan | None) -> tuple[Chart, ...]:
     """Every chart that the records allow. `scan` is None where no parallelism was varied."""
     found = [chart for chart in (_forest(result), _order(result)) if chart is not None]
+    if scan is not None and scan.weak is not None:
+        found = [*_weak(result), *found]
     if scan is not None and len({row.p for row in scan.rows if row.speedup.estimate > 0}) > 1:
-        found = [*_curves(result, scan), *found]
+        found = [*(_curves(result, scan) if len(scan.curves) <= MOST_CURVES else ()), *found]
     return tuple(chart.labelled(result.origins) for chart in found)
 
 
@@ -41,11 +48,24 @@ def _curves(result: Result, scan: Scan) -> list[Chart]:
     ]
 
 
+def _weak(result: Result) -> list[Chart]:
+    """Time over work at each p, a panel for each level of up to two other factors."""
+    experiment = result.experiment
+    if experiment.weak is None or not result.timed:
+        return []
+    apart = {"threads", "layout", experiment.weak.load, experiment.weak.work}
+    others = [factor.name for factor in experiment.factors if factor.name not in apart and len(factor.levels) > 1]
+    asked = outputs.Chart(name="weak", kind="weak", title="Time over work", x=experiment.weak.work, colour="p",
+                          facet=tuple(others[:2]))  # fmt: skip
+    made = declared(asked, frame(result.records, experiment), experiment)
+    return [] if made is None else [made]
+
+
 def _forest(result: Result) -> Chart | None:
     """Every paired ratio with its interval, the confirmed gain above them; the dashed line is "no difference"."""
     name, _ = result.ratios
     groups = _ratios(result)
-    if not any(rows for _, rows in groups):
+    if not 0 < sum(len(rows) for _, rows in groups) <= MOST_ROWS:
         return None
     caption = (
         f"Ratios within blocks, with {text.percent(result.confidence)} intervals; the dashed line is no difference."

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from corescale.conclude import stats
+from corescale.conclude.laws import Fit, fit
+from corescale.conclude.laws.flat import FLAT
 from corescale.conclude.means import bootstrapped
 from corescale.conclude.stats import Interval
 from corescale.declare import outputs
@@ -35,6 +37,9 @@ DEFAULTS: dict[outputs.ChartKind, Mapping[str, str]] = {
     "time-order": {"x": "order", "y": "time"},
 }
 """Columns that a kind takes where none is declared. A heat map's x and y are factors, its colour is the value."""
+
+NUMERIC = frozenset({"weak", "scaling", "efficiency", "overhead"})
+"""Kinds whose x is a number."""
 
 OWN_RANGE = 5
 """Panels whose largest values differ by more than this each have a range of y of their own."""
@@ -75,6 +80,10 @@ def declared(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) 
     )
     for name in filter(None, (chart.x, chart.y, chart.colour, *chart.facet)):
         _present(name, frame, chart.name)
+    if chart.kind in NUMERIC and not pd.api.types.is_numeric_dtype(frame[chart.x]):
+        raise UsageError(
+            f"x = {chart.x!r} has no numbers", where=f"chart {chart.name}", remedy=f"{chart.kind} needs them"
+        )
     value = chart.colour if chart.kind == "heat" else chart.y
     rows = frame.assign(**{value: pd.to_numeric(frame[value], errors="coerce")})
     rows = rows[np.isfinite(rows[value])]
@@ -164,8 +173,37 @@ def _grouped(asked: Asked, kind: SeriesKind) -> Chart:
 
 
 def _weak(asked: Asked) -> Chart:
-    """Time over work."""
-    return _grouped(asked, "points")
+    """Time over work with the line T = a + b work of each colour: a is what does not grow with the work."""
+    made, (shown, _), said, panels = _grouped(asked, "points"), _quantity(asked), [], []
+    slots = {series.label: series.slot for series in made.series}
+    law = f"T = a + b {asked.chart.x}"
+    for panel, (row, column, rows) in zip(made.panels, _panels(asked), strict=True):
+        lines = []
+        for label, of in _coloured(asked, rows):
+            found = _flat(asked, of)
+            if found.identifiable:
+                name = " ".join(filter(None, (row, column, label)))
+                values = ", ".join(f"{key} = {text.join(shown(value))}" for key, value in found.parameters.items())
+                said.append(f"{name}: {values}" if name else values)
+                ends = ((work, float(found.time(work))) for work in found.measured)
+                marks = tuple(Mark(work, time, f"fit at {work:g}: {time:.4g}") for work, time in ends)
+                lines.append(Series("dotted", "" if slots[label] else law, marks, slots[label]))
+        panels.append(replace(panel, series=(*panel.series, *lines)))
+    fits = f" {law}: {'; '.join(said)}." if said else ""
+    return replace(
+        made,
+        panels=tuple(panels),
+        x=Axis(asked.chart.x, zero=True),
+        y=replace(made.y, zero=True),
+        caption=made.caption + fits,
+        alternative=made.alternative + fits,
+    )
+
+
+def _flat(asked: Asked, rows: pd.DataFrame) -> Fit:
+    """The line through the launches of one colour, by blocks."""
+    table = _logs(asked, rows)
+    return fit(FLAT, [float(work) for work in table.columns], table.to_numpy(), asked.experiment.stop.confidence)
 
 
 def _heat(asked: Asked) -> Chart:
@@ -253,10 +291,8 @@ def _coloured(asked: Asked, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFr
 
 
 def _line(asked: Asked, label: str, rows: pd.DataFrame) -> Line:
-    chart = asked.chart
-    logs = rows.assign(_log=np.log(rows[chart.y].where(rows[chart.y] > 0)))
-    table = logs.pivot_table(index=["machine", "replicate"], columns=chart.x, values="_log", aggfunc="mean")
-    levels = sorted(table.columns)
+    chart, table = asked.chart, _logs(asked, rows)
+    levels = list(table.columns)
     first = levels[0]
     steps = []
     for level in levels:
@@ -265,6 +301,12 @@ def _line(asked: Asked, label: str, rows: pd.DataFrame) -> Line:
         steps.append(Step(int(level), stats.speedup(ratio), stats.efficiency(ratio, int(first), int(level)),
                           stats.overhead(ratio, int(first), int(level)), over))  # fmt: skip
     return Line(label, tuple(step for step in steps if math.isfinite(step.speedup.estimate)))
+
+
+def _logs(asked: Asked, rows: pd.DataFrame) -> pd.DataFrame:
+    """Mean logarithm of y, a row a block and a column a level of x, from the smallest."""
+    logs = rows.assign(_log=np.log(rows[asked.chart.y].where(rows[asked.chart.y] > 0)))
+    return logs.pivot_table(index=["machine", "replicate"], columns=asked.chart.x, values="_log", sort=True)
 
 
 def _panels(asked: Asked) -> Iterator[tuple[str, str, pd.DataFrame]]:
@@ -345,9 +387,11 @@ def _caption(asked: Asked) -> str:
 
 def _beside(asked: Asked) -> str:
     """What is averaged over, and what is missing."""
-    named = {*asked.groups, "p", "threads", "ranks", "nodes"} if "p" in asked.groups else {*asked.groups}
-    others = [f.name for f in asked.experiment.factors if f.name in asked.rows and asked.rows[f.name].nunique() > 1]
-    mixed = [name for name in (*others, "machine") if name not in named and asked.rows[name].nunique() > 1]
+    cells = (
+        asked.rows.groupby(list(asked.groups), dropna=False) if asked.groups else asked.rows.assign(_=0).groupby("_")
+    )
+    columns = [*(factor.name for factor in asked.experiment.factors), "machine"]
+    mixed = [name for name in columns if name not in asked.groups and cells[name].nunique().max() > 1]
     over = f" Averaged over every {' and '.join(mixed)}." if mixed else ""
     return over + (f" {asked.failed} launches without a value are left out." if asked.failed else "")
 

@@ -48,6 +48,11 @@ class Series:
     slot: int | None = 0
     """number of its look, None for what noise flagged"""
 
+    @property
+    def name(self) -> str:
+        """Its label, or another name for one that the legend leaves out."""
+        return self.label or f"{self.kind} {self.slot}"
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
@@ -112,7 +117,7 @@ class Chart:
         named: dict[str, Series] = {}
         for panel in self.panels:
             for series in panel.series:
-                named.setdefault(series.label, series)
+                named.setdefault(series.name, series)
         return tuple(named.values())
 
     @property
@@ -167,8 +172,8 @@ class Chart:
                 yield from series.marks
 
     def labelled(self, origins: Sequence[str]) -> "Chart":
-        """With where its numbers come from in picture, title and words, unless they were measured."""
-        if not origins:
+        """With where its numbers come from in picture, title and words, once, unless they were measured."""
+        if not origins or self.origins:
             return self
         said = ", ".join(origins)
         return replace(

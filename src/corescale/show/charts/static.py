@@ -205,9 +205,9 @@ def _scattered(axes: Axes, chart: Chart, series: Series) -> None:
 
 def _bars(axes: Axes, chart: Chart, series: Series) -> None:
     """Side by side where series share a category; the series' shape marks the estimate."""
-    named = [one.label for one in chart.series if one.kind == "bars"]
+    named = [one.name for one in chart.series if one.kind == "bars"]
     width = GROUP_WIDTH / len(named) if chart.dodged else GROUP_WIDTH
-    shift = (named.index(series.label) - (len(named) - 1) / 2) * width if chart.dodged else 0.0
+    shift = (named.index(series.name) - (len(named) - 1) / 2) * width if chart.dodged else 0.0
     x = [at + shift for at in _places(chart, series)]
     axes.bar(x, _values(series), width=0.92 * width, color=look.of(series.slot).colour, alpha=0.55, zorder=2)
     _whiskers(axes, chart, series, x, 1.6)

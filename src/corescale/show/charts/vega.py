@@ -67,7 +67,7 @@ def _rows(chart: Chart) -> Iterator[Mapping[str, Any]]:
 def _row(series: Series, mark: Mark) -> dict[str, Any]:
     ends = {} if mark.low is None or mark.high is None else {"low": mark.low, "high": mark.high}
     return {
-        "name": series.label or f"{series.kind} {series.slot}",
+        "name": series.name,
         "kind": series.kind,
         "x": mark.x,
         "y": mark.y,
@@ -193,7 +193,7 @@ def _ends(chart: Chart) -> dict[str, Any]:
 def _dodge(chart: Chart) -> dict[str, Any]:
     if not chart.dodged:
         return {}
-    names = [series.label for series in chart.series if series.kind == "bars"]
+    names = [series.name for series in chart.series if series.kind == "bars"]
     return {"xOffset": alt.XOffset("name:N", sort=names)}
 
 
@@ -229,21 +229,15 @@ def _linear(chart: Chart, axis: Axis) -> Any:
     return alt.Scale(zero=True) if axis.zero else alt.Scale(zero=False, padding=10, nice=axis is not chart.x)
 
 
-def _names(chart: Chart) -> list[tuple[str, Series]]:
-    return [(series.label or f"{series.kind} {series.slot}", series) for series in chart.series]
-
-
 def _colour(chart: Chart) -> Any:
-    named = _names(chart)
-    colours = [look.variable(MUTED if s.kind == "dashed" else look.of(s.slot).colour) for _, s in named]
-    scale = alt.Scale(domain=[name for name, _ in named], range=colours)
+    colours = [look.variable(MUTED if s.kind == "dashed" else look.of(s.slot).colour) for s in chart.series]
+    scale = alt.Scale(domain=[s.name for s in chart.series], range=colours)
     return alt.Color("name:N", title=None, scale=scale, legend=_legend(chart))
 
 
 def _shape(chart: Chart) -> Any:
-    named = _names(chart)
-    shapes = ["stroke" if s.kind in ("dashed", "dotted") else look.of(s.slot).shape for _, s in named]
-    scale = alt.Scale(domain=[name for name, _ in named], range=shapes)
+    shapes = ["stroke" if s.kind in ("dashed", "dotted") else look.of(s.slot).shape for s in chart.series]
+    scale = alt.Scale(domain=[s.name for s in chart.series], range=shapes)
     return alt.Shape("name:N", title=None, scale=scale, legend=_legend(chart))
 
 
