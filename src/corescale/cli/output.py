@@ -101,12 +101,12 @@ def estimate(experiment: Experiment) -> str:
     return line + (f"; at most {text.duration(stop.budget)} of launches" if stop.budget is not None else "")
 
 
-def outputs(result: Result, folder: Path) -> None:
-    """Write every declared output into the folder; nothing where none is declared."""
+def outputs(result: Result, folder: Path, *, every_chart: bool = False) -> None:
+    """Write every declared output into the folder, and every other chart of the run where asked for."""
     experiment = result.experiment
-    if not experiment.outputs:
+    if not experiment.outputs and not every_chart:
         return
-    from corescale.show import charts  # noqa: PLC0415  takes half a second to load
+    from corescale.show import charts, html  # noqa: PLC0415  takes half a second to load
 
     exchange.make_folder(folder)
     rows = frame(result.records, experiment, machine_name(result.environment))
@@ -122,7 +122,8 @@ def outputs(result: Result, folder: Path) -> None:
         for name, content in said.items():
             if content:
                 exchange.write(str(folder / name), content)
-    charts.write(charts.of_declared(rows, experiment), folder)
+    every = charts.of(result, html.curves_of(result), rows) if every_chart else charts.of_declared(rows, experiment)
+    charts.write(every, folder)
     typer.echo(f"outputs: {folder}", err=True)
 
 

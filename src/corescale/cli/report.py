@@ -20,7 +20,7 @@ def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="run folders, as corescale-runs/scan-1234/1")],
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="write HTML here")] = "report.html",
     folder: Annotated[
-        str, typer.Option("--outputs", metavar="DIR", help="of tables and charts (default: in the run folder)")
+        str, typer.Option("--outputs", metavar="DIR", help="write tables and every chart there as PNG and SVG")
     ] = "",
     study: Annotated[str, typer.Option("--study", metavar="NAME|FILE", help="show it as this study declares")] = "",
     json: Annotated[bool, typer.Option("--json", help="the result as JSON on standard output")] = False,
@@ -32,7 +32,8 @@ def report(
     found = [_shown_as(store.load(path), study, machine) for path in runs]
     run = found[0] if len(found) == 1 else _together(found)
     result = conclude(run, machine)
-    outputs(result, Path(folder or (found[0].folder / "outputs" if len(found) == 1 else "outputs")))
+    declared = found[0].folder / "outputs" if len(found) == 1 else Path("outputs")
+    outputs(result, Path(folder or declared), every_chart=bool(folder))
     exchange.write(output, html.report(result))
     show(result, as_json=json)
 
