@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "barrier_team.hpp"
 #include "corescale/team/detail/membership.hpp"
 #include "systems.hpp"
 
@@ -64,42 +65,7 @@ struct crew {
   std::vector<boost::thread> threads;
 };
 
-class boost_team {
- public:
-  static std::unique_ptr<boost_team> create(std::size_t num_threads) {
-    if (num_threads == 0) return nullptr;
-    auto made = std::make_unique<crew>(num_threads);
-    return made->start_threads() ? std::make_unique<boost_team>(std::move(made)) : nullptr;
-  }
-
-  explicit boost_team(std::unique_ptr<crew> made) noexcept : crew_(std::move(made)) {}
-  ~boost_team() {
-    if (crew_->gate.in_forked_child()) {
-      static_cast<void>(crew_.release());  // its threads do not exist here, so it cannot be taken apart
-    } else {
-      crew_->end();
-    }
-  }
-  boost_team(const boost_team&) = delete;
-  boost_team& operator=(const boost_team&) = delete;
-
-  bool work(worker_ref worker) {
-    if (!crew_->gate.enter()) return false;
-    crew_->worker = worker;
-    crew_->start.wait();
-    crew_->errors.run(worker, 0);
-    crew_->finish.wait();
-    crew_->gate.leave();
-    crew_->errors.rethrow();
-    return true;
-  }
-
-  std::size_t num_threads() const noexcept { return crew_->num_threads; }
-
- private:
-  std::unique_ptr<crew> crew_;
-};
-
+using boost_team = detail::barrier_team<crew>;
 static_assert(team<boost_team>);
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <list>
 #include <optional>
 
+#include "barrier_team.hpp"
 #include "corescale/team/detail/membership.hpp"
 #include "systems.hpp"
 
@@ -67,6 +68,15 @@ struct crew {
     }
   }
 
+  bool start_threads() {
+    for (std::size_t id = 1; id < num_threads; ++id) {
+      if (start_thread(id)) continue;
+      end();
+      return false;
+    }
+    return true;
+  }
+
   bool start_thread(std::size_t id) {
     members.push_back({this, id});
     if (pthread_create(&members.back().thread, nullptr, serve, &members.back()) == 0) return true;
@@ -90,47 +100,7 @@ struct crew {
   std::list<member> members;  // a list: each thread holds the address of its own
 };
 
-class pthread_team {
- public:
-  static std::unique_ptr<pthread_team> create(std::size_t num_threads) {
-    if (num_threads == 0) return nullptr;
-    auto made = std::make_unique<crew>(num_threads);
-    for (std::size_t id = 1; id < num_threads; ++id) {
-      if (made->start_thread(id)) continue;
-      made->end();
-      return nullptr;
-    }
-    return std::make_unique<pthread_team>(std::move(made));
-  }
-
-  explicit pthread_team(std::unique_ptr<crew> made) noexcept : crew_(std::move(made)) {}
-  ~pthread_team() {
-    if (crew_->gate.in_forked_child()) {
-      static_cast<void>(crew_.release());  // its threads do not exist here, so it cannot be taken apart
-    } else {
-      crew_->end();
-    }
-  }
-  pthread_team(const pthread_team&) = delete;
-  pthread_team& operator=(const pthread_team&) = delete;
-
-  bool work(worker_ref worker) {
-    if (!crew_->gate.enter()) return false;
-    crew_->worker = worker;
-    crew_->start.wait();
-    crew_->errors.run(worker, 0);
-    crew_->finish.wait();
-    crew_->gate.leave();
-    crew_->errors.rethrow();
-    return true;
-  }
-
-  std::size_t num_threads() const noexcept { return crew_->num_threads; }
-
- private:
-  std::unique_ptr<crew> crew_;
-};
-
+using pthread_team = detail::barrier_team<crew>;
 static_assert(team<pthread_team>);
 
 }  // namespace
