@@ -2,6 +2,7 @@
 """A machine that is the same wherever the tests run, and experiments on it."""
 
 import dataclasses
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,9 @@ from corescale.declare.study import Command, Experiment, Factor, Verb
 from corescale.machine import Machine
 
 Make = Callable[..., Experiment]
+
+# A shell starts what runs in its background with Ctrl-C ignored, and every child would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

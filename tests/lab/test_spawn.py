@@ -170,8 +170,13 @@ class TestAccounts:
 
     @pytest.mark.parametrize("memory_group", [True, False])
     def test_peak_memory_of_the_tree(self, memory_group: bool) -> None:
-        report = fixture("fill", 100, memory_group=memory_group, sample_ms=20)
-        assert 200 << 20 <= report.peak_memory < 215 << 20
+        # Samples are a lower bound: they miss the peak where the sampler gets no core for its length. One in five must not.
+        for _ in range(5):
+            report = fixture("fill", 100, memory_group=memory_group, sample_ms=20)
+            assert report.peak_memory < 215 << 20
+            if report.peak_memory >= 200 << 20 or report.peak_memory_kind != "sampled":
+                break
+        assert report.peak_memory >= 200 << 20
         if not memory_group:
             assert report.peak_memory_kind == "sampled"
         assert 100 << 20 <= report.processes[0].peak_memory < 108 << 20
