@@ -170,7 +170,7 @@ class TestAccounts:
 
     @pytest.mark.parametrize("memory_group", [True, False])
     def test_peak_memory_of_the_tree(self, memory_group: bool) -> None:
-        # Samples are a lower bound: they miss the peak where the sampler gets no core for its length. One in five must not.
+        # Samples are a lower bound, and miss a peak when the sampler has no core: one in five must not.
         for _ in range(5):
             report = fixture("fill", 100, memory_group=memory_group, sample_ms=20)
             assert report.peak_memory < 215 << 20
