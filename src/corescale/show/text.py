@@ -63,10 +63,9 @@ def at_most(share: float) -> str:
 
 
 def time(interval: Interval) -> Shown:
-    """Seconds, in the unit that suits the estimate."""
-    factor, unit = next(
-        ((f, u) for f, u in ((1.0, "s"), (1e3, "ms"), (1e6, "us")) if interval.estimate * f >= 1), (1e6, "us")
-    )
+    """Seconds, in the unit that suits the estimate, or what is above it where that is 0."""
+    size = interval.estimate or interval.high or 0.0
+    factor, unit = next(((f, u) for f, u in ((1.0, "s"), (1e3, "ms"), (1e6, "us")) if size * f >= 1), (1e6, "us"))
     return _shown(interval, f" {unit}", factor, least=0)
 
 
