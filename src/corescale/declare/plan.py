@@ -5,8 +5,9 @@ import random
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from corescale.records import Configuration, Phase
+from corescale.records import Configuration, Phase, Record
 
 TODAY_EVERY = 8
 """Today's launch returns at least once in this many launches, so that slow drift cannot hide in a long block."""
@@ -34,6 +35,19 @@ class Invocation:
     seed: int
     cap: float | None = None
     """seconds"""
+
+    def record(self, plan: str, **found: Any) -> Record:
+        """The record of it: what was asked, and the fields that the launcher found."""
+        return Record(
+            plan=plan,
+            configuration=self.configuration,
+            phase=self.phase,
+            block=self.block,
+            attempt=self.attempt,
+            order=self.order,
+            seed=self.seed,
+            **found,
+        )
 
 
 def invocations(

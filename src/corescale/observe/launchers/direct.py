@@ -176,14 +176,8 @@ class Direct:
         processes: tuple[Process, ...],
     ) -> Record:
         configuration = invocation.configuration
-        return Record(
-            plan=self._experiment.hash,
-            configuration=configuration,
-            phase=invocation.phase,
-            block=invocation.block,
-            attempt=invocation.attempt,
-            order=invocation.order,
-            seed=invocation.seed,
+        return invocation.record(
+            self._experiment.hash,
             started=report.started,
             wall=report.wall,
             status=self._status(invocation, report, result),

@@ -220,14 +220,8 @@ class Fake:
             wall, status = limit, "timeout"
         if invocation.cap is not None and wall > invocation.cap:
             wall, status = invocation.cap, "capped"
-        record = Record(
-            plan=self._plan,
-            configuration=invocation.configuration,
-            phase=invocation.phase,
-            block=invocation.block,
-            attempt=invocation.attempt,
-            order=invocation.order,
-            seed=invocation.seed,
+        record = invocation.record(
+            self._plan,
             started=self._clock,
             wall=wall,
             status=status,
