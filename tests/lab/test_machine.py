@@ -192,6 +192,42 @@ def test_the_tightest_on_the_way_up_counts(tmp_path: Path) -> None:
     assert cgroup.quota_cores(tmp_path / "2") == 1.2
 
 
+@pytest.mark.parametrize(
+    ("maxima", "cores"),
+    [
+        ({"user.slice": "max 100000", "user.slice/user-7.slice": "max 100000"}, None),
+        (
+            {"user.slice": "400000 100000", "user.slice/user-7.slice/job.scope": "1000 100000"},
+            0.01,
+        ),  # the shortest quota
+        ({"user.slice": "25000 100000", "user.slice/user-7.slice/job.scope": "800000 100000"}, 0.25),
+        ({"user.slice/user-7.slice": "50000 1000000"}, 0.05),  # the longest period
+        ({"user.slice/user-7.slice/job.scope": "1500 1000"}, 1.5),  # the shortest period
+    ],
+)
+def test_v2_groups_as_systemd_nests_them(tmp_path: Path, maxima: dict[str, str], cores: float | None) -> None:
+    """The root group has no cpu.max, nor has one whose parent does not hand on the controller."""
+    inside = "/sys/fs/cgroup/user.slice/user-7.slice/job.scope"
+    files = {
+        f"{inside}/cgroup.procs": "",
+        **{f"/sys/fs/cgroup/{group}/cpu.max": line for group, line in maxima.items()},
+    }
+    groups(tmp_path, "0::/user.slice/user-7.slice/job.scope", V2, files)
+    assert cgroup.quota_cores(tmp_path) == cores
+    tree(tmp_path, {"/sys/devices/system/cpu/online": "0-7", "/sys/devices/system/cpu/cpu0/uevent": ""})
+    place = cgroup.place("cpu", tmp_path)
+    assert place is not None
+    assert (place.version, place.folder) == (2, tmp_path / inside.lstrip("/"))
+
+
+def test_a_v2_container_with_a_group_namespace_of_its_own(tmp_path: Path) -> None:
+    """The mount shows the container's group as its root, quota and all; or it shows groups above the namespace."""
+    own = groups(tmp_path / "own", "0::/", V2, {"/sys/fs/cgroup/cpu.max": "150000 100000"})
+    above = "25 1 0:22 /../../.. /sys/fs/cgroup ro - cgroup2 cgroup2 rw"
+    outer = groups(tmp_path / "outer", "0::/", above, {"/sys/fs/cgroup/cgroup.procs": ""})
+    assert (cgroup.quota_cores(own), cgroup.quota_cores(outer)) == (1.5, None)
+
+
 def test_no_quota(tmp_path: Path) -> None:
     groups(tmp_path / "1", "1:cpu:/", V1, cfs("", -1))
     groups(tmp_path / "2", "0::/a", V2, {"/sys/fs/cgroup/a/cpu.max": "max 100000"})

@@ -10,6 +10,9 @@ from corescale.declare import allocators, command_line, factors, settings
 from corescale.declare.request import TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Cpu, Machine
+from corescale.topology import from_hwloc
+
+MACHINES = Path(__file__).with_name("machines")
 
 
 @pytest.mark.parametrize("name", settings.SETTINGS)
@@ -58,3 +61,28 @@ def test_thread_counts_follow_core_groups_cores_and_quota() -> None:
     levels, left_out = factors.KINDS["threads"].auto(limited)
     assert levels == (1, 2, 4, 6, 7)
     assert left_out == ["threads above 7: the CPU quota is 7.5 of 24 cores"]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "quota", "counts"),
+    [
+        ("two_core_groups", None, (1, 2, 4, 8, 16)),
+        ("two_core_groups", 6.5, (1, 2, 4, 6)),
+        (
+            "two_sockets_smt",
+            None,
+            (1, 2, 4, 8, 10, 16, 20, 32, 40),
+        ),  # 5 cores a core group, 10 a socket, 2 threads each
+        ("two_sockets_smt", 12.0, (1, 2, 4, 8, 10, 12)),
+        ("two_sockets_smt", 0.5, (1,)),
+        ("arm_without_l3", None, (1, 2, 4)),
+        ("kvm_guest", None, (1, 2)),
+    ],
+)
+def test_thread_counts_on_recorded_machines(recorded: str, quota: float | None, counts: tuple[int, ...]) -> None:
+    cpus = from_hwloc((MACHINES / f"{recorded}.xml").read_text()).cpus
+    allowed = tuple(cpu.cpu for cpu in cpus)
+    machine = dataclasses.replace(Machine.here(), cpus=cpus, affinity=allowed, quota_cores=quota)
+    levels, left_out = factors.KINDS["threads"].auto(machine)
+    assert levels == counts
+    assert bool(left_out) == (quota is not None)

@@ -2,6 +2,7 @@
 """Progress: on stderr alone, one line a block where nobody watches, and hostile text is text."""
 
 import io
+from dataclasses import replace
 
 import pytest
 import samples
@@ -9,6 +10,7 @@ from rich.console import Console
 
 from corescale.declare.plan import Block, invocations
 from corescale.declare.study import configurations, today
+from corescale.records import Status
 from corescale.show import progress
 
 
@@ -81,3 +83,16 @@ def test_failed_launches_are_counted_and_never_best() -> None:
     result = samples.failing_tune()
     said = progress.best_so_far(result.records, result.experiment)
     assert said.startswith("threads=8 allocator=mimalloc, 1.1")
+
+
+def test_a_launch_that_was_stopped_since_it_had_lost_is_no_failure() -> None:
+    experiment = samples.tune_experiment()
+    state = progress.State(experiment)
+    ended: list[Status] = ["ok", "capped", "capped", "signal"]
+    for record, status in zip(samples.records(experiment, samples.amdahl(), 1), ended, strict=False):
+        state.launched(replace(record, status=status))
+    assert state.amount.endswith(", of 4 launches 1 failed, 2 stopped as lost")
+    state.failures = 0
+    assert state.amount.endswith(", of 4 launches 2 stopped as lost")
+    state.capped = 0
+    assert state.amount.endswith(" blocks")

@@ -137,14 +137,15 @@ class State:
         self.launches_per_block = len(configurations(experiment))
         self.start = time.monotonic()
         self.spent = 0.0
-        self.launches = self.failures = self.blocks = self.confirmations = 0
+        self.launches = self.failures = self.capped = self.blocks = self.confirmations = 0
         self.best = "nothing measured yet"
         self.blocks_here = 0
 
     def launched(self, record: Record) -> None:
         """Counts one launch."""
         self.launches += 1
-        self.failures += not record.ok
+        self.capped += record.status == "capped"
+        self.failures += not record.ok and record.status != "capped"
         self.spent += record.wall
 
     def block_done(self, records: Sequence[Record]) -> None:
@@ -167,7 +168,7 @@ class State:
 
     @property
     def amount(self) -> str:
-        """`block 9 of 8 to 40, 36 launches, 1 failed`."""
+        """`9 of 8 to 40 blocks, of 36 launches 1 failed, 2 stopped as lost`."""
         stop = self.experiment.stop
         planned = (
             str(stop.max_blocks) if stop.min_blocks == stop.max_blocks else f"{stop.min_blocks} to {stop.max_blocks}"
@@ -175,7 +176,9 @@ class State:
         said = f"{self.blocks} of {planned} blocks"
         if self.confirmations:
             said += f", {self.confirmations} of {stop.confirm_blocks} to confirm"
-        return f"{said}, {self.failures} of {self.launches} launches failed" if self.failures else said
+        ends = {"failed": self.failures, "stopped as lost": self.capped}
+        told = ", ".join(f"{count} {end}" for end, count in ends.items() if count)
+        return f"{said}, of {self.launches} launches {told}" if told else said
 
     @property
     def left(self) -> str:
