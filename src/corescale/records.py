@@ -23,6 +23,9 @@ FORMAT = 1
 Level = int | float | str
 """One setting of one factor."""
 
+INHERITED = "inherited"
+"""The level that leaves a variable, or the allocator, as the shell has it."""
+
 Origin = Literal["measured", "simulated", "fake", "extrapolated"]
 Phase = Literal["warmup", "rehearse", "measure", "confirm"]
 Status = Literal["ok", "failed", "signal", "timeout", "not-started", "check", "output-differs", "capped"]
@@ -60,8 +63,9 @@ class Configuration:
 
     @property
     def label(self) -> str:
-        """`threads=2 allocator=mimalloc`: how tables and messages name it."""
-        return " ".join(f"{name}={level}" for name, level in self.levels) or "as given"
+        """`threads=2 allocator=mimalloc`: how tables and messages name it. What is as inherited goes unsaid."""
+        said = [pair for pair in self.levels if pair[1] != INHERITED] or self.levels
+        return " ".join(f"{name}={level}" for name, level in said) or "as given"
 
 
 @dataclass(frozen=True, slots=True)

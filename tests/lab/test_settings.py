@@ -10,6 +10,7 @@ from corescale.declare import allocators, command_line, factors, settings
 from corescale.declare.request import TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Cpu, Machine
+from corescale.records import INHERITED
 from corescale.topology import from_hwloc
 
 MACHINES = Path(__file__).with_name("machines")
@@ -19,7 +20,7 @@ MACHINES = Path(__file__).with_name("machines")
 def test_every_setting_is_a_variable_whose_first_level_changes_nothing(name: str) -> None:
     assert factors.kind_of(name, frozenset()) == "variable"
     levels, left_out = settings.auto(name)
-    assert levels[0] == settings.INHERITED == factors.INHERITED
+    assert levels[0] == INHERITED
     assert (len(levels) > 1) != bool(left_out)
     assert settings.SETTINGS[name].allocator in (None, *allocators.ALLOCATORS)
     assert not any("," in level for level in settings.SETTINGS[name].levels)
@@ -39,18 +40,50 @@ def test_an_unknown_setting_is_refused_with_the_nearest() -> None:
         settings.auto("MALLOC_ARENAS_MAX")
 
 
-@pytest.mark.parametrize(("file", "known"), [("libmimalloc.so.2.0", "RESET"), ("libmimalloc.so.2.1", "PURGE")])
-def test_mimalloc_settings_by_version(file: str, known: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allocators, "find", lambda name: Path("/nowhere") / file)
+@pytest.mark.parametrize(
+    ("version", "known"), [("1.7", "RESET"), ("1.8", "PURGE"), ("2.0", "RESET"), ("2.1", "PURGE"), ("3.0", "PURGE")]
+)
+def test_mimalloc_settings_by_version(version: str, known: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allocators, "find", lambda name: Path(f"/nowhere/libmimalloc.so.{version}"))
     assert len(settings.auto(f"MIMALLOC_{known}_DELAY")[0]) > 1
     other = {"RESET": "PURGE", "PURGE": "RESET"}[known]
-    assert settings.auto(f"MIMALLOC_{other}_DELAY")[0] == [settings.INHERITED]
+    assert settings.auto(f"MIMALLOC_{other}_DELAY")[0] == [INHERITED]
 
 
-def test_huge_pages_are_left_out_where_the_kernel_makes_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "HUGE_PAGES", tmp_path / "enabled")
-    settings.HUGE_PAGES.write_text("always madvise [never]\n")
-    assert settings.auto("GLIBC_TUNABLES")[0] == ["inherited", "glibc.malloc.tcache_count=1000"]
+@pytest.mark.parametrize(
+    ("transparent", "reserved", "tried"),
+    [
+        ("always madvise [never]", "0", set()),
+        ("always [madvise] never", "0", {"GLIBC_TUNABLES", "MALLOC_CONF", "MIMALLOC"}),
+        ("[always] madvise never", "0", {"TBB_MALLOC_USE_HUGE_PAGES"}),
+        ("always madvise [never]", "64", {"MIMALLOC", "TBB_MALLOC_USE_HUGE_PAGES"}),
+        (None, None, set()),
+    ],
+)
+def test_huge_pages_are_tried_where_the_kernel_gives_them_so_and_not_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transparent: str | None, reserved: str | None, tried: set[str]
+) -> None:
+    monkeypatch.setattr(allocators, "find", lambda name: Path("/nowhere/lib.so"))
+    for name, text in (("TRANSPARENT", transparent), ("RESERVED", reserved)):
+        monkeypatch.setattr(settings, name, tmp_path / name)
+        if text is not None:
+            (tmp_path / name).write_text(f"{text}\n")
+    found = {level: settings.auto(level.partition("=")[0]) for level in settings.PAGES}
+    with_them = {level.partition("=")[0] for level in settings.PAGES if level.partition("=")[2] in found[level][0]}
+    assert {"MIMALLOC" if name.startswith("MIMALLOC") else name for name in with_them} == tried
+    assert all(
+        any(why.startswith(f"{level}: ") for why in found[level][1])
+        for level in found
+        if level.partition("=")[0] not in with_them
+    )
+
+
+def test_a_tunable_that_this_glibc_lacks_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "glibc", lambda: (2, 34))
+    monkeypatch.setattr(settings, "_pages", lambda: {"madvise"})
+    levels, left_out = settings.auto("GLIBC_TUNABLES")
+    assert not any("hugetlb" in level for level in levels)
+    assert left_out == ["GLIBC_TUNABLES=glibc.malloc.hugetlb=1: glibc 2.34 has no glibc.malloc.hugetlb"]
 
 
 def test_thread_counts_follow_core_groups_cores_and_quota() -> None:

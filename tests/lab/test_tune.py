@@ -17,7 +17,7 @@ from test_cli import ROOT, corescale, refused
 
 from corescale.conclude.race import race
 from corescale.conclude.recommendation import Recommendation, recommend
-from corescale.declare import command_line, factors, space
+from corescale.declare import command_line, factors, settings, space
 from corescale.declare.request import ScanRequest, TuneRequest
 from corescale.declare.study import configurations, today
 from corescale.errors import ExitCode, UsageError
@@ -226,8 +226,10 @@ def test_a_launch_of_today_that_hangs_is_given_up_with_the_budget(tmp_path: Path
 def test_a_plain_tune_tries_what_can_matter_and_no_launch_twice(two_cores: Machine) -> None:
     experiment = command_line.tune(TuneRequest(), ["true", "{threads}"], two_cores)
     names = [factor.name for factor in experiment.factors]
-    assert names == ["threads", "allocator", "MALLOC_ARENA_MAX"]
+    assert names[:2] == ["threads", "allocator"]
+    assert names[-1] == "MALLOC_ARENA_MAX"
     found = configurations(experiment)
+    assert len(found) <= space.MOST
     assert all(c["MALLOC_ARENA_MAX"] == "inherited" for c in found if c["allocator"] != "system" or c.layout.p == 1)
     assert len(set(found)) == len(found)
     assert found[0] == today(experiment)
@@ -241,7 +243,12 @@ def test_placement_and_waiting_are_tried_with_openmp_and_allocators_only_where_t
     program = tmp_path / "openmp"
     program.write_bytes(Path("/bin/true").read_bytes() + b"\0libgomp.so.1\0")
     program.chmod(0o755)
-    assert space.usual([str(program)])[0] == space.USUAL
+    known = [
+        name
+        for name in space.USUAL
+        if name not in settings.SETTINGS or not settings.unavailable(settings.SETTINGS[name])
+    ]
+    assert space.usual([str(program)])[0] == tuple(known)
     experiment = command_line.tune(TuneRequest(), [str(program)], two_cores)
     one = [c for c in configurations(experiment) if c.layout.p == 1]
     assert {(c["bind"], c["OMP_WAIT_POLICY"]) for c in one} == {("inherited", "inherited")}
@@ -251,13 +258,54 @@ def test_placement_and_waiting_are_tried_with_openmp_and_allocators_only_where_t
     assert any("set-user-id" in reason for reason in left_out)
 
 
+def script_of_a_static_program(folder: Path) -> Path:
+    """What can only be known of it by launching it."""
+    (folder / "s.c").write_text("#include <stdlib.h>\nint main(void) { free(malloc(100)); return 0; }\n")
+    subprocess.run(["cc", "-static", "-o", "built", "s.c"], cwd=folder, check=True)
+    script = folder / "script.sh"
+    script.write_text("#!/bin/sh\nexec ./built\n")
+    script.chmod(0o755)
+    return script
+
+
+def test_allocators_that_a_launch_shows_to_be_of_no_use_are_left_out_where_nobody_asked_for_them(
+    tmp_path: Path,
+) -> None:
+    if not [level for level in factors.KINDS["allocator"].auto(Machine.here())[0] if level != "system"]:
+        pytest.skip("no other allocator is here")
+    words = ["--budget", "30x", "--confirm", "2", "--", str(script_of_a_static_program(tmp_path))]
+    done = corescale("tune", "-q", "--json", *words, cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert re.search(r"note: without other allocators: lib\w+.* is not in the program: .*built is linked", done.stderr)
+    found = json.loads(done.stdout)
+    assert not any(
+        "allocator" in c["levels"] or "MALLOC_CONF" in c["levels"] for c in found["conclusion"]["candidates"]
+    )
+    assert any(re.match(r"allocator: .*built is linked statically", reason) for reason in found["left_out"])
+    asked = corescale("tune", "-q", "--allocators", "auto", *words, cwd=tmp_path)
+    refused(asked, ExitCode.PRELOAD, "is linked statically")
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o4755])
+def test_a_static_program_has_what_it_reads_of_the_c_librarys_settings(tmp_path: Path, mode: int) -> None:
+    script_of_a_static_program(tmp_path)
+    (tmp_path / "built").chmod(mode)
+    names, left_out = space.usual([str(tmp_path / "built")])
+    reads = mode == 0o755
+    assert ("GLIBC_TUNABLES" in names, "MALLOC_ARENA_MAX" in names) == (reads, reads)
+    assert not {"allocator", "MALLOC_CONF"} & set(names)
+    assert any(reason.startswith("allocator: ") for reason in left_out)
+
+
 def test_what_would_make_too_many_configurations_is_left_to_be_asked_for(
     tmp_path: Path, two_cores: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(space, "MOST", 2)
     experiment = command_line.tune(TuneRequest(), ["true", "{threads}"], two_cores)
     assert [factor.name for factor in experiment.factors] == ["threads"]
-    assert any("more than 2 configurations; add -f allocator=auto" in reason for reason in experiment.left_out)
+    reasons = " / ".join(experiment.left_out)
+    assert "allocator: more than 2 configurations; to try it -f allocator=auto" in reasons
+    assert "MALLOC_ARENA_MAX: more than 2 configurations; to try it -f MALLOC_ARENA_MAX=auto" in reasons
 
 
 def test_a_dry_run_prints_the_space_and_how_long_it_takes(tmp_path: Path) -> None:

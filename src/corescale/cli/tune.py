@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale tune`: the fastest launch line, with how sure that is."""
 
+import typer
+
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
 from corescale.cli.output import conclude, finish, plan
 from corescale.declare import command_line
 from corescale.declare.request import TuneRequest
+from corescale.errors import PreloadError
 from corescale.machine import Machine
 
 
@@ -16,5 +19,10 @@ def tune(words: list[str], request: TuneRequest) -> None:
     experiment = command_line.tune(request, words, machine)
     if request.dry_run:
         return plan(experiment, machine)
-    run = measure(experiment, policy_of(experiment), request, machine)
+    try:
+        run = measure(experiment, policy_of(experiment), request, machine)
+    except PreloadError as error:
+        experiment = command_line.tune(request, words, machine, unloadable=error)
+        typer.echo(f"note: without other allocators: {error.what}", err=True)
+        run = measure(experiment, policy_of(experiment), request, machine)
     return finish(conclude(run, machine), request)

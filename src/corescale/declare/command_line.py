@@ -29,7 +29,7 @@ from corescale.declare.study import (
     must_be_even,
     today,
 )
-from corescale.errors import UnavailableError, UsageError
+from corescale.errors import PreloadError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.records import Level
 
@@ -68,22 +68,29 @@ def _weak(request: ScanRequest, commands: Sequence[Command], machine: Machine) -
     return made
 
 
-def tune(request: TuneRequest, words: Sequence[str], machine: Machine) -> Experiment:
-    """The factors that are named, and threads over 1, 2, 4, ...; where none is named, those of declare/space.py."""
+def tune(
+    request: TuneRequest, words: Sequence[str], machine: Machine, unloadable: PreloadError | None = None
+) -> Experiment:
+    """The factors that are named, and threads over 1, 2, 4, ...; where none is named, those of declare/space.py.
+
+    `unloadable` is what a launch said of an allocator: it is raised again, unless nobody asked for allocators.
+    """
     commands = [_command("main", words, request.shell)]
     named = (*request.factor, *request.parameter_list, *request.parameter_scan, request.threads, request.allocators)
     if any(named) or request.shell:
+        if unloadable is not None:
+            raise unloadable
         return _tune(request, commands, machine)
-    names, left_out = space.usual(commands[0].argv)
-    experiment = None
-    for k, name in enumerate(names):
-        wider = _tune(replace(request, factor=[f"{each}=auto" for each in (*names[:k], name)]), commands, machine)
-        if experiment is not None and len(configurations(wider)) > space.MOST:
-            left_out += (f"{', '.join(names[k:])}: more than {space.MOST} configurations; add -f {name}=auto",)
-            break
-        experiment = wider
-    if experiment is None:
-        return _tune(request, commands, machine)
+    names, left_out = space.usual(commands[0].argv, unloadable.what if unloadable else "")
+    experiment, kept = _tune(request, commands, machine), names[:1]
+    for name in names[1:]:
+        wider = _tune(replace(request, factor=[f"{each}=auto" for each in (*kept, name)]), commands, machine)
+        if len(configurations(wider)) > space.MOST:
+            left_out += (f"{name}: more than {space.MOST} configurations; to try it {space.asking_for(name)}",)
+        elif combinations(wider) > combinations(experiment):
+            experiment, kept = wider, (*kept, name)
+        else:
+            left_out += tuple(reason for reason in wider.left_out if reason not in experiment.left_out)
     return experiment.model_copy(update={"left_out": (*experiment.left_out, *left_out)})
 
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 from corescale.declare import allocators, settings
 from corescale.errors import UsageError
 from corescale.machine import Machine, cpu_list, format_cpu_list
-from corescale.records import Layout, Level
+from corescale.records import INHERITED, Layout, Level
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -34,8 +34,6 @@ THREAD_VARIABLES = (
     "GOMAXPROCS",
 )
 """Set together where the command has no {threads}, so that a nested runtime cannot multiply them."""
-
-INHERITED = settings.INHERITED
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ class Kind:
         return layout
 
     def idle(self, name: str, levels: Mapping[str, Level], layout: Layout) -> bool:
-        """Whether this factor changes nothing beside these levels of all factors."""
+        """Whether this factor changes nothing beside these levels of the DECIDING factors."""
         del name, levels, layout
         return False
 
@@ -366,6 +364,9 @@ KINDS: dict[str, Kind] = {
     "parameter": Parameter(),
     "command": Command(),
 }
+
+DECIDING = frozenset({"threads", "layout", "allocator"})
+"""Kinds whose levels decide whether another factor changes anything."""
 
 
 def kind_of(name: str, placeholders: frozenset[str], where: str = "-f") -> str:

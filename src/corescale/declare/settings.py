@@ -5,6 +5,7 @@ A new setting is one line in SETTINGS. Any other variable is a factor too, with 
 """
 
 import difflib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +13,18 @@ from pathlib import Path
 
 from corescale.declare import allocators
 from corescale.errors import UsageError
-from corescale.records import Level
+from corescale.records import INHERITED, Level
 
-INHERITED = "inherited"
-"""The level that leaves a variable, or the allocator, as the shell has it."""
-HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+TRANSPARENT = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+RESERVED = Path("/proc/sys/vm/nr_hugepages")
+
+Version = tuple[int, int]
+_ALL: tuple[tuple[Version, Version], ...] = (((0, 0), (999, 0)),)
+_PURGING: tuple[tuple[Version, Version], ...] = (((1, 8), (2, 0)), ((2, 1), (999, 0)))
+"""versions of mimalloc that purge; what earlier ones reset is known by its old name throughout 2.0"""
+_RESETTING: tuple[tuple[Version, Version], ...] = (((0, 0), (1, 8)), ((2, 0), (2, 1)))
+_KEEP = "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=1073741824"
+"""The highest threshold that it takes. To set one of the two ends their adaptation, so they go together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,30 +35,42 @@ class Setting:
     why: str
     allocator: str | None = None
     """of allocators.ALLOCATORS, which alone reads it"""
-    since: tuple[int, int] = (0, 0)
-    """version of that allocator from which the name is known"""
-    until: tuple[int, int] = (999, 0)
-    """first version with another name"""
+    versions: tuple[tuple[Version, Version], ...] = _ALL
+    """of that allocator which know the name: from the first of a pair to below its second"""
     threaded: bool = False
     """it changes nothing with one thread"""
 
 
 SETTINGS: dict[str, Setting] = {
     "MALLOC_ARENA_MAX": Setting(("1", "2", "4"), "fewer arenas: less memory, more waiting", "system", threaded=True),
-    "MALLOC_TRIM_THRESHOLD_": Setting(("1073741824",), "freed memory stays in the process", "system"),
-    "GLIBC_TUNABLES": Setting(
-        ("glibc.malloc.hugetlb=1", "glibc.malloc.tcache_count=1000"), "huge pages; deeper thread caches", "system"
-    ),
-    "MIMALLOC_PURGE_DELAY": Setting(("0", "100", "-1"), "when freed memory goes back", "mimalloc", since=(2, 1)),
-    "MIMALLOC_RESET_DELAY": Setting(("0", "1000"), "when freed memory is reset", "mimalloc", until=(2, 1)),
-    "MIMALLOC_ALLOW_LARGE_OS_PAGES": Setting(("1",), "large pages", "mimalloc", since=(2, 1)),
-    "MIMALLOC_LARGE_OS_PAGES": Setting(("1",), "large pages", "mimalloc", until=(2, 1)),
+    "MALLOC_TRIM_THRESHOLD_": Setting(("1073741824",), "freed memory stays, below 128 KiB a block", "system"),
+    "GLIBC_TUNABLES": Setting(("glibc.malloc.hugetlb=1", _KEEP), "huge pages; freed memory stays", "system"),
+    "MIMALLOC_PURGE_DELAY": Setting(("-1",), "freed memory stays", "mimalloc", _PURGING),
+    "MIMALLOC_RESET_DELAY": Setting(("10000",), "freed memory stays 10 s", "mimalloc", _RESETTING),
+    "MIMALLOC_ALLOW_LARGE_OS_PAGES": Setting(("1",), "huge pages", "mimalloc", _PURGING),
+    "MIMALLOC_LARGE_OS_PAGES": Setting(("1",), "huge pages", "mimalloc", _RESETTING),
     "MALLOC_CONF": Setting(
-        ("background_thread:true", "dirty_decay_ms:-1", "thp:always"), "who gives memory back, and when", "jemalloc"
+        ("thp:always", "dirty_decay_ms:-1", "background_thread:true"),
+        "huge pages; freed memory stays; a thread of its own gives it back",
+        "jemalloc",
     ),
     "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES": Setting(("134217728",), "larger thread caches", "tcmalloc"),
+    "TBB_MALLOC_USE_HUGE_PAGES": Setting(("1",), "huge pages", "tbbmalloc"),
     "OMP_WAIT_POLICY": Setting(("active", "passive"), "whether waiting threads spin or sleep", threaded=True),
 }
+"""tcmalloc has huge pages only from a mounted file system of them: TCMALLOC_MEMFS_MALLOC_PATH, to be given by hand."""
+
+PAGES: dict[str, tuple[str, ...]] = {
+    "GLIBC_TUNABLES=glibc.malloc.hugetlb=1": ("madvise",),
+    "MALLOC_CONF=thp:always": ("madvise",),
+    "MIMALLOC_ALLOW_LARGE_OS_PAGES=1": ("madvise", "reserved"),
+    "MIMALLOC_LARGE_OS_PAGES=1": ("madvise", "reserved"),
+    "TBB_MALLOC_USE_HUGE_PAGES=1": ("always", "reserved"),
+}
+"""How the kernel must give huge pages for a level to change anything: where it is `always`, most have them unasked."""
+
+TUNABLES = {"glibc.malloc.hugetlb": (2, 35)}
+"""version of glibc from which a name is known, where that is later than 2.26"""
 
 
 def auto(name: str) -> tuple[Sequence[str], Sequence[str]]:
@@ -60,8 +80,11 @@ def auto(name: str) -> tuple[Sequence[str], Sequence[str]]:
         near = difflib.get_close_matches(name, SETTINGS, 1)
         remedy = f"did you mean {near[0]}?" if near else f"list them: -f {name}=a,b"
         raise UsageError(f"no automatic levels for {name}", where="-f", remedy=remedy)
-    reason = unavailable(setting)
-    return ([INHERITED], [f"{name}: {reason}"]) if reason else ([INHERITED, *_useful(setting)], ())
+    if reason := unavailable(setting):
+        return [INHERITED], [f"{name}: {reason}"]
+    useless = {level: why for level in setting.levels if (why := _useless(f"{name}={level}"))}
+    kept = [level for level in setting.levels if level not in useless]
+    return [INHERITED, *kept], [f"{name}={level}: {why}" for level, why in useless.items()]
 
 
 def idle(name: str, levels: Mapping[str, Level], *, one_thread: bool) -> bool:
@@ -75,24 +98,47 @@ def idle(name: str, levels: Mapping[str, Level], *, one_thread: bool) -> bool:
 
 
 def unavailable(setting: Setting) -> str | None:
-    """Why the setting changes nothing on this machine, or None."""
+    """Why nothing on this machine reads the setting, or None."""
     if setting.allocator in (None, "system"):
         return None
     library = allocators.find(str(setting.allocator))
     if library is None:
         return allocators.absent(str(setting.allocator))
     version = version_of(library.resolve().name)
-    if version is None or setting.since <= version < setting.until:
+    if version is None or any(since <= version < until for since, until in setting.versions):
         return None
     return f"{setting.allocator} {version[0]}.{version[1]} has another name for it"
 
 
-def version_of(library: str) -> tuple[int, int] | None:
+def version_of(library: str) -> Version | None:
     """2.0 of libmimalloc.so.2.0; None where the file's name tells only the interface's."""
     match = re.search(r"\.so\.(\d+)\.(\d+)", library)
     return (int(match[1]), int(match[2])) if match else None
 
 
-def _useful(setting: Setting) -> list[str]:
-    never = HUGE_PAGES.is_file() and "[never]" in HUGE_PAGES.read_text(encoding="utf-8")
-    return [level for level in setting.levels if not (never and re.search(r"hugetlb|thp", level))]
+def glibc() -> Version | None:
+    """The version of the C library; None where it is another."""
+    match = re.match(r"glibc (\d+)\.(\d+)", os.confstr("CS_GNU_LIBC_VERSION") or "")
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def _useless(assignment: str) -> str | None:
+    """Why `NAME=level` changes nothing here, or None."""
+    needs = PAGES.get(assignment)
+    if needs is not None and not {*needs} & _pages():
+        return f"the kernel gives no huge pages so (it would with {' or '.join(needs)})"
+    version = glibc()
+    late = [name for name, since in TUNABLES.items() if name in assignment and version and version < since]
+    return f"glibc {version[0]}.{version[1]} has no {late[0]}" if late and version else None
+
+
+def _pages() -> set[str]:
+    """How the kernel gives huge pages: always, by madvise, or reserved ones."""
+    said = _read(TRANSPARENT)
+    return {mode for mode in ("always", "madvise") if f"[{mode}]" in said} | (
+        {"reserved"} if _read(RESERVED) not in ("", "0") else set()
+    )
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else ""

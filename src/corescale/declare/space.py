@@ -6,32 +6,73 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from corescale.declare import elf
+from corescale.declare import elf, settings
 
 MOST = 100
 """configurations; a factor that would make more of them is left to be asked for"""
 
-USUAL = ("threads", "allocator", "bind", "OMP_WAIT_POLICY", "MALLOC_ARENA_MAX")
-"""Most important first."""
+USUAL = (
+    "threads",
+    "allocator",
+    "bind",
+    "OMP_WAIT_POLICY",
+    "GLIBC_TUNABLES",
+    "MIMALLOC_ALLOW_LARGE_OS_PAGES",
+    "MIMALLOC_LARGE_OS_PAGES",
+    "MALLOC_CONF",
+    "MIMALLOC_PURGE_DELAY",
+    "MIMALLOC_RESET_DELAY",
+    "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES",
+    "TBB_MALLOC_USE_HUGE_PAGES",
+    "MALLOC_ARENA_MAX",
+)
+"""Most important first: page faults and memory that goes back to the kernel cost more than how memory is shared out."""
 
 _OPENMP = ("libgomp.so", "libomp.so", "libiomp5.so", "OMP_WAIT_POLICY")
 _OF_OPENMP = ("bind", "OMP_WAIT_POLICY")
+_TUNABLES = b"glibc.malloc."
+"""What a statically linked program contains that reads the C library's settings."""
 
 
-def usual(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The factors worth trying for this command, and what was left out with the reason."""
+def usual(argv: Sequence[str], unloadable: str = "") -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The factors worth trying for this command, and what was left out with the reason.
+
+    `unloadable` is why a launch showed that no allocator can be preloaded: what a script starts is not seen here.
+    """
     program = _program(argv)
-    preload = program is None or _why_no_preload(program)
     openmp = program is not None and any(elf.contains(program, word.encode()) for word in _OPENMP)
+    out: set[str] = set() if openmp else set(_OF_OPENMP)
     left_out = []
-    if isinstance(preload, str):
-        left_out.append(f"allocator: {argv[0]} {preload}")
+    if why := unloadable or _why_no_preload(argv[0], program):
+        left_out.append(f"allocator: {why}")
+        out |= {"allocator", *_settings(program)}
     if not openmp:
         left_out.append(
             f"bind, OMP_WAIT_POLICY: {argv[0]} is not linked with OpenMP; if it starts what is: -f bind=auto"
         )
-    kept = [name for name in USUAL if openmp or name not in _OF_OPENMP]
-    return tuple(name for name in kept if name != "allocator" or not isinstance(preload, str)), tuple(left_out)
+    return tuple(name for name in USUAL if name not in out and not _unknown(name)), tuple(left_out)
+
+
+def asking_for(name: str) -> str:
+    """How a person asks for a factor of USUAL: a setting besides for the allocator that reads it."""
+    allocator = settings.SETTINGS[name].allocator if name in settings.SETTINGS else None
+    also = f"-f allocator=system,{allocator} " if allocator not in (None, "system") else ""
+    return f"{also}-f {name}=auto"
+
+
+def _unknown(name: str) -> bool:
+    """Whether no allocator that is here reads this setting; which ones are missing, the allocators' factor says."""
+    return name in settings.SETTINGS and settings.unavailable(settings.SETTINGS[name]) is not None
+
+
+def _settings(program: Path | None) -> set[str]:
+    """Those that nothing reads where no allocator can be preloaded into the program."""
+    kept = (None, "system") if program is None or _reads_tunables(program) else (None,)
+    return {name for name, setting in settings.SETTINGS.items() if setting.allocator not in kept}
+
+
+def _reads_tunables(program: Path) -> bool:
+    return not _secure(program) and (not elf.static(program) or elf.contains(program, _TUNABLES))
 
 
 def _program(argv: Sequence[str]) -> Path | None:
@@ -39,7 +80,13 @@ def _program(argv: Sequence[str]) -> Path | None:
     return Path(found).resolve() if found else None
 
 
-def _why_no_preload(program: Path) -> str | None:
-    if program.stat().st_mode & 0o6000:
-        return "is set-user-id, for which the loader ignores preloads"
-    return "is linked statically" if os.access(program, os.R_OK) and elf.static(program) else None
+def _secure(program: Path) -> bool:
+    return bool(program.stat().st_mode & 0o6000)
+
+
+def _why_no_preload(name: str, program: Path | None) -> str:
+    if program is not None and _secure(program):
+        return f"{name} is set-user-id, for which the loader ignores preloads"
+    if program is not None and os.access(program, os.R_OK) and elf.static(program):
+        return f"{name} is linked statically"
+    return ""

@@ -5,7 +5,7 @@ import hashlib
 import itertools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -233,9 +233,7 @@ def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
 
     Of combinations that are the same launch, such as a setting of an allocator that another replaces, `tune` has one.
     """
-    levels = [[(factor.name, level) for level in factor.levels] for factor in experiment.factors]
-    choices = map(dict, itertools.product(*levels))
-    grid = [configuration(experiment, _without_idle(experiment, choice)) for choice in choices]
+    grid = (configuration(experiment, choice) for choice in _grid(experiment))
     serial = [_serial(experiment)] if any(command.name == SERIAL for command in experiment.commands) else []
     return tuple(dict.fromkeys([today(experiment), *grid, *serial]))
 
@@ -317,14 +315,23 @@ def combinations(experiment: Experiment) -> int:
     return math.prod(len(factor.levels) for factor in experiment.factors)
 
 
-def _without_idle(experiment: Experiment, choice: dict[str, Level]) -> dict[str, Level]:
-    """The choice with today's level of every factor that changes nothing beside the others."""
-    if experiment.verb != "tune":
-        return choice
-    now = today(experiment)
-    layout = configuration(experiment, choice).layout
-    idle = [f.name for f in experiment.factors if factors.KINDS[f.kind].idle(f.name, choice, layout)]
-    return choice | {name: now[name] for name in idle}
+def _grid(experiment: Experiment) -> Iterator[dict[str, Level]]:
+    """Every combination; of `tune` with today's level alone of what changes nothing beside the deciding ones."""
+    now = dict(today(experiment).levels)
+    deciding = [factor for factor in experiment.factors if factor.kind in factors.DECIDING]
+    others = [factor for factor in experiment.factors if factor.kind not in factors.DECIDING]
+    for decided in _choices({factor.name: factor.levels for factor in deciding}):
+        layout = configuration(experiment, now | decided).layout
+        idle = {f.name for f in others if factors.KINDS[f.kind].idle(f.name, decided, layout)}
+        idle = idle if experiment.verb == "tune" else set()
+        yield from (
+            decided | choice
+            for choice in _choices({f.name: (now[f.name],) if f.name in idle else f.levels for f in others})
+        )
+
+
+def _choices(levels: Mapping[str, Sequence[Level]]) -> Iterator[dict[str, Level]]:
+    return (dict(zip(levels, chosen, strict=True)) for chosen in itertools.product(*levels.values()))
 
 
 def _serial(experiment: Experiment) -> Configuration:

@@ -133,6 +133,7 @@ def _candidate(
     result: Result, found: Recommendation, candidate: Candidate, metrics: Sequence[str], shape: Shape
 ) -> list[Text]:
     levels = [Text(text.clean(str(level))) for _, level in candidate.configuration.levels]
+    named = Text(text.clean(candidate.configuration.label))
     notes = Text("\n".join([*_roles(found, candidate), *result.labels(candidate.configuration)]))
     cells = [
         _cell(text.quantity(result.experiment.response)(candidate.time), shape),
@@ -143,7 +144,7 @@ def _candidate(
         more = [candidate.metrics.get(name, math.nan) for name in metrics]
         cells = [*levels, *cells, Text(_decimal(candidate.core_seconds, 2)), *map(Text, map(_general, more)), notes]
     else:
-        cells = [Text("\n").join(filter(None, [Text(" ").join(levels), notes])), *cells]
+        cells = [Text("\n").join(filter(None, [named, notes])), *cells]
     for cell in cells:
         cell.stylize("bold" if candidate.configuration == found.chosen else "dim" if candidate.excluded else "")
     return cells
