@@ -308,12 +308,60 @@ def test_what_would_make_too_many_configurations_is_left_to_be_asked_for(
     assert "MALLOC_ARENA_MAX: more than 2 configurations; to try it -f MALLOC_ARENA_MAX=auto" in reasons
 
 
-def test_a_dry_run_prints_the_space_and_how_long_it_takes(tmp_path: Path) -> None:
-    done = corescale("tune", "--dry-run", "--", "true", "{threads}", cwd=tmp_path)
+def dry(folder: Path, *words: str) -> str:
+    done = corescale(*words, cwd=folder)
     assert done.returncode == ExitCode.OK, done.stderr
-    assert re.search(r"\d+ configurations: about \d+ to \d+ launches .* for each second that one takes", done.stdout)
-    assert "at most 5 min of launches" in done.stdout
-    assert "left out: bind, OMP_WAIT_POLICY: true is not linked with OpenMP" in done.stdout
+    return done.stdout
+
+
+def test_a_dry_run_prints_the_space_and_how_to_know_its_time_and_launches_nothing(tmp_path: Path) -> None:
+    shown = dry(tmp_path, "tune", "--dry-run", "--", "touch", "launched")
+    assert re.search(r"\d+ configurations: about \d+ to \d+ launches \(the noisier, the more\)\n", shown)
+    assert "for each second that one takes, at most 5 min (--budget); no run in" in shown
+    assert "no run in corescale-runs has today's launch yet: --budget 20x instead" in shown
+    assert "left out: bind, OMP_WAIT_POLICY: touch is not linked with OpenMP" in shown
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_dry_run_knows_the_time_of_a_launch_from_runs_of_any_verb_on_this_machine(tmp_path: Path) -> None:
+    """What counts is the line that was launched, but not on another machine or with another input."""
+    words = ["-r", "2", "-t", "1", "--out", "kept", "--", "sleep", "0.05"]
+    dry(tmp_path, "scan", "-q", *words)
+    run = next((tmp_path / "kept").glob("scan-*/1"))
+    tune = ["tune", "--dry-run", "-t", "1", "-f", "MODE=inherited,a,b"]
+    known = dry(tmp_path, *tune, "--budget", "100s", "--out", "kept", "--", "sleep", "0.05")
+    found = re.search(
+        r"time: ([\d.]+) s to ([\d.]+) s, at most 1 min 40 s \(--budget\); today's launch took (\S+) s", known
+    )
+    assert found, known
+    least, most, one = map(float, found.groups())
+    assert 0.05 <= one < 1
+    assert least == pytest.approx(33 * one, abs=1)
+    assert most == pytest.approx(66 * one, abs=1)
+    assert f"median of 2 in {run.relative_to(tmp_path)}" in known
+    (tmp_path / "empty").touch()
+    for other in (["--", "sleep", "0.06"], ["--input", "empty", "--", "sleep", "0.05"]):
+        assert "no run in kept has today's launch" in dry(tmp_path, *tune, "--out", "kept", *other)
+    (run / "environment.json").write_text(
+        (run / "environment.json").read_text().replace('"fingerprint": "', '"fingerprint": "0')
+    )
+    assert "no run in kept has today's launch" in dry(tmp_path, *tune, "--out", "kept", "--", "sleep", "0.05")
+    (run / "plan.json").write_text("torn")
+    assert "no run in kept has today's launch" in dry(tmp_path, *tune, "--out", "kept", "--", "sleep", "0.05")
+
+
+@pytest.mark.parametrize("words", [["scan", "-t", "1"], ["compare", "sleep 0.03"]])
+def test_the_way_to_know_the_time_makes_it_known(tmp_path: Path, words: list[str]) -> None:
+    command = ["sleep 0.02"] if words[0] == "compare" else ["--", "sleep", "0.02"]
+    assert "-r 1 instead of --dry-run makes one" in dry(tmp_path, *words, "--dry-run", *command)
+    dry(tmp_path, *words, "-q", "-r", "1", *command)
+    assert "median of 1 in corescale-runs/" in dry(tmp_path, *words, "--dry-run", *command)
+
+
+def test_a_first_answer_of_a_race_makes_its_time_known(tmp_path: Path) -> None:
+    command = ["-t", "1", "-f", "MODE=a,b", "--", "sleep", "0.02"]
+    dry(tmp_path, "tune", "-q", "--budget", "20x", *command)
+    assert re.search(r"today's launch took 0\.0\d+ s \(median of \d+ in", dry(tmp_path, "tune", "--dry-run", *command))
 
 
 def test_a_scan_keeps_every_combination(two_cores: Machine) -> None:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale compare`: a paired, interleaved verdict on two commands or builds."""
 
+from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
-from corescale.cli.output import conclude, finish, plan
+from corescale.cli.output import conclude, finish
 from corescale.declare import command_line
 from corescale.declare.request import CompareRequest
 from corescale.machine import Machine
@@ -15,7 +16,7 @@ def compare(words: list[str], request: CompareRequest) -> None:
     machine = Machine.here()
     experiment = command_line.compare(request, words, machine)
     if request.dry_run:
-        return plan(experiment, machine)
+        return dry_run(experiment, request, machine)
     run = measure(experiment, policy_of(experiment), request, machine)
     gate = command_line.share(request.gate, "--gate") if request.gate else None
     return finish(conclude(run, machine, gate), request)

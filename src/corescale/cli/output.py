@@ -14,7 +14,6 @@ from corescale.conclude import policy
 from corescale.conclude.doubts import doubts
 from corescale.conclude.frame import frame
 from corescale.conclude.recommendation import recommend
-from corescale.conclude.rehearsal import BLOCKS as REHEARSALS
 from corescale.conclude.scaling import Scan, scan
 from corescale.conclude.study import Study, study
 from corescale.conclude.verdict import compare
@@ -25,12 +24,9 @@ from corescale.errors import CorescaleError, ExitCode
 from corescale.machine import Machine
 from corescale.observe.store import Run
 from corescale.records import Configuration, Record
-from corescale.show import exchange, terminal, text
+from corescale.show import exchange, terminal
 from corescale.show.exchange import table
 from corescale.show.result import Conclusion, Result
-
-RACE_LAUNCHES = (4, 15)
-"""of each configuration, of a race at 1% and at 3% noise (docs/results/race_simulation.md)"""
 
 Conclude = Callable[[Sequence[Record]], Conclusion]
 
@@ -75,30 +71,6 @@ def _enough(records: Sequence[Record], kept: Sequence[Record]) -> bool:
     phases = {record.phase for record in records if record.timed}
     blocks = {phase: len({record.block for record in kept if record.phase == phase}) for phase in phases}
     return all(count >= policy.FEWEST_BLOCKS for count in blocks.values())
-
-
-def plan(experiment: Experiment, machine: Machine) -> None:
-    """What would be launched, and for how long at most; nothing is."""
-    found = configurations(experiment)
-    for chosen in found:
-        typer.echo(f"{chosen.label}\n    {launch(experiment, chosen, machine).line}")
-    typer.echo(f"\n{estimate(experiment)}")
-    for reason in experiment.left_out:
-        typer.echo(f"left out: {reason}")
-
-
-def estimate(experiment: Experiment) -> str:
-    """How many launches there will be, and for how long."""
-    stop, count = experiment.stop, len(configurations(experiment))
-    least, most = count * stop.min_blocks, count * stop.max_blocks
-    rehearsals = f" after {count * REHEARSALS} on the smaller input" if experiment.rehearsal else ""
-    if stop.rule == "race":
-        least, most = (1 + each * count + 2 * stop.confirm_blocks for each in RACE_LAUNCHES)
-    if stop.launches is not None:
-        least, most = min(least, stop.launches), min(most, stop.launches)
-    line = f"{count} configurations: about {least} to {most} launches{rehearsals} (the noisier, the more),"
-    line += f" {text.duration(least)} to {text.duration(most)} for each second that one takes"
-    return line + (f"; at most {text.duration(stop.budget)} of launches" if stop.budget is not None else "")
 
 
 def outputs(result: Result, folder: Path, *, every_chart: bool = False) -> None:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale scan`: time, speedup, efficiency, overhead and cores really used, per thread count."""
 
+from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
-from corescale.cli.output import conclude, finish, plan
+from corescale.cli.output import conclude, finish
 from corescale.declare import command_line
 from corescale.declare.request import ScanRequest
 from corescale.machine import Machine
@@ -15,6 +16,6 @@ def scan(words: list[str], request: ScanRequest) -> None:
     machine = Machine.here()
     experiment = command_line.scan(request, words, machine)
     if request.dry_run:
-        return plan(experiment, machine)
+        return dry_run(experiment, request, machine)
     run = measure(experiment, policy_of(experiment), request, machine)
     return finish(conclude(run, machine), request)

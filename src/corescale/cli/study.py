@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
-from corescale.cli.output import conclude, finish, outputs, plan
+from corescale.cli.output import conclude, finish, outputs
 from corescale.declare import studies, study_file
 from corescale.declare.request import StudyRequest
 from corescale.declare.study import configurations
@@ -31,7 +32,7 @@ def run(words: list[str], request: StudyRequest) -> None:
     path = studies.find(words[0])
     experiment = study_file.experiment(path, machine, request.levels, request.command, request.runs)
     if request.dry_run:
-        return plan(experiment, machine)
+        return dry_run(experiment, request, machine)
     made = measure(experiment, policy_of(experiment), request, machine)
     result = conclude(made, machine)
     outputs(result, Path(request.outputs or made.folder / "outputs"))

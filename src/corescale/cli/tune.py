@@ -3,9 +3,10 @@
 
 import typer
 
+from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
-from corescale.cli.output import conclude, finish, plan
+from corescale.cli.output import conclude, finish
 from corescale.declare import command_line
 from corescale.declare.request import TuneRequest
 from corescale.errors import PreloadError
@@ -18,7 +19,7 @@ def tune(words: list[str], request: TuneRequest) -> None:
     machine = Machine.here()
     experiment = command_line.tune(request, words, machine)
     if request.dry_run:
-        return plan(experiment, machine)
+        return dry_run(experiment, request, machine)
     try:
         run = measure(experiment, policy_of(experiment), request, machine)
     except PreloadError as error:

@@ -24,7 +24,7 @@ class RunRequest:
     on: str = option("direct", "--on", help="the launcher: direct, or fake with --landscape")
     landscape: str = option("", "--landscape", metavar="FILE", help="what the fake launcher pretends")
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
-    dry_run: bool = option(False, "--dry-run", help="print the plan and stop")
+    dry_run: bool = option(False, "--dry-run", help="print the plan and its estimated time, and stop")
     json: bool = option(False, "--json", help="the result as JSON on standard output")
     quiet: bool = option(False, "-q", "--quiet", help="no progress")
     report: str = option("", "--report", metavar="FILE", help="write an HTML report")

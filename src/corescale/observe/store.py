@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -214,6 +214,14 @@ def load(path: Path) -> Run:
         environment=_read(path / ENVIRONMENT),
         finished=(path / FINISHED).exists(),
     )
+
+
+def runs(root: Path, wanted: Callable[[Experiment], bool]) -> Iterator[Run]:
+    """Every run under `root` of an experiment that is wanted; what cannot be read is passed over."""
+    for plan in sorted(root.glob(f"*/*/{PLAN}")):
+        with contextlib.suppress(StoreError):
+            if wanted(_planned(plan.parent)[0]):
+                yield load(plan.parent)
 
 
 class _History:

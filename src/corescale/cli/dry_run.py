@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`--dry-run` of every verb: what would be launched, and for how long by what was launched before. Launches nothing."""
+
+import contextlib
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from corescale.cli.measure import RUNS
+from corescale.conclude.rehearsal import BLOCKS as REHEARSALS
+from corescale.declare.request import RunRequest
+from corescale.declare.study import Experiment, configurations, launch, today
+from corescale.errors import CorescaleError
+from corescale.machine import Machine
+from corescale.observe import store
+from corescale.observe.launchers.direct import Direct
+from corescale.records import Record
+from corescale.show import text
+
+RACE_LAUNCHES = (4, 15)
+"""of each configuration, of a race at 1% and at 3% noise (docs/results/race_simulation.md)"""
+
+FIRST_ANSWER = "--budget 20x"
+"""of a race: two launches for each of the first ones, half of them to confirm"""
+
+
+def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> None:
+    """Print the plan and the time that it takes."""
+    for chosen in configurations(experiment):
+        typer.echo(f"{chosen.label}\n    {launch(experiment, chosen, machine).line}")
+    root = Path(request.out or RUNS)
+    known = _known(experiment, root, machine) if request.on == Direct.name else {}
+    typer.echo(f"\n{_amount(experiment)}\n{_time(experiment, known, root, machine)}")
+    for reason in experiment.left_out:
+        typer.echo(f"left out: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """One launch of an earlier run."""
+
+    seconds: float
+    folder: Path
+
+
+def _amount(experiment: Experiment) -> str:
+    least, most = _launches(experiment)
+    count = len(configurations(experiment))
+    rehearsals = f" after {count * REHEARSALS} on the smaller input" if experiment.rehearsal else ""
+    number = f"{least}" if least == most else f"about {least} to {most}"
+    return f"{count} configurations: {number} launches{rehearsals}" + (
+        " (the noisier, the more)" if least < most else ""
+    )
+
+
+def _launches(experiment: Experiment) -> tuple[int, int]:
+    """How many there will be, at least and at most."""
+    stop, count = experiment.stop, len(configurations(experiment))
+    least, most = count * stop.min_blocks, count * stop.max_blocks
+    if stop.rule == "race":
+        least, most = (1 + each * count + 2 * stop.confirm_blocks for each in RACE_LAUNCHES)
+    limit = most if stop.launches is None else stop.launches
+    return min(least, limit), min(most, limit)
+
+
+def _time(experiment: Experiment, known: Mapping[str, Sequence[_Seen]], root: Path, machine: Machine) -> str:
+    """For how long, with what that rests upon; a configuration that was never launched counts as today's."""
+    budget = experiment.stop.budget
+    limit = f", at most {text.duration(budget)} (--budget)" if budget is not None else ""
+    seen = known.get(launch(experiment, today(experiment), machine).line)
+    if not seen:
+        return f"time: {_range(experiment, 1)} for each second that one takes{limit}; {_how_to_know(experiment, root)}"
+    typical = {line: statistics.median(each.seconds for each in of) for line, of in known.items()}
+    now = statistics.median(each.seconds for each in seen)
+    lines = [launch(experiment, chosen, machine).line for chosen in configurations(experiment)]
+    each = statistics.fmean(typical.get(line, now) for line in lines)
+    return f"time: {_range(experiment, each)}{limit}; today's launch took {now:.3g} s ({_source(seen)})"
+
+
+def _range(experiment: Experiment, each: float) -> str:
+    return " to ".join(dict.fromkeys(text.duration(count * each) for count in _launches(experiment)))
+
+
+def _how_to_know(experiment: Experiment, root: Path) -> str:
+    hint = FIRST_ANSWER if experiment.verb == "tune" and experiment.stop.rule == "race" else "-r 1"
+    return f"no run in {root} has today's launch yet: {hint} instead of --dry-run makes one"
+
+
+def _source(seen: Sequence[_Seen]) -> str:
+    folders = list(dict.fromkeys(each.folder for each in seen))
+    others = f" and {len(folders) - 1} other runs" if len(folders) > 1 else ""
+    return f"median of {len(seen)} in {folders[-1]}{others}"
+
+
+def _known(experiment: Experiment, root: Path, machine: Machine) -> dict[str, list[_Seen]]:
+    """What runs under `root` on this machine measured, by the line that was launched."""
+    programs = {command.argv[0] for command in experiment.commands}
+
+    def alike(other: Experiment) -> bool:
+        return other.input == experiment.input and any(command.argv[0] in programs for command in other.commands)
+
+    found: dict[str, list[_Seen]] = {}
+    for run in store.runs(root, alike):
+        if run.launcher == Direct.name and run.environment.get("fingerprint") == machine.fingerprint():
+            for line, record in _lines(run, machine):
+                found.setdefault(line, []).append(_Seen(record.wall, run.folder))
+    return found
+
+
+def _lines(run: store.Run, machine: Machine) -> Iterator[tuple[str, Record]]:
+    """Of each launch that succeeded in full the line."""
+    lines: dict[object, str] = {}
+    for record in run.records:
+        if record.ok and record.phase != "rehearse":
+            with contextlib.suppress(CorescaleError):
+                if record.configuration not in lines:
+                    lines[record.configuration] = launch(run.experiment, record.configuration, machine).line
+                yield lines[record.configuration], record
