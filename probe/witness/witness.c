@@ -13,10 +13,10 @@
  * program never loads it.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,30 +46,80 @@ static const char* digits_of(unsigned long number, char* end) {
   return end;
 }
 
-/* The loaded object that holds an address. dladdr would look at all symbols of it as well. */
-struct holder {
-  ElfW(Addr) address;
+/* The tables of a loaded object that tell which symbols it defines. */
+struct symbols {
+  const ElfW(Sym) * table;
+  const char* names;
+  const uint32_t* gnu_hash;
+  const uint32_t* hash;
+};
+
+static struct symbols symbols_of(const struct dl_phdr_info* object) {
+  struct symbols found = {NULL, NULL, NULL, NULL};
+  const ElfW(Dyn)* entry = NULL;
+  for (int i = 0; i < object->dlpi_phnum; ++i)
+    if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
+      entry = (const void*)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+  for (; entry && entry->d_tag != DT_NULL; ++entry) {
+    /* A loader may have added the load address already, and has not where the section cannot be written. */
+    const ElfW(Addr) value = entry->d_un.d_ptr;
+    const void* const place = (const void*)(value < object->dlpi_addr ? object->dlpi_addr + value : value);
+    if (entry->d_tag == DT_SYMTAB) found.table = place;
+    if (entry->d_tag == DT_STRTAB) found.names = place;
+    if (entry->d_tag == DT_GNU_HASH) found.gnu_hash = place;
+    if (entry->d_tag == DT_HASH) found.hash = place;
+  }
+  return found;
+}
+
+static int is(const struct symbols* in, uint32_t k, const char* name) {
+  return in->table[k].st_shndx != SHN_UNDEF && strcmp(in->names + in->table[k].st_name, name) == 0;
+}
+
+static int defined_by_gnu_hash(const struct symbols* in, const char* name) {
+  const uint32_t buckets = in->gnu_hash[0], first = in->gnu_hash[1], words = in->gnu_hash[2];
+  const uint32_t* const bucket = in->gnu_hash + 4 + words * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+  const uint32_t* const chain = bucket + buckets;
+  uint32_t hash = 5381;
+  for (const char* c = name; *c; ++c) hash = hash * 33 + (unsigned char)*c;
+  uint32_t k = buckets ? bucket[hash % buckets] : 0;
+  if (k < first) return 0;
+  do
+    if ((chain[k - first] | 1) == (hash | 1) && is(in, k, name)) return 1;
+  while (!(chain[k++ - first] & 1));
+  return 0;
+}
+
+static int defined_by_hash(const struct symbols* in, const char* name) {
+  for (uint32_t k = 1; k < in->hash[1]; ++k)
+    if (is(in, k, name)) return 1;
+  return 0;
+}
+
+/* Who serves a symbol: the first object that defines it, in the order in which the loader searches. dlsym
+ * will not do: in a program linked to a fixed address that takes the address of malloc, it answers with that
+ * program's own stub. */
+struct search {
+  const char* symbol;
   const char* object;
 };
 
-static int holds(struct dl_phdr_info* object, size_t size, void* wanted) {
+static int defines(struct dl_phdr_info* object, size_t size, void* wanted) {
   (void)size;
-  struct holder* const holder = wanted;
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const ElfW(Phdr)* const segment = &object->dlpi_phdr[i];
-    const ElfW(Addr) offset = holder->address - object->dlpi_addr - segment->p_vaddr;
-    if (segment->p_type != PT_LOAD || offset >= segment->p_memsz) continue;
-    holder->object = object->dlpi_name;
-    return 1;
-  }
-  return 0;
+  struct search* const search = wanted;
+  const struct symbols symbols = symbols_of(object);
+  if (!symbols.table || !symbols.names) return 0;
+  const int found = symbols.gnu_hash ? defined_by_gnu_hash(&symbols, search->symbol)
+                    : symbols.hash   ? defined_by_hash(&symbols, search->symbol)
+                                     : 0;
+  if (found) search->object = object->dlpi_name;
+  return found;
 }
 
 /* The loader leaves the program itself without a name. */
 static const char* object_of(const char* symbol, const char* program) {
-  struct holder holder = {(ElfW(Addr))dlsym(RTLD_DEFAULT, symbol), ""};
-  dl_iterate_phdr(holds, &holder);
-  return holder.address && !*holder.object ? program : holder.object;
+  struct search search = {symbol, ""};
+  return dl_iterate_phdr(defines, &search) && !*search.object ? program : search.object;
 }
 
 static const char* executable(char* buffer) {

@@ -48,7 +48,7 @@ def compile_c(tmp_path: Path) -> Callable[..., str]:
 
 @pytest.fixture
 def own_allocator(compile_c: Callable[..., str], tmp_path: Path) -> str:
-    """A shared object that serves malloc and aligned_alloc from a heap that only grows."""
+    """A shared object that serves malloc and aligned_alloc from a heap that only grows; its symbols in the older table."""
     text = (
         "#include <stddef.h>\n"
         "static char heap[1 << 26]; static size_t used;\n"
@@ -61,7 +61,7 @@ def own_allocator(compile_c: Callable[..., str], tmp_path: Path) -> str:
         "{ char *to = take(16, n), *from = p; if (from) for (size_t i = 0; i < n; ++i) to[i] = from[i]; return to; }\n"
         "void free(void *p) { (void)p; }\n"
     )
-    built = Path(compile_c(text, "-shared", "-fPIC", "-fno-builtin"))
+    built = Path(compile_c(text, "-shared", "-fPIC", "-fno-builtin", "-Wl,--hash-style=sysv"))
     return str(built.rename(tmp_path / "libown.so"))
 
 
@@ -157,6 +157,20 @@ def test_a_program_with_an_allocator_of_its_own_is_refused(
     e = allocating(experiment, program, levels=("system", own_allocator))
     with pytest.raises(PreloadError, match=r"libown\.so is loaded, but malloc is served by .*built-\d+"):
         measured(e, two_cores)
+
+
+def test_a_program_that_takes_the_address_of_malloc_has_not_its_own(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str
+) -> None:
+    """Linked to a fixed address, as pigz is in Debian, it has a stub that dlsym takes for malloc."""
+    text = ALLOCATE.replace("{ for", "{ void *(*volatile take)(size_t) = malloc; for").replace(
+        "malloc(100)", "take(100)"
+    )
+    program = compile_c(text, "-no-pie", "-fno-pie")
+    e = allocating(experiment, program, levels=("system", own_allocator))
+    records = measured(e, two_cores)
+    inside = {r.processes[0].preload for r in records if r.configuration["allocator"] == own_allocator}
+    assert inside == {(own_allocator,)}
 
 
 def test_a_resumed_run_proves_nothing_again(
