@@ -48,7 +48,7 @@ def compile_c(tmp_path: Path) -> Callable[..., str]:
 
 @pytest.fixture
 def own_allocator(compile_c: Callable[..., str], tmp_path: Path) -> str:
-    """A shared object that serves malloc and aligned_alloc from a heap that only grows; its symbols in the older table."""
+    """A shared object that serves malloc and aligned_alloc from a heap that only grows, in the older symbol table."""
     text = (
         "#include <stddef.h>\n"
         "static char heap[1 << 26]; static size_t used;\n"

@@ -18,7 +18,7 @@ from corescale.declare import command_line, plan
 from corescale.declare.request import TuneRequest
 from corescale.declare.study import Experiment, configurations
 from corescale.records import Configuration
-from corescale.show.interrupted import known
+from corescale.show.so_far import known
 
 
 def tuning(**options: str) -> Experiment:

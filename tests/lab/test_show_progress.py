@@ -9,9 +9,9 @@ import samples
 from rich.console import Console
 
 from corescale.declare.plan import Block, invocations
-from corescale.declare.study import configurations, today
+from corescale.declare.study import Experiment, configurations, today
 from corescale.records import Status
-from corescale.show import progress
+from corescale.show import progress, text
 
 
 class Terminal(io.StringIO):
@@ -96,3 +96,42 @@ def test_a_launch_that_was_stopped_since_it_had_lost_is_no_failure() -> None:
     assert state.amount.endswith(", of 4 launches 2 stopped as lost")
     state.capped = 0
     assert state.amount.endswith(" blocks")
+
+
+def racing(**stop: object) -> Experiment:
+    experiment = samples.tune_experiment()
+    return experiment.model_copy(
+        update={"stop": experiment.stop.model_copy(update={"rule": "race", "within": 0.02, **stop})}
+    )
+
+
+def test_a_race_counts_launches_and_what_it_may_still_spend() -> None:
+    """It has no number of blocks to go to: the budget alone bounds it."""
+    experiment = racing(budget=1000.0, launches=None)
+    state = progress.State(experiment)
+    assert state.best == "nothing measured yet" and state.amount == "0 launches"
+    made = samples.records(experiment, samples.amdahl(), 2)
+    for record in made:
+        state.launched(record)
+    state.block_done(made)
+    assert state.amount == f"{len(made)} launches"
+    assert state.left == f"at most {text.duration(1000 - sum(r.wall for r in made))} left"
+    assert state.done == pytest.approx(sum(r.wall for r in made) / 1000)
+    assert " leads" in state.best and "of the best at 95%" in state.best
+
+
+def test_a_race_bounded_by_launches_or_by_nothing_says_so() -> None:
+    made = samples.records(racing(), samples.amdahl(), 2)
+    limited, free = (progress.State(racing(budget=None, launches=most)) for most in (100, None))
+    limited.block_done(made)
+    free.block_done(made)
+    assert limited.left == f"at most {100 - len(made)} launches left"
+    assert free.left == "until 2% is proved" and free.done is None
+
+
+def test_todays_first_launch_is_no_measurement_yet() -> None:
+    experiment = racing()
+    state = progress.State(experiment)
+    first = replace(samples.records(experiment, samples.amdahl(), 1)[0], phase="warmup")
+    state.block_done([first])
+    assert state.best == "nothing measured yet"

@@ -10,10 +10,10 @@ from corescale.errors import CorescaleError, ExitCode
 
 def main() -> None:
     """Entry point of `corescale`; every error a person can cause is one line and a documented exit code."""
-    from corescale.cli.app import app  # noqa: PLC0415  imports after the interrupt handler is in place
-    from corescale.declare.request import joined  # noqa: PLC0415
-
     try:
+        from corescale.cli.app import app  # noqa: PLC0415  takes long enough for a Ctrl-C
+        from corescale.declare.request import joined  # noqa: PLC0415
+
         app(args=joined(sys.argv[1:]))
     except CorescaleError as error:
         fail(str(error), error.exit_code)

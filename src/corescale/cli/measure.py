@@ -13,7 +13,7 @@ from corescale.errors import InterruptedRunError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
 from corescale.observe import run as loop
-from corescale.show import interrupted, progress
+from corescale.show import progress, so_far
 
 RUNS = Path("corescale-runs")
 
@@ -36,7 +36,7 @@ def measure(experiment: Experiment, policy: Policy, request: RunRequest, machine
         try:
             loop.run(experiment, folder, launcher, policy, seen)
         except KeyboardInterrupt:
-            if said := interrupted.known(folder.records, experiment):
+            if said := so_far.known(folder.records, experiment):
                 typer.echo(f"corescale: {said}", err=True)
             raise InterruptedRunError("interrupted; what was measured is kept, the same command goes on") from None
         return folder.finished()

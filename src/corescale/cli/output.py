@@ -13,7 +13,7 @@ from rich.console import Console
 from corescale.conclude import policy
 from corescale.conclude.doubts import doubts
 from corescale.conclude.frame import frame
-from corescale.conclude.recommendation import recommend
+from corescale.conclude.recommendation import Recommendation, recommend
 from corescale.conclude.scaling import Scan, scan
 from corescale.conclude.study import Study, study
 from corescale.conclude.verdict import compare
@@ -35,18 +35,26 @@ def conclude(run: Run, machine: Machine, gate: float | None = None) -> Result:
     """What follows from the records of a run, with and without the blocks that noise disturbed."""
     experiment, records = run.experiment, run.records
     answer = _answer(experiment, gate)
-    found = doubts(records, experiment)
+    found, conclusion = doubts(records, experiment), answer(records)
+    again = _with_pick_of(conclusion, experiment) or answer
     return Result(
         experiment=experiment,
         records=records,
-        conclusion=answer(records),
+        conclusion=conclusion,
         lines=dict(_lines(experiment, machine)),
         environment=run.environment,
         stop=policy.decision(records, experiment),
         doubts=found.lines,
         noisy=found.noisy,
-        undisturbed=answer(found.undisturbed) if found.noisy and _enough(records, found.undisturbed) else None,
+        undisturbed=again(found.undisturbed) if found.noisy and _enough(records, found.undisturbed) else None,
     )
+
+
+def _with_pick_of(conclusion: Conclusion, experiment: Experiment) -> Conclude | None:
+    """Fresh blocks confirm the pick of all measuring blocks: that of fewer of them was never confirmed."""
+    if not isinstance(conclusion, Recommendation):
+        return None
+    return lambda records: recommend(records, experiment, conclusion.winner)
 
 
 def _lines(experiment: Experiment, machine: Machine) -> Iterator[tuple[Configuration, str]]:
@@ -128,7 +136,11 @@ def show(result: Result, *, as_json: bool) -> None:
 
 
 def exit_code(conclusion: Conclusion) -> ExitCode:
-    """OK, or what a gate makes of a comparison; a weak scan whose work turned out uneven answers nothing."""
+    """OK, or what a gate makes of a comparison. INCONCLUSIVE: a weak scan whose work turned out uneven, a tune whose
+    budget ended before anything was compared.
+    """
+    if isinstance(conclusion, Recommendation) and conclusion.others and not conclusion.compared:
+        return ExitCode.INCONCLUSIVE
     if isinstance(conclusion, Scan) and conclusion.weak and conclusion.weak.refusal:
         return ExitCode.INCONCLUSIVE
     if not isinstance(conclusion, tuple):

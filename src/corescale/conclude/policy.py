@@ -55,6 +55,8 @@ def decision(records: Sequence[Record], experiment: Experiment) -> Decision:
     """Whether the measuring blocks so far are enough, and why. A race attains a bound of the regret, no width."""
     if experiment.stop.rule != "race":
         return _by_width(records, experiment)
+    if len(configurations(experiment)) < 2:
+        return Decision(True, None, "blocks")
     bound = statement(records, experiment).bound
     reached = bound is not None and bound <= experiment.stop.within * (1 + 1e-9)
     return Decision(False, bound, None) if reached else Decision(True, bound, "budget")
@@ -92,9 +94,12 @@ def _widths(records: Sequence[Record], experiment: Experiment) -> list[stats.Int
 def exceeds(block: Block, records: Sequence[Record], experiment: Experiment, confirmations: int = 0) -> bool:
     """Whether this block, and so many blocks of confirmation after it, would take more than the budget that is left.
 
-    Of a small budget half is for the race: without a favourite there is nothing to confirm.
+    Of a small budget half is for the race, and all of it for the first block: without a favourite there is nothing to
+    confirm.
     """
     stop = experiment.stop
+    if not any(record.phase == "measure" for record in records):
+        confirmations = 0
     if stop.launches is not None:
         reserve = min(2 * confirmations, stop.launches // 2)
         if len(records) + len(block.configurations) + reserve > stop.launches:

@@ -18,8 +18,8 @@ from corescale.conclude.race_records import Statement, statement
 from corescale.conclude.rehearsal import Rehearsal
 from corescale.conclude.response import Table, median, of, table
 from corescale.conclude.stats import Interval, Regret
-from corescale.declare.study import Constraint, Experiment, today
-from corescale.records import Configuration, Record
+from corescale.declare.study import Constraint, Experiment, configurations, today
+from corescale.records import Configuration, Phase, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,13 @@ class Recommendation:
     not_told_apart: tuple[tuple[Configuration, float | None], ...] = ()
     """of a race: those that may be faster than the answer, and by how much at most; None: cannot be said"""
     rehearsal: Rehearsal | None = None
+    others: int = 0
+    """configurations beside today's launch"""
+
+    @property
+    def compared(self) -> bool:
+        """Whether anything but today's launch was measured."""
+        return any(candidate.configuration != self.today for candidate in self.candidates)
 
     @property
     def keep_today(self) -> bool:
@@ -71,16 +78,13 @@ class Recommendation:
         return self.today if self.keep_today else self.winner
 
 
-def recommend(records: Sequence[Record], experiment: Experiment) -> Recommendation:
-    """The recommendation that the records allow, at any moment of a run."""
+def recommend(records: Sequence[Record], experiment: Experiment, picked: Configuration | None = None) -> Recommendation:
+    """The recommendation that the records allow, at any moment of a run; of another's records with its pick."""
     now = today(experiment)
     racing = statement(records, experiment) if experiment.stop.rule == "race" else None
     found = candidates(records, experiment, racing)
-    best = winner(found, now) if racing is None else racing.answer
-    confirmed = table(records, experiment.response, "confirm")
-    gain = None
-    if best != now and {best, now} <= set(confirmed.configurations):
-        gain = stats.hodges_lehmann(confirmed.log_ratio(now, best), experiment.stop.confidence).map(math.exp)
+    best = picked or (winner(found, now) if racing is None else racing.answer)
+    gain = None if best == now else gain_in("confirm", records, experiment, best)
     regret = next((candidate.regret.bound for candidate in found if candidate.configuration == best), None)
     answer = Recommendation(now, best, gain, regret, experiment.stop.confidence, found)
     tied = racing is not None and answer.chosen == racing.answer
@@ -90,7 +94,19 @@ def recommend(records: Sequence[Record], experiment: Experiment) -> Recommendati
         fronts=fronts(experiment, found),
         not_told_apart=racing.not_told_apart if racing is not None and tied else (),
         rehearsal=racing.rehearsal if racing is not None else None,
+        others=len(configurations(experiment)) - 1,
     )
+
+
+def gain_in(
+    phase: Phase, records: Sequence[Record], experiment: Experiment, configuration: Configuration
+) -> Interval | None:
+    """T_today / T of this configuration by the blocks of one phase; None where no block has both."""
+    now, times = today(experiment), table(records, experiment.response, phase)
+    if not {configuration, now} <= set(times.configurations):
+        return None
+    found = stats.hodges_lehmann(times.log_ratio(now, configuration), experiment.stop.confidence)
+    return found.map(math.exp) if found.n else None
 
 
 def winner(found: Sequence[Candidate], now: Configuration) -> Configuration:

@@ -12,6 +12,7 @@ from corescale.conclude.stats import Interval
 from corescale.conclude.study import Study
 from corescale.conclude.verdict import Comparison
 from corescale.conclude.weak import Line
+from corescale.declare.study import Factor
 from corescale.records import Configuration
 from corescale.show import text
 from corescale.show.result import Conclusion, Result
@@ -138,7 +139,9 @@ def at(row: Row) -> str:
 
 def recommendation(found: Recommendation) -> str:
     """What to do, what it gains, and how far from the best it may be."""
-    bound = next((c.regret.bound for c in found.candidates if c.configuration == found.chosen), None)
+    if found.others and not found.compared:
+        return "no answer: the budget ended before anything was compared with today's launch"
+    bound = _bound(found)
     of = f" of the {len(found.rehearsal.kept)} raced" if found.rehearsal is not None and found.rehearsal.trusted else ""
     near = "" if bound is None else f"{nearness(bound)}{of} at {text.percent(found.confidence)}"
     if found.keep_today:
@@ -147,6 +150,16 @@ def recommendation(found: Recommendation) -> str:
         raise ValueError("a change is recommended only after confirmation")
     value, ends = text.times(found.gain)
     return f"{value} faster than today's {ends}" + (f", {near}" if near else f" at {text.percent(found.confidence)}")
+
+
+def _bound(found: Recommendation) -> float | None:
+    return next((c.regret.bound for c in found.candidates if c.configuration == found.chosen), None)
+
+
+def exploratory(found: Recommendation) -> str:
+    """What the ratios of the table are not."""
+    fresh = "" if found.gain is None else " The gain in the first line comes from fresh confirmation blocks alone."
+    return f"T(today) / T is exploratory: the best of many looks better than it is.{fresh}"
 
 
 def nearness(bound: float) -> str:
@@ -183,6 +196,8 @@ def _value(estimate: float, response: str) -> str:
 def why_keep(found: Recommendation) -> str:
     """Why nothing is certainly gained by a change."""
     name = text.clean(found.winner.label)
+    if not found.others:
+        return "there is nothing else to try"
     if found.winner == found.today:
         return "nothing that may be used is faster"
     if found.gain is None:
@@ -224,14 +239,15 @@ def stop(result: Result) -> str:
     decision = result.stop
     if decision is None or not decision.stop:
         return amount
-    if result.experiment.stop.rule == "replicates":
+    if result.experiment.stop.rule == "replicates" or not result.records:
         return amount
-    reached = "" if decision.reached_width is None else f" at {text.at_most(decision.reached_width)}"
+    width = _bound(result.conclusion) if isinstance(result.conclusion, Recommendation) else decision.reached_width
+    reached = "" if width is None else f" at {text.at_most(width)}"
     wanted = text.percent(result.experiment.stop.width)
     if decision.reason == "width":
         return f"{amount}; every interval within {wanted}"
     why = "budget spent" if decision.reason == "budget" else "all blocks made"
-    if decision.reached_width is not None and decision.reached_width <= result.experiment.stop.width:
+    if width is not None and width <= result.experiment.stop.width:
         return f"{amount}; {why}"
     return f"{amount}; {why}{reached}, not at the {wanted} wanted" if reached else f"{amount}; {why}"
 
@@ -257,13 +273,34 @@ def _faster(speedup: Interval, confidence: float) -> str:
 def suggestion(result: Result) -> str:
     """The command that would answer the next question; empty where there is none."""
     found = result.conclusion
+    if isinstance(found, Recommendation):
+        return _after_tune(result, found)
     if isinstance(found, Study) or (isinstance(found, Scan) and found.weak):
         return ""
     if isinstance(found, Scan):
-        return text.clean(f"corescale tune --allocators auto -- {shlex.join(result.experiment.commands[0].argv)}")
-    if isinstance(found, Recommendation):
-        if found.winner != found.today and found.keep_today:
-            return "the same command with a larger --budget or --confirm narrows the interval"
-        return "" if len(result.experiment.factors) > 1 else "--allocators auto tries memory allocators as well"
+        return _after_scan(result)
     narrow = any(one.decision in ("no difference shown", "too few blocks") for one in found)
     return "more blocks (--runs) narrow the interval" if narrow else ""
+
+
+def _after_scan(result: Result) -> str:
+    """The same command, with the levels that its other placeholders need."""
+    named = [factor for factor in result.experiment.factors if factor.kind not in ("threads", "layout", "allocator")]
+    levels = [word for f in named for word in ("-f", f"{f.name}={_separator(f).join(map(str, f.levels))}")]
+    fake = ["--on", "fake", "--landscape", "FILE"] if "fake" in result.origins else []
+    words = ["corescale", "tune", *fake, "--allocators", "auto", *levels, "--", *result.experiment.commands[0].argv]
+    return text.clean(shlex.join(words))
+
+
+def _separator(factor: Factor) -> str:
+    return "/" if factor.kind == "affinity" else ","
+
+
+def _after_tune(result: Result, found: Recommendation) -> str:
+    if not found.others:
+        return "name what to vary, as -f NAME=a,b; where nothing is named, threads and allocators are tried"
+    if not found.compared:
+        return "the same command with a larger --budget: the first block alone launches up to 8 configurations"
+    if found.winner != found.today and found.keep_today:
+        return "the same command with a larger --budget or --confirm narrows the interval"
+    return "" if len(result.experiment.factors) > 1 else "--allocators auto tries memory allocators as well"

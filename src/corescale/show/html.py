@@ -271,10 +271,10 @@ def _notes(result: Result) -> Iterator[str]:
     if isinstance(result.conclusion, Study):
         yield from (f"{one.finding.statement} {headline.answer(one)}" for one in result.conclusion.answers)
     yield headline.stop(result)
-    if result.blocks < text.fewest_blocks(result.confidence):
+    if 0 < result.blocks < text.fewest_blocks(result.confidence):
         yield text.no_interval(result.confidence)
     if isinstance(result.conclusion, Recommendation):
-        yield "T(today) / T is exploratory; the gain in the headline comes from fresh confirmation blocks alone."
+        yield headline.exploratory(result.conclusion)
         yield from headline.beside(result.conclusion, result.experiment.response)
     for constraint in result.experiment.constraints:
         yield f"subject to {constraint.metric} {constraint.relation} {constraint.bound:g}" + (

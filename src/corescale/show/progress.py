@@ -18,9 +18,9 @@ from rich.text import Text
 from corescale.conclude import stats
 from corescale.conclude.response import table
 from corescale.declare.plan import Invocation
-from corescale.declare.study import Experiment, configurations, today
+from corescale.declare.study import Experiment, today
 from corescale.records import Configuration, Record
-from corescale.show import text
+from corescale.show import headline, so_far, text
 
 PHASES = {"warmup": "warming up", "rehearse": "rehearsing", "measure": "measuring", "confirm": "confirming"}
 
@@ -116,8 +116,12 @@ class Fancy(Plain):
         """Called by rich at each refresh."""
         state = self.state
         bar = Table.grid(padding=(0, 1))
-        bar.add_row(ProgressBar(total=max(state.most, 1), completed=state.done, width=24), state.amount, state.left)
-        return Group(bar, self.running, Text(f"best so far: {state.best}", no_wrap=True, overflow="ellipsis"))
+        for _ in range(3):
+            bar.add_column(no_wrap=True, overflow="ellipsis")
+        done = state.done
+        total = None if done is None else 1.0
+        bar.add_row(ProgressBar(total=total, completed=done or 0.0, width=16), state.amount, state.left)
+        return Group(bar, self.running, Text(f"best so far: {state.best}", overflow="fold"))
 
     def launching(self, invocation: Invocation, line: str) -> None:
         """Shows the line that runs."""
@@ -134,15 +138,15 @@ class State:
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
-        self.launches_per_block = len(configurations(experiment))
+        self.racing = experiment.stop.rule == "race"
         self.start = time.monotonic()
+        self.launches = self.failures = self.capped = self.blocks = self.blocks_here = 0
         self.spent = 0.0
-        self.launches = self.failures = self.capped = self.blocks = self.confirmations = 0
+        self.confirmed: list[float] = []
         self.best = "nothing measured yet"
-        self.blocks_here = 0
 
     def launched(self, record: Record) -> None:
-        """Counts one launch."""
+        """Counts one launch; one that was killed because it had lost did not fail."""
         self.launches += 1
         self.capped += record.status == "capped"
         self.failures += not record.ok and record.status != "capped"
@@ -151,47 +155,66 @@ class State:
     def block_done(self, records: Sequence[Record]) -> None:
         """Counts the blocks of all records, those of an earlier, interrupted try included."""
         self.blocks_here += 1
+        self.launches, self.spent = len(records), sum(record.wall for record in records)
         self.blocks = len({record.block for record in records if record.phase == "measure"})
-        self.confirmations = len({record.block for record in records if record.phase == "confirm"})
-        self.best = best_so_far(records, self.experiment)
+        of_confirmation = [record for record in records if record.phase == "confirm"]
+        self.confirmed = [
+            sum(record.wall for record in of_confirmation if record.block == block)
+            for block in sorted({record.block for record in of_confirmation})
+        ]
+        if self.blocks:
+            self.best = so_far.sentence(records, self.experiment) or best_so_far(records, self.experiment)
 
     @property
-    def done(self) -> float:
-        """Share of the bar, in launches."""
+    def done(self) -> float | None:
+        """Share of what may be launched; a race without a budget has none."""
         stop = self.experiment.stop
-        return min(self.most, self.blocks + self.confirmations * stop.max_blocks / max(stop.confirm_blocks, 1) * 0.1)
-
-    @property
-    def most(self) -> float:
-        """The bar's end."""
-        return float(self.experiment.stop.max_blocks)
+        if not self.racing:
+            return min(1.0, self.blocks / max(stop.max_blocks, 1))
+        shares = [self.launches / stop.launches] if stop.launches else []
+        shares += [self.spent / stop.budget] if stop.budget else []
+        return min(1.0, max(shares)) if shares else None
 
     @property
     def amount(self) -> str:
-        """`9 of 8 to 40 blocks, of 36 launches 1 failed, 2 stopped as lost`."""
-        stop = self.experiment.stop
-        planned = (
-            str(stop.max_blocks) if stop.min_blocks == stop.max_blocks else f"{stop.min_blocks} to {stop.max_blocks}"
-        )
-        said = f"{self.blocks} of {planned} blocks"
-        if self.confirmations:
-            said += f", {self.confirmations} of {stop.confirm_blocks} to confirm"
+        """`9 of 8 to 40 blocks, of 36 launches 1 failed`; of a race `36 launches, 2 stopped as lost`."""
+        launches = headline.count(self.launches, "launch", "launches")
+        said = launches if self.racing else f"{self._blocks} blocks"
+        if self.confirmed:
+            said += f", {len(self.confirmed)} of {self.experiment.stop.confirm_blocks} to confirm"
         ends = {"failed": self.failures, "stopped as lost": self.capped}
         told = ", ".join(f"{count} {end}" for end, count in ends.items() if count)
-        return f"{said}, of {self.launches} launches {told}" if told else said
+        if not told:
+            return said
+        return f"{said}, {told}" if self.racing else f"{said}, of {launches} {told}"
+
+    @property
+    def _blocks(self) -> str:
+        stop = self.experiment.stop
+        least = "" if stop.min_blocks == stop.max_blocks else f"{stop.min_blocks} to "
+        return f"{self.blocks} of {least}{stop.max_blocks}"
 
     @property
     def left(self) -> str:
-        """At most so long, by the blocks made here: the budget or the last block ends it."""
+        """At most so long, by the blocks made: the budget or the last block ends it. A race may end long before."""
+        stop = self.experiment.stop
+        by_budget = float("inf") if stop.budget is None else max(0.0, stop.budget - self.spent)
+        if self.confirmed:
+            missing = max(0, stop.confirm_blocks - len(self.confirmed))
+            return _at_most(min(by_budget, missing * sum(self.confirmed) / len(self.confirmed)))
+        if self.racing and stop.launches is not None:
+            left = max(0, stop.launches - self.launches)
+            return f"at most {headline.count(left, 'launch', 'launches')} left"
+        if self.racing:
+            return f"until {text.percent(stop.within)} is proved" if stop.budget is None else _at_most(by_budget)
         if not self.blocks_here:
             return "time left unknown"
         each = (time.monotonic() - self.start) / self.blocks_here
-        stop = self.experiment.stop
-        by_blocks = each * max(0, stop.max_blocks - self.blocks)
-        if self.confirmations:
-            by_blocks = each * max(0, stop.confirm_blocks - self.confirmations)
-        by_budget = float("inf") if stop.budget is None else max(0.0, stop.budget - self.spent)
-        return f"at most {text.duration(min(by_blocks, by_budget))} left"
+        return _at_most(min(by_budget, each * max(0, stop.max_blocks - self.blocks)))
+
+
+def _at_most(seconds: float) -> str:
+    return f"at most {text.duration(seconds)} left"
 
 
 def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
@@ -209,6 +232,8 @@ def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
     if best == reference:
         return f"{text.clean(best.label)}, the reference itself"
     ratio = stats.ratio_interval(times.column(reference), times.column(best), experiment.stop.confidence)
+    if ratio.estimate <= 1:
+        return f"{text.clean(best.label)}, about as fast as {text.clean(reference.label)}"
     return f"{text.clean(best.label)}, {text.join(text.times(ratio))} faster than {text.clean(reference.label)}"
 
 

@@ -98,12 +98,9 @@ def _recommended(result: Result, found: Recommendation) -> Iterable[RenderableTy
     yield Text("launch it so:" if not found.keep_today else "today's launch:")
     yield Text(f"  {recommended_line(result)}", style="bold cyan", no_wrap=True, overflow="ignore")
     yield Text()
-    yield FirstThatFits([_candidates(result, found, shape) for shape in SHAPES])
-    yield Text(
-        "T(today) / T is exploratory: the best of many looks better than it is. The gain in the first line comes from"
-        " fresh confirmation blocks alone.",
-        style="dim",
-    )
+    if found.candidates:
+        yield FirstThatFits([_candidates(result, found, shape) for shape in SHAPES])
+        yield Text(headline.exploratory(found), style="dim")
     for line in headline.beside(found, result.experiment.response):
         yield Text(line)
     for constraint in result.experiment.constraints:
@@ -121,7 +118,8 @@ def _recommended(result: Result, found: Recommendation) -> Iterable[RenderableTy
 def _candidates(result: Result, found: Recommendation, shape: Shape) -> RenderableType:
     head = text.quantity_name(result.experiment.response)
     metrics = tuple(result.experiment.metrics)
-    names = [factor.name for factor in result.experiment.factors] if shape.full else ["launch"]
+    names = [factor.name for factor in result.experiment.factors]
+    names = names if shape.full else [" ".join(names) or "launch"]
     more = ["core-s", *metrics, ""] if shape.full else []
     table = _table([*names, head, "T(today) / T", "cores", *more], left=(*names, ""))
     for candidate in found.candidates:
@@ -280,7 +278,7 @@ def _comparisons(result: Result, found: Sequence[Comparison], shape: Shape) -> T
 
 def _footer(result: Result) -> Iterable[RenderableType]:
     yield Text(headline.stop(result), style="dim")
-    if result.blocks < text.fewest_blocks(result.confidence):
+    if 0 < result.blocks < text.fewest_blocks(result.confidence):
         missing = text.no_interval(result.confidence)
         yield Text(f"{missing}: numbers without brackets are estimates only", style="yellow")
     for doubt in result.doubts:

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a race knows before it has ended, in one sentence: while it goes on, and when it is interrupted."""
+
+from collections.abc import Sequence
+
+from corescale.conclude.race_records import Statement, statement
+from corescale.conclude.recommendation import gain_in
+from corescale.declare.study import Experiment, today
+from corescale.records import Record
+from corescale.show import text
+
+
+def known(records: Sequence[Record], experiment: Experiment) -> str:
+    """`so far` and the leader; empty where nothing was raced yet."""
+    said = sentence(records, experiment)
+    return f"so far {said}" if said else ""
+
+
+def sentence(records: Sequence[Record], experiment: Experiment) -> str:
+    """Of the complete blocks: the leader, what it gains, and the bound that holds at any moment."""
+    if experiment.stop.rule != "race":
+        return ""
+    said = statement(records, experiment)
+    if not said.tried:
+        return ""
+    name, gained = text.clean(said.answer.label), _gained(records, experiment, said)
+    return f"{name} leads{gained}, {nearness(said)}"
+
+
+def nearness(said: Statement) -> str:
+    """The bound, or the word that there is none."""
+    if said.bound is None:
+        return f"{said.tried} of {said.of} tried; nothing is proved yet"
+    return f"within {text.at_most(said.bound)} of the best at {text.percent(said.confidence)}"
+
+
+def _gained(records: Sequence[Record], experiment: Experiment, said: Statement) -> str:
+    """Of fresh blocks where there are any, else by the blocks that picked the leader."""
+    now = today(experiment)
+    if said.answer == now:
+        return " (today's launch)"
+    fresh = gain_in("confirm", records, experiment, said.answer)
+    if fresh is not None:
+        blocks = f"{fresh.n} of {experiment.stop.confirm_blocks} fresh blocks"
+        return f", {text.join(text.times(fresh))} faster than today's by {blocks}"
+    seen = gain_in("measure", records, experiment, said.answer)
+    return "" if seen is None else f", about {seen.estimate:.2f}x faster than today's, not confirmed"
