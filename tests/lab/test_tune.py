@@ -274,7 +274,7 @@ def test_allocators_that_a_launch_shows_to_be_of_no_use_are_left_out_where_nobod
     if not [level for level in factors.KINDS["allocator"].auto(Machine.here())[0] if level != "system"]:
         pytest.skip("no other allocator is here")
     words = ["--budget", "30x", "--confirm", "2", "--", str(script_of_a_static_program(tmp_path))]
-    done = corescale("tune", "-q", "--json", *words, cwd=tmp_path)
+    done = corescale("tune", "--json", *words, cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr
     assert re.search(r"note: without other allocators: lib\w+.* is not in the program: .*built is linked", done.stderr)
     found = json.loads(done.stdout)
@@ -321,6 +321,8 @@ def test_a_dry_run_prints_the_space_and_how_to_know_its_time_and_launches_nothin
     assert "no run in corescale-runs has today's launch yet: --budget 20x instead" in shown
     assert "left out: bind, OMP_WAIT_POLICY: touch is not linked with OpenMP" in shown
     assert not list(tmp_path.iterdir())
+    assert "note: the program" not in shown
+    assert "note: the program no-such-one is not here" in dry(tmp_path, "tune", "--dry-run", "--", "no-such-one")
 
 
 def test_a_dry_run_knows_the_time_of_a_launch_from_runs_of_any_verb_on_this_machine(tmp_path: Path) -> None:

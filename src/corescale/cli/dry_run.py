@@ -2,6 +2,7 @@
 """`--dry-run` of every verb: what would be launched, and for how long by what was launched before. Launches nothing."""
 
 import contextlib
+import shutil
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,14 @@ def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> No
     typer.echo(f"\n{_amount(experiment)}\n{_time(experiment, known, root, machine)}")
     for reason in experiment.left_out:
         typer.echo(f"left out: {reason}")
+    for program in missing(experiment):
+        typer.echo(f"note: the program {program} is not here")
+
+
+def missing(experiment: Experiment) -> list[str]:
+    """Programs of the commands that cannot be launched; those of a shell nobody knows."""
+    programs = sorted({command.argv[0] for command in experiment.commands if not command.shell})
+    return [program for program in programs if shutil.which(program) is None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale study`: list, check, run and start study files."""
 
-import shutil
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from corescale.cli.dry_run import dry_run
+from corescale.cli.dry_run import dry_run, missing
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
 from corescale.cli.output import conclude, finish, outputs
@@ -54,9 +53,8 @@ def check(study: Study) -> None:
         typer.echo(f"{factor.name}: {', '.join(map(str, factor.levels))}")
     for reason in experiment.left_out:
         typer.echo(f"left out: {reason}")
-    for program in sorted({command.argv[0] for command in experiment.commands if not command.shell}):
-        if shutil.which(program) is None:
-            typer.echo(f"note: the program {program} is not here")
+    for program in missing(experiment):
+        typer.echo(f"note: the program {program} is not here")
     stop = experiment.stop
     blocks = f"{stop.min_blocks}" if stop.min_blocks == stop.max_blocks else f"{stop.min_blocks} to {stop.max_blocks}"
     typer.echo(

@@ -24,6 +24,7 @@ def tune(words: list[str], request: TuneRequest) -> None:
         run = measure(experiment, policy_of(experiment), request, machine)
     except PreloadError as error:
         experiment = command_line.tune(request, words, machine, unloadable=error)
-        typer.echo(f"note: without other allocators: {error.what}", err=True)
+        if not request.quiet:
+            typer.echo(f"note: without other allocators: {error.what}", err=True)
         run = measure(experiment, policy_of(experiment), request, machine)
     return finish(conclude(run, machine), request)

@@ -47,6 +47,7 @@ class Direct:
         self._proved: set[tuple[Path, ...]] = set()
         self._references: dict[bool, str] = {}
         self._note: Callable[[str], None] = lambda _: None
+        self._lacking: set[str] = set()
         self._is_set_up = False
 
     @classmethod
@@ -116,7 +117,8 @@ class Direct:
             report = self._spawn(launch, scratch, prove=True)
             note = preload.judge(report, launch.preload, preload.read_witness(scratch.witness))
         self._proved.add(launch.preload)
-        if note:
+        if note and note not in self._lacking:
+            self._lacking.add(note)
             self._note(note)
 
     def _launch_once(self, invocation: Invocation) -> Record:
