@@ -4,6 +4,7 @@
 import itertools
 import math
 import os
+import re
 import statistics
 import tempfile
 import time
@@ -343,11 +344,12 @@ def test_a_resumed_simulation_does_not_repeat_its_noise(experiment: Make, two_co
     ("text", "says"),
     [
         ("base = 0", "base: Input should be greater than 0"),
-        ("bose = 1", "bose: Extra inputs are not permitted"),
+        ("bose = 1", "bose: no such key; docs/fake.md has them all"),
         ("base = ", "no TOML"),
         ("[times.thread]\n1 = 2.0", "factor 'thread' is not in the experiment; factors: threads"),
         ("[times.threads]\n1 = 2.0", "factor 'threads' has no entry for level '2'"),
         ("[[failures]]\nlevels = { nodes = 1 }", "factor 'nodes' is not in the experiment"),
+        ("[times.threads]\n1 = 1.0\n2 = -1.0", "times.threads.2: Input should be greater than 0"),
         ("noise = { kind = 'pink' }", "noise.kind: Input should be 'none', 'normal'"),
     ],
 )
@@ -357,6 +359,29 @@ def test_a_wrong_landscape_is_named(experiment: Make, tmp_path: Path, text: str,
     with pytest.raises(UsageError) as refused:
         Fake(experiment(), Landscape.read(path))
     assert says in str(refused.value)
+
+
+def test_what_a_landscape_says_of_levels_that_are_not_here_is_told(experiment: Make) -> None:
+    said: list[str] = []
+    here = Failure(levels={"threads": 2}, probability=0.0)
+    other = Interaction(levels={"threads": 64}, times=2.0)
+    Fake(experiment(), Landscape(failures=(here,), interactions=(other,))).open([], said.append)
+    assert said[1:] == ["landscape interactions: threads=64 is no configuration here, so it changes nothing"]
+
+
+def test_the_page_on_landscapes_has_every_key_and_can_be_run(experiment: Make, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "fake.md").read_text()
+    whole, commands = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    path = tmp_path / "landscape.toml"
+    path.write_text(commands)
+    assert set(Landscape.read(path).times) == {"command"}
+    path.write_text(whole)
+    landscape = Landscape.read(path)
+    parts = (landscape, landscape.noise, landscape.rehearsal, *landscape.interactions, *landscape.failures)
+    assert [sorted(type(part).model_fields) for part in parts] == [sorted(part.model_fields_set) for part in parts]
+    levels: dict[str, tuple[int | str, ...]] = {"threads": (1, 2, 4), "alloc": ("a", "b")}
+    e = experiment("x", "{alloc}", levels=levels)
+    assert {r.origin for r in run(e, store.Memory(), Fake(e, landscape), blocks(e, 2))} == {"fake"}
 
 
 def test_another_landscape_has_another_name(experiment: Make) -> None:

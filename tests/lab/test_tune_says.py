@@ -64,10 +64,13 @@ def test_one_configuration_alone_is_kept_because_there_is_no_other(tmp_path: Pat
 
 
 def test_the_bound_of_the_first_line_is_that_of_the_last(tmp_path: Path) -> None:
+    """Also where the race's favourite was not confirmed, and today's launch is kept."""
+    found = []
     for budget in range(40, 60, 2):
         _, said = tuned(tmp_path, "-t", "1", "-f", "MODE=a,b,c,d", "--budget", f"{budget}x")
-        first, last = (re.search(rf"{word} ([\d.]+)%", said) for word in ("within", "spent at"))
-        assert (first and first[1]) == (last and last[1]), said
+        found.append([re.search(rf"{word} ([\d.]+)%", said) for word in ("within", "spent at")])
+    both = [(first[1], last[1]) for first, last in found if first and last]
+    assert both and all(first == last for first, last in both)
 
 
 def two_minds(measured: Sequence[Record]) -> list[Record]:

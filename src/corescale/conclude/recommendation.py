@@ -90,12 +90,19 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
     tied = racing is not None and answer.chosen == racing.answer
     return replace(
         answer,
-        cheaper=cheaper(records, experiment, found, answer.chosen),
+        cheaper=cheaper(records, experiment, _not_refuted(answer), answer.chosen),
         fronts=fronts(experiment, found),
         not_told_apart=racing.not_told_apart if racing is not None and tied else (),
         rehearsal=racing.rehearsal if racing is not None else None,
         others=len(configurations(experiment)) - 1,
     )
+
+
+def _not_refuted(answer: Recommendation) -> list[Candidate]:
+    """Without a winner that fresh blocks did not confirm: what the measuring blocks say of it is known to flatter."""
+    return [
+        c for c in answer.candidates if not (answer.keep_today and c.configuration == answer.winner != answer.today)
+    ]
 
 
 def gain_in(

@@ -171,9 +171,9 @@ def beside(found: Recommendation, response: str) -> list[str]:
     """What else there is beside the answer, a line each."""
     lines = [found.rehearsal.says] if found.rehearsal is not None else []
     if (other := found.cheaper) is not None:
-        lost = f"{other.slower:.0%} slower" if other.slower >= 0.005 else "no slower"
+        lost = f"about {other.slower:.0%} slower" if other.slower >= 0.005 else "no slower"
         lines.append(
-            f"cheaper: {text.clean(other.configuration.label)}: about {lost}, {other.fewer:.0%} fewer core-seconds"
+            f"cheaper: {text.clean(other.configuration.label)}: {lost}, {other.fewer:.0%} fewer core-seconds"
             f" ({count(other.blocks, 'block')})"
         )
     for front in found.fronts:

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -37,6 +37,10 @@ class Disturbance(Model):
     """bimodal, bursts: the share of launches in the slow mode, or of launches at which a burst begins"""
     memory: float = Field(default=0.7, ge=0, lt=1)
     """ar1: correlation of one launch with the next; bursts: probability that a burst goes on"""
+
+
+Times = Mapping[str, Mapping[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]]
+"""factor -> level -> multiplier"""
 
 
 class Interaction(Model):
@@ -72,7 +76,7 @@ class Smaller(Model):
 
     base: float = Field(default=0.1, gt=0)
     """its time is so many times that of the full input"""
-    times: Mapping[str, Mapping[str, float]] = {}
+    times: Times = Field(default={})
     """factor -> level -> multiplier besides: how the small input misleads"""
 
     def of(self, configuration: Configuration) -> float:
@@ -89,7 +93,7 @@ class Landscape(Model):
     """serial share of Amdahl's law over p; 1: threads change nothing"""
     crosstalk: float = Field(default=0.0, ge=0)
     """added share per further thread: the p - 1 of the universal scalability law"""
-    times: Mapping[str, Mapping[str, float]] = {}
+    times: Times = Field(default={})
     """factor -> level -> multiplier of the time; a factor that is named names all its levels"""
     interactions: tuple[Interaction, ...] = ()
     noise: Disturbance = Disturbance()
@@ -110,6 +114,8 @@ class Landscape(Model):
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
+            if first["type"] == "extra_forbidden":
+                raise UsageError("no such key", where=f"{path}: {where}", remedy="docs/fake.md has them all") from error
             raise UsageError(f"{first['msg']}: {first['input']!r}", where=f"{path}: {where}") from error
         except ValueError as error:
             raise UsageError(f"no TOML: {error}", where=str(path)) from error
@@ -134,9 +140,22 @@ class Landscape(Model):
                 _must_be(name, levels, f"{where}: factor")
                 for level in levels[name] - set(entries):
                     raise UsageError(f"factor {name!r} has no entry for level {level!r}", where=f"landscape {where}")
-        named = [each.levels for each in self.interactions] + [each.levels for each in self.failures]
-        for name in (name for met in named for name in met):
+        for name in (name for _, met in self._met() for name in met):
             _must_be(name, levels, "factor")
+
+    def without_effect(self, experiment: Experiment) -> list[str]:
+        """Interactions and failures at levels that this experiment has not: of another run, or a typo."""
+        levels = {factor.name: {str(level) for level in factor.levels} for factor in experiment.factors}
+        pairs = [(where, name, str(level)) for where, met in self._met() for name, level in met.items()]
+        return [
+            f"landscape {where}: {name}={level} is no configuration here, so it changes nothing"
+            for where, name, level in dict.fromkeys(pairs)
+            if level not in levels[name]
+        ]
+
+    def _met(self) -> list[tuple[str, Mapping[str, Level]]]:
+        interactions = [("interactions", each.levels) for each in self.interactions]
+        return interactions + [("failures", each.levels) for each in self.failures]
 
 
 class Fake:
@@ -166,6 +185,8 @@ class Fake:
 
     def open(self, history: Sequence[Record], note: Callable[[str], None]) -> None:  # noqa: D102
         note("fake: nothing is launched, every number comes from a landscape")
+        for line in self._landscape.without_effect(self._experiment):
+            note(line)
         if history:
             self._clock = history[-1].started + history[-1].wall
             self._start(len(history))
