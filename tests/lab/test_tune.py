@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tune` from the command line to its answer: on landscapes with a known truth, and on programs that misbehave."""
 
+import dataclasses
 import json
 import os
 import re
@@ -26,6 +27,7 @@ from corescale.observe import store
 from corescale.observe.launchers.fake import Fake, Landscape
 from corescale.observe.run import run
 from corescale.records import Layout, Record
+from corescale.topology import from_hwloc
 
 GRID = ["-t", "1,2", "-f", "MODE=a,b,c", "-f", "SIZE=1,2,3,4"]
 TRUTH = """
@@ -237,12 +239,35 @@ def test_a_plain_tune_tries_what_can_matter_and_no_launch_twice(two_cores: Machi
     assert [f.name for f in command_line.tune(TuneRequest(threads="1,2"), ["true"], two_cores).factors] == ["threads"]
 
 
+@pytest.mark.parametrize("recorded", ["kvm_guest", "arm_without_l3", "two_core_groups", "two_sockets_smt"])
+@pytest.mark.parametrize("quota", [None, 3.5])
+def test_a_plain_tune_fits_every_machine_and_names_what_did_not_fit(
+    tmp_path: Path, recorded: str, quota: float | None
+) -> None:
+    cpus = from_hwloc((Path(__file__).parent / "machines" / f"{recorded}.xml").read_text()).cpus
+    allowed = tuple(cpu.cpu for cpu in cpus)
+    machine = dataclasses.replace(Machine.here(), cpus=cpus, affinity=allowed, quota_cores=quota)
+    program = linked_with_openmp(tmp_path)
+    experiment = command_line.tune(TuneRequest(), [program], machine)
+    names = [factor.name for factor in experiment.factors]
+    assert names[0] == "threads"
+    assert len(configurations(experiment)) <= space.MOST
+    told = " / ".join(experiment.left_out)
+    assert all(name in names or re.search(rf"\b{name}\b", told) for name in space.usual([program])[0])
+    assert "numa" not in names or len({cpu.numa_node for cpu in cpus}) > 1
+
+
+def linked_with_openmp(folder: Path) -> str:
+    program = folder / "openmp"
+    program.write_bytes(Path("/bin/true").read_bytes() + b"\0libgomp.so.1\0")
+    program.chmod(0o755)
+    return str(program)
+
+
 def test_placement_and_waiting_are_tried_with_openmp_and_allocators_only_where_they_can_be_loaded(
     tmp_path: Path, two_cores: Machine
 ) -> None:
-    program = tmp_path / "openmp"
-    program.write_bytes(Path("/bin/true").read_bytes() + b"\0libgomp.so.1\0")
-    program.chmod(0o755)
+    program = Path(linked_with_openmp(tmp_path))
     known = [
         name
         for name in space.USUAL

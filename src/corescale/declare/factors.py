@@ -295,11 +295,9 @@ class Numa(Kind):
         nodes = {cpu.numa_node for cpu in machine.usable}
         if level == "local":
             return None
-        if shutil.which("numactl") is None:
-            return f"numa={level}: numactl is not installed (package numactl)"
         if level == "interleave" and len(nodes) < 2:
             return "numa=interleave: this machine has one NUMA node"
-        return None
+        return None if shutil.which("numactl") else f"numa={level}: numactl is not installed (package numactl)"
 
     def apply(self, name: str, level: Level, launch: Launch, machine: Machine) -> Launch:
         if level == "local":

@@ -16,6 +16,7 @@ USUAL = (
     "allocator",
     "bind",
     "OMP_WAIT_POLICY",
+    "numa",
     "GLIBC_TUNABLES",
     "MIMALLOC_ALLOW_LARGE_OS_PAGES",
     "MIMALLOC_LARGE_OS_PAGES",
