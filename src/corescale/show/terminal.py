@@ -118,8 +118,7 @@ def _recommended(result: Result, found: Recommendation) -> Iterable[RenderableTy
 def _candidates(result: Result, found: Recommendation, shape: Shape) -> RenderableType:
     head = text.quantity_name(result.experiment.response)
     metrics = tuple(result.experiment.metrics)
-    names = [factor.name for factor in result.experiment.factors]
-    names = names if shape.full else [" ".join(names) or "launch"]
+    names = [factor.name for factor in result.experiment.factors] if shape.full else ["launch"]
     more = ["core-s", *metrics, ""] if shape.full else []
     table = _table([*names, head, "T(today) / T", "cores", *more], left=(*names, ""))
     for candidate in found.candidates:
