@@ -97,7 +97,7 @@ def test_today_is_kept_where_nothing_is_gained() -> None:
 
 def test_excluded_candidates_say_why() -> None:
     shown = re.sub(r"\s+", " ", printed(samples.RESULTS["failing tune"](), 160))
-    assert "signal (exit 139)" in shown
+    assert "killed by signal 139" in shown
     assert "bytes = 1100, not <= 1020" in shown
     assert "subject to: bytes <= 1.02 * today" in shown
 

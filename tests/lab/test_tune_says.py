@@ -7,7 +7,7 @@ import io
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from test_race import truth, tuning
 
 from corescale import cli
 from corescale.cli.output import conclude
+from corescale.conclude.endings import ending
 from corescale.conclude.policy import confirmed
 from corescale.conclude.race import race
 from corescale.conclude.recommendation import Recommendation
@@ -28,7 +29,7 @@ from corescale.declare.study import today
 from corescale.errors import ExitCode
 from corescale.machine import Machine
 from corescale.observe.store import Run
-from corescale.records import Noise, Record
+from corescale.records import Noise, Record, Status
 from corescale.show import so_far, terminal
 
 NOISY = 'noise = {kind = "lognormal", size = 0.1}\n[times]\nMODE = {a = 1.0, b = 1.0, c = 1.05, d = 1.1}\n'
@@ -153,3 +154,41 @@ def test_the_command_that_a_scan_suggests_can_be_run(tmp_path: Path) -> None:
     suggested = shlex.split(" ".join(done.stdout.split()).partition("next: corescale ")[2].replace("FILE", "l.toml"))
     again = corescale(*suggested, "--budget", "20x", cwd=tmp_path) if suggested else done
     assert suggested[0] == "tune" and again.returncode == ExitCode.OK, again.stderr
+
+
+def test_a_response_that_no_launch_gives_is_no_answer(tmp_path: Path) -> None:
+    code, said = tuned(tmp_path, "-t", "1", "-f", "MODE=a,b,c,d", "--response", "metric:bites")
+    assert code == ExitCode.INCONCLUSIVE
+    assert said.startswith("no answer: gave no metric:bites (fake)")
+
+
+def test_a_rehearsal_in_which_todays_launch_fails_is_told_and_everything_is_raced(
+    tmp_path: Path, python: Callable[[str], str]
+) -> None:
+    program = python("import sys, time\nif 'small' in sys.argv: sys.exit('no such option: small')\ntime.sleep(0.02)")
+    words = ["-t", "1", "-L", "mode", "a,b", "--budget", "12x", "--rehearse", "small", "-q"]
+    done = corescale("tune", *words, "--", program, "{mode}", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK and done.stderr == ""
+    said = " ".join(done.stdout.split())
+    assert "rehearsal: today's launch failed (exit 1): no such option: small in it, so it is not trusted; all 2" in said
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("signal", "killed by signal 11: oh"),
+        ("output-differs", "wrote another output than today's launch"),
+        ("timeout", "did not end within 1 s"),
+        ("failed", "failed (exit -11): oh"),
+    ],
+)
+def test_why_one_may_not_win_is_said_in_words(status: Status, said: str) -> None:
+    experiment = tuning(budget="none")
+    template = play(experiment, truth, race(experiment), noise=0.02)[0]
+    assert ending(dataclasses.replace(template, status=status, wall=1.0, exit_code=-11, tail="x\noh\n")) == said
+
+
+def test_a_rehearsal_that_leaves_nothing_out_does_not_narrow_the_claim(tmp_path: Path) -> None:
+    words = ["-t", "1", "-f", "MODE=a,b,c,d", "--rehearse", "small", "--within", "20%"]
+    _, said = tuned(tmp_path, *words)
+    assert "raced" not in said.partition("\n\n")[0]

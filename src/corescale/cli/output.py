@@ -137,9 +137,9 @@ def show(result: Result, *, as_json: bool) -> None:
 
 def exit_code(conclusion: Conclusion) -> ExitCode:
     """OK, or what a gate makes of a comparison. INCONCLUSIVE: a weak scan whose work turned out uneven, a tune whose
-    budget ended before anything was compared.
+    budget ended before anything was compared, or of which no launch gave the response.
     """
-    if isinstance(conclusion, Recommendation) and conclusion.others and not conclusion.compared:
+    if isinstance(conclusion, Recommendation) and not conclusion.answered:
         return ExitCode.INCONCLUSIVE
     if isinstance(conclusion, Scan) and conclusion.weak and conclusion.weak.refusal:
         return ExitCode.INCONCLUSIVE

@@ -14,11 +14,12 @@ import numpy as np
 from corescale.conclude import stats
 from corescale.conclude.alternatives import Cheaper, Front, cheaper, fronts
 from corescale.conclude.constraints import violation
+from corescale.conclude.endings import ending
 from corescale.conclude.race_records import Statement, statement
 from corescale.conclude.rehearsal import Rehearsal
-from corescale.conclude.response import Table, median, of, table
+from corescale.conclude.response import Table, median, of, response, table
 from corescale.conclude.stats import Interval, Regret
-from corescale.declare.study import Constraint, Experiment, configurations, today
+from corescale.declare.study import Experiment, configurations, today
 from corescale.records import Configuration, Phase, Record
 
 
@@ -66,6 +67,16 @@ class Recommendation:
     def compared(self) -> bool:
         """Whether anything but today's launch was measured."""
         return any(candidate.configuration != self.today for candidate in self.candidates)
+
+    @property
+    def measured(self) -> bool:
+        """Whether any launch gave the response."""
+        return any(math.isfinite(candidate.time.estimate) for candidate in self.candidates)
+
+    @property
+    def answered(self) -> bool:
+        """Whether the question was: with nothing to compare today's launch with there was none."""
+        return not self.others or (self.compared and self.measured)
 
     @property
     def keep_today(self) -> bool:
@@ -132,7 +143,7 @@ def candidates(
     if not times.configurations:
         return ()
     now = today(experiment)
-    reasons = {c: _excluded(of(records, c), of(records, now), experiment.constraints) for c in times.configurations}
+    reasons = {c: _excluded(of(records, c), of(records, now), experiment) for c in times.configurations}
     eligible = [k for k, c in enumerate(times.configurations) if reasons[c] is None]
     regrets = racing.regrets if racing is not None else _regrets(times, eligible, experiment)
     rows = [
@@ -190,11 +201,10 @@ def _unknown() -> Interval:
     return Interval(math.nan, None, None, None, 0)
 
 
-def _excluded(launches: Sequence[Record], now: Sequence[Record], constraints: Sequence[Constraint]) -> str | None:
-    for record in launches:
-        if record.status == "capped":
-            return f"lost: killed after {record.wall:.3g} s"
-        if not record.ok:
-            last = record.tail.strip().splitlines()[-1:] or [""]
-            return f"{record.status} (exit {record.exit_code}) {last[0]}".strip()
-    return next(filter(None, (violation(constraint, launches, now) for constraint in constraints)), None)
+def _excluded(launches: Sequence[Record], now: Sequence[Record], experiment: Experiment) -> str | None:
+    bad = next((record for record in launches if not record.ok), None)
+    if bad is not None:
+        return ending(bad)
+    if any(math.isnan(response(record, experiment.response)) for record in launches):
+        return f"gave no {experiment.response}"
+    return next(filter(None, (violation(constraint, launches, now) for constraint in experiment.constraints)), None)

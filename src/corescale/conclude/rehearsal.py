@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from corescale.conclude.endings import ending
 from corescale.conclude.response import at_least, table
 from corescale.conclude.stats import Floats
 from corescale.declare.plan import Block
@@ -49,6 +50,8 @@ def next_block(records: Sequence[Record], experiment: Experiment) -> Block | Non
     """Of the rehearsal or its check; None where there is none, or both were made."""
     if not experiment.rehearsal:
         return None
+    if _failed(records, experiment) is not None:
+        return None
     if _blocks(records, "rehearse") < BLOCKS:
         return Block("rehearse", configurations(experiment))
     if _blocks(records, "measure") < CHECKS:
@@ -58,9 +61,12 @@ def next_block(records: Sequence[Record], experiment: Experiment) -> Block | Non
 
 def rehearsed(records: Sequence[Record], experiment: Experiment) -> Rehearsal | None:
     """None while there is no rehearsal, or it is not checked yet."""
+    everyone, now = configurations(experiment), today(experiment)
+    if (failure := _failed(records, experiment)) is not None:
+        said = f"rehearsal: today's launch {ending(failure)} in it, so it is not trusted; all {len(everyone)} raced"
+        return Rehearsal(False, everyone, len(everyone), said)
     if not experiment.rehearsal or _blocks(records, "measure") < CHECKS:
         return None
-    everyone, now = configurations(experiment), today(experiment)
     small = _logs(records, experiment, "rehearse")
     sample = checked(small, now)
     first = {record.block for record in records if record.phase == "measure"}
@@ -77,9 +83,18 @@ def rehearsed(records: Sequence[Record], experiment: Experiment) -> Rehearsal | 
     margin = max(MARGIN, 2 * moved)
     best = min(small.values())
     kept = tuple(c for c in everyone if c in both or c not in small or small[c] <= best + margin)
-    said = f"rehearsal: {agree} of {pairs} pairs come in the same order in full launches, so the {len(kept)} of"
+    said = f"rehearsal: {agree} of {pairs} pairs come in the same order in full launches"
+    if len(kept) == len(everyone):
+        return Rehearsal(True, kept, len(everyone), f"{said}, but none was far enough behind in it; all raced")
+    said += f", so the {len(kept)} of"
     said += f" {len(everyone)} that it had within {math.expm1(margin):.0%} of its best, or that were checked, are raced"
     return Rehearsal(True, kept, len(everyone), said)
+
+
+def _failed(records: Sequence[Record], experiment: Experiment) -> Record | None:
+    """Today's launch where it fails on the smaller input: nothing can be compared with it there."""
+    now = today(experiment)
+    return next((r for r in records if r.phase == "rehearse" and r.configuration == now and not r.ok), None)
 
 
 def checked(small: Logs, now: Configuration) -> tuple[Configuration, ...]:
@@ -98,6 +113,8 @@ def _logs(records: Sequence[Record], experiment: Experiment, phase: Phase) -> di
     """Mean log response within blocks, of those that never failed; a launch that was capped counts with its cap."""
     times = table(records, experiment.response, phase, at_least)
     logs: Floats = np.log(times.values)
+    launched = np.isfinite(logs).any(axis=1)  # a block in which every launch failed has no mean
+    logs = logs[launched]
     centred = logs - np.nanmean(logs, axis=1, keepdims=True) if logs.size else logs
     means = centred.mean(axis=0) if logs.size else np.array([])
     return {c: float(mean) for c, mean in zip(times.configurations, means, strict=True) if math.isfinite(mean)}

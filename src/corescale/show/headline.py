@@ -19,6 +19,9 @@ from corescale.show.result import Conclusion, Result
 
 TIES_SHOWN = 4
 
+MATTERS = 0.0005
+"""a share below it is no difference to tell"""
+
 
 def headline(result: Result, between: str = "; ") -> str:
     """The first line: what was found, with its interval, and that it is fake or simulated where it is."""
@@ -141,9 +144,10 @@ def recommendation(found: Recommendation) -> str:
     """What to do, what it gains, and how far from the best it may be."""
     if found.others and not found.compared:
         return "no answer: the budget ended before anything was compared with today's launch"
+    if found.candidates and not found.measured:
+        return f"no answer: {text.clean(found.candidates[0].excluded or 'no launch succeeded')}"
     bound = _bound(found)
-    of = f" of the {len(found.rehearsal.kept)} raced" if found.rehearsal is not None and found.rehearsal.trusted else ""
-    near = "" if bound is None else f"{nearness(bound)}{of} at {text.percent(found.confidence)}"
+    near = "" if bound is None else f"{nearness(bound, _raced(found))} at {text.percent(found.confidence)}"
     if found.keep_today:
         return f"keep today's launch{f', {near}' if near else ''}: {why_keep(found)}"
     if found.gain is None:
@@ -162,9 +166,22 @@ def exploratory(found: Recommendation) -> str:
     return f"T(today) / T is exploratory: the best of many looks better than it is.{fresh}"
 
 
-def nearness(bound: float) -> str:
+def nearness(bound: float, raced: str = "") -> str:
     """How far from the best it can be; a bound of 0 means that it beat every other."""
-    return f"within {text.at_most(bound)} of the best" if bound > 1e-9 else "the best of all that was tried"
+    return f"within {text.at_most(bound)} of the best{raced}" if bound > 1e-9 else (
+        f"the best{raced or ' of all that was tried'}")  # fmt: skip
+
+
+def _raced(found: Recommendation) -> str:
+    """Whom a claim is about where a rehearsal left some out."""
+    rehearsal = found.rehearsal
+    left_out = rehearsal is not None and rehearsal.trusted and len(rehearsal.kept) < rehearsal.of
+    return f" of the {len(rehearsal.kept)} raced" if rehearsal is not None and left_out else ""
+
+
+def _tied(configuration: Configuration, most: float | None) -> str:
+    by = "" if most is None or most < MATTERS else f" (faster by {text.at_most(most)} at most)"
+    return text.clean(configuration.label) + by
 
 
 def beside(found: Recommendation, response: str) -> list[str]:
@@ -180,10 +197,7 @@ def beside(found: Recommendation, response: str) -> list[str]:
         points = [f"{text.clean(c.label)} ({_value(time, response)}, {value:.6g})" for c, time, value in front.points]
         lines.append(f"front of {text.quantity_name(response)} and {text.clean(front.metric)}: {'; '.join(points)}")
     if found.not_told_apart:
-        shown = [
-            text.clean(c.label) + (f" (faster by {text.at_most(most)} at most)" if most is not None else "")
-            for c, most in found.not_told_apart[:TIES_SHOWN]
-        ]
+        shown = [_tied(c, most) for c, most in found.not_told_apart[:TIES_SHOWN]]
         more = len(found.not_told_apart) - len(shown)
         lines.append(f"not told apart from it: {'; '.join(shown)}" + (f"; {more} more" if more else ""))
     return lines

@@ -97,7 +97,7 @@ def _when(result: Result) -> str:
 def _headline(result: Result) -> str:
     """The first statement large, what else is said beneath; intervals set apart."""
     said = headline.headline(result)
-    cut = re.search(r"; |, (?=within|the best of all)", said)
+    cut = re.search(r"; |, (?=within|the best of )", said)
     first, rest = (said[: cut.start()], said[cut.end() :]) if cut else (said, "")
     marked = re.sub(r"\[[^\]]*\]", lambda match: f'<span class="interval">{match[0]}</span>', escape(first))
     return marked + (f' <span class="rest">{escape(rest)}</span>' if rest else "")

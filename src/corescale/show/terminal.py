@@ -15,6 +15,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from corescale.conclude.endings import ending
 from corescale.conclude.findings import Answer
 from corescale.conclude.laws import Fit
 from corescale.conclude.recommendation import Candidate, Recommendation
@@ -297,8 +298,7 @@ def _failures(result: Result) -> Iterable[RenderableType]:
     bad = [record for record in result.timed if not record.ok and record.configuration not in excluded]
     for configuration in dict.fromkeys(record.configuration for record in bad):
         of = [record for record in bad if record.configuration == configuration]
-        said = next((line for line in reversed(of[0].tail.splitlines()) if line.strip()), "")
-        what = f"{headline.count(len(of), 'time')}, {of[0].status} (exit {of[0].exit_code}) {text.clean(said)}"
+        what = f"{headline.count(len(of), 'time')}, {text.clean(ending(of[0]))}"
         yield Text(f"failed: {text.clean(configuration.label)}: {what}".rstrip(), style="red")
 
 
