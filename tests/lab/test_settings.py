@@ -119,3 +119,20 @@ def test_thread_counts_on_recorded_machines(recorded: str, quota: float | None, 
     levels, left_out = factors.KINDS["threads"].auto(machine)
     assert levels == counts
     assert bool(left_out) == (quota is not None)
+
+
+def test_an_allocator_that_is_preloaded_already_is_not_tried_twice_and_reads_its_own_settings(
+    monkeypatch: pytest.MonkeyPatch, two_cores: Machine
+) -> None:
+    monkeypatch.setattr(allocators, "find", lambda name: Path(f"/usr/lib/lib{name}.so") if name != "system" else None)
+    monkeypatch.setenv("LD_PRELOAD", "/opt/other.so:/usr/lib/libjemalloc.so.2")
+    levels, left_out = factors.KINDS["allocator"].auto(two_cores)
+    assert levels[:2] == ["inherited", "system"]
+    assert "jemalloc" not in levels
+    assert "jemalloc: LD_PRELOAD has it already, as inherited" in left_out
+    beside = {"allocator": "inherited"}
+    assert not settings.idle("MALLOC_CONF", beside, one_thread=False)
+    assert settings.idle("GLIBC_TUNABLES", beside, one_thread=False)
+    monkeypatch.setenv("LD_PRELOAD", "/opt/other.so")
+    assert not settings.idle("GLIBC_TUNABLES", beside, one_thread=False)
+    assert not settings.idle("GLIBC_TUNABLES", {}, one_thread=False)

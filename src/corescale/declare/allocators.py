@@ -5,6 +5,7 @@ A new allocator is one line in ALLOCATORS. Any other is given by its path.
 """
 
 import difflib
+import fnmatch
 import functools
 import os
 import platform
@@ -73,6 +74,17 @@ def find_library(patterns: tuple[str, ...]) -> Path | None:
     places = tuple(_folders())
     candidates = (path for pattern in patterns for path in _matches(pattern, places))
     return next((path for path in candidates if elf.refusal(path) is None), None)
+
+
+def inherited() -> str | None:
+    """Which allocator of the table this process's LD_PRELOAD hands on; None where it is none that is known."""
+    files = [Path(word).name for word in re.split(r"[:\s]+", os.environ.get("LD_PRELOAD", ""))]
+    named = (name for name, each in ALLOCATORS.items() for file in files if _is_one_of(file, each.libraries))
+    return next(named, None)
+
+
+def _is_one_of(file: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatch.fnmatchcase(file, pattern) for pattern in patterns)
 
 
 def absent(name: str) -> str:

@@ -188,8 +188,9 @@ class Allocator(Kind):
         del machine
         found = [name for name in allocators.ALLOCATORS if name != "system" and allocators.find(name) is not None]
         missing = [allocators.absent(name) for name in allocators.ALLOCATORS if name != "system" and name not in found]
-        inherited = [INHERITED] if os.environ.get("LD_PRELOAD") else []
-        return [*inherited, "system", *found], missing
+        inherited, already = [INHERITED] if os.environ.get("LD_PRELOAD") else [], allocators.inherited()
+        again = [f"{already}: LD_PRELOAD has it already, as {INHERITED}"] if already in found else []
+        return [*inherited, "system", *(name for name in found if name != already)], [*missing, *again]
 
     def apply(self, name: str, level: Level, launch: Launch, machine: Machine) -> Launch:
         if level == INHERITED:

@@ -92,7 +92,8 @@ def idle(name: str, levels: Mapping[str, Level], *, one_thread: bool) -> bool:
     setting = SETTINGS.get(name)
     if setting is None:
         return False
-    allocator = levels.get("allocator", INHERITED)
+    allocator = levels.get("allocator")
+    allocator = allocators.inherited() if allocator == INHERITED else allocator
     another = allocator in allocators.ALLOCATORS and setting.allocator not in (None, allocator)
     return another or (setting.threaded and one_thread)
 
