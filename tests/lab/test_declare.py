@@ -12,7 +12,7 @@ import pytest
 from corescale.declare import command_line, factors, plan, template
 from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest, joined
 from corescale.declare.study import Constraint, Experiment, configurations, launch, today
-from corescale.errors import CorescaleError
+from corescale.errors import CorescaleError, UsageError
 from corescale.machine import Machine
 from corescale.records import Configuration, Layout
 
@@ -107,8 +107,8 @@ def test_affinity_is_a_mask(machine: Machine) -> None:
 
 
 def test_the_shell_is_involved_only_when_asked(machine: Machine) -> None:
-    plain = command_line.scan(ScanRequest(threads="1"), ["echo $HOME; true"], machine)
-    assert launch(plain, today(plain), machine).command == ("echo", "$HOME;", "true")
+    plain = command_line.scan(ScanRequest(threads="1"), ["echo $HOME true"], machine)
+    assert launch(plain, today(plain), machine).command == ("echo", "$HOME", "true")
     shell = command_line.scan(ScanRequest(threads="1", shell=True), ["echo $HOME; true"], machine)
     assert launch(shell, today(shell), machine).command == ("/bin/sh", "-c", "echo $HOME; true")
 
@@ -207,3 +207,14 @@ def test_an_inherited_preload_is_a_level_of_its_own(machine: Machine, monkeypatc
 @pytest.mark.parametrize("name", factors.KINDS)
 def test_every_kind_describes_itself(name: str) -> None:
     assert factors.KINDS[name].summary
+
+
+@pytest.mark.parametrize("text", ["cat a | wc -l", "sort f > g", "it's"])
+def test_a_quoted_command_that_only_a_shell_understands_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"no shell is used|no closing quotation"):
+        command_line.compare(CompareRequest(), [text, "true"], Machine.here())
+    assert command_line.compare(CompareRequest(shell=True), ["cat a | wc -l", "true"], Machine.here())
+    quoted = command_line.compare(
+        CompareRequest(), ["sh -c 'cat a | wc -l'", "awk '{{print $1 > 2}}' f"], Machine.here()
+    )
+    assert quoted.commands[0].argv == ("sh", "-c", "cat a | wc -l")

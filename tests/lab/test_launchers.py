@@ -207,6 +207,16 @@ def test_hooks_run_when_they_should_with_their_placeholders(
     assert log.read_text().splitlines() == ["setup", *launches, "cleanup"]
 
 
+@pytest.mark.parametrize("hook", ["echo x >>log", "true && false", "cat a | wc", "sleep 1 &"])
+def test_a_hook_that_wants_a_shell_is_refused_where_there_is_none(
+    experiment: Make, two_cores: Machine, tmp_path: Path, hook: str
+) -> None:
+    """Else `>> log` would be two more arguments, and nobody would know."""
+    with pytest.raises(UsageError, match=r"--prepare: .* no shell is used; write sh -c "):
+        Direct(experiment(hooks={"prepare": hook}), two_cores)
+    Direct(experiment(hooks={"prepare": f"sh -c '{hook}'"}), two_cores)
+
+
 def test_a_failing_hook_is_named_and_cleanup_still_runs(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
     hooks = {"prepare": "sh -c 'echo oh no >&2; exit 4'", "cleanup": f"touch {tmp_path / 'clean'}"}
     with pytest.raises(ProgramError, match=r"--prepare .* failed with exit code 4: oh no"):

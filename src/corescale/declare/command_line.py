@@ -178,7 +178,7 @@ def _experiment(
 
 
 def _command(name: str, words: Sequence[str], shell: bool) -> Command:
-    argv = tuple(shlex.split(words[0])) if len(words) == 1 and not shell else tuple(words)
+    argv = template.split(words[0], "command") if len(words) == 1 and not shell else tuple(words)
     if not argv:
         raise UsageError("no command", remedy="put it behind --, as: corescale scan -- ./program {threads}")
     return Command(name=name, argv=argv if shell else (bundled(argv[0]), *argv[1:]), shell=shell)

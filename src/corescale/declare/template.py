@@ -3,11 +3,30 @@
 
 import difflib
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 
 from corescale.errors import UsageError
 
 _TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
+_OPERATOR = re.compile(r"[;<>|&()]+")
+
+
+def split(text: str, where: str) -> tuple[str, ...]:
+    """The words of a command that goes through no shell; raises UsageError for what only a shell would understand."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"{text!r}: {str(error).lower()}", where=where, remedy="close the quotes") from None
+    operator = _OPERATOR.search(_QUOTED.sub("", text))
+    if operator is None:
+        return words
+    raise UsageError(
+        f"{operator[0]!r} in {text!r} is for a shell, and no shell is used",
+        where=where,
+        remedy=f"write sh -c {shlex.quote(text)}, or add --shell",
+    )
 
 
 def placeholders(argv: Iterable[str]) -> frozenset[str]:

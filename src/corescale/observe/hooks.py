@@ -23,7 +23,10 @@ class HookRunner:
         self._shell = any(command.shell for command in experiment.commands)
         known = {"threads", *(factor.name for factor in experiment.factors)}
         for name in (*EACH, *ONCE):
-            template.check((getattr(experiment.hooks, name) or "",), known if name in EACH else ())
+            text = getattr(experiment.hooks, name) or ""
+            template.check((text,), known if name in EACH else ())
+            if not self._shell:
+                template.split(text, f"--{name}")
 
     def run(self, name: str, values: Mapping[str, str] | None = None) -> None:
         """Raises ProgramError where it cannot be started or fails."""
