@@ -136,3 +136,14 @@ def test_an_allocator_that_is_preloaded_already_is_not_tried_twice_and_reads_its
     monkeypatch.setenv("LD_PRELOAD", "/opt/other.so")
     assert not settings.idle("GLIBC_TUNABLES", beside, one_thread=False)
     assert not settings.idle("GLIBC_TUNABLES", {}, one_thread=False)
+
+
+@pytest.mark.parametrize("name", ["threads", "allocator", "bind", "numa", "MALLOC_CONF"])
+def test_auto_among_listed_levels_is_refused_where_it_has_a_meaning(name: str, two_cores: Machine) -> None:
+    with pytest.raises(UsageError, match=rf"auto stands for all levels of {name}; write {name}=auto alone"):
+        command_line.tune(TuneRequest(factor=[f"{name}=auto,x"]), ["x"], two_cores)
+
+
+def test_auto_is_a_value_of_a_variable_that_no_table_has(two_cores: Machine) -> None:
+    experiment = command_line.tune(TuneRequest(factor=["OMP_SCHEDULE=auto,static"]), ["x"], two_cores)
+    assert experiment.factors[1].levels == ("auto", "static")

@@ -229,6 +229,7 @@ def factor_of(
         automatic, reasons = settings.auto(name) if kind == "variable" else table.auto(machine)
         levels, left_out = list(automatic), list(reasons)
     else:
+        _must_stand_alone(name, kind, texts, where)
         for text in texts:
             try:
                 levels.append(table.parse(text, machine))
@@ -242,6 +243,14 @@ def factor_of(
     if not kept:
         raise UsageError(f"no level of factor {name!r} can be used here: {'; '.join(left_out)}", where=where)
     return Factor(name=name, kind=kind, levels=kept), left_out
+
+
+def _must_stand_alone(name: str, kind: str, texts: Sequence[str], where: str) -> None:
+    """A parameter, or a variable of no table, may have a value of its own that reads `auto`, as OMP_SCHEDULE has."""
+    if "auto" in texts and kind != "parameter" and (kind != "variable" or name in settings.SETTINGS):
+        raise UsageError(
+            f"auto stands for all levels of {name}", where=where, remedy=f"write {name}=auto alone, or list the levels"
+        )
 
 
 def _split(name: str, text: str) -> list[str]:
