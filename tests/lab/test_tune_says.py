@@ -30,7 +30,7 @@ from corescale.errors import ExitCode
 from corescale.machine import Machine
 from corescale.observe.store import Run
 from corescale.records import Noise, Record, Status
-from corescale.show import so_far, terminal
+from corescale.show import charts, html, so_far, terminal
 
 NOISY = 'noise = {kind = "lognormal", size = 0.1}\n[times]\nMODE = {a = 1.0, b = 1.0, c = 1.05, d = 1.1}\n'
 FAKE = ["--on", "fake", "--landscape", "l.toml", "-q"]
@@ -192,3 +192,32 @@ def test_a_rehearsal_that_leaves_nothing_out_does_not_narrow_the_claim(tmp_path:
     words = ["-t", "1", "-f", "MODE=a,b,c,d", "--rehearse", "small", "--within", "20%"]
     _, said = tuned(tmp_path, *words)
     assert "raced" not in said.partition("\n\n")[0]
+
+
+def test_of_a_large_grid_the_terminal_shows_the_head_and_todays_launch(tmp_path: Path) -> None:
+    levels = ",".join(str(k) for k in range(40))
+    times = "\n".join(f"{k} = {1 + (0 if k == 7 else 0.5 if k == 0 else 0.02 * k)}" for k in range(40))
+    (tmp_path / "l.toml").write_text(f"noise = {{size = 0.01}}\n[times.SIZE]\n{times}\n")
+    done = corescale("tune", *FAKE, "-t", "1", "-f", f"SIZE={levels}", "--", "x", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK
+    rows = [line for line in done.stdout.splitlines() if re.match(r" 1 +\d+ ", line)]
+    assert len(rows) == 13
+    assert "use this" in rows[0] and "today" in rows[-1]
+    assert "27 more configurations: --report FILE or --json has them all" in done.stdout
+
+
+def test_the_report_of_a_tune_shows_the_ratios_before_the_scaling() -> None:
+    result = samples.tune_result()
+    names = [chart.name for chart in charts.of(result, html.curves_of(result))]
+    assert names[0] == "forest" and "scaling" in names
+
+
+def test_the_report_of_a_large_grid_draws_its_fastest_and_tells_lost_from_failed(tmp_path: Path) -> None:
+    levels = [str(k) for k in range(60)]
+    times = "\n".join(f"{k} = {1 if k == 7 else 1.5 if k == 0 else 1.02 + 0.05 * k}" for k in range(60))
+    (tmp_path / "l.toml").write_text(f"noise = {{size = 0.01}}\n[times.SIZE]\n{times}\n")
+    words = ["-t", "1", "-f", f"SIZE={','.join(levels)}", "--report", "r.html", "--", "x"]
+    assert corescale("tune", *FAKE, *words, cwd=tmp_path).returncode == ExitCode.OK
+    page = (tmp_path / "r.html").read_text()
+    assert 'id="chart-forest"' in page and "more are in the table" in page
+    assert re.search(r"failed launches</dt><dd>0<small>of \d+; \d+ stopped as lost", page)

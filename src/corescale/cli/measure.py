@@ -38,5 +38,6 @@ def measure(experiment: Experiment, policy: Policy, request: RunRequest, machine
         except KeyboardInterrupt:
             if said := so_far.known(folder.records, experiment):
                 typer.echo(f"corescale: {said}", err=True)
-            raise InterruptedRunError("interrupted; what was measured is kept, the same command goes on") from None
+            kept = f"what was measured is kept in {folder.path} (corescale report), the same command goes on"
+            raise InterruptedRunError(f"interrupted; {kept}") from None
         return folder.finished()

@@ -122,8 +122,10 @@ def _facts(result: Result) -> Iterator[tuple[str, str, str]]:
     elif isinstance(found, Recommendation):
         yield from _facts_of_recommendation(result, found)
     yield "blocks", str(result.blocks), f"{len(result.timed)} launches in random order"
-    failed = sum(not record.ok for record in result.timed)
-    yield "failed launches", str(failed), f"of {len(result.timed)}"
+    lost = sum(record.status == "capped" for record in result.timed)
+    failed = sum(not record.ok for record in result.timed) - lost
+    besides = f"; {lost} stopped as lost" if lost else ""
+    yield "failed launches", str(failed), f"of {len(result.timed)}{besides}"
     yield "noisy launches", str(len(result.noisy)), "flagged by rules fixed beforehand"
 
 
@@ -177,7 +179,7 @@ def _rows(result: Result) -> tuple[Sequence[str], Iterable[Row_]]:
         return heads, (("", _scan_row(result, row)) for row in found.rows)
     if isinstance(found, Recommendation):
         metrics = list(result.experiment.metrics)
-        heads = ["configuration", name, "T(today) / T", "cores used", "core seconds", *metrics, "why not"]
+        heads = ["configuration", name, "T(today) / T", "cores used", "core seconds", *metrics, "launches", "why not"]
         return heads, ((_class(found, one), _candidate(result, found, one, metrics)) for one in found.candidates)
     return ["command", name, "T / T(reference)", "cores used", "verdict"], _comparisons(result, found)
 
@@ -210,6 +212,7 @@ def _candidate(result: Result, found: Recommendation, one: Candidate, metrics: S
         _number(one.effective_cores, 1),
         _number(one.core_seconds, 2),
         *(_number(one.metrics.get(name, float("nan")), 6) for name in metrics),
+        str(one.launches),
         escape(one.excluded or ""),
     ]
 

@@ -48,6 +48,12 @@ SHAPES = (
 """From roomy to narrow; the first that fits is printed."""
 
 
+CANDIDATES_SHOWN, EXCLUDED_SHOWN = 12, 8
+"""of a tune: today's launch and the answer are always among them"""
+
+IN_FULL = "--report FILE or --json has them all"
+
+
 def render(result: Result) -> RenderableType:
     """The whole answer of a verb."""
     first = Text(headline.headline(result, "\n"), style="bold")
@@ -109,11 +115,19 @@ def _recommended(result: Result, found: Recommendation) -> Iterable[RenderableTy
         yield Text(
             f"subject to: {text.clean(constraint.metric)} {constraint.relation} {constraint.bound:g}{times_today}"
         )
-    for candidate in found.candidates:
-        if candidate.excluded is not None:
-            yield Text(
-                f"excluded: {text.clean(candidate.configuration.label)}: {text.clean(candidate.excluded)}", "yellow"
-            )
+    yield from _excluded(found)
+
+
+def _excluded(found: Recommendation) -> Iterable[RenderableType]:
+    """The first few one by one: what failed before what had merely lost."""
+    excluded = [candidate for candidate in found.candidates if candidate.excluded is not None]
+    excluded.sort(key=lambda candidate: "lost" in str(candidate.excluded))
+    for candidate in excluded[:EXCLUDED_SHOWN]:
+        yield Text(
+            f"excluded: {text.clean(candidate.configuration.label)}: {text.clean(str(candidate.excluded))}", "yellow"
+        )
+    if len(excluded) > EXCLUDED_SHOWN:
+        yield Text(f"excluded: {len(excluded) - EXCLUDED_SHOWN} more ({IN_FULL})", "yellow")
 
 
 def _candidates(result: Result, found: Recommendation, shape: Shape) -> RenderableType:
@@ -122,9 +136,13 @@ def _candidates(result: Result, found: Recommendation, shape: Shape) -> Renderab
     names = [factor.name for factor in result.experiment.factors] if shape.full else ["launch"]
     more = ["core-s", *metrics, ""] if shape.full else []
     table = _table([*names, head, "T(today) / T", "cores", *more], left=(*names, ""))
-    for candidate in found.candidates:
+    now = [candidate for candidate in found.candidates[CANDIDATES_SHOWN:] if candidate.configuration == found.today]
+    shown = [*found.candidates[:CANDIDATES_SHOWN], *now]
+    for candidate in shown:
         table.add_row(*_candidate(result, found, candidate, metrics, shape))
-    return table if shape.full else Group(table, _omitted(["core seconds", *metrics]))
+    left = len(found.candidates) - len(shown)
+    rest = [Text(f"{left} more configurations: {IN_FULL}", "dim")] if left else []
+    return Group(table, *rest, *([] if shape.full else [_omitted(["core seconds", *metrics])]))
 
 
 def _candidate(

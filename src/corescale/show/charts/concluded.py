@@ -21,16 +21,19 @@ from corescale.show.result import Result
 CONFIRMED = "confirmed:"
 MOST_CURVES, MOST_ROWS = 8, 40
 """Beyond so many a chart of everything can no longer be read; a study declares what it wants to see of them."""
+FASTEST = 30
+"""configurations of a tune, and today's launch"""
 GROUPS = {"measure": "measuring", "confirm": "confirming"}
 
 
 def concluded(result: Result, scan: Scan | None) -> tuple[Chart, ...]:
-    """Every chart that the records allow. `scan` is None where no parallelism was varied."""
+    """Every chart that the records allow, the verb's own first. `scan` is None where no parallelism was varied."""
     found = [chart for chart in (_forest(result), _order(result)) if chart is not None]
     if scan is not None and scan.weak is not None:
         found = [*_weak(result), *found]
     if scan is not None and len({row.p for row in scan.rows if row.speedup.estimate > 0}) > 1:
-        found = [*(_curves(result, scan) if len(scan.curves) <= MOST_CURVES else ()), *found]
+        drawn = _curves(result, scan) if len(scan.curves) <= MOST_CURVES else []
+        found = [*found, *drawn] if isinstance(result.conclusion, Recommendation) else [*drawn, *found]
     return tuple(chart.labelled(result.origins) for chart in found)
 
 
@@ -67,9 +70,10 @@ def _forest(result: Result) -> Chart | None:
     groups = _ratios(result)
     if not 0 < sum(len(rows) for _, rows in groups) <= MOST_ROWS:
         return None
-    caption = (
-        f"Ratios within blocks, with {text.percent(result.confidence)} intervals; the dashed line is no difference."
-    )
+    left = len(result.ratios[1]) - len(groups[-1][1])
+    fewer = f" The fastest of them: {left} more are in the table." if left and len(groups[-1][1]) >= FASTEST else ""
+    intervals = f"{text.percent(result.confidence)} intervals"
+    caption = f"Ratios within blocks, with {intervals}; the dashed line is no difference.{fewer}"
     return forest("forest", f"Ratios: {name}", caption, name, groups)
 
 
@@ -79,11 +83,10 @@ def _ratios(result: Result) -> Groups:
     if isinstance(found, Recommendation) and found.gain:
         over = "oversubscribed" in result.labels(found.winner)
         confirmed = [(f"{CONFIRMED} {_label(found.winner)}", found.gain, over)]
-    measured = [
-        (_label(c), ratio, "oversubscribed" in result.labels(c))
-        for c, ratio in result.ratios[1].items()
-        if ratio.estimate > 0
-    ]
+    shown = [(c, ratio) for c, ratio in result.ratios[1].items() if ratio.estimate > 0]
+    if isinstance(found, Recommendation):  # fastest first
+        shown = [*shown[:FASTEST], *(pair for pair in shown[FASTEST:] if pair[0] == found.today)]
+    measured = [(_label(c), ratio, "oversubscribed" in result.labels(c)) for c, ratio in shown]
     return [("confirmed", confirmed), ("measured", measured)] if confirmed else [("measured", measured)]
 
 
