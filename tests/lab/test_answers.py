@@ -40,7 +40,8 @@ def play(
     records: list[Record] = []
     number = 0
     while (block := next_block(records)) is not None:
-        for one in plan.invocations(block, number, 0, today(experiment), seed=int(rng.integers(1 << 62))):
+        now, seed = today(experiment), int(rng.integers(1 << 62))
+        for one in plan.invocations(block, number, 0, now, seed, plan.since_today(records, now)):
             wall = truth(one.configuration) * math.exp(noise * rng.standard_normal())
             lost = one.cap is not None and wall > one.cap
             ended: dict[str, Any] = {"wall": one.cap, "status": "capped"} if lost else {"wall": wall}

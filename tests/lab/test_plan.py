@@ -32,9 +32,23 @@ def test_invocations_carry_the_block_the_attempt_their_place_and_the_seed() -> N
     ]
 
 
-def test_todays_launch_is_not_added_to_a_block_without_it() -> None:
-    order = plan.with_today(CONFIGURATIONS[1:30], CONFIGURATIONS[0])
-    assert CONFIGURATIONS[0] not in order
+@given(st.lists(st.integers(1, 20), min_size=1, max_size=6), st.integers(0, 2**63 - 1))
+def test_it_returns_across_blocks_that_do_not_name_it(sizes: list[int], seed: int) -> None:
+    today, made, since = CONFIGURATIONS[0], [CONFIGURATIONS[0]], 0
+    for number, size in enumerate(sizes):
+        block = Block("measure", tuple(CONFIGURATIONS[1 : 1 + size]))
+        made += [i.configuration for i in plan.invocations(block, number, 0, today, seed, since)]
+        since = made[::-1].index(today)
+    runs = [len(list(group)) for same, group in itertools.groupby(made, lambda c: c == today) if not same]
+    assert max(runs) < TODAY_EVERY
+
+
+def test_todays_launch_is_not_added_to_a_rehearsal_or_where_it_need_not_return() -> None:
+    chosen = tuple(CONFIGURATIONS[1:30])
+    for block, since in ((Block("rehearse", chosen), 0), (Block("measure", chosen), None)):
+        assert CONFIGURATIONS[0] not in [
+            i.configuration for i in plan.invocations(block, 0, 0, CONFIGURATIONS[0], 1, since)
+        ]
 
 
 def test_the_seed_alone_decides_the_order() -> None:

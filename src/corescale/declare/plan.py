@@ -5,9 +5,11 @@ import random
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from corescale.records import Configuration, Phase, Record
+
+T = TypeVar("T")
 
 TODAY_EVERY = 8
 """Today's launch returns at least once in this many launches, so that slow drift cannot hide in a long block."""
@@ -51,11 +53,15 @@ class Invocation:
 
 
 def invocations(
-    block: Block, number: int, attempt: int, today: Configuration, seed: int, anchored: bool = True
+    block: Block, number: int, attempt: int, today: Configuration, seed: int, since: int | None = 0
 ) -> tuple[Invocation, ...]:
-    """The launches of a block in their random order; `anchored`: today's repeated so that no 8 go by without it."""
+    """The launches of a block in their random order, today's among them wherever 8 would go by without it.
+
+    `since`: launches since today's last one, before this block; None: it need not return.
+    """
     order = shuffled(block.configurations, seed)
-    order = with_today(order, today) if anchored else order
+    if since is not None and (block.phase == "measure" or today in order):
+        order = with_today(order, today, since)
     return tuple(
         Invocation(chosen, block.phase, number, attempt, place, seed, None if chosen == today else block.cap)
         for place, chosen in enumerate(order)
@@ -69,17 +75,28 @@ def shuffled(configurations: Sequence[Configuration], seed: int) -> list[Configu
     return order
 
 
-def with_today(order: Sequence[Configuration], today: Configuration) -> list[Configuration]:
+def with_today(order: Sequence[T], today: T, since: int = 0) -> list[T]:
     """The order with today's launch inserted wherever TODAY_EVERY - 1 others would follow one another."""
-    result: list[Configuration] = []
-    since = 0
+    result: list[T] = []
     for chosen in order:
-        if today in order and chosen != today and since == TODAY_EVERY - 1:
+        if chosen != today and since >= TODAY_EVERY - 1:
             result.append(today)
             since = 0
         result.append(chosen)
         since = 0 if chosen == today else since + 1
     return result
+
+
+def since_today(records: Sequence[Record], today: Configuration) -> int:
+    """Launches since the last one of today's."""
+    behind = (k for k, record in enumerate(reversed(records)) if record.configuration == today)
+    return next(behind, len(records))
+
+
+def most_launches(block: Block, since: int | None) -> int:
+    """Of this block at most, today's that come besides included."""
+    count = len(block.configurations)
+    return count if since is None else count + (since + count) // (TODAY_EVERY - 1)
 
 
 def fresh_seed() -> int:

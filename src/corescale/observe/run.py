@@ -120,9 +120,12 @@ class _Loop:
     def make(self, block: Block) -> None:
         """All launches of a block, or none that count."""
         number, attempt = self.store.begin()
-        launches = plan.invocations(block, number, attempt, self.today, self.seed(), self.experiment.anchored)
+        since = plan.since_today(self.store.records, self.today) if self.experiment.anchored else None
+        launches = plan.invocations(block, number, attempt, self.today, self.seed(), since)
         try:
-            self.must_have_succeeded(self.launch(launches))
+            made = self.launch(launches)
+            if block.phase != "warmup" or not self.experiment.ignore_failure:
+                self.must_have_succeeded(made)
         except BaseException:
             self.launcher.cancel()
             self.store.abandon()
@@ -157,7 +160,9 @@ class _Loop:
             raise ProgramError(
                 f"today's launch {what_failed(record)}",
                 where=self.launcher.line(record.configuration),
-                remedy="make it work, or pass -i to measure the others nevertheless",
+                remedy="give it more time: --timeout, --budget"
+                if record.status == "timeout"
+                else "make it work, or pass -i to measure the others nevertheless",
             )
 
     def must_have_succeeded(self, made: Sequence[Record]) -> None:
