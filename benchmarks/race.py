@@ -12,7 +12,7 @@ import argparse
 import dataclasses
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ import numpy as np
 import race_players as players
 import race_programs
 from race_landscapes import GRIDS, TRUTHS, landscape
+
+from corescale.conclude.stats import Floats
 
 MOST = 10**6
 BUDGETS = (10, 24, 60, 120, 240)
@@ -80,13 +82,10 @@ def tally(name: str, size: int, noise: float, races: int, against: int) -> Tally
     return result
 
 
-def regrets(name: str, size: int, noise: float, races: int) -> dict[str, list[float]]:
-    """Of each player, the mean true regret of its answers at BUDGETS."""
-    result = {}
-    for player, play in players.PLAYERS.items():
-        lands = [landscape(name, size, noise, seed) for seed in range(races)]
-        result[player] = np.mean([land.regret[play(land, BUDGETS)] for land in lands], axis=0).tolist()
-    return result
+def regrets(player: str, name: str, size: int, noise: float, races: int) -> list[list[float]]:
+    """True regrets of a player's answers, a row a race and a column a budget."""
+    lands = [landscape(name, size, noise, seed) for seed in range(races)]
+    return [land.regret[players.PLAYERS[player](land, BUDGETS)].tolist() for land in lands]
 
 
 Cell = tuple[str, int, float]
@@ -102,10 +101,11 @@ def races_of(cell: Cell, given: argparse.Namespace) -> int:
     return max(4, int(given.races * 24 / size * (0.3 if noise >= 0.1 else 1)))
 
 
-def kept(cell: Cell, given: argparse.Namespace, make: Any) -> Any:
+def kept(cell: Cell, given: argparse.Namespace, make: Any, player: str = "") -> Any:
     if given.keep is None:
         return make()
-    path = Path(given.keep) / f"{given.part}-{cell[0].replace(' ', '_')}-{cell[1]}-{cell[2]:g}.json"
+    name = "-".join(filter(None, (given.part, player, cell[0], str(cell[1]), f"{cell[2]:g}")))
+    path = Path(given.keep) / f"{name.replace(' ', '_')}.json"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(make()))
@@ -152,20 +152,35 @@ def budgets(given: argparse.Namespace) -> None:
     print("Mean true regret of the answer in %, at so many launches; bold where no other player is lower.\n")
     print("| landscape | configurations | noise | player | " + " | ".join(map(str, BUDGETS)) + " |")
     print("|" + "---|" * (4 + len(BUDGETS)))
-    ahead: dict[str, int] = dict.fromkeys(list(players.PLAYERS)[1:], 0)
-    count = 0
+    found: dict[str, list[Floats]] = {player: [] for player in players.PLAYERS}
     for cell in (cell for cell in cells(given) if cell[0] != "flat"):
-        found = kept(cell, given, lambda: regrets(*cell, given.players_races))  # noqa: B023 - called at once
-        lowest = np.min(list(found.values()), axis=0)
-        for player, means in found.items():
-            shown = " | ".join(_share(mean, best) for mean, best in zip(means, lowest, strict=True))
+        for player, made in found.items():
+            many = given.players_races
+            rows = kept(cell, given, lambda: regrets(player, *cell, many), player)  # noqa: B023 - called at once
+            made.append(np.array(rows)[:many])
+        means = {player: made[-1].mean(axis=0) for player, made in found.items()}
+        lowest = np.min(list(means.values()), axis=0)
+        for player, mean in means.items():
+            shown = " | ".join(_share(one, best) for one, best in zip(mean, lowest, strict=True))
             print(f"| {cell[0]} | {cell[1]} | {cell[2]:.0%} | {player} | {shown} |", flush=True)
-        count += len(BUDGETS)
-        for player in ahead:
-            pairs: Sequence[tuple[float, float]] = list(zip(found["race"], found[player], strict=True))
-            ahead[player] += sum(mine <= theirs + 1e-9 for mine, theirs in pairs)
-    print(f"\n{given.players_races} races a cell; the race is not behind ", end="")
-    print("; ".join(f"{player} in {number} of {count}" for player, number in ahead.items()))
+    _means(found)
+    print(f"\n{given.players_races} races a cell. ", end="")
+    for player in list(found)[1:]:
+        print(_against(player, found["race"], found[player]))
+
+
+def _means(found: dict[str, list[Floats]]) -> None:
+    print("\n| player, all cells | " + " | ".join(map(str, BUDGETS)) + " |\n|" + "---|" * (1 + len(BUDGETS)))
+    for player, made in found.items():
+        print(f"| {player} | " + " | ".join(f"{100 * mean:.2f}" for mean in np.mean(made, axis=(0, 1))) + " |")
+
+
+def _against(player: str, race: list[Floats], other: list[Floats]) -> str:
+    """Of pairs of cell and budget: where the mean regret is not higher, and where it is by two standard errors."""
+    differences = np.array(race) - np.array(other)
+    mean, error = differences.mean(axis=1), differences.std(axis=1, ddof=1) / np.sqrt(differences.shape[1])
+    ahead, behind = int((mean <= 1e-9).sum()), int((mean > 2 * error + 1e-9).sum())
+    return f"{player}: the race is not behind in {ahead} of {mean.size}, and behind by two standard errors in {behind}."
 
 
 def _share(mean: float, best: float) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from corescale.conclude.elimination import Columns
 from corescale.conclude.stats import Floats
 from corescale.conclude.surrogate import Codes
-from corescale.declare.plan import TODAY_EVERY
+from corescale.declare.plan import with_today
 
 GRIDS = {24: (4, 3, 2), 60: (5, 4, 3), 200: (5, 5, 4, 2)}
 """levels of each factor"""
@@ -67,21 +67,6 @@ TRUTHS: dict[str, Callable[[Codes, Rng], Floats]] = {
 }
 
 
-def launch_order(drawn: Columns, today: int) -> Columns:
-    """With today's launch wherever TODAY_EVERY - 1 others would follow one another, as in the plan of a block."""
-    if today not in drawn:
-        return drawn
-    result: list[int] = []
-    since = 0
-    for column in drawn:
-        if column != today and since == TODAY_EVERY - 1:
-            result.append(today)
-            since = 0
-        result.append(int(column))
-        since = 0 if column == today else since + 1
-    return np.array(result, dtype=np.intp)
-
-
 @dataclass
 class Landscape:
     """A machine for one race: launches cost nothing, each moves the clock by one."""
@@ -95,15 +80,24 @@ class Landscape:
     rng: Rng
     today: int = 0
     launches: int = 0
+    since: int = 0
+    """launches of blocks since today's last one"""
 
     @property
     def regret(self) -> Floats:
         """True time over the best one, less 1."""
         return np.asarray(np.expm1(self.truth - self.truth.min()))
 
-    def block(self, columns: Sequence[int] | Columns) -> Floats:
-        """One launch of each column in random order, today's repeated as the plan does; a row, NaN elsewhere."""
-        order = launch_order(self.rng.permutation(columns), self.today)
+    def block(self, columns: Sequence[int] | Columns, most: int | None = None) -> Floats:
+        """One launch of each column in random order, today's among them as in a plan; `most`: the first of them alone.
+
+        A row, NaN where not launched.
+        """
+        order = np.array(
+            with_today(self.rng.permutation(columns).tolist(), self.today, self.since)[:most], dtype=np.intp
+        )
+        behind = np.flatnonzero(order[::-1] == self.today)
+        self.since = int(behind[0]) if behind.size else self.since + order.size
         seen = self.times(order)
         counts = np.bincount(order, minlength=self.truth.size)
         with np.errstate(invalid="ignore"):

@@ -10,7 +10,7 @@ from race_landscapes import Landscape
 
 from corescale.conclude import elimination
 from corescale.conclude.elimination import Columns
-from corescale.conclude.race_plan import REPLAN, next_columns, with_today_due
+from corescale.conclude.race_plan import REPLAN, next_columns
 from corescale.conclude.standing import Field, simplest, standing
 from corescale.conclude.stats import Floats, hodges_lehmann
 
@@ -41,7 +41,7 @@ def race(land: Landscape, most: int, within: float = 0.02) -> Outcome:
         opened = np.isfinite(blocks).any(axis=0).all() if len(blocks) else False
         repeats = max(1, len(blocks) // REPLAN) if opened else 1
         for _ in range(repeats):
-            blocks = np.vstack([blocks, land.block(with_today_due(columns, blocks, land.today))])
+            blocks = np.vstack([blocks, land.block(columns)])
     return _outcome(field, blocks, land.launches - start)
 
 
@@ -75,18 +75,20 @@ Player = Callable[[Landscape, Sequence[int]], list[int]]
 
 
 def race_at(land: Landscape, budgets: Sequence[int]) -> list[int]:
-    """The race's answers when it is stopped after so many launches: the block in flight does not count."""
-    field, start = Field(land.codes, land.today), land.launches
+    """Of each budget it is told, and plays for it alone, on the same machine one after the other."""
+    return [_raced(land, budget) for budget in budgets]
+
+
+def _raced(land: Landscape, budget: int) -> int:
+    """The block that would exceed the budget is cut off."""
+    field, blocks, end = Field(land.codes, land.today), np.empty((0, land.truth.size)), land.launches + budget
     land.times(np.array([land.today]))
-    blocks = np.empty((0, field.size))
-    answers: list[int] = []
-    while len(answers) < len(budgets):
-        columns = next_columns(field, blocks)
-        row = None if columns is None else land.block(with_today_due(columns, blocks, land.today))
-        while len(answers) < len(budgets) and (row is None or land.launches - start > budgets[len(answers)]):
-            answers.append(simplest(field, standing(field, blocks)) if len(blocks) else land.today)
-        blocks = blocks if row is None else np.vstack([blocks, row])
-    return answers
+    while land.launches < end:
+        columns = next_columns(field, blocks, end - land.launches)
+        if columns is None:
+            break
+        blocks = np.vstack([blocks, land.block(columns, end - land.launches)])
+    return simplest(field, standing(field, blocks))
 
 
 def uniform_at(land: Landscape, budgets: Sequence[int]) -> list[int]:
@@ -103,15 +105,20 @@ def successive_halving_at(land: Landscape, budgets: Sequence[int]) -> list[int]:
 
 
 def _halved(land: Landscape, budget: int) -> int:
-    """With too little for all, of a random part of them."""
-    size = min(land.truth.size, max(2, budget // 2))
-    left = land.rng.permutation(land.truth.size)[:size]
-    steps = max(1, math.ceil(math.log2(size)))
-    for _ in range(steps):
-        drawn = np.tile(left, max(1, budget // (steps * left.size)))
-        seen = land.times(drawn)
-        means = [seen[drawn == column].mean() for column in left]
-        left = left[np.argsort(means)[: max(1, math.ceil(left.size / 2))]]
+    """The slower half of those left goes after each round, by all launches so far; a random half of the budget starts.
+
+    Rounds share what is left of the budget equally, one launch of each at least.
+    """
+    left = land.rng.permutation(land.truth.size)[: max(2, budget // 2)]
+    rounds = math.ceil(math.log2(left.size))
+    sums, counts = np.zeros(land.truth.size), np.zeros(land.truth.size)
+    for done in range(rounds):
+        each = max(1, (budget - int(counts.sum())) // ((rounds - done) * left.size))
+        for column in left[: budget - int(counts.sum())]:
+            sums[column] += land.times(np.full(each, column)).sum()
+            counts[column] += each
+        means = sums[left] / np.maximum(counts[left], 1)
+        left = left[np.argsort(means, kind="stable")[: math.ceil(left.size / 2)]]
     return int(left[0])
 
 

@@ -49,7 +49,7 @@ def test_today_returns_at_least_every_eight_launches() -> None:
     now = configurations(experiment)[0]
     records = play(experiment, truth, race(experiment), noise=0.02)
     places = [k for k, r in enumerate(records) if r.configuration == now]
-    assert max(np.diff([-1, *places])) < 2 * 8  # of two blocks in random order one may begin and one end with it
+    assert max(np.diff([-1, *places])) <= 8
     assert len(places) >= len(records) / 8
 
 
@@ -109,7 +109,7 @@ def test_the_first_block_has_every_level_about_equally_often() -> None:
     codes = np.array([[a, b] for a in range(4) for b in range(4)])
     first = first_columns(codes, 0)
     assert 0 in first
-    assert [np.bincount(codes[first, factor]).tolist() for factor in (0, 1)] == [[2] * 4] * 2
+    assert all(sorted(np.bincount(codes[first, factor])) == [1, 1, 1, 2] for factor in (0, 1))
     assert first_columns(codes[:3], 1).tolist() == [0, 1, 2]
 
 
@@ -117,7 +117,7 @@ def test_the_surrogate_gives_back_an_additive_truth_from_a_few() -> None:
     codes = np.array([[a, b, c] for a in range(4) for b in range(3) for c in range(2)])
     expected = 0.1 * codes[:, 0] - 0.2 * codes[:, 1] + 0.05 * codes[:, 2]
     means = np.where(np.arange(24) % 2 == np.arange(24) // 6 % 2, expected, np.nan)
-    found = believe(codes, means, np.full(24, 1e-6))
+    found = believe(codes, means[None, :], np.full(24, 1e-6))
     assert int(np.argmin(found.mean)) == int(np.argmin(expected))
     assert np.corrcoef(found.mean, expected)[0, 1] > 0.98
 
@@ -166,7 +166,7 @@ def test_a_launch_that_has_lost_is_killed_counts_as_at_least_the_cap_and_loses_a
     block = policy(records)
     assert block is not None
     assert block.cap == 3.0
-    assert [i.cap for i in plan.invocations(block, 0, 0, now, 1) if i.configuration == now] == [None]
+    assert [i.cap for i in plan.invocations(block, 0, 0, now, 1, since=7) if i.configuration == now] == [None]
     once = [*records, record(slow, 3.0, block=2, status="capped"), record(now, 1.0, block=2)]
     raced_once = raced(once, experiment)
     assert raced_once.blocks[-1, raced_once.configurations.index(slow)] == pytest.approx(math.log(3))
@@ -192,6 +192,6 @@ def test_an_interrupted_race_says_what_it_knows_and_no_more() -> None:
     experiment = tuning(budget="none")
     records = play(experiment, truth, race(experiment), noise=0.02)
     first = [r for r in records if r.block == 0]
-    assert known(first, experiment).endswith("8 of 24 tried; nothing is proved yet")
+    assert known(first, experiment).endswith("5 of 24 tried; nothing is proved yet")
     assert "of the best at 95%" in known(records, experiment)
     assert known([], experiment) == ""

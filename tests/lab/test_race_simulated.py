@@ -5,6 +5,7 @@ Seeds are the benchmark's own and were not chosen. Bounds on shares leave three 
 """
 
 import importlib
+import itertools
 import math
 import sys
 from pathlib import Path
@@ -51,11 +52,11 @@ def test_launches_are_hardly_more_where_little_can_be_saved(simulation: ModuleTy
     assert simulation.tally(landscape, 24, 0.01, 10, 10).ratio <= 1.05
 
 
-@pytest.mark.parametrize("landscape", ["one effect", "two interacting"])
-def test_a_stopped_race_beats_uniform_launches(simulation: ModuleType, landscape: str) -> None:
-    budgets, players = (24, 60, 240), simulation.players.PLAYERS
-    means = {}
-    for player in ("race", "uniform"):
-        lands = [simulation.landscape(landscape, 60, 0.1, seed) for seed in range(12)]
-        means[player] = sum(sum(land.regret[players[player](land, budgets)]) for land in lands)
-    assert means["race"] < means["uniform"]
+def test_told_its_budget_a_race_beats_its_peers(simulation: ModuleType) -> None:
+    """Over four landscapes; optuna, the third peer, is not installed for tests."""
+    budgets, players = (24, 60, 120), simulation.players.PLAYERS
+    means = dict.fromkeys(("race", "uniform", "successive halving"), 0.0)
+    for landscape, player in itertools.product(("one effect", "two interacting", "near ties", "drift"), means):
+        lands = [simulation.landscape(landscape, 60, 0.03, seed) for seed in range(4)]
+        means[player] += sum(sum(land.regret[players[player](land, budgets)]) for land in lands)
+    assert means["race"] < min(means["uniform"], means["successive halving"])

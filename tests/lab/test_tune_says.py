@@ -214,7 +214,7 @@ def test_the_report_of_a_tune_shows_the_ratios_before_the_scaling() -> None:
 
 def test_the_report_of_a_large_grid_draws_its_fastest_and_tells_lost_from_failed(tmp_path: Path) -> None:
     levels = [str(k) for k in range(60)]
-    times = "\n".join(f"{k} = {1 if k == 7 else 1.5 if k == 0 else 1.02 + 0.05 * k}" for k in range(60))
+    times = "\n".join(f"{k} = {1 if k == 7 else 1.5 if k == 0 else 1.02 + 0.1 * k}" for k in range(60))
     (tmp_path / "l.toml").write_text(f"noise = {{size = 0.01}}\n[times.SIZE]\n{times}\n")
     words = ["-t", "1", "-f", f"SIZE={','.join(levels)}", "--report", "r.html", "--", "x"]
     assert corescale("tune", *FAKE, *words, cwd=tmp_path).returncode == ExitCode.OK

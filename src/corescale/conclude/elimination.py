@@ -91,7 +91,7 @@ def joined(blocks: Floats, today: int) -> Floats:
     """The blocks with the opening as one row: those before every configuration had its first launch.
 
     The order of the opening is chosen, not drawn, so a change of the machine meanwhile would favour what came first.
-    As far as today's launches, which are in each block, show more change than noise, it is taken out.
+    As far as today's launches show more change than noise, it is taken out.
     """
     tried = np.isfinite(blocks).cumsum(axis=0).astype(bool).all(axis=1)
     length = int(np.argmax(tried)) + 1 if tried.any() else len(blocks)
@@ -105,13 +105,13 @@ def joined(blocks: Floats, today: int) -> Floats:
 
 
 def _shift(blocks: Floats, length: int, today: int) -> Floats:
-    anchors = np.nan_to_num(blocks[:length, today] - np.nanmean(blocks[:length, today]))
-    if length < 4:
+    having = np.flatnonzero(np.isfinite(blocks[:length, today]))
+    if having.size < 4:
         return np.zeros(length)
-    steps = np.diff(anchors)
-    noise, total = float((steps**2).mean() / 2), float(anchors.var(ddof=1))
+    anchors = blocks[having, today] - blocks[having, today].mean()
+    noise, total = float((np.diff(anchors) ** 2).mean() / 2), float(anchors.var(ddof=1))
     share = max(0.0, 1 - noise / total) if total > 0 else 0.0
-    trend = np.polynomial.Polynomial.fit(np.arange(length), anchors, min(3, length - 2))(np.arange(length))
+    trend = np.polynomial.Polynomial.fit(having, anchors, min(3, having.size - 2))(np.arange(length))
     return np.asarray(share * trend, dtype=np.float64)
 
 

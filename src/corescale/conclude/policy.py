@@ -7,6 +7,7 @@ The loop in observe/run.py asks them after every block; a race is one more such 
 from collections.abc import Callable, Sequence
 
 from corescale.conclude import stats
+from corescale.conclude.budget import exceeds
 from corescale.conclude.race_records import statement
 from corescale.conclude.recommendation import recommend
 from corescale.conclude.response import table
@@ -89,28 +90,6 @@ def _widths(records: Sequence[Record], experiment: Experiment) -> list[stats.Int
         return []
     confidence = experiment.stop.reading_confidence
     return [stats.hodges_lehmann(times.log_ratio(c, now), confidence) for c in others]
-
-
-def exceeds(block: Block, records: Sequence[Record], experiment: Experiment, confirmations: int = 0) -> bool:
-    """Whether this block, and so many blocks of confirmation after it, would take more than the budget that is left.
-
-    Of a small budget half is for the race, and all of it for the first block: without a favourite there is nothing to
-    confirm.
-    """
-    stop = experiment.stop
-    if not any(record.phase == "measure" for record in records):
-        confirmations = 0
-    if stop.launches is not None:
-        reserve = min(2 * confirmations, stop.launches // 2)
-        if len(records) + len(block.configurations) + reserve > stop.launches:
-            return True
-    if stop.budget is None or not records:
-        return False
-    last = {record.configuration: record.wall for record in records if record.phase != "rehearse"}
-    slowest = max(last.values(), default=0.0)
-    this = sum(last.get(configuration, slowest) for configuration in block.configurations)
-    reserved = min(2 * confirmations * last.get(today(experiment), slowest), stop.budget / 2)
-    return sum(record.wall for record in records) + this + reserved > stop.budget
 
 
 def _spent(records: Sequence[Record], experiment: Experiment) -> bool:

@@ -1,29 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which configurations the next block of a race launches. Arrays only.
 
-The opening launches everything once, in small blocks, what the surrogate believes in first: a first answer after eight
+The opening launches everything once, in small blocks, what the surrogate believes in first: a first answer after five
 launches. Then the leader meets those that it is not yet known to be within the tolerance of, the ones that lag most
 behind the launches they will need. So near ties are launched often, and what is far behind two to five times.
+
+What is left of a budget may not pay for that. Then it goes where it most improves the answer (spending.py).
 """
 
-import numpy as np
-from scipy.special import stdtrit
+import math
 
-from corescale.conclude import elimination
+import numpy as np
+
+from corescale.conclude import elimination, spending
 from corescale.conclude.elimination import Columns
-from corescale.conclude.standing import UNKNOWN_VARIANCE, Field, Standing, standing
+from corescale.conclude.standing import Field, Standing, standing, to_come
 from corescale.conclude.stats import Floats
 from corescale.conclude.surrogate import Codes
 from corescale.declare.plan import TODAY_EVERY
 
-OPENING = 7
+OPENING = 4
 """configurations of the first block besides today's"""
-RIVALS = 3
-"""tried configurations at most that an opening block launches again"""
-EXPLORING = 0.25
+DRAWN = 0.5
 """share of an opening block that is drawn, whatever the surrogate says: it may mislead"""
 LEFT_OVER = 2
-"""untried configurations at most that join the last opening block: a block of their own costs two launches besides"""
+"""untried configurations at most that join the last opening block: a block of their own costs a launch besides"""
+COVERING = 0.5
+"""of what is left of a budget at least so much must be spent, or more than is left, before the opening is cut short"""
+RESERVED = 0.5
+"""of the launches made, as many at least must be left"""
+DOUBT = 2.0
+"""A proof is paid for if so many times the launches that it is expected to need are left."""
 SMALLEST = 6
 """configurations besides the leader in a block, or half of those left: the leader's launches are shared among them"""
 LAGGING = 2.0
@@ -34,29 +41,34 @@ REPLAN = 12
 """a block's choice is kept until there is a twelfth more of them"""
 
 
-def next_columns(field: Field, blocks: Floats) -> Columns | None:
-    """Columns of the next block, or None where the leader is proved or nothing more can be learnt."""
+def next_columns(field: Field, blocks: Floats, left: float = math.inf) -> Columns | None:
+    """Columns of the next block, or None where the leader is proved or nothing more can be learnt.
+
+    `left`: launches that may be made; more than 1.
+    """
     if not np.isfinite(blocks).any():
         return first_columns(field.codes, field.today)
     found = standing(field, blocks)
     untried = np.flatnonzero(found.fit.counts == 0)
-    if untried.size:
-        return _with(_opening(found, untried), found.best, field.today)
-    if found.bound <= field.tolerance:
+    if untried.size and max(with_today(untried.size) * COVERING, found.launches.sum() * RESERVED) <= left:
+        return _opening(found, untried, spending.block_size(left))
+    if not untried.size and found.bound <= field.tolerance:
         return None
+    if untried.size or with_today(_proof(field, found)) > left:
+        return spending.most_telling(found, left)
     chosen = _lagging(field, found)
     return _with(chosen, found.best, *_surprise(found)) if chosen.size else None
 
 
-def with_today_due(columns: Columns, blocks: Floats, today: int) -> Columns:
-    """The block with today's launch, unless the next block can bring it within TODAY_EVERY launches.
+def with_today(launches: float) -> float:
+    """So many launches and today's among them."""
+    return launches * TODAY_EVERY / (TODAY_EVERY - 1)
 
-    Orders are drawn, so the last block may have begun with it and the next one may end with it.
-    """
-    counts = np.isfinite(blocks).sum(axis=1)
-    having = np.flatnonzero(np.isfinite(blocks[:, today]))
-    since = counts[having[-1] :].sum() - 1 if having.size else TODAY_EVERY
-    return _with(columns, today) if since + 2 * columns.size >= TODAY_EVERY else columns
+
+def _proof(field: Field, found: Standing) -> float:
+    """Launches that surely suffice to prove the leader, if it stays; it takes part in all."""
+    others = to_come(field, found)
+    return DOUBT * float(others.sum() + others.max())
 
 
 def first_columns(codes: Codes, today: int) -> Columns:
@@ -75,17 +87,17 @@ def first_columns(codes: Codes, today: int) -> Columns:
     return np.array(sorted(chosen), dtype=np.intp)
 
 
-def _opening(found: Standing, untried: Columns) -> Columns:
-    """The most hopeful of the untried, and those tried that may yet be faster than the leader: it may lead by luck."""
+def _opening(found: Standing, untried: Columns, size: int) -> Columns:
+    """Of the untried the most hopeful, and as many drawn."""
+    many = size if size < spending.LARGEST else max(size, (found.fit.counts > 0).sum() // 4)
+    if untried.size <= many + LEFT_OVER:
+        return np.asarray(untried)
     hope = found.belief.mean - found.belief.deviation
-    rivals = np.flatnonzero((found.fit.counts > 0) & (hope < found.belief.mean[found.best]))
-    rivals = rivals[np.argsort(hope[rivals], kind="stable")][:RIVALS]
-    many = max(OPENING - rivals.size, (found.fit.counts > 0).sum() // 4)
-    many = untried.size if untried.size <= many + LEFT_OVER else many
     order = untried[np.argsort(hope[untried], kind="stable")]
-    hopeful = many - int(EXPLORING * many)
-    others = np.random.default_rng(untried.size).permutation(order[hopeful:])[: many - hopeful]
-    return np.concatenate([rivals, order[:hopeful], others])
+    hopeful = many - int(DRAWN * many)
+    seen = found.rows[np.isfinite(found.rows)].view(np.uint64)
+    others = np.random.default_rng(seen).permutation(order[hopeful:])[: many - hopeful]
+    return np.concatenate([order[:hopeful], others])
 
 
 def _lagging(field: Field, found: Standing) -> Columns:
@@ -93,7 +105,7 @@ def _lagging(field: Field, found: Standing) -> Columns:
     c = found.best
     common = np.isfinite(found.rows[:, [c]] - found.rows).sum(axis=0)
     open_ones = np.flatnonzero((found.upper > field.tolerance) & (common < elimination.LOOKS[-1]))
-    share = (common / _needed(field, found))[open_ones]
+    share = (common / (common + to_come(field, found)))[open_ones]
     order = np.argsort(share, kind="stable")
     smallest = max(SMALLEST, open_ones.size // 2)
     if open_ones.size <= smallest:
@@ -106,12 +118,6 @@ def _surprise(found: Standing) -> list[int]:
     """The fastest so far, while the surrogate does not believe it: if it is to lead, the others have met it already."""
     fastest = int(np.nanargmin(found.fit.effects))
     return [fastest] if found.fit.counts[fastest] <= SURPRISING else []
-
-
-def _needed(field: Field, found: Standing) -> Floats:
-    variances = np.where(found.fit.freedom > 0, found.fit.variances, UNKNOWN_VARIANCE) + 1e-12
-    gap = np.maximum(found.belief.mean - found.belief.mean[found.best], 0.0) + field.tolerance
-    return np.asarray(stdtrit(30.0, 1 - field.tail) ** 2 * (variances + variances[found.best]) / gap**2)
 
 
 def _with(chosen: Columns, *others: int) -> Columns:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a race stands: who leads, and how far from the best the leader may be. Arrays only; logarithms are natural."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtrit
 
 from corescale.conclude import elimination
 from corescale.conclude.elimination import Columns, Fit
@@ -11,11 +13,12 @@ from corescale.conclude.stats import Floats
 from corescale.conclude.surrogate import Belief, Codes, believe
 
 CONTENDERS = 20
-"""Among those so near to the first, by its own uncertainty, the one with the fewest open comparisons leads: a leader
-that changes by chance among ties would meet all others anew."""
+"""Among those so near to the first, by its own uncertainty, the one leads that is nearest to a proof: a leader that
+changes by chance among ties would meet all others anew."""
 
-UNKNOWN_VARIANCE = 0.03**2
-"""of the log time of a launch before anything was launched twice; orders only, bounds wait for an estimate"""
+UNKNOWN_VARIANCE = 0.01**2
+"""of the log time of a launch before anything was launched twice; orders only, bounds wait for an estimate. Small, so
+that what looked fast is launched again, whatever the surrogate makes of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +59,13 @@ class Standing:
     favourite: int
     """the column believed to be fastest"""
     best: int
-    """the leader, which the others are compared with: near the favourite, and with the fewest open comparisons"""
+    """the leader, which the others are compared with: near the favourite, and the nearest to a proof"""
     upper: Floats
     """bounds of log(T_best / T_j) for every j"""
+    launches: Columns
+    """of each configuration, in the opening too"""
+    noise: Floats
+    """variance of the log time of one launch, assumed where nothing was launched twice"""
 
     @property
     def bound(self) -> float:
@@ -70,14 +77,36 @@ def standing(field: Field, blocks: Floats) -> Standing:
     """From log times of blocks x configurations, NaN where not launched; at least one launch."""
     rows = elimination.joined(blocks, field.today)
     fitted = elimination.fit(rows)
-    spread = fitted if fitted.freedom.any() else elimination.fit(blocks)
-    noise = np.where(spread.freedom > 0, spread.variances, UNKNOWN_VARIANCE) + 1e-12
-    launches = np.isfinite(blocks).sum(axis=0)
-    belief = believe(field.codes, fitted.effects, noise / np.maximum(launches, 1))
-    leaders = contenders(belief, fitted)
-    bounds = [elimination.upper_bounds(rows, fitted, int(c), field.tail) for c in leaders]
-    chosen = int(np.argmin([(upper > field.tolerance).sum() for upper in bounds]))
-    return Standing(rows, fitted, belief, int(leaders[0]), int(leaders[chosen]), bounds[chosen])
+    noise = _noise(fitted if fitted.freedom.any() else elimination.fit(blocks), blocks, field.today)
+    belief = believe(field.codes, blocks, noise)
+    leaders, launches = contenders(belief, fitted), np.isfinite(blocks).sum(axis=0)
+
+    def led_by(c: int) -> Standing:
+        upper = elimination.upper_bounds(rows, fitted, c, field.tail)
+        return Standing(rows, fitted, belief, int(leaders[0]), c, upper, launches, noise)
+
+    return min((led_by(int(c)) for c in leaders), key=functools.partial(_distance, field))
+
+
+def _distance(field: Field, found: Standing) -> tuple[int, float]:
+    """To a proof: comparisons that are open, and launches that they are expected to need."""
+    return int((found.upper > field.tolerance).sum()), float(to_come(field, found).sum())
+
+
+def _noise(fitted: Fit, blocks: Floats, today: int) -> Floats:
+    """Variance of one launch of each. As long as only today's was launched twice what was seen is believed."""
+    again = np.delete(np.isfinite(blocks).sum(axis=0), today) > 1
+    return np.where((fitted.freedom > 0) & again.any(), fitted.variances, UNKNOWN_VARIANCE) + 1e-12
+
+
+def to_come(field: Field, found: Standing) -> Floats:
+    """Launches that each comparison with the leader is expected to need until it is settled; 0 where it is."""
+    c, belief = found.best, found.belief
+    room = np.maximum(belief.mean - belief.mean[c] + field.tolerance, field.tolerance / 4)
+    needed = stdtrit(30.0, 1 - field.tail) ** 2 * (found.noise + found.noise[c]) / room**2
+    made = np.isfinite(found.rows[:, [c]] - found.rows).sum(axis=0)
+    left = np.clip(np.minimum(needed, elimination.LOOKS[-1]) - made, 1.0, None)
+    return np.where(found.upper > field.tolerance, left, 0.0)
 
 
 def contenders(belief: Belief, fitted: Fit) -> Columns:

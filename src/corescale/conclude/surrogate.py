@@ -24,12 +24,25 @@ SCALES = (
 """Standard deviations of log time per factor, per pair and alone, among which the likelihood chooses."""
 
 
+TURNS = 4
+"""in which configurations and blocks are estimated by turns"""
+BLOCKS_DIFFER = 0.1
+"""the variance of blocks in that of a launch, as a first guess; and a hundredth of it at least"""
+
+
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """Log time of every configuration, up to a common constant. Shapes (configurations,)."""
+    """Log time of every configuration, up to a common constant."""
 
     mean: Floats
-    deviation: Floats
+    """shape (configurations,)"""
+    covariance: Floats
+    """shape (configurations, configurations)"""
+
+    @property
+    def deviation(self) -> Floats:
+        """Of each configuration alone."""
+        return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)))
 
 
 def agreement(codes: Codes) -> tuple[Floats, Floats]:
@@ -41,29 +54,51 @@ def agreement(codes: Codes) -> tuple[Floats, Floats]:
     return single, single * (single - 1) / 2
 
 
-def believe(codes: Codes, means: Floats, variances: Floats) -> Belief:
-    """The posterior of all configurations from the mean log times of those tried (NaN: untried) and their variances."""
+def believe(codes: Codes, blocks: Floats, noise: Floats) -> Belief:
+    """The posterior of all configurations from log times of blocks x configurations, NaN where not launched.
+
+    `noise`: the variance of one launch of each configuration. What a block has in common is taken out as far as blocks
+    differ by more than noise: where they do not, launches of different blocks tell as much as those of one.
+    """
+    present = np.isfinite(blocks)
+    if not present.any():
+        return Belief(np.zeros(len(codes)), np.eye(len(codes)))
+    grid, launches = agreement(codes), present.sum(axis=0)
+    filled, weights = np.where(present, blocks, 0.0), present / noise
+    spread = BLOCKS_DIFFER * float(np.average(noise, weights=launches))
+    shift, least = np.zeros(len(blocks)), spread / 100
+    for _ in range(TURNS):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = (filled.sum(axis=0) - shift @ present) / np.where(launches, launches, np.nan)
+        found = _posterior(grid, means, noise / np.maximum(launches, 1))
+        precision = weights.sum(axis=1) + 1 / spread
+        shift = ((filled - present * found.mean) * weights).sum(axis=1) / precision
+        shift -= shift.mean()
+        spread = max(least, float((shift**2 + 1 / precision).mean()))
+    return found
+
+
+def _posterior(grid: tuple[Floats, Floats], means: Floats, variances: Floats) -> Belief:
+    """From the mean log times of those tried (NaN: untried) and their variances, on the scale of most likelihood."""
     tried = np.flatnonzero(np.isfinite(means))
-    if tried.size == 0:
-        return Belief(np.zeros(means.size), np.ones(means.size))
-    single, pairs = agreement(codes)
-    centre = float(np.average(means[tried], weights=1 / variances[tried]))
-    seen, noise = means[tried] - centre, variances[tried]
-    fits = [(_log_likelihood(_covariance(single, pairs, scale), tried, seen, noise), scale) for scale in SCALES]
-    covariance = _covariance(single, pairs, max(fits)[1])
+    seen, noise = means[tried], variances[tried]
+    centre = float(np.average(seen, weights=1 / noise))
+    small = tuple(part[np.ix_(tried, tried)] for part in grid)
+    scale = max(SCALES, key=lambda scale: _log_likelihood(_covariance(small[0], small[1], scale), seen - centre, noise))
+    covariance = _covariance(*grid, scale)
     factor = cho_factor(covariance[np.ix_(tried, tried)] + np.diag(noise))
     cross = covariance[:, tried]
-    spread = np.diag(covariance) - np.einsum("ij,ji->i", cross, cho_solve(factor, cross.T))
-    return Belief(centre + cross @ cho_solve(factor, seen), np.sqrt(np.maximum(spread, 0.0)))
+    mean = centre + cross @ cho_solve(factor, seen - centre)
+    return Belief(mean, covariance - cross @ cho_solve(factor, cross.T))
 
 
 def _covariance(single: Floats, pairs: Floats, scale: tuple[float, float, float]) -> Floats:
     return scale[0] ** 2 * single + scale[1] ** 2 * pairs + scale[2] ** 2 * np.eye(len(single))
 
 
-def _log_likelihood(covariance: Floats, tried: npt.NDArray[np.intp], seen: Floats, noise: Floats) -> float:
+def _log_likelihood(covariance: Floats, seen: Floats, noise: Floats) -> float:
     try:
-        factor = cho_factor(covariance[np.ix_(tried, tried)] + np.diag(noise))
+        factor = cho_factor(covariance + np.diag(noise), lower=True)
     except LinAlgError:
         return -np.inf
     return float(-0.5 * seen @ cho_solve(factor, seen) - np.log(np.diag(factor[0])).sum())
