@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which configurations the next block of a race launches. Arrays only.
 
-The opening launches everything once, in small blocks, what the surrogate believes in first: a first answer after five
+The opening launches everything once, in small blocks, half of what the surrogate believes in: a first answer after six
 launches. Then the leader meets those that it is not yet known to be within the tolerance of, the ones that lag most
 behind the launches they will need. So near ties are launched often, and what is far behind two to five times.
 
@@ -26,9 +26,9 @@ DRAWN = 0.5
 LEFT_OVER = 2
 """untried configurations at most that join the last opening block: a block of their own costs a launch besides"""
 COVERING = 0.5
-"""of what is left of a budget at least so much must be spent, or more than is left, before the opening is cut short"""
+"""share of what the opening still needs that must be left of a budget; else it is cut short"""
 RESERVED = 0.5
-"""of the launches made, as many at least must be left"""
+"""launches left over those made, at least, for the opening to go on: a third of a budget is not for it"""
 DOUBT = 2.0
 """A proof is paid for if so many times the launches that it is expected to need are left."""
 SMALLEST = 6
@@ -66,7 +66,7 @@ def with_today(launches: float) -> float:
 
 
 def _proof(field: Field, found: Standing) -> float:
-    """Launches that surely suffice to prove the leader, if it stays; it takes part in all."""
+    """Launches that should suffice to prove the leader, if it stays; it takes part in all."""
     others = to_come(field, found)
     return DOUBT * float(others.sum() + others.max())
 
