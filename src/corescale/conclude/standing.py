@@ -17,8 +17,9 @@ CONTENDERS = 20
 changes by chance among ties would meet all others anew."""
 
 UNKNOWN_VARIANCE = 0.01**2
-"""of the log time of a launch before anything was launched twice; orders only, bounds wait for an estimate. Small, so
-that what looked fast is launched again, whatever the surrogate makes of it."""
+"""of the log time of a launch before anything was launched twice; orders only, bounds wait for an estimate"""
+FEWEST_STEPS = 3
+"""between launches of today's, for an estimate"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Standing:
     launches: Columns
     """of each configuration, in the opening too"""
     noise: Floats
-    """variance of the log time of one launch, assumed where nothing was launched twice"""
+    """variance of the log time of one launch; guessed where nothing was launched twice"""
 
     @property
     def bound(self) -> float:
@@ -94,9 +95,11 @@ def _distance(field: Field, found: Standing) -> tuple[int, float]:
 
 
 def _noise(fitted: Fit, blocks: Floats, today: int) -> Floats:
-    """Variance of one launch of each. As long as only today's was launched twice what was seen is believed."""
+    """Variance of one launch of each. As long as only today's was launched twice, from one of today's to the next."""
     again = np.delete(np.isfinite(blocks).sum(axis=0), today) > 1
-    return np.where((fitted.freedom > 0) & again.any(), fitted.variances, UNKNOWN_VARIANCE) + 1e-12
+    steps = np.diff(blocks[np.isfinite(blocks[:, today]), today])
+    guess = float((steps**2).mean() / 2) if steps.size >= FEWEST_STEPS else UNKNOWN_VARIANCE
+    return np.where((fitted.freedom > 0) & again.any(), fitted.variances, guess) + 1e-12
 
 
 def to_come(field: Field, found: Standing) -> Floats:
