@@ -50,17 +50,17 @@ def next_columns(field: Field, blocks: Floats, left: float = math.inf) -> Column
         return first_columns(field.codes, field.today)
     found = standing(field, blocks)
     untried = np.flatnonzero(found.fit.counts == 0)
-    if untried.size and max(with_today(untried.size) * COVERING, found.launches.sum() * RESERVED) <= left:
+    if untried.size and max(_with_todays(untried.size) * COVERING, found.launches.sum() * RESERVED) <= left:
         return _opening(found, untried, spending.block_size(left))
     if not untried.size and found.bound <= field.tolerance:
         return None
-    if untried.size or with_today(_proof(field, found)) > left:
+    if untried.size or _with_todays(_proof(field, found)) > left:
         return spending.most_telling(found, left)
     chosen = _lagging(field, found)
     return _with(chosen, found.best, *_surprise(found)) if chosen.size else None
 
 
-def with_today(launches: float) -> float:
+def _with_todays(launches: float) -> float:
     """So many launches and today's among them."""
     return launches * TODAY_EVERY / (TODAY_EVERY - 1)
 
