@@ -181,7 +181,7 @@ def test_every_chart_of_a_tune_is_interactive(look: Look) -> None:
     assert seen["line"] == "env LD_PRELOAD=/usr/lib/libmimalloc.so ./solver -t 8"
     assert seen["records"] == len(result.records)
     assert len(seen["rows"]) == 8 and seen["rows"][0][0].startswith("threads=8 allocator=mimalloc")
-    names = ["scaling", "efficiency", "overhead", "forest", "order"]
+    names = ["forest", "order", "scaling", "efficiency", "overhead"]  # what a tune is about comes first
     assert [figure["id"] for figure in seen["figures"]] == [f"chart-{name}" for name in names]
     assert all(figure["drawn"] and figure["shown"] == 1 and figure["width"] > 300 for figure in seen["figures"])
 
