@@ -1,89 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "corescale/machine/topology.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
-#include <memory>
-#include <string>
-#include <thread>
+#include <iterator>
+#include <utility>
+
+#include "assemble.hpp"
+#include "usable_cores.hpp"
 
 namespace corescale {
 namespace {
 
-struct free_cpu_set {
-  void operator()(cpu_set_t* set) const { CPU_FREE(set); }
+// Groups get their numbers in the order in which CPUs first name them.
+class numbering {
+ public:
+  int of(int name) { return numbers_.try_emplace(name, static_cast<int>(numbers_.size())).first->second; }
+
+ private:
+  std::map<int, int> numbers_;
 };
 
-// The kernel answers EINVAL until the mask holds every possible core, so grow it.
-std::size_t cores_in_affinity() {
-  for (std::size_t cores = 1024; cores <= (1U << 20); cores *= 2) {
-    const std::unique_ptr<cpu_set_t, free_cpu_set> set(CPU_ALLOC(cores));
-    if (set && sched_getaffinity(0, CPU_ALLOC_SIZE(cores), set.get()) == 0)
-      return static_cast<std::size_t>(CPU_COUNT_S(CPU_ALLOC_SIZE(cores), set.get()));
-  }
-  return std::max(1U, std::thread::hardware_concurrency());
+int group_of(const std::map<int, int>& groups, int cpu, int otherwise) {
+  const auto found = groups.find(cpu);
+  return found == groups.end() ? otherwise : found->second;
 }
 
-constexpr double unlimited = 1e9;
-
-// "200000 100000" or "max 100000" (v2), or one number per file (v1, -1 for none).
-double quota_of_v2(const std::string& folder) {
-  std::string quota;
-  double period = 0;
-  if (!(std::ifstream(folder + "/cpu.max") >> quota >> period) || quota == "max" || period <= 0)
-    return unlimited;
-  return std::strtod(quota.c_str(), nullptr) / period;
-}
-
-double quota_of_v1(const std::string& folder) {
-  double quota = -1;
-  double period = 0;
-  std::ifstream(folder + "/cpu.cfs_quota_us") >> quota;
-  std::ifstream(folder + "/cpu.cfs_period_us") >> period;
-  return quota > 0 && period > 0 ? quota / period : unlimited;
-}
-
-// A limit on any ancestor binds too. Within a container the named folder may be missing: its root is then the
-// group itself.
-template <class QuotaOf>
-double least_quota(const std::string& mount, std::string group, QuotaOf quota_of) {
-  double least = quota_of(mount);
-  while (!group.empty() && group != "/") {
-    least = std::min(least, quota_of(mount + group));
-    group.erase(group.find_last_of('/'));
-  }
-  return least;
-}
-
-double cores_in_quota() {
-  double least = unlimited;
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {  // hierarchy:controllers:/path
-    const auto first = line.find(':');
-    const auto second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    std::string controllers = line.substr(first, second - first) + ",";
-    controllers.front() = ',';
-    const std::string group = line.substr(second + 1);
-    if (controllers == ",,") least = std::min(least, least_quota("/sys/fs/cgroup", group, quota_of_v2));
-    if (controllers.find(",cpu,") != std::string::npos)
-      least = std::min(least, least_quota("/sys/fs/cgroup/cpu", group, quota_of_v1));
-  }
-  return least;
+// The kernel lists CPUs that are offline too; where it lists none that is online, every CPU is allowed.
+void mark_allowed(topology& machine, const std::vector<int>& allowed) {
+  const auto may_run = [&](const cpu_place& one) { return std::ranges::binary_search(allowed, one.cpu); };
+  if (std::ranges::none_of(machine.cpus, may_run)) return;
+  for (cpu_place& one : machine.cpus) one.allowed = may_run(one);
 }
 
 }  // namespace
 
-std::size_t usable_cores() noexcept {
-  try {
-    const auto quota = static_cast<std::size_t>(cores_in_quota());
-    return std::max<std::size_t>(1, std::min(cores_in_affinity(), quota));
-  } catch (...) {
-    return 1;
+topology detail::assemble(const described_machine& found, std::string source) {
+  topology machine;
+  numbering core, socket, group;
+  for (const int cpu : found.cpus) {
+    const int node = group_of(found.nodes, cpu, 0);
+    const int l3 = group_of(found.l3, cpu, -1 - node);  // below 0: a NUMA node that has no L3
+    machine.cpus.push_back({cpu, core.of(group_of(found.cores, cpu, cpu)),
+                            socket.of(group_of(found.sockets, cpu, -1)), node, group.of(l3), true});
   }
+  machine.most_threads = machine.cpus.size();
+  machine.source = std::move(source);
+  return machine;
+}
+
+topology topology::here() {
+  topology machine;
+  if (!detail::from_hwloc(machine)) machine = from_sysfs();
+  mark_allowed(machine, detail::allowed_cpus());
+  machine.most_threads = detail::within_quota(machine.usable().size());
+  return machine;
+}
+
+std::vector<cpu_place> topology::usable() const {
+  std::vector<cpu_place> allowed;
+  std::ranges::copy_if(cpus, std::back_inserter(allowed), &cpu_place::allowed);
+  return allowed;
+}
+
+const topology& this_machine() {
+  static const topology* const machine = new topology(topology::here());  // outlives every thread
+  return *machine;
 }
 
 }  // namespace corescale

@@ -3,7 +3,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/steps.cmake)
 set(folder ${SCRATCH}/subproject)
 configure_and_build(${folder} -DCORESCALE_SOURCE=${RUNTIME} -DBUILD_SHARED_LIBS=OFF
                     -DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=ON -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON
-                    -DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON)
+                    -DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON -DCORESCALE_HWLOC=OFF)
 run_example(${folder} output)
 expect("${output}" "spin     2 333332833333500000\n")
 expect("${output}" "1.000000 1.414214 1.732051 2.000000 sequential again\n")

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 namespace corescale {
 
@@ -9,5 +11,44 @@ namespace corescale {
 /// rounded down), at least 1. Reads a few files and makes a system call (some 50 us), so keep the answer.
 /// Never throws.
 std::size_t usable_cores() noexcept;
+
+/// One hardware thread, as the kernel numbers it. Cores, sockets and core groups count from 0 in the order of
+/// their lowest CPU; NUMA nodes keep the kernel's numbers.
+struct cpu_place {
+  int cpu = 0;
+  int core = 0;
+  int socket = 0;
+  int numa_node = 0;
+  int core_group = 0;   ///< CPUs that share one L3; without an L3, those of one NUMA node
+  bool allowed = true;  ///< this process may run on it
+
+  bool operator==(const cpu_place&) const = default;
+};
+
+/// Which CPU belongs to which core, socket, NUMA node and core group. `corescale doctor` says the same of the
+/// same machine: a test compares the two.
+struct topology {
+  std::vector<cpu_place> cpus;   ///< the online ones in the order of their numbers; never empty
+  std::size_t most_threads = 1;  ///< min(allowed CPUs, quota rounded down), at least 1
+  std::string source;            ///< "hwloc", "sysfs", "xml" or "synthetic"
+
+  /// This machine, as the calling thread may use it: by hwloc's library, else from sysfs. Takes milliseconds.
+  static topology here();
+
+  /// From sysfs alone, below `root`: what here() falls back to in a build without hwloc.
+  static topology from_sysfs(const std::string& root = "");
+
+  /// Another machine, by the XML that `lstopo --of xml` writes, or by hwloc's synthetic description, such as
+  /// "pack:2 l3:4 core:8 pu:2"; for tests. Nothing is pinned by it. Throws std::invalid_argument for what
+  /// hwloc does not understand, std::runtime_error in a build without hwloc.
+  static topology from_xml(const std::string& text);
+  static topology from_synthetic(const std::string& description);
+
+  /// The CPUs that this process may run on.
+  std::vector<cpu_place> usable() const;
+};
+
+/// here(), read at the first call and then kept: what narrows the affinity later is not seen.
+const topology& this_machine();
 
 }  // namespace corescale

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "corescale/machine/topology.hpp"
+
+namespace corescale::detail {
+
+/// CPU -> the lowest CPU of the group that it belongs to.
+using groups = std::map<int, int>;
+
+/// What hwloc and sysfs tell of a machine, before it is numbered.
+struct described_machine {
+  std::set<int> cpus;
+  groups cores, sockets, l3;
+  std::map<int, int> nodes;  ///< CPU -> the kernel's number of its NUMA node
+};
+
+/// Numbers both alike: cores, sockets and core groups from 0 in the order of their lowest CPU. All allowed.
+topology assemble(const described_machine& found, std::string source);
+
+/// False, and nothing written, in a build without hwloc, or where hwloc tells nothing of this machine.
+bool from_hwloc(topology& here);
+
+}  // namespace corescale::detail

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace corescale::detail {
+
+/// The CPUs of the calling thread's affinity mask, in order; empty where the kernel does not tell.
+std::vector<int> allowed_cpus();
+
+/// min(allowed CPUs, cgroup quota rounded down), at least 1.
+std::size_t within_quota(std::size_t cores);
+
+}  // namespace corescale::detail
