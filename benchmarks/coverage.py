@@ -2,7 +2,8 @@
 """How often the intervals cover the truth, by simulated experiments: python benchmarks/coverage.py [PART ...].
 
 Launches are simulated one after another, in the random order that each block draws, with noise that belongs to the
-moment and not to the configuration. Prints the tables of docs/measuring.md; tests/lab/test_coverage.py asserts them.
+moment and not to the configuration. Prints the tables of docs/measuring.md, which
+tests/lab/conclude/test_coverage.py asserts.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import numpy as np
 from corescale.conclude.laws import LAWS, choose, fit
 from corescale.conclude.laws.centres import summarise
 from corescale.conclude.stats import Floats, hodges_lehmann, median_interval, tail_count, walsh_bounds, within_of_best
-from corescale.declare.study import Stop
+from corescale.declare.experiment import Stop
 
 EXPERIMENTS = 2000
 BLOCKS = (8, 15, 40)

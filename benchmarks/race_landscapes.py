@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corescale.conclude.elimination import Columns
+from corescale.conclude.race.elimination import Columns
+from corescale.conclude.race.surrogate import Codes
 from corescale.conclude.stats import Floats
-from corescale.conclude.surrogate import Codes
 from corescale.declare.plan import with_today
 
 GRIDS = {24: (4, 3, 2), 60: (5, 4, 3), 200: (5, 5, 4, 2)}

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from race_landscapes import Landscape
 
-from corescale.conclude import elimination
-from corescale.conclude.elimination import Columns
-from corescale.conclude.race_plan import REPLAN, next_columns
-from corescale.conclude.standing import Field, simplest, standing
+from corescale.conclude.race import elimination
+from corescale.conclude.race.elimination import Columns
+from corescale.conclude.race.plan import REPLAN, next_columns
+from corescale.conclude.race.standing import Field, simplest, standing
 from corescale.conclude.stats import Floats, hodges_lehmann
 
 CONFIRM = 10

@@ -20,13 +20,13 @@ import numpy as np
 
 from corescale import native
 from corescale.conclude import stats
+from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.policy import uniform
-from corescale.conclude.race import race
-from corescale.conclude.recommendation import recommend
+from corescale.conclude.race.race import race
 from corescale.conclude.response import table
 from corescale.declare import command_line
+from corescale.declare.experiment import Experiment, configurations, today
 from corescale.declare.request import TuneRequest
-from corescale.declare.study import Experiment, configurations, today
 from corescale.machine import Machine
 from corescale.observe import run as loop
 from corescale.observe import store

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from corescale.declare.study import Command, Experiment, Factor, Verb
+from corescale.declare.experiment import Command, Experiment, Factor, Verb
 from corescale.machine import Machine
 
 Make = Callable[..., Experiment]

@@ -11,9 +11,9 @@ from pathlib import Path
 import typer
 
 from corescale.cli.measure import RUNS
-from corescale.conclude.rehearsal import BLOCKS as REHEARSALS
+from corescale.conclude.race.rehearsal import BLOCKS as REHEARSALS
+from corescale.declare.experiment import Experiment, configurations, launch, today
 from corescale.declare.request import RunRequest
-from corescale.declare.study import Experiment, configurations, launch, today
 from corescale.errors import CorescaleError
 from corescale.machine import Machine
 from corescale.observe import store

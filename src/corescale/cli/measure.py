@@ -6,9 +6,9 @@ from pathlib import Path
 import typer
 
 from corescale.conclude.policy import Policy, confirmed, uniform
-from corescale.conclude.race import race
+from corescale.conclude.race.race import race
+from corescale.declare.experiment import Experiment
 from corescale.declare.request import RunRequest
-from corescale.declare.study import Experiment
 from corescale.errors import InterruptedRunError
 from corescale.machine import Machine
 from corescale.observe import launchers, store

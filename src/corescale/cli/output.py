@@ -11,15 +11,15 @@ import typer
 from rich.console import Console
 
 from corescale.conclude import policy
+from corescale.conclude.answers.recommendation import Recommendation, recommend
+from corescale.conclude.answers.scaling import Scan, scan
+from corescale.conclude.answers.study import Study, study
+from corescale.conclude.answers.verdict import compare
 from corescale.conclude.doubts import doubts
 from corescale.conclude.frame import frame
-from corescale.conclude.recommendation import Recommendation, recommend
-from corescale.conclude.scaling import Scan, scan
-from corescale.conclude.study import Study, study
-from corescale.conclude.verdict import compare
+from corescale.declare.experiment import Experiment, configurations, launch
 from corescale.declare.outputs import Table
 from corescale.declare.request import RunRequest
-from corescale.declare.study import Experiment, configurations, launch
 from corescale.errors import CorescaleError, ExitCode
 from corescale.machine import Machine
 from corescale.observe.store import Run

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from corescale.cli.output import conclude, machine_name, outputs, show
-from corescale.conclude.machines import Part, together
+from corescale.conclude.answers.machines import Part, together
 from corescale.declare import studies, study_file
 from corescale.machine import Machine
 from corescale.observe import environment, store

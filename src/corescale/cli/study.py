@@ -11,8 +11,8 @@ from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
 from corescale.cli.output import conclude, finish, outputs
 from corescale.declare import studies, study_file
+from corescale.declare.experiment import configurations
 from corescale.declare.request import StudyRequest
-from corescale.declare.study import configurations
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.show import exchange

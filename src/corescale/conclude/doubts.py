@@ -9,7 +9,7 @@ import numpy as np
 
 from corescale.conclude import noise
 from corescale.conclude.response import response
-from corescale.declare.study import Experiment
+from corescale.declare.experiment import Experiment
 from corescale.records import Record
 
 SHORTEST = 0.010

@@ -7,13 +7,13 @@ The loop in observe/run.py asks them after every block; a race is one more such 
 from collections.abc import Callable, Sequence
 
 from corescale.conclude import stats
-from corescale.conclude.budget import exceeds
-from corescale.conclude.race_records import statement
-from corescale.conclude.recommendation import recommend
+from corescale.conclude.answers.recommendation import recommend
+from corescale.conclude.race.budget import exceeds
+from corescale.conclude.race.records import statement
 from corescale.conclude.response import table
 from corescale.conclude.stopping import Decision, should_stop
+from corescale.declare.experiment import Experiment, configurations, today
 from corescale.declare.plan import Block
-from corescale.declare.study import Experiment, configurations, today
 from corescale.records import Configuration, Record
 
 Policy = Callable[[Sequence[Record]], Block | None]

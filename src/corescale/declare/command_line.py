@@ -12,8 +12,7 @@ from pydantic import ValidationError
 
 from corescale import native
 from corescale.declare import arithmetic, factors, settings, space, template
-from corescale.declare.request import CompareRequest, Request, ScanRequest, TuneRequest
-from corescale.declare.study import (
+from corescale.declare.experiment import (
     SERIAL,
     Command,
     Constraint,
@@ -29,6 +28,7 @@ from corescale.declare.study import (
     must_be_even,
     today,
 )
+from corescale.declare.request import CompareRequest, Request, ScanRequest, TuneRequest
 from corescale.errors import PreloadError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.records import Level

@@ -17,10 +17,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from corescale.declare import arithmetic, factors, template
 from corescale.declare.command_line import bundled, factor_of, seconds, share
-from corescale.declare.faults import fault, in_file
-from corescale.declare.model import Model
-from corescale.declare.outputs import BUILT_IN, EXTREMES, Chart, Finding, Table
-from corescale.declare.study import (
+from corescale.declare.experiment import (
     PRESENTATION,
     SERIAL,
     Along,
@@ -38,6 +35,9 @@ from corescale.declare.study import (
     parameters,
     today,
 )
+from corescale.declare.faults import fault, in_file
+from corescale.declare.model import Model
+from corescale.declare.outputs import BUILT_IN, EXTREMES, Chart, Finding, Table
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Level

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping
 
 from corescale.declare import template
-from corescale.declare.study import Experiment
+from corescale.declare.experiment import Experiment
 from corescale.errors import ProgramError
 
 EACH = ("prepare", "conclude")

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from corescale.declare import plan
+from corescale.declare.experiment import Experiment, configurations, today
 from corescale.declare.plan import Block, Invocation
-from corescale.declare.study import Experiment, configurations, today
 from corescale.errors import CorescaleError, ProgramError
 from corescale.observe.launchers import Launcher
 from corescale.observe.store import Store

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from corescale import __version__
-from corescale.declare.study import Experiment
+from corescale.declare.experiment import Experiment
 from corescale.errors import StoreError
 from corescale.machine import Machine
 from corescale.observe import durable, environment

@@ -4,15 +4,15 @@
 import shlex
 from collections.abc import Iterator, Sequence
 
-from corescale.conclude.findings import Answer, Verdict
+from corescale.conclude.answers.findings import Answer, Verdict
+from corescale.conclude.answers.recommendation import Recommendation
+from corescale.conclude.answers.scaling import Row, Scan
+from corescale.conclude.answers.study import Study
+from corescale.conclude.answers.verdict import Comparison
+from corescale.conclude.answers.weak import Line
 from corescale.conclude.laws import LAWS, Fit
-from corescale.conclude.recommendation import Recommendation
-from corescale.conclude.scaling import Row, Scan
 from corescale.conclude.stats import Interval
-from corescale.conclude.study import Study
-from corescale.conclude.verdict import Comparison
-from corescale.conclude.weak import Line
-from corescale.declare.study import Factor
+from corescale.declare.experiment import Factor
 from corescale.records import Configuration
 from corescale.show import text
 from corescale.show.result import Conclusion, Result

@@ -18,11 +18,11 @@ from typing import Any
 import pandas as pd
 
 from corescale import __version__
-from corescale.conclude.recommendation import Candidate, Recommendation
+from corescale.conclude.answers.recommendation import Candidate, Recommendation
+from corescale.conclude.answers.scaling import Row, Scan, scan
+from corescale.conclude.answers.study import Study
+from corescale.conclude.answers.verdict import Comparison
 from corescale.conclude.response import median
-from corescale.conclude.scaling import Row, Scan, scan
-from corescale.conclude.study import Study
-from corescale.conclude.verdict import Comparison
 from corescale.records import Configuration, to_dict
 from corescale.show import charts, headline, text
 from corescale.show.charts import interactive, static

@@ -4,7 +4,7 @@
 import math
 from dataclasses import dataclass
 
-from corescale.conclude.scaling import Row, Scan
+from corescale.conclude.answers.scaling import Row, Scan
 from corescale.show import text
 
 HEIGHT = 12

@@ -17,8 +17,8 @@ from rich.text import Text
 
 from corescale.conclude import stats
 from corescale.conclude.response import table
+from corescale.declare.experiment import Experiment, today
 from corescale.declare.plan import Invocation
-from corescale.declare.study import Experiment, today
 from corescale.records import Configuration, Record
 from corescale.show import headline, so_far, text
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from corescale.conclude.recommendation import Recommendation
-from corescale.conclude.scaling import Scan
+from corescale.conclude.answers.recommendation import Recommendation
+from corescale.conclude.answers.scaling import Scan
+from corescale.conclude.answers.study import Study
+from corescale.conclude.answers.verdict import Comparison
 from corescale.conclude.stats import Interval
 from corescale.conclude.stopping import Decision
-from corescale.conclude.study import Study
-from corescale.conclude.verdict import Comparison
-from corescale.declare.study import Experiment
+from corescale.declare.experiment import Experiment
 from corescale.records import Configuration, Record
 
 Comparisons = tuple[Comparison, ...]

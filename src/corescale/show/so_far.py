@@ -3,9 +3,9 @@
 
 from collections.abc import Sequence
 
-from corescale.conclude.race_records import Statement, statement
-from corescale.conclude.recommendation import gain_in
-from corescale.declare.study import Experiment, today
+from corescale.conclude.answers.recommendation import gain_in
+from corescale.conclude.race.records import Statement, statement
+from corescale.declare.experiment import Experiment, today
 from corescale.records import Record
 from corescale.show import text
 

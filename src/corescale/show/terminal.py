@@ -15,13 +15,13 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from corescale.conclude.answers.findings import Answer
+from corescale.conclude.answers.recommendation import Candidate, Recommendation
+from corescale.conclude.answers.scaling import Curve, Row, Scan
+from corescale.conclude.answers.study import Study
+from corescale.conclude.answers.verdict import Comparison
 from corescale.conclude.endings import ending
-from corescale.conclude.findings import Answer
 from corescale.conclude.laws import Fit
-from corescale.conclude.recommendation import Candidate, Recommendation
-from corescale.conclude.scaling import Curve, Row, Scan
-from corescale.conclude.study import Study
-from corescale.conclude.verdict import Comparison
 from corescale.records import Configuration
 from corescale.show import headline, plot, text
 from corescale.show.result import Result

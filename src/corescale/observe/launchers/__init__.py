@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from corescale.declare.experiment import Experiment
 from corescale.declare.plan import Invocation
-from corescale.declare.study import Experiment
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe.launchers.direct import Direct

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from corescale import native
-from corescale.declare import study
+from corescale.declare import experiment as study
+from corescale.declare.experiment import Experiment
 from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
-from corescale.declare.study import Experiment
 from corescale.errors import ProgramError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, preload

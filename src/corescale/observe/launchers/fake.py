@@ -15,9 +15,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
+from corescale.declare.experiment import Experiment, configurations
 from corescale.declare.model import Model
 from corescale.declare.plan import Invocation
-from corescale.declare.study import Experiment, configurations
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Configuration, Level, Noise, Record, Status, canonical

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.frame import frame, selected
-from corescale.conclude.scaling import Scan
 from corescale.declare import outputs
-from corescale.declare.study import Experiment
+from corescale.declare.experiment import Experiment
 from corescale.errors import StoreError
 from corescale.show.charts import static
 from corescale.show.charts.concluded import concluded

@@ -3,10 +3,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from corescale.conclude.answers.recommendation import Recommendation
+from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.frame import frame
-from corescale.conclude.recommendation import Recommendation
 from corescale.conclude.response import median, response
-from corescale.conclude.scaling import Scan
 from corescale.declare import outputs
 from corescale.records import Configuration, Record
 from corescale.show import text

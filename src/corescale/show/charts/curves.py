@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from corescale.conclude.scaling import Curve, Scan
+from corescale.conclude.answers.scaling import Curve, Scan
 from corescale.conclude.stats import Interval
 from corescale.show import text
 from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, doubling, sure

@@ -15,7 +15,7 @@ from corescale.conclude.laws.flat import FLAT
 from corescale.conclude.means import bootstrapped
 from corescale.conclude.stats import Interval
 from corescale.declare import outputs
-from corescale.declare.study import Experiment
+from corescale.declare.experiment import Experiment
 from corescale.errors import UsageError
 from corescale.records import Level
 from corescale.show import text

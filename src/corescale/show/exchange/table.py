@@ -7,11 +7,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from corescale.conclude.findings import Answer
+from corescale.conclude.answers.findings import Answer
+from corescale.conclude.answers.study import Study
 from corescale.conclude.laws import Fit
-from corescale.conclude.study import Study
 from corescale.declare import outputs
-from corescale.declare.study import Experiment
+from corescale.declare.experiment import Experiment
 from corescale.show import headline, text
 
 if TYPE_CHECKING:

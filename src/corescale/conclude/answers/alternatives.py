@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What else there is beside the answer of `tune`: one that is cheaper, the fronts of time and metrics, and ties.
+
+By estimates of the measuring blocks: a reason to look, no promise.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corescale.conclude.response import table
+from corescale.declare.experiment import Experiment
+from corescale.records import Configuration, Record
+
+if TYPE_CHECKING:
+    from corescale.conclude.answers.recommendation import Candidate
+
+SLOWER = 0.10
+"""at most, of one that is called cheaper"""
+CHEAPER = 0.05
+"""fewer core-seconds at least; and more saved than lost"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cheaper:
+    """A launch that takes a little longer and far fewer core-seconds than the answer."""
+
+    configuration: Configuration
+    slower: float
+    """T / T(answer) - 1"""
+    fewer: float
+    """1 - core-seconds / core-seconds of the answer"""
+    blocks: int
+    """that both were launched in"""
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """Of a declared metric: the configurations that no other one beats in both time and metric, fastest first."""
+
+    metric: str
+    larger_is_better: bool
+    points: tuple[tuple[Configuration, float, float], ...]
+    """configuration, response, metric"""
+
+
+def cheaper(
+    records: Sequence[Record], experiment: Experiment, found: Sequence["Candidate"], answer: Configuration
+) -> Cheaper | None:
+    """The one that saves most core-seconds among those hardly slower; None where none saves enough."""
+    times, cost = table(records, experiment.response), table(records, "cpu")
+    if answer not in times.configurations:
+        return None
+    rivals = [c.configuration for c in found if c.excluded is None and c.configuration != answer]
+    trades = []
+    for c in rivals:
+        lost, saved = times.log_ratio(c, answer), cost.log_ratio(c, answer)
+        both = np.isfinite(lost) & np.isfinite(saved)
+        if both.any():
+            slower, fewer = (math.expm1(float(np.median(each[both]))) for each in (lost, saved))
+            trades.append(Cheaper(c, slower, -fewer, int(both.sum())))
+    worthy = [t for t in trades if t.slower <= SLOWER and t.fewer >= CHEAPER and t.fewer > t.slower and t.blocks > 1]
+    return max(worthy, key=lambda t: t.fewer, default=None)
+
+
+def fronts(experiment: Experiment, found: Sequence["Candidate"]) -> tuple[Front, ...]:
+    """One for each declared metric but the response itself; smaller is better unless a constraint asks for `>=`."""
+    wanted = {constraint.metric: constraint.relation for constraint in experiment.constraints}
+    names = [name for name in experiment.metrics if experiment.response != f"metric:{name}"]
+    made = [_front(name, wanted.get(name) == ">=", found) for name in names]
+    return tuple(front for front in made if len(front.points) > 1)
+
+
+def _front(name: str, larger: bool, found: Sequence["Candidate"]) -> Front:
+    sign = -1 if larger else 1
+    points = [
+        (c.configuration, c.time.estimate, c.metrics.get(name, math.nan)) for c in found if c.excluded is None
+    ]  # fastest first, as candidates are
+    best, kept = math.inf, []
+    for point in points:
+        if sign * point[2] < best:
+            best = sign * point[2]
+            kept.append(point)
+    return Front(name, larger, tuple(kept))

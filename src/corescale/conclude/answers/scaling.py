@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a program scales: time, speedup, efficiency, overhead and cores really used, per parallelism p.
+
+Definitions (Qiu et al. 2010): e = p_ref T(p_ref) / (p T(p)); f = 1/e - 1, linear in T. In weak scaling the work grows
+with p, so e = T(p_ref) / T(p), and the speedup is that of the work done per second (Gustafson 1988).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from corescale.conclude import stats
+from corescale.conclude.answers.weak import WeakScaling, weak
+from corescale.conclude.laws import LAWS, Choice, Fit, choose
+from corescale.conclude.response import Table, median, of, table
+from corescale.conclude.stats import Interval
+from corescale.declare.experiment import SERIAL, Experiment, configurations
+from corescale.records import Configuration, Level, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One configuration of a scan. Intervals come from within-block log-ratios against `reference`."""
+
+    configuration: Configuration
+    reference: Configuration
+    p: int
+    time: Interval
+    """median of the response; seconds where the response is a time"""
+    speedup: Interval
+    efficiency: Interval
+    overhead: Interval
+    effective_cores: float
+    """median CPU time / wall time; NaN where every launch failed"""
+    peak_memory: int
+    """bytes, the largest of all launches"""
+    launches: int
+    failures: int
+    oversubscribed: bool
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def idle(self) -> bool:
+        """Whether the program used clearly fewer cores than it was offered: at least half a core and a quarter of p."""
+        return self.p - self.effective_cores >= max(0.5, 0.25 * self.p)
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One line of the scaling chart: every p at the same levels of all other factors."""
+
+    levels: tuple[tuple[str, Level], ...]
+    rows: tuple[Row, ...]
+    choice: Choice | None
+    """every law fitted, and which one to show; None below two levels of p, and in weak scaling"""
+
+    @property
+    def fits(self) -> tuple[Fit, ...]:
+        """The fits of all laws, in the order of the table LAWS."""
+        return tuple(self.choice.fits.values()) if self.choice else ()
+
+    @property
+    def label(self) -> str:
+        """`allocator=mimalloc`, or empty where threads are all that is varied."""
+        return " ".join(f"{name}={level}" for name, level in self.levels)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """All curves of a scan; `baseline` says what speedup 1 is."""
+
+    response: str
+    baseline: str
+    p_ref: int
+    curves: tuple[Curve, ...]
+    weak: WeakScaling | None = None
+    """where weak scaling was asked for"""
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows of every curve."""
+        return tuple(row for curve in self.curves for row in curve.rows)
+
+
+def scan(records: Sequence[Record], experiment: Experiment, *, laws: bool = True) -> Scan:
+    """The scan that the records hold; rows in order of p, curves in order of the factors' levels.
+
+    `laws`: whether to fit them, which takes a good part of a second for each curve; they are about strong scaling.
+    """
+    times = table(records, experiment.response)
+    groups: dict[tuple[tuple[str, Level], ...], list[Configuration]] = {}
+    for configuration in configurations(experiment):
+        if configuration in times.configurations and configuration.get("command") != SERIAL:
+            groups.setdefault(other_levels(configuration), []).append(configuration)
+    serial = next((c for c in times.configurations if c.get("command") == SERIAL), None)
+    curves = [
+        _curve(records, times, levels, sorted(group, key=lambda c: c.layout.p), serial, experiment, laws)
+        for levels, group in groups.items()
+    ]
+    p_ref = min((row.reference.layout.p for curve in curves for row in curve.rows), default=1)
+    baseline = f"serial: {' '.join(experiment.command(serial).argv)}" if serial else f"p = {p_ref}"
+    scaled = weak(records, experiment, experiment.weak) if experiment.weak else None
+    return Scan(experiment.response, baseline, p_ref, tuple(curves), scaled)
+
+
+def other_levels(configuration: Configuration) -> tuple[tuple[str, Level], ...]:
+    """Every level but those that make up p: what one curve holds constant."""
+    return tuple((name, level) for name, level in configuration.levels if name not in ("threads", "layout"))
+
+
+def row(
+    records: Sequence[Record],
+    times: Table,
+    configuration: Configuration,
+    reference: Configuration,
+    experiment: Experiment,
+) -> Row:
+    """One configuration against its reference, both of the table."""
+    launches = of(records, configuration)
+    p, p_ref = configuration.layout.p, reference.layout.p
+    ratio = stats.hodges_lehmann(times.log_ratio(reference, configuration), experiment.stop.reading_confidence)
+    grows = math.log(p / p_ref) if experiment.weak else 0.0
+    ratio = ratio.map(lambda r: r + grows)
+    return Row(
+        configuration=configuration,
+        reference=reference,
+        p=p,
+        time=stats.median_interval(times.column(configuration), experiment.stop.confidence),
+        speedup=stats.speedup(ratio),
+        efficiency=stats.efficiency(ratio, p_ref, p),
+        overhead=stats.overhead(ratio, p_ref, p),
+        effective_cores=median([record.effective_cores for record in launches if record.ok]),
+        peak_memory=max((record.peak_memory for record in launches), default=0),
+        launches=len(launches),
+        failures=sum(not record.ok for record in launches),
+        oversubscribed=any(record.oversubscribed for record in launches),
+    )
+
+
+def _curve(
+    records: Sequence[Record],
+    times: Table,
+    levels: tuple[tuple[str, Level], ...],
+    group: Sequence[Configuration],
+    serial: Configuration | None,
+    experiment: Experiment,
+    laws: bool,
+) -> Curve:
+    reference = serial or next((c for c in group if c.layout.p == experiment.p_ref), group[0])
+    rows = tuple(row(records, times, configuration, reference, experiment) for configuration in group)
+    wanted = laws and experiment.weak is None
+    return Curve(levels, rows, _choice(times, group, experiment.stop.confidence) if wanted else None)
+
+
+def _choice(times: Table, group: Sequence[Configuration], confidence: float) -> Choice | None:
+    ran = {c.layout.p: c for c in group if np.isfinite(times.column(c)).any()}
+    if len(ran) < 2:
+        return None
+    matrix = np.column_stack([times.column(c) for c in ran.values()])
+    return choose(LAWS, list(ran), np.log(matrix), confidence)

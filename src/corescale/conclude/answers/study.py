@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a study says: every configuration's time, weak scaling where it was asked for, and whether its findings hold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from corescale.conclude.answers.findings import Answer, answers
+from corescale.conclude.answers.scaling import Scan, scan
+from corescale.conclude.frame import frame
+from corescale.declare.experiment import Experiment
+from corescale.declare.outputs import Finding
+from corescale.records import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """The scan of all configurations, and the answers in the order of the declared findings."""
+
+    found: Scan
+    answers: tuple[Answer, ...]
+
+
+def study(records: Sequence[Record], experiment: Experiment) -> Study:
+    """Of the measured records."""
+    rows = frame(records, experiment)
+    findings = [output for output in experiment.outputs if isinstance(output, Finding)]
+    said = tuple(answer for finding in findings for answer in answers(rows, experiment, finding))
+    return Study(scan(records, experiment, laws=False), said)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on two commands or builds: paired, from one interval."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from corescale.conclude import stats
+from corescale.conclude.response import of, table
+from corescale.conclude.stats import Interval
+from corescale.declare.experiment import Experiment
+from corescale.records import Configuration, Record
+
+Decision = Literal["faster", "slower", "no difference shown", "too few blocks", "failed"]
+Gate = Literal["passed", "failed", "inconclusive"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`other` against `reference`, T_other / T_reference: above 1 where `other` is slower."""
+
+    reference: Configuration
+    other: Configuration
+    reference_time: Interval
+    other_time: Interval
+    ratio: Interval
+    p_value: float
+    decision: Decision
+    failures: tuple[int, int]
+    """failed launches of reference and other"""
+    gate: Gate | None = None
+
+
+def compare(records: Sequence[Record], experiment: Experiment, gate: float | None = None) -> tuple[Comparison, ...]:
+    """Every other configuration against the first one, in the order of the command line.
+
+    With k comparisons each interval is at the Bonferroni confidence, so that all hold together. `gate` is the relative
+    slowdown that is tolerated (0.05 is 5%): failed where the whole interval lies beyond it, passed where the whole
+    interval lies within, else inconclusive.
+    """
+    times = table(records, experiment.response)
+    factor = experiment.factor("command")
+    order = sorted(times.configurations, key=lambda c: factor.levels.index(c["command"]) if factor else 0)
+    confidence = stats.bonferroni(experiment.stop.reading_confidence, len(order) - 1)
+    return tuple(_compare(records, experiment, order[0], other, confidence, gate) for other in order[1:])
+
+
+def _compare(
+    records: Sequence[Record],
+    experiment: Experiment,
+    reference: Configuration,
+    other: Configuration,
+    confidence: float,
+    gate: float | None,
+) -> Comparison:
+    times = table(records, experiment.response)
+    log_ratio = times.log_ratio(other, reference)
+    ratio = stats.hodges_lehmann(log_ratio, confidence).map(math.exp)
+    failures = tuple(sum(not record.ok for record in of(records, c)) for c in (reference, other))
+    decision = "failed" if any(failures) and not experiment.ignore_failure else decide(ratio)
+    return Comparison(
+        reference=reference,
+        other=other,
+        reference_time=stats.median_interval(times.column(reference), experiment.stop.confidence),
+        other_time=stats.median_interval(times.column(other), experiment.stop.confidence),
+        ratio=ratio,
+        p_value=stats.signed_rank_p(log_ratio),
+        decision=decision,
+        failures=(failures[0], failures[1]),
+        gate=None if gate is None else judge(ratio, gate),
+    )
+
+
+def decide(ratio: Interval) -> Decision:
+    """What an interval of T_other / T_reference allows to say."""
+    if ratio.low is None or ratio.high is None:
+        return "too few blocks"
+    if ratio.high < 1:
+        return "faster"
+    return "slower" if ratio.low > 1 else "no difference shown"
+
+
+def judge(ratio: Interval, gate: float) -> Gate:
+    """Whether T_other / T_reference <= 1 + gate is certain, ruled out, or neither."""
+    if ratio.low is None or ratio.high is None:
+        return "inconclusive"
+    if ratio.low > 1 + gate:
+        return "failed"
+    return "passed" if ratio.high <= 1 + gate else "inconclusive"

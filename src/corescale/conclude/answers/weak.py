@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weak scaling: the work grows with the threads, so that ideally the time stays the same.
+
+Whether the work per thread is constant is checked against what was declared and, where the program reports its work
+(region.h), against what it did. At each p, T = a + b work over the loads makes flat overhead a number.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from corescale.conclude.laws import Fit, fit
+from corescale.conclude.laws.flat import FLAT
+from corescale.conclude.response import Table, median, of, table
+from corescale.declare.experiment import SERIAL, Experiment, Weak, configurations, uneven, work_of
+from corescale.records import Configuration, Level, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """T = a + b work over the loads, at one p and one level of every other factor."""
+
+    p: int
+    levels: tuple[tuple[str, Level], ...]
+    """of the other factors"""
+    loads: int
+    fit: Fit
+
+    @property
+    def label(self) -> str:
+        """`p=2 allocator=mimalloc`."""
+        return " ".join([f"p={self.p}", *(f"{name}={level}" for name, level in self.levels)])
+
+
+@dataclass(frozen=True, slots=True)
+class WeakScaling:
+    """What may be said of it."""
+
+    refusal: str
+    """why this is no weak scaling; empty where it is"""
+    lines: tuple[Line, ...]
+
+
+def weak(records: Sequence[Record], experiment: Experiment, declared: Weak) -> WeakScaling:
+    """Of the measured records; lines in order of p, then of the other factors' levels."""
+    times = table(records, experiment.response)
+    chosen = [c for c in configurations(experiment) if c in times.configurations and c.get("command") != SERIAL]
+    chosen.sort(key=lambda c: c.layout.p)
+    works = {c: _work(records, experiment, c) for c in chosen}
+    groups: dict[tuple[object, ...], list[Configuration]] = {}
+    for c in chosen:
+        groups.setdefault((_others(c, declared), c.layout.p), []).append(c)
+    return WeakScaling(
+        uneven({c: work for c, (work, _) in works.items()})
+        or uneven({c: work for c, (_, work) in works.items()}, "the program reports"),
+        tuple(_line(times, group, {c: works[c][0] for c in group}, declared, experiment) for group in groups.values()),
+    )
+
+
+def _work(records: Sequence[Record], experiment: Experiment, c: Configuration) -> tuple[float, float]:
+    """As declared, and as reported."""
+    return work_of(experiment, c), median([r.work for r in of(records, c) if r.ok and r.work])
+
+
+def _others(c: Configuration, declared: Weak) -> tuple[tuple[str, Level], ...]:
+    """Levels besides those that make up p and the work."""
+    apart = {"threads", "layout", declared.load, declared.work}
+    return tuple((name, level) for name, level in c.levels if name not in apart)
+
+
+def _line(
+    times: Table, group: Sequence[Configuration], works: Mapping[Configuration, float], declared: Weak, e: Experiment
+) -> Line:
+    order = sorted(group, key=lambda c: works[c])
+    with np.errstate(invalid="ignore"):
+        logs = np.log(np.column_stack([times.column(c) for c in order]))
+    found = fit(FLAT, [works[c] for c in order], logs, e.stop.confidence)
+    return Line(group[0].layout.p, _others(group[0], declared), len(group), found)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which configurations the next block of a race launches. Arrays only.
+
+The opening launches everything once, in small blocks, half of what the surrogate believes in: a first answer after six
+launches. Then the leader meets those that it is not yet known to be within the tolerance of, the ones that lag most
+behind the launches they will need. So near ties are launched often, and what is far behind two to five times.
+
+What is left of a budget may not pay for that. Then it goes where it most improves the answer (spending.py).
+"""
+
+import math
+
+import numpy as np
+
+from corescale.conclude.race import elimination, spending
+from corescale.conclude.race.elimination import Columns
+from corescale.conclude.race.standing import Field, Standing, standing, to_come
+from corescale.conclude.race.surrogate import Codes
+from corescale.conclude.stats import Floats
+from corescale.declare.plan import TODAY_EVERY
+
+OPENING = 4
+"""configurations of the first block besides today's"""
+DRAWN = 0.5
+"""share of an opening block that is drawn, whatever the surrogate says: it may mislead"""
+LEFT_OVER = 2
+"""untried configurations at most that join the last opening block: a block of their own costs a launch besides"""
+COVERING = 0.5
+"""share of what the opening still needs that must be left of a budget; else it is cut short"""
+RESERVED = 0.5
+"""launches left over those made, at least, for the opening to go on: a third of a budget is not for it"""
+DOUBT = 2.0
+"""A proof is paid for if so many times the launches that it is expected to need are left."""
+SMALLEST = 6
+"""configurations besides the leader in a block, or half of those left: the leader's launches are shared among them"""
+LAGGING = 2.0
+"""who has less than so many times the progress of the last takes part"""
+SURPRISING = 2
+"""launches at most of one that takes part because it was the fastest, whatever the surrogate says"""
+REPLAN = 12
+"""a block's choice is kept until there is a twelfth more of them"""
+
+
+def next_columns(field: Field, blocks: Floats, left: float = math.inf) -> Columns | None:
+    """Columns of the next block, or None where the leader is proved or nothing more can be learnt.
+
+    `left`: launches that may be made; more than 1.
+    """
+    if not np.isfinite(blocks).any():
+        return first_columns(field.codes, field.today)
+    found = standing(field, blocks)
+    untried = np.flatnonzero(found.fit.counts == 0)
+    if untried.size and max(_with_todays(untried.size) * COVERING, found.launches.sum() * RESERVED) <= left:
+        return _opening(found, untried, spending.block_size(left))
+    if not untried.size and found.bound <= field.tolerance:
+        return None
+    if untried.size or _with_todays(_proof(field, found)) > left:
+        return spending.most_telling(found, left)
+    chosen = _lagging(field, found)
+    return _with(chosen, found.best, *_surprise(found)) if chosen.size else None
+
+
+def _with_todays(launches: float) -> float:
+    """So many launches and today's among them."""
+    return launches * TODAY_EVERY / (TODAY_EVERY - 1)
+
+
+def _proof(field: Field, found: Standing) -> float:
+    """Launches that should suffice to prove the leader, if it stays; it takes part in all."""
+    others = to_come(field, found)
+    return DOUBT * float(others.sum() + others.max())
+
+
+def first_columns(codes: Codes, today: int) -> Columns:
+    """Today's launch and others that have every level about equally often and few levels in common."""
+    factors = np.arange(codes.shape[1])
+    used = np.zeros((codes.shape[1], codes.max(initial=0) + 1))
+    alike = np.zeros(len(codes))
+    tie = np.random.default_rng(len(codes)).random(len(codes))
+    chosen = [today]
+    while len(chosen) < min(OPENING + 1, len(codes)):
+        used[factors, codes[chosen[-1]]] += 1
+        alike = np.maximum(alike, (codes == codes[chosen[-1]]).sum(axis=1))
+        cost = used[factors, codes].sum(axis=1) + alike / 2 + tie / 1000
+        cost[chosen] = np.inf
+        chosen.append(int(np.argmin(cost)))
+    return np.array(sorted(chosen), dtype=np.intp)
+
+
+def _opening(found: Standing, untried: Columns, size: int) -> Columns:
+    """Of the untried the most hopeful, and as many drawn."""
+    many = size if size < spending.LARGEST else max(size, (found.fit.counts > 0).sum() // 4)
+    if untried.size <= many + LEFT_OVER:
+        return np.asarray(untried)
+    hope = found.belief.mean - found.belief.deviation
+    order = untried[np.argsort(hope[untried], kind="stable")]
+    hopeful = many - int(DRAWN * many)
+    seen = found.rows[np.isfinite(found.rows)].view(np.uint64)
+    others = np.random.default_rng(seen).permutation(order[hopeful:])[: many - hopeful]
+    return np.concatenate([order[:hopeful], others])
+
+
+def _lagging(field: Field, found: Standing) -> Columns:
+    """Of those not settled, the ones with the smallest share of the common blocks that they will need."""
+    c = found.best
+    common = np.isfinite(found.rows[:, [c]] - found.rows).sum(axis=0)
+    open_ones = np.flatnonzero((found.upper > field.tolerance) & (common < elimination.LOOKS[-1]))
+    share = (common / (common + to_come(field, found)))[open_ones]
+    order = np.argsort(share, kind="stable")
+    smallest = max(SMALLEST, open_ones.size // 2)
+    if open_ones.size <= smallest:
+        return open_ones
+    last = max(share[order[0]] * LAGGING, share[order[smallest - 1]])
+    return np.asarray(open_ones[share <= last])
+
+
+def _surprise(found: Standing) -> list[int]:
+    """The fastest so far, while the surrogate does not believe it: if it is to lead, the others have met it already."""
+    fastest = int(np.nanargmin(found.fit.effects))
+    return [fastest] if found.fit.counts[fastest] <= SURPRISING else []
+
+
+def _with(chosen: Columns, *others: int) -> Columns:
+    return np.array(sorted({*chosen.tolist(), *others}), dtype=np.intp)

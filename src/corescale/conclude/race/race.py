@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The race as a policy: launch what may still win, until one is proved to be within the tolerance; then confirm it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from corescale.conclude.policy import Policy, confirmed
+from corescale.conclude.race import rehearsal
+from corescale.conclude.race.budget import exceeds, launches_left
+from corescale.conclude.race.plan import REPLAN, next_columns
+from corescale.conclude.race.records import Raced, raced, statement
+from corescale.conclude.response import median
+from corescale.declare.experiment import Experiment, today
+from corescale.declare.plan import Block
+from corescale.records import Configuration, Record
+
+CAP = 3.0
+"""A launch that takes so many times the leader's median has lost. Noise that makes one of this size is a fault."""
+
+FIRST_CAP = 10.0
+"""The same of what was launched once."""
+
+
+def race(experiment: Experiment) -> Policy:
+    """Blocks of what may still win, then fresh blocks of the winner against today's launch."""
+    return confirmed(experiment, lambda records: measuring(records, experiment))
+
+
+def measuring(records: Sequence[Record], experiment: Experiment) -> Block | None:
+    """The next block of the race itself; None where it is decided, or the next block would exceed the budget."""
+    block = rehearsal.next_block(records, experiment) or _next(records, experiment)
+    if block is None or _too_much(block, records, experiment):
+        return None
+    return replace(block, cap=_cap(records, experiment))
+
+
+def _too_much(block: Block, records: Sequence[Record], experiment: Experiment) -> bool:
+    """Room for the confirmation is kept, but while today's launch leads, for it needs none."""
+    if not exceeds(block, records, experiment, experiment.stop.confirm_blocks):
+        return False
+    leads = statement(records, experiment).answer == today(experiment)
+    return not leads or exceeds(block, records, experiment)
+
+
+def _next(records: Sequence[Record], experiment: Experiment) -> Block | None:
+    found = raced(records, experiment)
+    if len(found.configurations) < 2 or len(found.blocks) >= experiment.stop.max_blocks:
+        return None
+    left = launches_left(records, experiment, experiment.stop.confirm_blocks)
+    columns = _same_again(found, left)
+    if columns is None:
+        columns = next_columns(found.field, found.blocks, left)
+    return None if columns is None else Block("measure", tuple(found.configurations[c] for c in columns))
+
+
+def _cap(records: Sequence[Record], experiment: Experiment) -> float | None:
+    """Only of the whole launch's time. One launch alone may have been fast by luck, but not that much."""
+    if experiment.response != "wall":
+        return None
+    walls: dict[Configuration, list[float]] = {}
+    for record in records:
+        if record.ok and record.phase != "rehearse":
+            walls.setdefault(record.configuration, []).append(record.wall)
+    caps = [(CAP if len(found) >= 2 else FIRST_CAP) * median(found) for found in walls.values()]
+    return min(caps, default=None)
+
+
+def _same_again(found: Raced, left: float) -> "np.typing.NDArray[np.intp] | None":
+    """The choice of the last block, while it is a small part of those made and of those left: choosing takes time."""
+    present = np.isfinite(np.delete(found.blocks, found.field.today, axis=1))
+    if not len(present) or not present.any(axis=0).all():
+        return None
+    kept = _trailing(present)
+    chosen = np.isfinite(found.blocks[-kept:]).all(axis=0)
+    soon = min(len(present) - kept, left / max(1, chosen.sum()))
+    return np.flatnonzero(chosen) if kept * REPLAN < soon else None
+
+
+def _trailing(present: "np.typing.NDArray[np.bool_]") -> int:
+    """How many of the last blocks launched the same."""
+    differs = (present != present[-1]).any(axis=1)
+    return int(np.argmax(differs[::-1])) if differs.any() else len(present)

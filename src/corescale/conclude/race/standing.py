@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a race stands: who leads, and how far from the best the leader may be. Arrays only; logarithms are natural."""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from corescale.conclude.race import elimination
+from corescale.conclude.race.elimination import Columns, Fit
+from corescale.conclude.race.surrogate import Belief, Codes, believe
+from corescale.conclude.stats import Floats
+
+CONTENDERS = 20
+"""Among those so near to the first, by its own uncertainty, the one leads that is nearest to a proof: a leader that
+changes by chance among ties would meet all others anew."""
+
+UNKNOWN_VARIANCE = 0.01**2
+"""of the log time of a launch before anything was launched twice; orders only, bounds wait for an estimate"""
+FEWEST_STEPS = 3
+"""between launches of today's, for an estimate"""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What is raced. A column is a configuration."""
+
+    codes: Codes
+    """levels as numbers, shape (configurations, factors)"""
+    today: int
+    """column of today's launch"""
+    within: float = 0.02
+    confidence: float = 0.95
+
+    @property
+    def size(self) -> int:
+        """Configurations."""
+        return len(self.codes)
+
+    @property
+    def tail(self) -> float:
+        """Error of one comparison at one look."""
+        return elimination.tail(self.confidence, self.size)
+
+    @property
+    def tolerance(self) -> float:
+        """`within` as a log-ratio."""
+        return float(np.log1p(self.within))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """After some blocks."""
+
+    rows: Floats
+    """log times, the opening joined; shape (rows, configurations)"""
+    fit: Fit
+    belief: Belief
+    favourite: int
+    """the column believed to be fastest"""
+    best: int
+    """the leader, which the others are compared with: near the favourite, and the nearest to a proof"""
+    upper: Floats
+    """bounds of log(T_best / T_j) for every j"""
+    launches: Columns
+    """of each configuration, in the opening too"""
+    noise: Floats
+    """variance of the log time of one launch; guessed where nothing was launched twice"""
+
+    @property
+    def bound(self) -> float:
+        """Of log(T_best / T) for the true best; inf while a configuration was launched less than twice."""
+        return float(self.upper.max(initial=0.0))
+
+
+def standing(field: Field, blocks: Floats) -> Standing:
+    """From log times of blocks x configurations, NaN where not launched; at least one launch."""
+    rows = elimination.joined(blocks, field.today)
+    fitted = elimination.fit(rows)
+    noise = _noise(fitted if fitted.freedom.any() else elimination.fit(blocks), blocks, field.today)
+    belief = believe(field.codes, blocks, noise)
+    leaders, launches = contenders(belief, fitted), np.isfinite(blocks).sum(axis=0)
+
+    def led_by(c: int) -> Standing:
+        upper = elimination.upper_bounds(rows, fitted, c, field.tail)
+        return Standing(rows, fitted, belief, int(leaders[0]), c, upper, launches, noise)
+
+    return min((led_by(int(c)) for c in leaders), key=functools.partial(_distance, field))
+
+
+def _distance(field: Field, found: Standing) -> tuple[int, float]:
+    """To a proof: comparisons that are open, and launches that they are expected to need."""
+    return int((found.upper > field.tolerance).sum()), float(to_come(field, found).sum())
+
+
+def _noise(fitted: Fit, blocks: Floats, today: int) -> Floats:
+    """Variance of one launch of each. As long as only today's was launched twice, from one of today's to the next."""
+    again = np.delete(np.isfinite(blocks).sum(axis=0), today) > 1
+    steps = np.diff(blocks[np.isfinite(blocks[:, today]), today])
+    guess = float((steps**2).mean() / 2) if steps.size >= FEWEST_STEPS else UNKNOWN_VARIANCE
+    return np.where((fitted.freedom > 0) & again.any(), fitted.variances, guess) + 1e-12
+
+
+def to_come(field: Field, found: Standing) -> Floats:
+    """Launches that each comparison with the leader is expected to need until it is settled; 0 where it is."""
+    c, belief = found.best, found.belief
+    room = np.maximum(belief.mean - belief.mean[c] + field.tolerance, field.tolerance / 4)
+    needed = stdtrit(30.0, 1 - field.tail) ** 2 * (found.noise + found.noise[c]) / room**2
+    made = np.isfinite(found.rows[:, [c]] - found.rows).sum(axis=0)
+    left = np.clip(np.minimum(needed, elimination.LOOKS[-1]) - made, 1.0, None)
+    return np.where(found.upper > field.tolerance, left, 0.0)
+
+
+def contenders(belief: Belief, fitted: Fit) -> Columns:
+    """Those launched that are believed to be fastest, the first of them first."""
+    order = np.argsort(np.where(fitted.counts > 0, belief.mean, np.inf), kind="stable")
+    near = belief.mean <= belief.mean[order[0]] + belief.deviation[order[0]]
+    return order[: max(1, min(CONTENDERS, int((near & (fitted.counts > 0)).sum())))]
+
+
+def simplest(field: Field, found: Standing) -> int:
+    """Of those proved to be within the tolerance the one with the fewest changes from today's; else the favourite."""
+    mean = found.belief.mean
+    changes = (field.codes != field.codes[field.today]).sum(axis=1)
+    near = np.flatnonzero((found.fit.counts > 0) & (mean <= mean[found.favourite] + 2 * field.tolerance))
+    ordered = near[np.lexsort((mean[near], changes[near]))]
+    return next((int(c) for c in ordered if regret(field, found, int(c)) <= field.tolerance), found.favourite)
+
+
+def regret(field: Field, found: Standing, c: int) -> float:
+    """Upper bound of the log-regret of one configuration; inf where there is none."""
+    return float(elimination.upper_bounds(found.rows, found.fit, c, field.tail).max())
+
+
+def regrets(field: Field, found: Standing) -> Floats:
+    """Upper bounds of every configuration's log-regret, true all together at `confidence`; inf where there is none."""
+    return np.array([regret(field, found, c) for c in range(field.size)])

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line as a person meets it: real programs, one line for each mistake, documented exit codes."""
+
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from corescale.errors import ExitCode
+
+ROOT = Path(__file__).parents[3]
+
+
+def corescale(*words: str, cwd: Path, preexec_fn: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "corescale", *words],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "110"},
+        preexec_fn=preexec_fn,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def refused(done: subprocess.CompletedProcess[str], code: ExitCode, *says: str) -> None:
+    """One line on stderr (progress notes aside), the documented exit code, no traceback."""
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    complaint = [line for line in done.stderr.splitlines() if line.startswith("corescale: ")]
+    assert len(complaint) == 1, done.stderr
+    for text in says:
+        assert text in complaint[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (
+            ["scan", "--", "true", "{thread}"],
+            ExitCode.USAGE,
+            ["unknown placeholder {thread}", "did you mean {threads}?"],
+        ),
+        (["tune", "-f", "level=", "--", "true", "{level}"], ExitCode.USAGE, ["empty level", "-f level=a,b"]),
+        (["scan", "--threads", "0", "--", "true"], ExitCode.USAGE, ["at least 1"]),
+        (["scan", "--", "no-such-program-here"], ExitCode.PROGRAM, ["no-such-program-here", "looked in"]),
+        (["scan", "--", "./plain"], ExitCode.PROGRAM, ["may not be executed", "chmod +x"]),
+        (["scan", "--", "/"], ExitCode.PROGRAM, ["folder"]),
+        (["tune", "--allocators", "/etc/hostname", "--", "true"], ExitCode.USAGE, ["/etc/hostname"]),
+        (["tune", "--allocators", "/no/such.so", "--", "true"], ExitCode.USAGE, ["/no/such.so"]),
+        (["compare", "true"], ExitCode.USAGE, ["two or more commands"]),
+        (["compare", "-r", "6", "false", "false"], ExitCode.PROGRAM, ["exit code 1"]),
+        (["scan", "--on", "cloud", "--", "true"], ExitCode.USAGE, ["cloud", "direct"]),
+        (["scan", "-L", "x"], ExitCode.USAGE, ["NAME A,B"]),
+        (["scan"], ExitCode.USAGE, ["no command"]),
+        (["report", "nowhere"], ExitCode.STORE, ["nowhere"]),
+        (["scan", "--input", "nowhere", "--", "cat"], ExitCode.PROGRAM, ["nowhere"]),
+    ],
+)
+def test_a_mistake_is_one_line_and_a_documented_code(
+    words: list[str], code: ExitCode, says: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "plain").write_text("not a program")
+    refused(corescale(*words, cwd=tmp_path), code, *says)
+
+
+def test_an_unknown_option_is_a_usage_error_with_a_suggestion(tmp_path: Path) -> None:
+    done = corescale("scan", "--thread", "2", "--", "true", cwd=tmp_path)
+    assert done.returncode == ExitCode.USAGE
+    assert "--threads" in done.stderr
+
+
+def test_every_exit_code_is_documented() -> None:
+    rows = re.findall(r"^\| (\d+) \| ([A-Z]+) \|", (ROOT / "docs" / "exit_codes.md").read_text(), re.MULTILINE)
+    assert {(int(number), name) for number, name in rows} == {(int(code), code.name) for code in ExitCode}
+
+
+def test_scan_prints_a_table_and_keeps_the_records(tmp_path: Path) -> None:
+    done = corescale("scan", "-r", "6", "-t", "1,2", "--", "sleep", "0.02", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert "speedup" in done.stdout
+    (folder,) = (tmp_path / "corescale-runs").glob("scan-*/1")
+    lines = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    assert sum("configuration" in line for line in lines) == 12
+
+
+def test_json_is_the_only_thing_on_stdout(tmp_path: Path) -> None:
+    done = corescale("compare", "-r", "6", "--json", "sleep 0.01", "sleep 0.03", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(("a", "b", "code"), [("0.02", "0.06", ExitCode.REGRESSION), ("0.06", "0.02", ExitCode.OK)])
+def test_a_gate_becomes_an_exit_code(a: str, b: str, code: ExitCode, tmp_path: Path) -> None:
+    done = corescale("compare", "-r", "8", "--gate", "30%", f"sleep {a}", f"sleep {b}", cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+
+
+def test_a_gate_that_cannot_be_answered_is_inconclusive(tmp_path: Path) -> None:
+    done = corescale("compare", "-r", "3", "--gate", "30%", "sleep 0.01", "sleep 0.0101", cwd=tmp_path)
+    assert done.returncode == ExitCode.INCONCLUSIVE
+
+
+def test_tune_finds_the_shorter_sleep_and_prints_its_line(tmp_path: Path) -> None:
+    words = [
+        "tune",
+        "-t",
+        "1",
+        "-L",
+        "level",
+        "6,2",
+        "-m",
+        "6",
+        "-M",
+        "6",
+        "--confirm",
+        "6",
+        "--",
+        "sleep",
+        "0.0{level}",
+    ]
+    done = corescale(*words, cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert "sleep 0.02" in done.stdout
+    assert "faster than today's" in done.stdout
+
+
+def test_the_fake_launcher_says_fake_everywhere(tmp_path: Path) -> None:
+    (tmp_path / "l.toml").write_text("serial = 0.1\n")
+    done = corescale(
+        "scan",
+        "--on",
+        "fake",
+        "--landscape",
+        "l.toml",
+        "-t",
+        "1,2",
+        "--report",
+        "r.html",
+        "--export-markdown",
+        "-",
+        "--",
+        "x",
+        cwd=tmp_path,
+    )
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert "fake" in done.stdout
+    assert "fake" in (tmp_path / "r.html").read_text()
+
+
+def test_exports_are_written(tmp_path: Path) -> None:
+    exports = ["--export-json", "a.json", "--export-csv", "a.csv", "--export-markdown", "a.md", "--report", "a.html"]
+    done = corescale("compare", "-r", "6", *exports, "sleep 0.01", "sleep 0.02", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    results = json.loads((tmp_path / "a.json").read_text())["results"]
+    assert [len(result["times"]) for result in results] == [6, 6]
+    assert all((tmp_path / name).stat().st_size > 0 for name in ("a.csv", "a.md", "a.html"))
+
+
+def test_an_unfinished_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    words = ["scan", "-r", "6", "-t", "1", "--", "sh", "-c", "test -e go || exit 3; exit 0"]
+    refused(corescale(*words, cwd=tmp_path), ExitCode.PROGRAM, "exit code 3")
+    (tmp_path / "go").touch()
+    assert corescale(*words, cwd=tmp_path).returncode == ExitCode.OK
+    assert [path.name for path in (tmp_path / "corescale-runs").glob("scan-*/[0-9]*")] == ["1"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_no_permission_to_write(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    refused(corescale("scan", "--", "true", cwd=tmp_path), ExitCode.STORE, "corescale-runs", "--out")
+
+
+def test_a_file_where_the_run_folder_should_be(tmp_path: Path) -> None:
+    (tmp_path / "corescale-runs").touch()
+    refused(corescale("scan", "--", "true", cwd=tmp_path), ExitCode.STORE, "corescale-runs")
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
+
+    words = ["scan", "-r", "40", "-t", "1,2", "--", "true"]
+    refused(corescale(*words, cwd=tmp_path, preexec_fn=small_files), ExitCode.STORE, "records.jsonl")
+    assert corescale(*words, cwd=tmp_path).returncode == ExitCode.OK
+
+
+def test_a_static_program_under_an_allocator(tmp_path: Path) -> None:
+    (tmp_path / "s.c").write_text("int main(void) { return 0; }")
+    subprocess.run(["gcc", "-static", "-o", "s", "s.c"], cwd=tmp_path, check=True)
+    done = corescale("tune", "-r", "1", "--allocators", "system,jemalloc", "-t", "1", "--", "./s", cwd=tmp_path)
+    refused(done, ExitCode.PRELOAD, "static")
+
+
+def test_a_setuid_program_under_an_allocator(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a setuid program of another user")
+    shutil.copy("/bin/true", tmp_path / "s")
+    os.chown(tmp_path / "s", 1, 1)
+    (tmp_path / "s").chmod(0o4755)
+    done = corescale("tune", "-r", "1", "--allocators", "system,jemalloc", "-t", "1", "--", "./s", cwd=tmp_path)
+    refused(done, ExitCode.PRELOAD, "setuid")
+
+
+def test_output_of_the_program_cannot_command_the_terminal(tmp_path: Path) -> None:
+    script = r"printf '\033]0;owned\007[red]<b>x</b>' >&2; exit 3"
+    done = corescale(
+        "compare",
+        "-i",
+        "-r",
+        "6",
+        "--report",
+        "r.html",
+        "-n",
+        "bad",
+        "-n",
+        "good",
+        f"sh -c {script!r}",
+        "true",
+        cwd=tmp_path,
+    )
+    assert "\x1b]0;" not in done.stdout + done.stderr
+    if (tmp_path / "r.html").exists():
+        assert "<b>x</b>" not in (tmp_path / "r.html").read_text()
+
+
+def test_a_dry_run_launches_nothing(tmp_path: Path) -> None:
+    done = corescale("tune", "--dry-run", "-t", "1,2", "--", "touch", "made", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert "OMP_NUM_THREADS=2" in done.stdout
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of the README on programs that nobody here wrote, on a file of more than 100 MB."""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+SIZE = 105_000_000
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Text-like: words of a small vocabulary, seeded, so that compressors have something to find."""
+    path = tmp_path_factory.mktemp("big") / "words.txt"
+    rng = random.Random(7)
+    words = [bytes(rng.choices(b"abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 9))) for _ in range(4000)]
+    page = b" ".join(rng.choices(words, k=350_000))
+    with path.open("wb") as file:
+        while file.tell() < SIZE:
+            file.write(page)
+    yield path
+    path.unlink()
+
+
+def corescale(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "corescale", *words],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "110"},
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def needs(*programs: str) -> pytest.MarkDecorator:
+    missing = [program for program in programs if shutil.which(program) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)} (scripts/setup test)")
+
+
+def result(*words: str, cwd: Path) -> dict[str, Any]:
+    return dict(json.loads(corescale(words[0], "--json", *words[1:], cwd=cwd).stdout))
+
+
+@needs("pigz")
+def test_scan_pigz(big: Path, tmp_path: Path) -> None:
+    done = corescale(
+        "scan", "-r", "2", "-t", "1,2", "--", "pigz", "-6", "-k", "-c", "-p", "{threads}", str(big), cwd=tmp_path
+    )
+    assert "speedup" in done.stdout
+    assert "no 95% interval" in done.stdout
+
+
+@needs("zstd")
+def test_scan_zstd(big: Path, tmp_path: Path) -> None:
+    found = result("scan", "-r", "2", "-t", "1,2", "--", "zstd", "-T{threads}", "-3", "-c", str(big), cwd=tmp_path)
+    two = found["conclusion"]["curves"][0]["rows"][1]
+    assert two["p"] == 2
+    assert found["headline"].startswith("asked 2 threads, used ") == (2 - two["effective_cores"] >= 0.5)
+
+
+@needs("zstd")
+def test_scan_zstd_says_that_one_core_was_used(big: Path, tmp_path: Path) -> None:
+    # --single-thread, last so that -T does not undo it, is what an input that cannot be split looks like from outside.
+    words = ["zstd", "-T{threads}", "--single-thread", "-3", "-c", str(big)]
+    done = corescale("scan", "-r", "2", "-t", "1,2", "--", *words, cwd=tmp_path)
+    assert done.stdout.startswith("asked 2 threads, used ")
+
+
+@needs("gcc")
+def test_tune_an_openmp_program_with_every_allocator(tmp_path: Path) -> None:
+    (tmp_path / "p.c").write_text(
+        "#include <omp.h>\n#include <stdlib.h>\n"
+        "int main(void) { long s = 0;\n"
+        "#pragma omp parallel for reduction(+:s)\n"
+        "for (int i = 0; i < 400000; i++) { char *p = malloc(200); p[0] = (char)i; s += p[0]; free(p); }\n"
+        "return s == 1; }\n"
+    )
+    subprocess.run(["gcc", "-O1", "-fopenmp", "-o", "my_openmp_program", "p.c"], cwd=tmp_path, check=True)
+    words = ["-m", "2", "-M", "2", "--confirm", "2", "--allocators", "auto", "--", "./my_openmp_program"]
+    found = result("tune", *words, cwd=tmp_path)
+    levels = next(factor["levels"] for factor in found["experiment"]["factors"] if factor["name"] == "allocator")
+    assert {"system", "mimalloc", "jemalloc", "tcmalloc", "tbbmalloc"} <= set(levels)
+
+
+@needs("pigz")
+def test_tune_pigz_levels_under_a_bound_on_its_output(big: Path, tmp_path: Path) -> None:
+    words = ["-f", "level=3,6,9", "--subject-to", "bytes<=1.02*today", "--metric", "bytes=stdout-size", "-t", "2"]
+    words += ["--today", "level=6", "-m", "1", "-M", "1", "--confirm", "1"]
+    done = corescale("tune", *words, "--", "pigz", "-{level}", "-k", "-c", "-p", "{threads}", str(big), cwd=tmp_path)
+    assert "bytes" in done.stdout
+    assert "not <=" in done.stdout
+
+
+@needs("xz")
+def test_compare_xz(big: Path, tmp_path: Path) -> None:
+    a, b = (f"xz -T{threads} -0 -k -c {big}" for threads in (1, 2))
+    done = corescale("compare", "--runs", "1", a, b, cwd=tmp_path)
+    assert "no 95% interval" in done.stdout
+
+
+def test_doctor(tmp_path: Path) -> None:
+    assert "noise now" in corescale("doctor", cwd=tmp_path).stdout

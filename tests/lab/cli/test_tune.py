@@ -1,0 +1,426 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tune` from the command line to its answer: on landscapes with a known truth, and on programs that misbehave."""
+
+import dataclasses
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_cli import ROOT, corescale, refused
+
+from corescale.conclude.answers.recommendation import Recommendation, recommend
+from corescale.conclude.race.race import race
+from corescale.declare import command_line, factors, settings, space
+from corescale.declare.experiment import configurations, today
+from corescale.declare.request import ScanRequest, TuneRequest
+from corescale.errors import ExitCode, UsageError
+from corescale.machine import Machine
+from corescale.observe import store
+from corescale.observe.launchers.fake import Fake, Landscape
+from corescale.observe.run import run
+from corescale.records import Layout, Record
+from corescale.topology import from_hwloc
+
+GRID = ["-t", "1,2", "-f", "MODE=a,b,c", "-f", "SIZE=1,2,3,4"]
+TRUTH = """
+noise = {kind = "lognormal", size = 0.01}
+[times]
+threads = {1 = 1.5, 2 = 1.0}
+MODE = {a = 1.0, b = 0.9, c = 1.3}
+SIZE = {1 = 1.0, 2 = 1.1, 3 = 0.95, 4 = 1.4}
+"""
+"""Fastest by 5%: threads=2 MODE=b SIZE=3."""
+
+
+def tuned(tmp_path: Path, landscape: str, *words: str) -> dict[str, Any]:
+    """The result of `tune` on a landscape, as JSON."""
+    (tmp_path / "l.toml").write_text(landscape)
+    done = corescale("tune", "--on", "fake", "--landscape", "l.toml", "-q", "--json", *words, "--", "x", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def raced(landscape: Landscape, **options: Any) -> tuple[list[Record], Recommendation, Fake]:
+    """The same inside this process, threads 1 and 2 and a grid of 4 x 3 x 2."""
+    grid = ["MODE=a,b,c", "SIZE=1,2,3,4"]
+    request = TuneRequest(**({"threads": "1,2", "factor": grid, "budget": "none"} | options))
+    experiment = command_line.tune(request, ["x"], Machine.here())
+    fake = Fake(experiment, landscape)
+    records = run(experiment, store.Memory(), fake, race(experiment))
+    return list(records), recommend(records, experiment), fake
+
+
+def land(**changes: Any) -> Landscape:
+    times = {
+        "threads": {"1": 1.5, "2": 1.0},
+        "MODE": {"a": 1.0, "b": 0.9, "c": 1.3},
+        "SIZE": {"1": 1.0, "2": 1.1, "3": 0.95, "4": 1.4},
+    }
+    return Landscape.model_validate({"times": times, "noise": {"size": 0.01}} | changes)
+
+
+def test_the_answer_comes_with_its_bound_a_gain_from_fresh_blocks_and_the_word_fake(tmp_path: Path) -> None:
+    found = tuned(tmp_path, TRUTH, *GRID)
+    assert re.fullmatch(
+        r"1\.\d+x faster than today's \[.*\], (within .*% of the best|the best of all that was tried) at 95% \(fake\)",
+        found["headline"],
+    )
+    assert found["conclusion"]["chosen"]["levels"] == {"threads": 2, "MODE": "b", "SIZE": "3"}
+    assert found["confirmation_blocks"] == 10
+    assert found["launches"] < 8 * 24
+
+
+def test_a_budget_in_launches_is_kept(tmp_path: Path) -> None:
+    found = tuned(tmp_path, TRUTH.replace("0.01", "0.05"), *GRID, "--budget", "60x")
+    folder = next((tmp_path / "corescale-runs").glob("tune-*/1"))
+    lines = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    assert 50 <= sum("configuration" in line for line in lines) <= 60
+    assert found["stop"]["reason"] == "budget"
+    assert found["conclusion"]["within"] is None or found["conclusion"]["within"] > 0.02
+
+
+def test_the_first_answer_takes_ten_launches() -> None:
+    records, _, _ = raced(land())
+    first = [r for r in records if r.block <= 1]
+    assert [r.phase for r in first][:2] == ["warmup", "measure"]
+    assert len(first) <= 10
+
+
+def test_one_that_costs_far_fewer_core_seconds_is_named() -> None:
+    times = {"threads": {"1": 1.06, "2": 1.0}, "MODE": {"a": 1.0, "b": 0.9}}
+    landscape = land(times=times)
+    records, answer, _ = raced(landscape, factor=["MODE=a,b"])
+    assert answer.chosen.layout.p == 2
+    assert answer.cheaper is not None
+    assert dict(answer.cheaper.configuration.levels) == {"threads": 1, "MODE": "b"}
+    assert answer.cheaper.slower == pytest.approx(0.06, abs=0.03)
+    assert answer.cheaper.fewer == pytest.approx(1 - 1.06 / 2, abs=0.03)
+    twice = land(times=times | {"threads": {"1": 1.9, "2": 1.0}})
+    assert raced(twice, factor=["MODE=a,b"])[1].cheaper is None
+    assert len(records) < 200
+
+
+def test_a_declared_metric_gives_a_front_and_an_undeclared_one_nothing(tmp_path: Path) -> None:
+    metric = "[metrics.bytes]\nbase = 100\ntimes = {MODE = {a = 1.0, b = 3.0, c = 2.0}}\n"
+    found = tuned(tmp_path, TRUTH + metric, *GRID, "--metric", "bytes=stdout-size")
+    (front,) = found["conclusion"]["fronts"]
+    assert [point["value"] for point in front["points"]] == [300, 100]
+    assert [point["levels"]["MODE"] for point in front["points"]] == ["b", "a"]
+    without = tuned(tmp_path, TRUTH + metric, *GRID)
+    assert without["conclusion"]["fronts"] == []
+    assert not any(candidate["metrics"] for candidate in without["conclusion"]["candidates"])
+
+
+def test_ties_are_named_with_how_much_faster_they_may_be() -> None:
+    _, answer, _ = raced(land(times={"MODE": {"a": 1.0, "b": 0.9, "c": 0.9}}), threads="1", factor=["MODE=a,b,c"])
+    assert answer.chosen["MODE"] in ("b", "c")
+    (tie,) = answer.not_told_apart
+    assert tie[0]["MODE"] in ("b", "c")
+    assert tie[0] != answer.chosen
+    assert tie[1] is not None
+    assert 0 < tie[1] <= 0.02 + 1e-9
+
+
+@pytest.mark.parametrize("status", ["failed", "signal", "timeout", "check", "output-differs"])
+def test_a_configuration_that_would_win_but_fails_is_told_and_never_wins(status: str) -> None:
+    failure = {"levels": {"MODE": "b", "SIZE": "3"}, "status": status, "tail": "no such mode"}
+    records, answer, _ = raced(land(failures=[failure]), timeout="100s")
+    bad = [r for r in records if (r.configuration["MODE"], r.configuration["SIZE"]) == ("b", "3")]
+    capped = {"capped"} if status == "timeout" else set()  # where a cap comes before the time-out
+    assert {r.status for r in bad} <= {status, *capped}
+    assert len(bad) <= (4 if capped else 2)
+    assert (answer.chosen["MODE"], answer.chosen["SIZE"]) != ("b", "3")
+    told = {c.configuration: str(c.excluded) for c in answer.candidates}
+    word = {"timeout": "did not end", "output-differs": "wrote another output"}.get(status, status)
+    assert all("lost" in told[r.configuration] or word in told[r.configuration] for r in bad)
+    assert answer.within is not None
+    assert answer.within <= 0.02 + 1e-9
+
+
+def test_a_rehearsal_that_agrees_spares_full_launches_of_what_is_far_behind() -> None:
+    plain, _, _ = raced(land())
+    records, answer, fake = raced(land(), rehearse="small")
+    full = [r for r in records if r.phase == "measure"]
+    assert answer.rehearsal is not None
+    assert answer.rehearsal.trusted
+    assert len({r.configuration for r in full}) < 24
+    assert fake.truth(answer.chosen) <= 1.02 * fake.truth(fake.best())
+    assert sum(r.wall for r in records) < sum(r.wall for r in plain)
+    assert f"the {len(answer.rehearsal.kept)} of 24" in answer.rehearsal.says
+
+
+def test_a_rehearsal_that_misleads_is_not_trusted() -> None:
+    misleading = {"times": {"MODE": {"a": 1.0, "b": 3.0, "c": 0.3}, "SIZE": {"1": 1.0, "2": 0.6, "3": 2.0, "4": 0.4}}}
+    records, answer, fake = raced(land(rehearsal=misleading), rehearse="small")
+    assert answer.rehearsal is not None
+    assert not answer.rehearsal.trusted
+    assert len({r.configuration for r in records if r.phase == "measure"}) == 24
+    assert answer.chosen == fake.best()
+
+
+def test_a_rehearsal_launches_the_same_program_with_other_arguments(tmp_path: Path) -> None:
+    full, small = "echo full {mode} >> log; sleep 0.0{mode}", """-c 'echo small {mode} >> log; sleep 0.0{mode}'"""
+    words = ["-t", "1", "-L", "mode", "3,1,6", "--budget", "40x", "--rehearse", small]
+    done = corescale("tune", "-q", "--json", *words, "--", "sh", "-c", full, cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert json.loads(done.stdout)["conclusion"]["rehearsal"]["of"] == 3
+    log = (tmp_path / "log").read_text().splitlines()
+    assert log[0] == "full 3"
+    assert sorted(log[1:10]) == ["small 1"] * 3 + ["small 3"] * 3 + ["small 6"] * 3
+    assert not any(line.startswith("small") for line in log[10:])
+
+
+def test_a_rehearsal_of_an_unknown_placeholder_is_refused() -> None:
+    with pytest.raises(UsageError, match="level"):
+        command_line.tune(TuneRequest(threads="1,2", rehearse="{level}"), ["true", "{threads}"], Machine.here())
+
+
+PROGRAM = """
+import sys, time
+mode = sys.argv[1]
+if mode == "hang":
+    time.sleep(600)
+if mode == "crash":
+    sys.exit("mode crash is not built in")
+print("another" if mode == "wrong" else "result")
+time.sleep(0.06 if mode == "good" else 0.03)
+time.sleep(0.06 if mode == "today" else 0.0)
+"""
+
+
+def test_real_programs_that_crash_hang_or_differ_cost_little_and_never_win(
+    tmp_path: Path, python: Callable[[str], str]
+) -> None:
+    words = ["-t", "1", "-L", "mode", "today,hang,crash,wrong,good", "--same-output", "--budget", "100s"]
+    done = corescale("tune", "-q", "--json", *words, "--", python(PROGRAM), "{mode}", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    found = json.loads(done.stdout)
+    assert found["conclusion"]["chosen"]["levels"]["mode"] in ("good", "today")
+    excluded = {c["levels"]["mode"]: c["excluded"] for c in found["conclusion"]["candidates"] if c["excluded"]}
+    assert set(excluded) == {"hang", "crash", "wrong"}
+    assert "mode crash is not built in" in excluded["crash"]
+    assert excluded["wrong"].startswith("wrote another output")
+    assert excluded["hang"].startswith("lost: killed")
+
+
+def test_a_launch_of_today_that_fails_is_refused_before_anything_else_runs(
+    tmp_path: Path, python: Callable[[str], str]
+) -> None:
+    words = ["-t", "1", "-L", "mode", "crash,good", "--", python(PROGRAM), "{mode}"]
+    refused(corescale("tune", "-q", *words, cwd=tmp_path), ExitCode.PROGRAM, "today's launch", "not built in", "-i")
+    folder = next((tmp_path / "corescale-runs").glob("tune-*/1"))
+    assert (folder / "records.jsonl").read_text().count('"configuration"') == 1
+
+
+def test_a_launch_of_today_that_hangs_is_given_up_with_the_budget(tmp_path: Path) -> None:
+    words = ["-t", "1", "-L", "s", "600,0.01", "--budget", "1s", "--", "sleep", "{s}"]
+    refused(corescale("tune", "-q", *words, cwd=tmp_path), ExitCode.PROGRAM, "today's launch did not end within 1")
+
+
+def test_a_plain_tune_tries_what_can_matter_and_no_launch_twice(two_cores: Machine) -> None:
+    experiment = command_line.tune(TuneRequest(), ["true", "{threads}"], two_cores)
+    names = [factor.name for factor in experiment.factors]
+    assert names[:2] == ["threads", "allocator"]
+    assert names[-1] == "MALLOC_ARENA_MAX"
+    found = configurations(experiment)
+    assert len(found) <= space.MOST
+    assert all(c["MALLOC_ARENA_MAX"] == "inherited" for c in found if c["allocator"] != "system" or c.layout.p == 1)
+    assert len(set(found)) == len(found)
+    assert found[0] == today(experiment)
+    assert any("not linked with OpenMP" in reason for reason in experiment.left_out)
+    assert [f.name for f in command_line.tune(TuneRequest(threads="1,2"), ["true"], two_cores).factors] == ["threads"]
+
+
+@pytest.mark.parametrize("recorded", ["kvm_guest", "arm_without_l3", "two_core_groups", "two_sockets_smt"])
+@pytest.mark.parametrize("quota", [None, 3.5])
+def test_a_plain_tune_fits_every_machine_and_names_what_did_not_fit(
+    tmp_path: Path, recorded: str, quota: float | None
+) -> None:
+    cpus = from_hwloc((Path(__file__).parents[1] / "machines" / f"{recorded}.xml").read_text()).cpus
+    allowed = tuple(cpu.cpu for cpu in cpus)
+    machine = dataclasses.replace(Machine.here(), cpus=cpus, affinity=allowed, quota_cores=quota)
+    program = linked_with_openmp(tmp_path)
+    experiment = command_line.tune(TuneRequest(), [program], machine)
+    names = [factor.name for factor in experiment.factors]
+    assert names[0] == "threads"
+    assert len(configurations(experiment)) <= space.MOST
+    told = " / ".join(experiment.left_out)
+    assert all(name in names or re.search(rf"\b{name}\b", told) for name in space.usual([program])[0])
+    assert "numa" not in names or len({cpu.numa_node for cpu in cpus}) > 1
+
+
+def linked_with_openmp(folder: Path) -> str:
+    program = folder / "openmp"
+    program.write_bytes(Path("/bin/true").read_bytes() + b"\0libgomp.so.1\0")
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_placement_and_waiting_are_tried_with_openmp_and_allocators_only_where_they_can_be_loaded(
+    tmp_path: Path, two_cores: Machine
+) -> None:
+    program = Path(linked_with_openmp(tmp_path))
+    known = [
+        name
+        for name in space.USUAL
+        if name not in settings.SETTINGS or not settings.unavailable(settings.SETTINGS[name])
+    ]
+    assert space.usual([str(program)])[0] == tuple(known)
+    experiment = command_line.tune(TuneRequest(), [str(program)], two_cores)
+    one = [c for c in configurations(experiment) if c.layout.p == 1]
+    assert {(c["bind"], c["OMP_WAIT_POLICY"]) for c in one} == {("inherited", "inherited")}
+    program.chmod(0o4755)
+    kept, left_out = space.usual([str(program)])
+    assert "allocator" not in kept
+    assert any("set-user-id" in reason for reason in left_out)
+
+
+def script_of_a_static_program(folder: Path) -> Path:
+    """What can only be known of it by launching it."""
+    (folder / "s.c").write_text("#include <stdlib.h>\nint main(void) { free(malloc(100)); return 0; }\n")
+    subprocess.run(["cc", "-static", "-o", "built", "s.c"], cwd=folder, check=True)
+    script = folder / "script.sh"
+    script.write_text("#!/bin/sh\nexec ./built\n")
+    script.chmod(0o755)
+    return script
+
+
+def test_allocators_that_a_launch_shows_to_be_of_no_use_are_left_out_where_nobody_asked_for_them(
+    tmp_path: Path,
+) -> None:
+    if not [level for level in factors.KINDS["allocator"].auto(Machine.here())[0] if level != "system"]:
+        pytest.skip("no other allocator is here")
+    words = ["--budget", "30x", "--confirm", "2", "--", str(script_of_a_static_program(tmp_path))]
+    done = corescale("tune", "--json", *words, cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert re.search(r"note: without other allocators: lib\w+.* is not in the program: .*built is linked", done.stderr)
+    found = json.loads(done.stdout)
+    assert not any(
+        "allocator" in c["levels"] or "MALLOC_CONF" in c["levels"] for c in found["conclusion"]["candidates"]
+    )
+    assert any(re.match(r"allocator: .*built is linked statically", reason) for reason in found["left_out"])
+    asked = corescale("tune", "-q", "--allocators", "auto", *words, cwd=tmp_path)
+    refused(asked, ExitCode.PRELOAD, "is linked statically")
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o4755])
+def test_a_static_program_has_what_it_reads_of_the_c_librarys_settings(tmp_path: Path, mode: int) -> None:
+    script_of_a_static_program(tmp_path)
+    (tmp_path / "built").chmod(mode)
+    names, left_out = space.usual([str(tmp_path / "built")])
+    reads = mode == 0o755
+    assert ("GLIBC_TUNABLES" in names, "MALLOC_ARENA_MAX" in names) == (reads, reads)
+    assert not {"allocator", "MALLOC_CONF"} & set(names)
+    assert any(reason.startswith("allocator: ") for reason in left_out)
+
+
+def test_what_would_make_too_many_configurations_is_left_to_be_asked_for(
+    tmp_path: Path, two_cores: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(space, "MOST", 2)
+    experiment = command_line.tune(TuneRequest(), ["true", "{threads}"], two_cores)
+    assert [factor.name for factor in experiment.factors] == ["threads"]
+    reasons = " / ".join(experiment.left_out)
+    assert "allocator: more than 2 configurations; to try it -f allocator=auto" in reasons
+    assert "MALLOC_ARENA_MAX: more than 2 configurations; to try it -f MALLOC_ARENA_MAX=auto" in reasons
+
+
+def dry(folder: Path, *words: str) -> str:
+    done = corescale(*words, cwd=folder)
+    assert done.returncode == ExitCode.OK, done.stderr
+    return done.stdout
+
+
+def test_a_dry_run_prints_the_space_and_how_to_know_its_time_and_launches_nothing(tmp_path: Path) -> None:
+    shown = dry(tmp_path, "tune", "--dry-run", "--", "touch", "launched")
+    assert re.search(r"\d+ configurations: about \d+ to \d+ launches \(the noisier, the more\)\n", shown)
+    assert "for each second that one takes, at most 5 min (--budget); no run in" in shown
+    assert "no run in corescale-runs has today's launch yet: --budget 20x instead" in shown
+    assert "left out: bind, OMP_WAIT_POLICY: touch is not linked with OpenMP" in shown
+    assert not list(tmp_path.iterdir())
+    assert "note: the program" not in shown
+    assert "note: the program no-such-one is not here" in dry(tmp_path, "tune", "--dry-run", "--", "no-such-one")
+
+
+def test_a_dry_run_knows_the_time_of_a_launch_from_runs_of_any_verb_on_this_machine(tmp_path: Path) -> None:
+    """What counts is the line that was launched, but not on another machine or with another input."""
+    words = ["-r", "2", "-t", "1", "--out", "kept", "--", "sleep", "0.05"]
+    dry(tmp_path, "scan", "-q", *words)
+    run = next((tmp_path / "kept").glob("scan-*/1"))
+    tune = ["tune", "--dry-run", "-t", "1", "-f", "MODE=inherited,a,b"]
+    known = dry(tmp_path, *tune, "--budget", "100s", "--out", "kept", "--", "sleep", "0.05")
+    found = re.search(
+        r"time: ([\d.]+) s to ([\d.]+) s, at most 1 min 40 s \(--budget\); today's launch took (\S+) s", known
+    )
+    assert found, known
+    least, most, one = map(float, found.groups())
+    assert 0.05 <= one < 1
+    assert least == pytest.approx(33 * one, abs=1)
+    assert most == pytest.approx(66 * one, abs=1)
+    assert f"median of 2 in {run.relative_to(tmp_path)}" in known
+    (tmp_path / "empty").touch()
+    for other in (["--", "sleep", "0.06"], ["--input", "empty", "--", "sleep", "0.05"]):
+        assert "no run in kept has today's launch" in dry(tmp_path, *tune, "--out", "kept", *other)
+    (run / "environment.json").write_text(
+        (run / "environment.json").read_text().replace('"fingerprint": "', '"fingerprint": "0')
+    )
+    assert "no run in kept has today's launch" in dry(tmp_path, *tune, "--out", "kept", "--", "sleep", "0.05")
+    (run / "plan.json").write_text("torn")
+    assert "no run in kept has today's launch" in dry(tmp_path, *tune, "--out", "kept", "--", "sleep", "0.05")
+
+
+@pytest.mark.parametrize("words", [["scan", "-t", "1"], ["compare", "sleep 0.03"]])
+def test_the_way_to_know_the_time_makes_it_known(tmp_path: Path, words: list[str]) -> None:
+    command = ["sleep 0.02"] if words[0] == "compare" else ["--", "sleep", "0.02"]
+    assert "-r 1 instead of --dry-run makes one" in dry(tmp_path, *words, "--dry-run", *command)
+    dry(tmp_path, *words, "-q", "-r", "1", *command)
+    assert "median of 1 in corescale-runs/" in dry(tmp_path, *words, "--dry-run", *command)
+
+
+def test_a_first_answer_of_a_race_makes_its_time_known(tmp_path: Path) -> None:
+    command = ["-t", "1", "-f", "MODE=a,b", "--", "sleep", "0.02"]
+    dry(tmp_path, "tune", "-q", "--budget", "20x", *command)
+    assert re.search(r"today's launch took 0\.0\d+ s \(median of \d+ in", dry(tmp_path, "tune", "--dry-run", *command))
+
+
+def test_a_scan_keeps_every_combination(two_cores: Machine) -> None:
+    """Its curves need one thread at every level of the other factors."""
+    kinds = factors.KINDS
+    assert kinds["bind"].idle("bind", {"threads": 1}, Layout(1))
+    assert not kinds["bind"].idle("bind", {"bind": "close:cores"}, Layout(1))
+    request = ScanRequest(threads="1,2", factor=["bind=none,close:cores"])
+    assert len(configurations(command_line.scan(request, ["x"], two_cores))) == 4
+
+
+def test_ctrl_c_says_what_is_known_and_leaves_the_run_to_go_on(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "corescale", "tune", "-q", "-t", "1", "-L", "s", "30,31,32", "--within", "0.1%"]
+    words += ["--", "env", "S={s}", "sleep", "0.03"]  # all alike, so that no block can end the race first
+    tuning = subprocess.Popen(
+        words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while complete(tmp_path) < 4 and tuning.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        tuning.send_signal(signal.SIGINT)
+        _, said = tuning.communicate(timeout=60)
+    finally:
+        tuning.kill()
+    assert tuning.returncode == ExitCode.INTERRUPTED, said
+    leads = r"so far threads=1 s=\d+ leads( \(today's launch\)|, about [\d.]+x faster than today's, not confirmed)?"
+    assert re.search(leads + r", (within [\d.]+% of the best at 95%|\d of 3 tried; nothing is proved yet)", said)
+    assert "the same command goes on" in said
+
+
+def complete(folder: Path) -> int:
+    """Blocks in the records so far."""
+    return sum(path.read_text().count('"block-complete"') for path in folder.glob("corescale-runs/*/1/records.jsonl"))

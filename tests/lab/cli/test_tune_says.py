@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person reads from `tune`: nothing is said that was not measured, and what is said twice is said alike."""
+
+import dataclasses
+import importlib.abc
+import io
+import re
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from test_cli import corescale
+
+from corescale import cli
+from corescale.cli.output import conclude
+from corescale.conclude.answers.recommendation import Recommendation
+from corescale.conclude.endings import ending
+from corescale.conclude.policy import confirmed
+from corescale.conclude.race.race import race
+from corescale.declare import command_line
+from corescale.declare.experiment import today
+from corescale.declare.request import TuneRequest
+from corescale.errors import ExitCode
+from corescale.machine import Machine
+from corescale.observe.store import Run
+from corescale.records import Noise, Record, Status
+from corescale.show import charts, html, so_far, terminal
+from support import samples
+from support.play import MACHINE, play
+from support.play import race_truth as truth
+from support.play import race_tuning as tuning
+
+NOISY = 'noise = {kind = "lognormal", size = 0.1}\n[times]\nMODE = {a = 1.0, b = 1.0, c = 1.05, d = 1.1}\n'
+FAKE = ["--on", "fake", "--landscape", "l.toml", "-q"]
+
+
+def tuned(tmp_path: Path, *words: str) -> tuple[int, str]:
+    (tmp_path / "l.toml").write_text(NOISY)
+    done = corescale("tune", *FAKE, *words, "--", "x", cwd=tmp_path)
+    assert done.stderr == ""
+    return done.returncode, done.stdout
+
+
+def test_a_budget_too_small_to_compare_anything_is_no_reason_to_keep_todays(tmp_path: Path) -> None:
+    code, said = tuned(tmp_path, "-t", "1", "-f", "MODE=a,b,c,d", "--budget", "4x")
+    assert code == ExitCode.INCONCLUSIVE
+    assert said.startswith("no answer: the budget ended before anything was compared with today's launch (fake)")
+    assert "larger --budget" in said and "nothing that may be used is faster" not in said
+
+
+def test_a_budget_for_one_block_gives_a_first_answer(tmp_path: Path) -> None:
+    """Confirmation is not kept room for before there is something to confirm."""
+    code, said = tuned(tmp_path, "-t", "1", "-f", "MODE=a,b,c,d", "--budget", "5x")
+    assert code == ExitCode.OK
+    assert "1 block, 4 launches" in said
+
+
+def test_one_configuration_alone_is_kept_because_there_is_no_other(tmp_path: Path) -> None:
+    code, said = tuned(tmp_path, "-t", "1", "-f", "MODE=a")
+    assert code == ExitCode.OK
+    assert said.startswith("keep today's launch: there is nothing else to try\n")
+    assert "0 launches\n" in said and "-f NAME=a,b" in said
+
+
+def test_the_bound_of_the_first_line_is_that_of_the_last(tmp_path: Path) -> None:
+    """Also where the race's favourite was not confirmed, and today's launch is kept."""
+    found = []
+    for budget in range(40, 60, 2):
+        _, said = tuned(tmp_path, "-t", "1", "-f", "MODE=a,b,c,d", "--budget", f"{budget}x")
+        found.append([re.search(rf"{word} ([\d.]+)%", said) for word in ("within", "spent at")])
+    both = [(first[1], last[1]) for first, last in found if first and last]
+    assert both and all(first == last for first, last in both)
+
+
+def two_minds(measured: Sequence[Record]) -> list[Record]:
+    """Half of the blocks, flagged as noisy, speak for b and the others for c; b was confirmed."""
+    factor = {"a": (1.0, 1.0), "b": (0.5, 0.9), "c": (0.8, 0.8)}
+    noise = Noise(steal=1.0)
+    return [
+        dataclasses.replace(
+            r,
+            wall=r.wall * factor[str(r.configuration["mode"])][r.block % 2],
+            noise=noise if r.block % 2 == 0 and r.phase == "measure" else Noise(),
+        )
+        for r in measured
+    ]
+
+
+def test_without_the_noisy_blocks_the_launch_that_was_confirmed_is_judged_again() -> None:
+    """Not another one, of which it would say that nothing confirmed it."""
+    request = TuneRequest(threads="1", factor=["mode=a,b,c"], runs=16)
+    experiment = command_line.tune(request, ["x {mode}"], MACHINE)
+    made = play(experiment, lambda _: 1.0, confirmed(experiment), noise=0.001)
+    measured = [r for r in made if r.phase == "measure"]
+    b = next(r.configuration for r in measured if r.configuration["mode"] == "b")
+    template = [r for r in measured if r.block < 10]
+    confirmations = [
+        dataclasses.replace(r, phase="confirm", block=r.block + 16)
+        for r in template
+        if r.configuration in (b, today(experiment))
+    ]
+    records = two_minds([*measured, *confirmations])
+    run = Run(Path(), experiment, "fake", tuple(records), tuple(records), {}, finished=True)
+    result = conclude(run, Machine.here())
+    assert isinstance(result.conclusion, Recommendation) and result.conclusion.winner == b
+    assert isinstance(result.undisturbed, Recommendation) and result.undisturbed.winner == b
+    assert result.undisturbed.gain is not None
+
+
+def test_what_is_known_so_far_names_the_gain_and_whether_it_is_confirmed() -> None:
+    experiment = tuning(budget="none")
+    records = play(experiment, truth, race(experiment), noise=0.02)
+    measured = [r for r in records if r.phase == "measure"]
+    assert re.search(
+        r" leads, about [\d.]+x faster than today's, not confirmed, within ", so_far.known(measured, experiment)
+    )
+    assert re.search(
+        r" leads, [\d.]+x \[.*\] faster than today's by 10 of 10 fresh blocks, within",
+        so_far.known(records, experiment),
+    )
+    first = [dataclasses.replace(r, phase="warmup") for r in records[:1]]
+    assert so_far.known(first, experiment) == "", "nothing leads before anything was compared"
+
+
+def test_a_name_in_the_narrow_table_tells_which_level_is_whose() -> None:
+    console = Console(width=60, record=True, no_color=True, file=io.StringIO())
+    console.print(terminal.render(samples.tune_result()))
+    assert re.search(r"\n threads=8 .*\n allocator=mimalloc .*\n use this", console.export_text())
+
+
+def test_ctrl_c_while_corescale_is_being_loaded_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupting(importlib.abc.MetaPathFinder):
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == "corescale.cli.app":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "corescale.cli.app", raising=False)
+    monkeypatch.delattr(cli, "app", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == ExitCode.INTERRUPTED
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_command_that_a_scan_suggests_can_be_run(tmp_path: Path) -> None:
+    (tmp_path / "l.toml").write_text(NOISY)
+    words = ["-t", "1,2", "-f", "MODE=a,b,c,d", "-r", "6", "--", "x", "{MODE}"]
+    done = corescale("scan", *FAKE, *words, cwd=tmp_path)
+    suggested = shlex.split(" ".join(done.stdout.split()).partition("next: corescale ")[2].replace("FILE", "l.toml"))
+    again = corescale(*suggested, "--budget", "20x", cwd=tmp_path) if suggested else done
+    assert suggested[0] == "tune" and again.returncode == ExitCode.OK, again.stderr
+
+
+def test_a_response_that_no_launch_gives_is_no_answer(tmp_path: Path) -> None:
+    code, said = tuned(tmp_path, "-t", "1", "-f", "MODE=a,b,c,d", "--response", "metric:bites")
+    assert code == ExitCode.INCONCLUSIVE
+    assert said.startswith("no answer: gave no metric:bites (fake)")
+
+
+def test_a_rehearsal_in_which_todays_launch_fails_is_told_and_everything_is_raced(
+    tmp_path: Path, python: Callable[[str], str]
+) -> None:
+    program = python("import sys, time\nif 'small' in sys.argv: sys.exit('no such option: small')\ntime.sleep(0.02)")
+    words = ["-t", "1", "-L", "mode", "a,b", "--budget", "12x", "--rehearse", "small", "-q"]
+    done = corescale("tune", *words, "--", program, "{mode}", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK and done.stderr == ""
+    said = " ".join(done.stdout.split())
+    assert "rehearsal: today's launch failed (exit 1): no such option: small in it, so it is not trusted; all 2" in said
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("signal", "killed by signal 11: oh"),
+        ("output-differs", "wrote another output than today's launch"),
+        ("timeout", "did not end within 1 s"),
+        ("failed", "failed (exit -11): oh"),
+    ],
+)
+def test_why_one_may_not_win_is_said_in_words(status: Status, said: str) -> None:
+    experiment = tuning(budget="none")
+    template = play(experiment, truth, race(experiment), noise=0.02)[0]
+    assert ending(dataclasses.replace(template, status=status, wall=1.0, exit_code=-11, tail="x\noh\n")) == said
+
+
+def test_a_rehearsal_that_leaves_nothing_out_does_not_narrow_the_claim(tmp_path: Path) -> None:
+    words = ["-t", "1", "-f", "MODE=a,b,c,d", "--rehearse", "small", "--within", "20%"]
+    _, said = tuned(tmp_path, *words)
+    assert "raced" not in said.partition("\n\n")[0]
+
+
+def test_of_a_large_grid_the_terminal_shows_the_head_and_todays_launch(tmp_path: Path) -> None:
+    levels = ",".join(str(k) for k in range(40))
+    times = "\n".join(f"{k} = {1 + (0 if k == 7 else 0.5 if k == 0 else 0.02 * k)}" for k in range(40))
+    (tmp_path / "l.toml").write_text(f"noise = {{size = 0.01}}\n[times.SIZE]\n{times}\n")
+    done = corescale("tune", *FAKE, "-t", "1", "-f", f"SIZE={levels}", "--", "x", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK
+    rows = [line for line in done.stdout.splitlines() if re.match(r" 1 +\d+ ", line)]
+    assert len(rows) == 13
+    assert "use this" in rows[0] and "today" in rows[-1]
+    assert "27 more configurations: --report FILE or --json has them all" in done.stdout
+
+
+def test_the_report_of_a_tune_shows_the_ratios_before_the_scaling() -> None:
+    result = samples.tune_result()
+    names = [chart.name for chart in charts.of(result, html.curves_of(result))]
+    assert names[0] == "forest" and "scaling" in names
+
+
+def test_the_report_of_a_large_grid_draws_its_fastest_and_tells_lost_from_failed(tmp_path: Path) -> None:
+    levels = [str(k) for k in range(60)]
+    times = "\n".join(f"{k} = {1 if k == 7 else 1.5 if k == 0 else 1.02 + 0.1 * k}" for k in range(60))
+    (tmp_path / "l.toml").write_text(f"noise = {{size = 0.01}}\n[times.SIZE]\n{times}\n")
+    words = ["-t", "1", "-f", f"SIZE={','.join(levels)}", "--report", "r.html", "--", "x"]
+    assert corescale("tune", *FAKE, *words, cwd=tmp_path).returncode == ExitCode.OK
+    page = (tmp_path / "r.html").read_text()
+    assert 'id="chart-forest"' in page and "more are in the table" in page
+    assert re.search(r"failed launches</dt><dd>0<small>of \d+; \d+ stopped as lost", page)

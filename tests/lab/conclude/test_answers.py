@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From records with a known truth to scan, verdict, recommendation, and which block comes next."""
+
+import dataclasses
+import math
+from typing import Any
+
+import pytest
+
+from corescale.conclude import policy
+from corescale.conclude.answers.recommendation import recommend
+from corescale.conclude.answers.scaling import scan
+from corescale.conclude.answers.verdict import compare
+from corescale.conclude.response import response, table
+from corescale.declare import command_line
+from corescale.declare.experiment import Experiment, configurations
+from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest
+from corescale.records import Configuration, Region
+from support.play import MACHINE, Truth, blocks, play, record
+
+
+def scanning(**options: Any) -> Experiment:
+    return command_line.scan(ScanRequest(threads="1,2,4", **options), ["x {threads}"], MACHINE)
+
+
+def tuning(**options: Any) -> Experiment:
+    return command_line.tune(TuneRequest(threads="1,2,4", **options), ["x {threads}"], MACHINE)
+
+
+def amdahl(serial: float) -> Truth:
+    return lambda c: serial + (1 - serial) / c.layout.p
+
+
+def test_scan_gives_back_the_law_that_made_the_times() -> None:
+    experiment = scanning()
+    found = scan(play(experiment, amdahl(0.2), policy.uniform(experiment)), experiment)
+    assert [row.p for row in found.rows] == [1, 2, 4]
+    last = found.rows[2]
+    assert last.speedup.estimate == pytest.approx(2.5, rel=0.02)
+    assert last.efficiency.estimate == pytest.approx(last.speedup.estimate / 4)
+    assert last.overhead.estimate == pytest.approx(1 / last.efficiency.estimate - 1)
+    assert last.efficiency.high is not None
+    assert last.overhead.low == pytest.approx(1 / last.efficiency.high - 1)
+    assert found.rows[0].speedup.estimate == 1
+    choice = found.curves[0].choice
+    assert choice is not None
+    assert choice.fits["amdahl"].parameters["s"].covers(0.2)
+
+
+def test_a_scan_stops_at_the_declared_width_and_not_before() -> None:
+    experiment = scanning(width="1%")
+    records = play(experiment, amdahl(0.2), policy.uniform(experiment), noise=0.02)
+    made = blocks(records, "measure")
+    assert made > experiment.stop.min_blocks
+    assert policy.decision(records, experiment).reason == "width"
+    earlier = [r for r in records if r.block < made - 1]
+    assert not policy.decision(earlier, experiment).stop
+
+
+def test_a_spent_budget_is_never_called_width() -> None:
+    experiment = scanning(width="0.1%", budget="30s")
+    records = play(experiment, amdahl(0.2), policy.uniform(experiment), noise=0.05)
+    assert policy.decision(records, experiment).reason == "budget"
+    assert sum(r.wall for r in records) <= 30
+
+
+def test_each_allocator_is_a_curve_of_its_own() -> None:
+    experiment = command_line.scan(ScanRequest(threads="1,2", factor=["mode=a,b"]), ["x {threads} {mode}"], MACHINE)
+    times = {"a": 1.0, "b": 3.0}
+    found = scan(play(experiment, lambda c: times[str(c["mode"])] / c.layout.p, policy.uniform(experiment)), experiment)
+    assert [(curve.label, len(curve.rows)) for curve in found.curves] == [("mode=a", 2), ("mode=b", 2)]
+    assert all(curve.rows[1].speedup.covers(2) for curve in found.curves)
+
+
+def test_a_serial_program_is_the_baseline() -> None:
+    experiment = scanning(serial="fast")
+    truth: Truth = lambda c: 0.5 if c.get("command") == "serial" else 1 / c.layout.p  # noqa: E731
+    found = scan(play(experiment, truth, policy.uniform(experiment)), experiment)
+    assert found.baseline == "serial: fast"
+    assert [row.speedup.covers(x) for row, x in zip(found.rows, (0.5, 1, 2), strict=True)] == [True] * 3
+
+
+def test_cores_offered_and_not_used_are_noticed() -> None:
+    experiment = scanning()
+    found = scan(play(experiment, lambda c: 1.0, policy.uniform(experiment)), experiment)
+    assert [row.idle for row in found.rows] == [False, True, True]
+
+
+def test_below_six_blocks_there_is_no_interval() -> None:
+    experiment = scanning(runs=5)
+    found = scan(play(experiment, amdahl(0.1), policy.uniform(experiment)), experiment)
+    assert (found.rows[1].speedup.n, found.rows[1].speedup.low) == (5, None)
+
+
+def test_the_winner_is_confirmed_in_fresh_blocks_alone() -> None:
+    experiment = tuning()
+    truth: Truth = lambda c: {1: 1.0, 2: 0.5, 4: 0.8}[c.layout.p]  # noqa: E731
+    records = play(experiment, truth, policy.confirmed(experiment))
+    answer = recommend(records, experiment)
+    assert answer.winner.layout.p == 2
+    assert blocks(records, "confirm") == 10
+    assert answer.gain is not None
+    assert answer.gain.n == 10
+    assert answer.gain.covers(1.6)
+    assert not answer.keep_today
+    assert recommend([r for r in records if r.phase == "measure"], experiment).gain is None
+
+
+def test_today_is_kept_where_nothing_is_gained() -> None:
+    experiment = tuning()
+    answer = recommend(play(experiment, amdahl(0.1), policy.confirmed(experiment)), experiment)
+    assert answer.keep_today
+    assert answer.chosen == answer.today
+    assert answer.within is not None
+    assert answer.within < 0.02
+
+
+def test_false_gains_among_equal_configurations_are_rare() -> None:
+    experiment = tuning(max_runs=8)
+    wrong = sum(
+        not recommend(play(experiment, lambda c: 1.0, policy.confirmed(experiment), 0.03, seed), experiment).keep_today
+        for seed in range(200)
+    )
+    assert wrong <= 17  # 5% of 200 and three standard deviations; two-sided, so 2.5% are expected
+
+
+def test_a_failing_configuration_never_wins_and_says_why() -> None:
+    experiment = tuning()
+    records = play(experiment, amdahl(0.1), policy.uniform(experiment))
+    broken = [
+        dataclasses.replace(r, wall=0.01, status="failed", exit_code=3, tail="first\nno memory")
+        if r.configuration.layout.p == 2
+        else r
+        for r in records
+    ]
+    answer = recommend(broken, experiment)
+    assert answer.winner.layout.p == 4
+    assert answer.candidates[-1].excluded == "failed (exit 3): no memory"
+
+
+def test_a_failing_configuration_is_left_out_of_later_blocks() -> None:
+    experiment = tuning()
+    bad = configurations(experiment)[1]
+    failed = [record(bad, 0.1, status="failed", block=k) for k in range(2)]
+    assert bad in policy.still_running(failed[:1], experiment)
+    assert bad not in policy.still_running(failed, experiment)
+    assert bad not in policy.still_running([record(bad, 9, status="timeout")], experiment)
+
+
+def test_a_constraint_excludes_the_faster_one() -> None:
+    experiment = tuning(metric=["bytes=stdout-size"], subject_to=["bytes<=1.02*today"])
+    records = play(experiment, lambda c: float(c.layout.p), policy.uniform(experiment))
+    sized = [
+        dataclasses.replace(r, metrics={"bytes": {1: 103.0, 2: 102.0, 4: 100.0}[r.configuration.layout.p]})
+        for r in records
+    ]
+    answer = recommend(sized, experiment)
+    assert answer.winner.layout.p == 2
+    assert answer.candidates[-1].excluded == "bytes = 103, not <= 102"
+
+
+@pytest.mark.parametrize(
+    ("slower", "decision", "gate"),
+    [(1.2, "slower", "failed"), (0.8, "faster", "passed"), (1.0, "no difference shown", "passed")],
+)
+def test_compare_and_its_gate(slower: float, decision: str, gate: str) -> None:
+    experiment = command_line.compare(CompareRequest(runs=20), ["a", "b"], MACHINE)
+    records = play(experiment, lambda c: slower if c["command"] == "b" else 1.0, policy.uniform(experiment))
+    (found,) = compare(records, experiment, gate=0.05)
+    assert (found.decision, found.gate) == (decision, gate)
+    assert found.ratio.covers(slower)
+
+
+def test_a_gate_without_an_interval_is_inconclusive() -> None:
+    experiment = command_line.compare(CompareRequest(runs=3), ["a", "b"], MACHINE)
+    (found,) = compare(play(experiment, lambda c: 1.0, policy.uniform(experiment)), experiment, gate=0.05)
+    assert (found.decision, found.gate) == ("too few blocks", "inconclusive")
+
+
+def test_responses() -> None:
+    one = record(
+        Configuration(), 2.0, regions=(Region("solve", 0, 0, 1, 0.5), Region("solve", 0, 1, 1, 0.7)), metrics={"m": 3.0}
+    )
+    assert [response(one, name) for name in ("wall", "region:solve", "metric:m")] == [2.0, 0.7, 3.0]
+    assert math.isnan(response(one, "region:other"))
+    assert math.isnan(response(dataclasses.replace(one, status="failed"), "wall"))
+
+
+def test_launches_of_today_in_one_block_are_averaged_by_logarithm() -> None:
+    records = [record(Configuration(), wall, block=0, order=k) for k, wall in enumerate((1.0, 4.0))]
+    assert table(records, "wall").values.tolist() == [[2.0]]

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings, weak scaling and several machines together: known truths come back, and nothing is claimed without them."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from corescale.conclude.answers.findings import Answer, answers, judge
+from corescale.conclude.answers.machines import Part, together
+from corescale.conclude.answers.scaling import scan
+from corescale.conclude.answers.study import study
+from corescale.conclude.answers.weak import weak
+from corescale.conclude.frame import frame
+from corescale.conclude.stats import Interval
+from corescale.declare.experiment import Command, Experiment, Factor, Weak, configurations, must_be_even
+from corescale.declare.outputs import Claim, Finding
+from corescale.errors import UsageError
+from corescale.records import Configuration
+from corescale.show import headline
+from support.samples import records
+
+EXPERIMENT = Experiment(
+    verb="study",
+    commands=(Command(name="main", argv=("grid", "{threads}", "{work}")),),
+    factors=(
+        Factor(name="threads", kind="threads", levels=(1, 4)),
+        Factor(name="load", kind="parameter", levels=(1, 4, 16)),
+        Factor(name="allocator", kind="allocator", levels=("system", "mimalloc")),
+    ),
+    derived={"work": "threads * load"},
+    weak=Weak(),
+)
+FLAT, EACH = 0.5, 0.1
+"""seconds: overhead, and for each unit of load"""
+
+
+def seconds(c: Configuration) -> float:
+    """mimalloc is 1.2x faster at one thread and 1.5x at four; four threads take 1.3x as long."""
+    load, gain = float(c["load"]), 1.0
+    if c["allocator"] == "mimalloc":
+        gain = 1.2 if c["threads"] == 1 else 1.5
+    return (FLAT + EACH * load) * (1.0 if c["threads"] == 1 else 1.3) / gain
+
+
+def asked(**changes: object) -> Finding:
+    values = {
+        "name": "x",
+        "statement": "y",
+        "a": {"allocator": "system"},
+        "b": {"allocator": "mimalloc"},
+        "claim": "> 1",
+    }
+    return Finding.model_validate(values | changes)
+
+
+def found(finding: Finding, blocks: int = 8, noise: float = 0.01) -> Mapping[tuple[object, ...], Answer]:
+    made = answers(frame(records(EXPERIMENT, seconds, blocks, noise=noise), EXPERIMENT), EXPERIMENT, finding)
+    return {tuple(answer.at.values()): answer for answer in made}
+
+
+def test_a_ratio_comes_back_at_each_level() -> None:
+    said = found(asked(each=("threads",), claim=">= 1.1"))
+    assert list(said) == [(1,), (4,)] or list(said) == [(4,), (1,)]
+    for threads, truth in ((1, 1.2), (4, 1.5)):
+        answer = said[(threads,)]
+        assert answer.ratio.covers(truth) and answer.ratio.n == 8 and answer.verdict == "holds"
+        assert answer.ratio.estimate == pytest.approx(truth, rel=0.02)
+
+
+def test_without_noise_the_ratio_is_exact_and_extremes_are_named() -> None:
+    (answer,) = found(asked(), noise=0).values()
+    assert answer.ratio.estimate == pytest.approx(math.sqrt(1.2 * 1.5))
+    (least, low), (most, high) = answer.extremes
+    assert "threads=1" in least and "threads=4" in most and (low, high) == pytest.approx((1.2, 1.5))
+    assert "threads=4" in headline.answer(answer) and "where > 1 is claimed" in headline.answer(answer)
+
+
+def test_normalising_compares_how_they_scale() -> None:
+    normalise = {"to": {"threads": 1}, "within": ("allocator", "load")}
+    finding = asked(where={"threads": "max"}, normalise=normalise, claim="> 1")
+    (answer,) = found(finding, noise=0).values()
+    assert answer.ratio.estimate == pytest.approx(1.5 / 1.2)
+
+
+def test_sets_of_levels_and_extremes_of_a_factor() -> None:
+    finding = asked(a={"load": "max"}, b={"load": ("min", 4)}, claim="> 1", where={"allocator": "system"})
+    (answer,) = found(finding, noise=0).values()
+    truth = (FLAT + 16 * EACH) / math.sqrt((FLAT + EACH) * (FLAT + 4 * EACH))
+    assert answer.ratio.estimate == pytest.approx(truth)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "claim", "verdict"),
+    [
+        (1.05, 1.2, "> 1", "holds"), (0.9, 1.2, "> 1", "open"), (0.8, 0.9, "> 1", "does not hold"),
+        (0.8, 0.9, "< 1", "holds"), (1.1, 1.2, "1.1 to 1.2", "holds"), (1.3, 1.4, "1.1 to 1.2", "does not hold"),
+        (1.15, 1.4, "1.1 to 1.2", "open"), (None, None, "> 1", "open"),
+    ],
+)  # fmt: skip
+def test_a_verdict_is_about_the_whole_interval(low: float, high: float, claim: str, verdict: str) -> None:
+    assert judge(Interval(1.0, low, high, 0.95, 8), Claim.parse(claim)) == verdict
+
+
+def test_few_blocks_and_missing_levels_claim_nothing() -> None:
+    (answer,) = found(asked(), blocks=5).values()
+    assert answer.verdict == "open" and answer.ratio.low is None and "too few" in headline.answer(answer)
+    (answer,) = found(asked(a={"allocator": "hoard"})).values()
+    assert answer.verdict == "not measured" and "allocator=hoard" in headline.answer(answer)
+    made = answers(frame([], EXPERIMENT), EXPERIMENT, asked())
+    assert [answer.verdict for answer in made] == ["not measured"]
+    with pytest.raises(UsageError, match="machine cannot be compared"):
+        found(asked(a={"machine": "x"}))
+
+
+def test_a_level_that_mostly_failed_is_left_out_and_a_block_that_lost_one_is_too() -> None:
+    def change(c: Configuration, block: int) -> dict[str, object]:
+        dead = c["load"] == 16 and c["allocator"] == "mimalloc"
+        once = block == 2 and c["load"] == 1 and c["threads"] == 1
+        return {"status": "failed", "exit_code": 1} if dead or once else {}
+
+    made = records(EXPERIMENT, seconds, 8, noise=0, change=change)
+    (answer,) = answers(frame(made, EXPERIMENT), EXPERIMENT, asked())
+    assert answer.ratio.n == 7 and answer.ratio.estimate == pytest.approx(math.sqrt(1.2 * 1.5))
+    assert all("load=16" not in at for at, _ in answer.extremes)
+
+
+def test_flat_overhead_comes_back_with_an_interval() -> None:
+    made = weak(records(EXPERIMENT, seconds, 12), EXPERIMENT, Weak())
+    assert made.refusal == "" and len(made.lines) == 4
+    for line in made.lines:
+        scale = seconds(Configuration((("threads", line.p), ("load", 1), *line.levels))) / (FLAT + EACH)
+        a, b = line.fit.parameters["a"], line.fit.parameters["b"]
+        assert a.estimate == pytest.approx(FLAT * scale, rel=0.1) and a.low is not None
+        assert b.estimate == pytest.approx(EACH * scale / line.p, rel=0.1)
+        assert "x work" in headline.flat(line)
+
+
+def test_the_intervals_of_flat_overhead_cover_it() -> None:
+    one = EXPERIMENT.model_copy(update={"factors": EXPERIMENT.factors[:2]})
+
+    def plain(c: Configuration) -> float:
+        return FLAT + EACH * float(c["load"])
+
+    hits = [
+        line.fit.parameters["a"].covers(FLAT)
+        for seed in range(25)
+        for line in weak(records(one, plain, 10, seed=seed), one, Weak()).lines
+    ]
+    assert np.mean(hits) >= 0.8, "50 intervals at 95%: fewer than 40 would be one chance in a million"
+
+
+def test_weak_efficiency_is_of_equal_times() -> None:
+    found = scan(records(EXPERIMENT, seconds, 8, noise=0), EXPERIMENT)
+    row = next(row for row in found.rows if row.p == 4 and row.configuration["allocator"] == "system")
+    assert row.efficiency.estimate == pytest.approx(1 / 1.3) and row.speedup.estimate == pytest.approx(4 / 1.3)
+    assert all(curve.choice is None for curve in found.curves), "the laws are about the same work at every p"
+    assert "weak scaling: efficiency" in headline.scan(found, 0.95)
+
+
+def test_uneven_work_is_not_called_weak_scaling() -> None:
+    uneven = EXPERIMENT.model_copy(update={"derived": {"work": "load"}})
+    with pytest.raises(UsageError, match=r"not constant .*1 at p = 1 and 0\.25 at p = 4"):
+        must_be_even(uneven, "--weak")
+    reported = [replace(r, work=100.0) for r in records(EXPERIMENT, seconds, 8)]
+    found = scan(reported, EXPERIMENT)
+    assert found.weak and "the program reports, 100 at p = 1 and 25 at p = 4" in found.weak.refusal
+    assert headline.scan(found, 0.95).startswith("this is no weak scaling")
+
+
+def test_rounding_to_whole_cells_is_still_even() -> None:
+    derived = {"side": "isqrt(10007 * threads * load)", "work": "side * side"}
+    rounded = EXPERIMENT.model_copy(update={"derived": derived})
+    must_be_even(rounded, "--weak")
+
+
+def test_several_machines_become_a_factor_and_are_never_paired() -> None:
+    here = records(EXPERIMENT, seconds, 6, noise=0)
+    there = records(EXPERIMENT, lambda c: 3 * seconds(c), 7, noise=0)
+    parts = [Part("here", EXPERIMENT, here), Part("there", EXPERIMENT, there), Part("here", EXPERIMENT, here)]
+    experiment, made = together(parts)
+    finding = asked(each=("threads",))
+    experiment = experiment.model_copy(update={"outputs": (finding,)})
+    rows = frame(made, experiment)
+    assert set(rows["machine"]) == {"here", "there"}
+    assert rows.groupby("machine")["replicate"].max().to_dict() == {"here": 12, "there": 7}
+    said = study(made, experiment)
+    assert {(a.at["machine"], a.ratio.n) for a in said.answers} == {("here", 12), ("there", 7)}
+    assert all(a.verdict == "holds" for a in said.answers)
+    assert {dict(curve.levels)["machine"] for curve in said.found.curves} == {"here", "there"}
+    assert len(said.found.rows) == 2 * len(configurations(EXPERIMENT))
+
+
+def test_runs_of_different_factors_are_not_seen_together() -> None:
+    other = EXPERIMENT.model_copy(update={"factors": EXPERIMENT.factors[:1]})
+    with pytest.raises(UsageError, match="cannot be seen together"):
+        together([Part("a", EXPERIMENT, []), Part("b", other, [])])
+
+
+def test_extremes_are_those_of_all_levels_where_an_answer_is_about_one() -> None:
+    normalise = {"to": {"threads": "min"}, "within": ("allocator", "load")}
+    finding = asked(
+        a={"load": "min"}, b={"load": "above min"}, where={"threads": "above min"}, each=("threads",),
+        normalise=normalise, claim="0.95 to 1.05",
+    )  # fmt: skip
+    said = found(finding, noise=0)
+    assert said[(4,)].ratio.estimate == pytest.approx(1.0) and said[(4,)].verdict == "holds"
+    assert (1,) not in said, "the finding asks for more than one thread"

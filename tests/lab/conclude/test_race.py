@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The race: its bounds, what it launches, and what it says when it is stopped."""
+
+import math
+
+import numpy as np
+import pytest
+
+from corescale.conclude.answers.recommendation import recommend
+from corescale.conclude.race import elimination
+from corescale.conclude.race.plan import first_columns
+from corescale.conclude.race.race import race
+from corescale.conclude.race.records import raced, statement
+from corescale.conclude.race.surrogate import believe
+from corescale.conclude.stats import Floats
+from corescale.declare import plan
+from corescale.declare.experiment import configurations
+from corescale.records import Configuration
+from corescale.show.so_far import known
+from support.play import blocks, play, record
+from support.play import race_truth as truth
+from support.play import race_tuning as tuning
+
+
+def test_a_race_finds_the_best_and_says_how_sure_it_is_with_few_launches() -> None:
+    experiment = tuning(budget="none")
+    records = play(experiment, truth, race(experiment), noise=0.02)
+    answer = recommend(records, experiment)
+    assert answer.winner["block"] == 3
+    assert answer.within is not None
+    assert answer.within <= 0.02 + 1e-9
+    assert answer.gain is not None
+    assert answer.gain.n == blocks(records, "confirm") == 10
+    assert len(records) < 8 * len(configurations(experiment))
+
+
+def test_today_returns_at_least_every_eight_launches() -> None:
+    experiment = tuning(budget="none")
+    now = configurations(experiment)[0]
+    records = play(experiment, truth, race(experiment), noise=0.02)
+    places = [k for k, r in enumerate(records) if r.configuration == now]
+    assert max(np.diff([-1, *places])) <= 8
+    assert len(places) >= len(records) / 8
+
+
+def test_stopped_at_any_moment_it_never_claims_what_it_does_not_know() -> None:
+    experiment = tuning(budget="none")
+    records = play(experiment, truth, race(experiment), noise=0.05)
+    last = [k for k in range(len(records) - 1) if records[k].block != records[k + 1].block]
+    for cut in last:
+        said = statement(records[: cut + 1], experiment)
+        true = truth(said.answer) / min(map(truth, configurations(experiment))) - 1
+        assert said.bound is None or said.bound >= true
+    assert statement(records[: last[0] + 1], experiment).bound is None
+    assert last[0] < 10
+
+
+def test_a_spent_budget_is_kept_and_leaves_room_to_confirm() -> None:
+    experiment = tuning(budget="80s")
+    records = play(experiment, truth, race(experiment), noise=0.05)
+    assert sum(r.wall for r in records) <= 80
+    answer = recommend(records, experiment)
+    assert answer.winner == answer.today or blocks(records, "confirm") == 10
+    assert answer.within is None or answer.within > 0.02
+
+
+def test_one_that_fails_is_launched_no_more_and_never_wins() -> None:
+    experiment = tuning(budget="none")
+    bad = min(configurations(experiment), key=truth)
+    policy = race(experiment)
+    records = [record(c, truth(c), block=0) for c in policy([]).configurations]  # type: ignore[union-attr]
+    records += [
+        record(bad, 0.1, block=1, status="failed", exit_code=1, tail="no"),
+        record(records[0].configuration, 1.0, block=1),
+    ]
+    for number in range(2, 40):
+        block = policy(records)
+        if block is None:
+            break
+        assert bad not in block.configurations
+        records += [record(c, truth(c) * math.exp(1e-3 * ((k * number) % 7)), block=number, phase=block.phase)
+                    for k, c in enumerate(block.configurations)]  # fmt: skip
+    assert recommend(records, experiment).winner != bad
+
+
+def test_of_the_proved_ones_the_simplest_is_taken() -> None:
+    experiment = tuning(budget="none")
+    now = configurations(experiment)[0]
+    rng = np.random.default_rng(1)
+    records = [
+        record(c, (0.999 if c != now else 1.0) * math.exp(0.001 * rng.standard_normal()), block=b)
+        for b in range(12)
+        for c in configurations(experiment)
+    ]
+    assert statement(records, experiment).answer == now
+
+
+def test_the_first_block_has_every_level_about_equally_often() -> None:
+    codes = np.array([[a, b] for a in range(4) for b in range(4)])
+    first = first_columns(codes, 0)
+    assert 0 in first
+    assert all(sorted(np.bincount(codes[first, factor])) == [1, 1, 1, 2] for factor in (0, 1))
+    assert first_columns(codes[:3], 1).tolist() == [0, 1, 2]
+
+
+def test_the_surrogate_gives_back_an_additive_truth_from_a_few() -> None:
+    codes = np.array([[a, b, c] for a in range(4) for b in range(3) for c in range(2)])
+    expected = 0.1 * codes[:, 0] - 0.2 * codes[:, 1] + 0.05 * codes[:, 2]
+    means = np.where(np.arange(24) % 2 == np.arange(24) // 6 % 2, expected, np.nan)
+    found = believe(codes, means[None, :], np.full(24, 1e-6))
+    assert int(np.argmin(found.mean)) == int(np.argmin(expected))
+    assert np.corrcoef(found.mean, expected)[0, 1] > 0.98
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.1])
+def test_bounds_hold_at_every_look_and_for_every_leader(noise: float) -> None:
+    """Each race of 30 blocks is looked at after every block; a bound of any leader that is ever false counts."""
+    rng, wrong, true = np.random.default_rng(5), 0, np.linspace(0, 0.05, 6)
+    for _ in range(150):
+        rows = true + noise * rng.standard_normal((30, 6))
+        wrong += any(_false(rows[:n], true) for n in (2, 3, 4, 5, 9, 15, 30))
+    assert wrong <= 8 + 8  # 5% of 150, and three standard deviations
+
+
+def _false(rows: Floats, true: Floats) -> bool:
+    fitted, tail = elimination.fit(rows), elimination.tail(0.95, 6)
+    return any(elimination.upper_bounds(rows, fitted, c, tail).max() < true[c] - 1e-12 for c in range(6))
+
+
+def test_a_drift_in_the_opening_is_taken_out() -> None:
+    rng = np.random.default_rng(2)
+    blocks = np.full((8, 17), np.nan)
+    for b in range(8):
+        blocks[b, [0, 1 + 2 * b, 2 + 2 * b]] = 0.05 * b + 0.001 * rng.standard_normal(3)
+    row = elimination.joined(blocks, 0)[0]
+    assert np.ptp(row) < 0.03  # of 0.35
+
+
+def test_a_failing_today_that_is_ignored_does_not_hold_up_the_race() -> None:
+    experiment = tuning(budget="none")
+    now = configurations(experiment)[0]
+    records = [
+        record(now, 0.1, status="failed", block=0),
+        *(record(c, truth(c), block=0) for c in configurations(experiment)[1:9]),
+    ]
+    block = race(experiment)(records)
+    assert block is not None
+    assert now not in block.configurations
+
+
+def test_a_launch_that_has_lost_is_killed_counts_as_at_least_the_cap_and_loses_after_two() -> None:
+    experiment = tuning(budget="none")
+    now, other, slow = configurations(experiment)[:3]
+    policy = race(experiment)
+    records = [record(c, 1.0, block=b) for b in range(2) for c in (now, other)]
+    block = policy(records)
+    assert block is not None
+    assert block.cap == 3.0
+    assert [i.cap for i in plan.invocations(block, 0, 0, now, 1, since=7) if i.configuration == now] == [None]
+    once = [*records, record(slow, 3.0, block=2, status="capped"), record(now, 1.0, block=2)]
+    raced_once = raced(once, experiment)
+    assert raced_once.blocks[-1, raced_once.configurations.index(slow)] == pytest.approx(math.log(3))
+    twice = [*once, record(slow, 3.0, block=3, status="capped"), record(now, 1.0, block=3)]
+    assert slow not in raced(twice, experiment).configurations
+    assert [c.excluded for c in recommend(twice, experiment).candidates][-1] == "lost: killed after 3 s"
+
+
+def test_capping_saves_the_time_of_what_is_far_behind() -> None:
+    experiment = tuning(budget="none")
+
+    def slow(c: Configuration) -> float:
+        return truth(c) * (30 if c["mode"] == "a" else 1)
+
+    now = configurations(experiment)[0]
+    records = play(experiment, lambda c: slow(c) / slow(now), race(experiment), noise=0.02)
+    capped = [r for r in records if r.status == "capped"]
+    assert recommend(records, experiment).winner["mode"] == "b"
+    assert capped
+
+
+def test_an_interrupted_race_says_what_it_knows_and_no_more() -> None:
+    experiment = tuning(budget="none")
+    records = play(experiment, truth, race(experiment), noise=0.02)
+    first = [r for r in records if r.block == 0]
+    assert known(first, experiment).endswith("5 of 24 tried; nothing is proved yet")
+    assert "of the best at 95%" in known(records, experiment)
+    assert known([], experiment) == ""

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The signed-rank family against brute force and SciPy, its symmetries, and the stop and noise rules on known data."""
+
+import itertools
+import math
+from random import Random
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import wilcoxon
+
+from corescale.conclude import noise, stats
+from corescale.conclude.stats import Interval, hodges_lehmann, signed_rank_p, within_of_best
+from corescale.conclude.stopping import should_stop
+from corescale.declare.experiment import Stop
+
+log_ratio = st.floats(-2, 2).map(lambda x: round(x, 3))
+samples = st.lists(log_ratio, min_size=6, max_size=25)
+
+
+def ends(interval: Interval) -> tuple[float, float, float]:
+    """Low, estimate and high of an interval that must be there."""
+    assert interval.low is not None and interval.high is not None
+    return interval.low, interval.estimate, interval.high
+
+
+def brute_force_p(values: list[float]) -> float:
+    """Over all 2^n signs of the ranks of |values|."""
+    x = np.array([v for v in values if v != 0])
+    if x.size == 0:
+        return 1.0
+    ranks = np.array([np.mean(np.flatnonzero(np.sort(np.abs(x)) == v)) + 1 for v in np.abs(x)])
+    sums = np.array(list(itertools.product([0, 1], repeat=x.size))) @ ranks
+    smaller = min(ranks[x > 0].sum(), ranks[x < 0].sum())
+    return float(min(1.0, 2 * np.mean(sums <= smaller + 1e-9)))
+
+
+@given(st.lists(log_ratio, min_size=1, max_size=9))
+def test_p_value_is_the_share_of_sign_patterns_ties_and_zeros_included(values: list[float]) -> None:
+    assert signed_rank_p(values) == pytest.approx(brute_force_p(values), abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [6, 10, 25, 60])
+def test_p_value_agrees_with_scipy(n: int) -> None:
+    x = np.random.default_rng(n).normal(0.2, 1, n)
+    assert signed_rank_p(x) == pytest.approx(wilcoxon(x, method="exact").pvalue, rel=1e-9)
+
+
+def test_p_value_of_many_pairs_continues_the_exact_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(3).normal(0.1, 1, 200)
+    exact = signed_rank_p(x)
+    monkeypatch.setattr(stats, "EXACT_UP_TO", 100)
+    assert signed_rank_p(x) == pytest.approx(exact, rel=0.02)
+
+
+def test_p_value_of_nothing_but_zeros_is_one() -> None:
+    assert signed_rank_p([0.0] * 9) == 1.0
+    assert signed_rank_p([]) == 1.0
+
+
+@settings(deadline=None)
+@given(st.lists(log_ratio, min_size=6, max_size=10, unique=True), st.sampled_from([0.8, 0.95]))
+def test_interval_holds_exactly_what_the_test_does_not_reject(values: list[float], confidence: float) -> None:
+    interval = hodges_lehmann(values, confidence)
+    assert interval.low is not None and interval.high is not None
+    for shift in (interval.low + 1e-7, interval.high - 1e-7) if interval.high - interval.low > 1e-6 else ():
+        assert brute_force_p([v - shift for v in values]) > 1 - confidence - 1e-9
+    for shift in (interval.low - 1e-7, interval.high + 1e-7):
+        assert brute_force_p([v - shift for v in values]) <= 1 - confidence + 1e-9
+
+
+@pytest.mark.parametrize(("n", "attained"), [(6, 0.96875), (7, 0.953125), (8, 0.9609375), (15, 0.952148), (40, 0.951)])
+def test_attained_confidence_is_at_least_the_asked(n: int, attained: float) -> None:
+    interval = hodges_lehmann(np.random.default_rng(1).normal(size=n))
+    assert interval.confidence == pytest.approx(attained, abs=1e-3)
+    assert interval.confidence is not None and interval.confidence >= 0.95
+
+
+@pytest.mark.parametrize("n", range(6))
+def test_below_six_blocks_there_is_no_interval(n: int) -> None:
+    interval = hodges_lehmann([0.1] * n)
+    assert (interval.low, interval.high, interval.confidence, interval.n) == (None, None, None, n)
+    assert stats.median_interval([1.0] * n).low is None
+    assert interval.covers(99.0)
+
+
+def test_exact_counts_go_over_into_the_normal_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = stats.tail_count(200, 0.025)
+    monkeypatch.setattr(stats, "EXACT_UP_TO", 100)
+    assert abs(stats.tail_count.__wrapped__(200, 0.025) - exact) <= 2
+
+
+@given(samples, st.floats(-3, 3))
+def test_interval_moves_with_its_data_and_mirrors(values: list[float], shift: float) -> None:
+    base = hodges_lehmann(values)
+    moved = hodges_lehmann([v + shift for v in values])
+    mirrored = hodges_lehmann([-v for v in values])
+    assert np.allclose(ends(moved), np.array(ends(base)) + shift)
+    assert np.allclose(ends(mirrored), -np.array(ends(base))[::-1])
+
+
+@given(samples, st.randoms(use_true_random=False))
+def test_order_of_blocks_does_not_matter_and_failures_are_left_out(values: list[float], random: Random) -> None:
+    shuffled = [*values, math.nan, math.inf]
+    random.shuffle(shuffled)
+    assert hodges_lehmann(shuffled) == hodges_lehmann(values)
+
+
+@given(samples, st.floats(1e-6, 1e6))
+def test_a_ratio_has_no_unit(values: list[float], unit: float) -> None:
+    a, b = np.exp(values), np.exp(np.array(values[::-1]) / 3)
+    one, other = stats.ratio_interval(a, b), stats.ratio_interval(a * unit, b * unit)
+    assert np.allclose(ends(one), ends(other))
+
+
+def test_a_failed_launch_takes_its_pair_with_it() -> None:
+    ratio = stats.ratio_interval([2.0] * 7 + [math.nan, 0.0], [1.0] * 9)
+    assert ratio.n == 7
+    assert ratio.estimate == pytest.approx(2.0)
+
+
+@given(samples, st.integers(1, 64), st.integers(1, 64))
+def test_speedup_efficiency_and_overhead_are_one_interval(values: list[float], p_ref: int, p: int) -> None:
+    log_ratio = hodges_lehmann(values)
+    s = stats.speedup(log_ratio)
+    e, f = stats.efficiency(log_ratio, p_ref, p), stats.overhead(log_ratio, p_ref, p)
+    for interval in (s, e, f):
+        assert list(ends(interval)) == sorted(ends(interval))
+        assert interval.confidence == log_ratio.confidence
+    assert e.estimate == pytest.approx(p_ref * s.estimate / p)
+    assert ends(f) == pytest.approx([1 / end - 1 for end in reversed(ends(e))])
+
+
+def test_a_map_without_interval_stays_without() -> None:
+    assert Interval(1.0, None, None, None, 3).map(math.exp) == Interval(math.e, None, None, None, 3)
+
+
+def test_median_interval_is_the_known_order_statistics() -> None:
+    interval = stats.median_interval([3.0, 1, 2, 6, 5, 4, 8, 7, 9, 10, 12, 11, 15, 14, 13])
+    assert (interval.low, interval.estimate, interval.high) == (4, 8, 12)
+    assert interval.confidence == pytest.approx(1 - 2 * sum(math.comb(15, k) for k in range(4)) / 2**15)
+
+
+def test_typical_times_survive_an_outlier_and_a_failed_column() -> None:
+    times = np.column_stack([[1.0, 1.1, 0.9, 1.0, 50.0], [math.nan] * 5])
+    typical = stats.typical_times(times)
+    assert 0.9 < typical[0] < 1.3
+    assert math.isnan(typical[1])
+
+
+def test_holm_is_the_textbook_example() -> None:
+    assert stats.holm([0.01, 0.04, 0.03, math.nan, 0.005]) == pytest.approx(
+        [0.03, 0.06, 0.06, math.nan, 0.02], nan_ok=True
+    )
+    assert stats.bonferroni(0.95, 5) == pytest.approx(0.99)
+
+
+class TestWithinOfBest:
+    def test_bounds_the_slower_ones_and_lets_equals_be_equal(self) -> None:
+        rng = np.random.default_rng(1)
+        log_times = rng.normal(0, 0.01, (20, 4)) + np.array([0, 0, 0.1, 0.5])
+        a, b, c, d = within_of_best(log_times)
+        assert a.bound is not None and a.bound < 0.03 and b.bound is not None and b.bound < 0.03
+        assert c.bound is not None and math.expm1(0.1) < c.bound < math.expm1(0.13)
+        assert d.estimate == pytest.approx(math.expm1(0.5), rel=0.05)
+
+    def test_for_two_it_is_the_one_sided_bound_of_the_ratio(self) -> None:
+        log_times = np.random.default_rng(2).normal(0, 0.05, (12, 2)) + np.array([0, 0.02])
+        one_sided = ends(hodges_lehmann(log_times[:, 1] - log_times[:, 0], 0.90))[2]
+        assert within_of_best(log_times, 0.95)[1].bound == pytest.approx(math.expm1(max(one_sided, 0)))
+
+    def test_too_few_blocks_give_no_bound(self) -> None:
+        assert [r.bound for r in within_of_best(np.zeros((4, 3)))] == [None, None, None]
+
+    def test_one_alone_is_the_best(self) -> None:
+        (alone,) = within_of_best(np.zeros((4, 1)))
+        assert (alone.estimate, alone.bound, alone.n) == (0.0, 0.0, 4)
+
+    def test_what_never_ran_neither_has_a_bound_nor_costs_one(self) -> None:
+        log_times = np.random.default_rng(3).normal(0, 0.01, (10, 3))
+        with_failure = np.column_stack([log_times, np.full(10, np.nan)])
+        *rest, failed = within_of_best(with_failure)
+        assert failed.bound is None and failed.n == 0
+        assert rest == list(within_of_best(log_times))
+
+    def test_a_comparison_uses_the_blocks_that_both_have(self) -> None:
+        log_times = np.random.default_rng(4).normal(0, 0.01, (20, 3))
+        log_times[10:, 2] = np.nan
+        assert [r.n for r in within_of_best(log_times)] == [10, 10, 10]
+
+
+class TestStop:
+    wide = Interval(0.0, -0.1, 0.1, 0.96, 10)
+    narrow = Interval(0.0, -0.01, 0.01, 0.96, 10)
+    rule = Stop(min_blocks=8, max_blocks=40, width=0.02)
+
+    def test_looks_are_declared_and_end_with_the_last_block(self) -> None:
+        assert self.rule.looks == (8, 10, 13, 17, 22, 28, 35, 40)
+        assert Stop(min_blocks=9, max_blocks=9).looks == (9,)
+
+    def test_stops_by_width_only_where_a_look_was_planned(self) -> None:
+        assert should_stop(self.rule, [self.narrow], 10).reason == "width"
+        assert not should_stop(self.rule, [self.narrow], 11).stop
+
+    def test_the_widest_interval_decides(self) -> None:
+        decision = should_stop(self.rule, [self.narrow, self.wide], 10)
+        assert not decision.stop
+        assert decision.reached_width == pytest.approx(math.expm1(0.1))
+
+    def test_giving_up_says_why_and_how_far_it_came(self) -> None:
+        assert should_stop(self.rule, [self.wide], 40).reason == "blocks"
+        assert should_stop(self.rule, [self.wide], 9, budget_spent=True).reason == "budget"
+        assert should_stop(self.rule, [Interval(0.0, None, None, None, 5)], 8).reached_width is None
+
+    def test_each_look_sets_doubt_aside(self) -> None:
+        assert self.rule.look_confidence == pytest.approx(0.96)
+
+    @pytest.mark.parametrize("wrong", [{"width": 0}, {"confidence": 1}, {"min_blocks": 41}])
+    def test_refuses_what_makes_no_sense(self, wrong: dict[str, int]) -> None:
+        with pytest.raises(ValueError, match="Stop"):
+            Stop.model_validate(wrong)
+
+
+def quiet_launches(**changed: npt.ArrayLike) -> noise.Launches:
+    n = 4
+    columns: dict[str, npt.NDArray[Any]] = {
+        name: np.zeros(n) for name in ("steal", "throttled", "involuntary_switches", "runqueue_wait")
+    }
+    columns |= {"block": np.arange(n) // 2, "cpu": np.ones(n), "oversubscribed": np.zeros(n, dtype=bool)}
+    return noise.Launches(**columns | {name: np.asarray(value) for name, value in changed.items()})
+
+
+BROKEN: dict[str, dict[str, npt.ArrayLike]] = {
+    "steal": {"steal": [0, 0.1, 0, 0]},
+    "throttled": {"throttled": [0, 0.001, 0, 0]},
+    "switches": {"involuntary_switches": [5, 400, 5, 5]},
+    "waiting": {"runqueue_wait": [0, 0.3, 0, 0]},
+}
+
+
+class TestNoise:
+    def test_every_rule_has_a_case(self) -> None:
+        assert BROKEN.keys() == noise.RULES.keys()
+
+    @pytest.mark.parametrize("rule", noise.RULES)
+    def test_a_rule_flags_its_launch_and_its_block_leaves_the_second_analysis(self, rule: str) -> None:
+        launches = quiet_launches(**BROKEN[rule])
+        (flag,) = noise.flag_launches(launches)
+        assert (flag.rule, flag.launch, flag.block) == (rule, 1, 0)
+        assert flag.number > flag.threshold
+        assert noise.unflagged([0, 1], [flag]).tolist() == [False, True]
+
+    def test_a_quiet_machine_has_no_flags(self) -> None:
+        assert noise.flag_launches(quiet_launches()) == ()
+        assert noise.unflagged([0, 1], ()).all()
+
+    def test_waiting_for_itself_is_no_noise(self) -> None:
+        launches = quiet_launches(runqueue_wait=[3.0] * 4, involuntary_switches=[999] * 4, oversubscribed=[True] * 4)
+        assert noise.flag_launches(launches) == ()
+
+    def test_a_launch_without_cpu_time_is_no_division_by_zero(self) -> None:
+        assert noise.flag_launches(quiet_launches(cpu=np.zeros(4))) == ()
+
+    def test_drift_and_memory_are_found_in_the_order_of_time(self) -> None:
+        rng = np.random.default_rng(5)
+        sequence = rng.permuted(np.arange(80).reshape(20, 4), axis=1)
+        still = rng.normal(0, 0.01, (20, 4)) + np.arange(4)
+        assert not any(finding.exceeded for finding in noise.drift(still, sequence))
+        drift, _ = noise.drift(still + sequence * 0.001, sequence)
+        assert drift.exceeded and drift.number > 0
+        _, memory = noise.drift(still + 0.05 * np.sin(sequence / 4), sequence)
+        assert memory.exceeded
+
+    def test_differences_that_remember_are_found(self) -> None:
+        values = np.random.default_rng(6).normal(size=40)
+        assert not noise.memory_of_differences(values).exceeded
+        assert noise.memory_of_differences(np.cumsum(values)).exceeded
+
+    def test_too_few_or_constant_numbers_find_nothing(self) -> None:
+        assert not noise.memory_of_differences([1.0, 2.0]).exceeded
+        assert not noise.memory_of_differences([1.0] * 20).exceeded

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a command line to configurations, launches and blocks."""
+
+import dataclasses
+import itertools
+import os
+import random
+from typing import Any
+
+import pytest
+
+from corescale.declare import command_line, factors, plan, template
+from corescale.declare.experiment import Constraint, Experiment, configurations, launch, today
+from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest, joined
+from corescale.errors import CorescaleError, UsageError
+from corescale.machine import Machine
+from corescale.records import Configuration, Layout
+
+
+@pytest.fixture(scope="module")
+def machine() -> Machine:
+    """This machine with two allowed cores, so that the plan is the same wherever the tests run."""
+    here = Machine.here()
+    return dataclasses.replace(here, affinity=(0, 1), quota_cores=None)
+
+
+def scan(machine: Machine, *words: str, **options: Any) -> Experiment:
+    return command_line.scan(ScanRequest(**options), words, machine)
+
+
+def tune(machine: Machine, *words: str, **options: Any) -> Experiment:
+    return command_line.tune(TuneRequest(**options), words, machine)
+
+
+def lines(experiment: Experiment, machine: Machine) -> list[str]:
+    return [launch(experiment, c, machine).line for c in configurations(experiment)]
+
+
+def test_threads_placeholder_becomes_argv_and_today_is_the_maximum(machine: Machine) -> None:
+    experiment = scan(machine, "pigz", "-p", "{threads}", "my file")
+    assert today(experiment).layout == Layout(2)
+    assert lines(experiment, machine) == ["pigz -p 2 'my file'", "pigz -p 1 'my file'"]
+
+
+def test_without_placeholder_the_usual_variables_are_set_together(machine: Machine) -> None:
+    experiment = scan(machine, "./program", threads="1")
+    environment = launch(experiment, today(experiment), machine).environment
+    assert dict(environment) == dict.fromkeys(factors.THREAD_VARIABLES, "1")
+
+
+def test_a_grid_has_every_combination_once_and_today_first(machine: Machine) -> None:
+    experiment = tune(machine, "pigz", "-{level}", "-p", "{threads}", factor=["level=3,6,9"], threads="1,2")
+    grid = configurations(experiment)
+    assert len(grid) == len(set(grid)) == 6
+    assert grid[0] == today(experiment) == Configuration((("threads", 2), ("level", 3)), Layout(2))
+
+
+def test_today_can_be_given(machine: Machine) -> None:
+    experiment = tune(machine, "x", "{level}", factor=["level=3,6"], threads="1,2", today="threads=1,level=6")
+    assert today(experiment) == Configuration((("threads", 1), ("level", 6)), Layout(1))
+
+
+def test_parameter_scan_and_list_as_hyperfine_has_them(machine: Machine) -> None:
+    words = joined(["-P", "size", "1", "3", "-D", "0.5", "-L", "mode", "a,b", "--", "x", "-L", "y", "z"])
+    assert words == ["-P", "size=1:3", "-D", "0.5", "-L", "mode=a,b", "--", "x", "-L", "y", "z"]
+    experiment = scan(
+        machine, "x", "{size}", "{mode}", parameter_scan=["size=1:3"], parameter_step="0.5", parameter_list=["mode=a,b"]
+    )
+    levels = {factor.name: factor.levels for factor in experiment.factors}
+    assert levels["size"] == (1, 1.5, 2, 2.5, 3)
+    assert levels["mode"] == ("a", "b")
+
+
+def test_compare_makes_a_factor_of_its_commands(machine: Machine) -> None:
+    experiment = command_line.compare(CompareRequest(name=["old"]), ["xz -T1 f", "xz -T2 f"], machine)
+    assert [c.label for c in configurations(experiment)] == ["command=old", "command=xz -T2 f"]
+    assert lines(experiment, machine) == ["xz -T1 f", "xz -T2 f"]
+
+
+def test_serial_is_one_more_configuration_with_p_1(machine: Machine) -> None:
+    experiment = scan(machine, "pigz -p {threads} f", serial="gzip f")
+    last = configurations(experiment)[-1]
+    assert (last["command"], last.layout.p) == ("serial", 1)
+    assert launch(experiment, last, machine).command == ("gzip", "f")
+
+
+def test_capital_names_are_variables_and_unset_removes_them(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    experiment = tune(machine, "x", factor=["OMP_WAIT_POLICY=unset,passive"], threads="2")
+    assert [launch(experiment, c, machine).environment["OMP_WAIT_POLICY"] for c in configurations(experiment)] == [
+        None,
+        "passive",
+    ]
+    assert lines(experiment, machine)[0].startswith("env -u OMP_WAIT_POLICY ")
+
+
+def test_bind_sets_both_variables(machine: Machine) -> None:
+    experiment = tune(machine, "x", factor=["bind=inherited,close:cores"], threads="2")
+    environment = launch(experiment, configurations(experiment)[1], machine).environment
+    assert (environment["OMP_PROC_BIND"], environment["OMP_PLACES"]) == ("close", "cores")
+
+
+def test_affinity_is_a_mask(machine: Machine) -> None:
+    experiment = tune(machine, "x", factor=["affinity=0-1/1"], threads="1")
+    assert [launch(experiment, c, machine).affinity for c in configurations(experiment)] == [(0, 1), (1,)]
+    assert "taskset -c 1 " in lines(experiment, machine)[1]
+
+
+def test_the_shell_is_involved_only_when_asked(machine: Machine) -> None:
+    plain = command_line.scan(ScanRequest(threads="1"), ["echo $HOME true"], machine)
+    assert launch(plain, today(plain), machine).command == ("echo", "$HOME", "true")
+    shell = command_line.scan(ScanRequest(threads="1", shell=True), ["echo $HOME; true"], machine)
+    assert launch(shell, today(shell), machine).command == ("/bin/sh", "-c", "echo $HOME; true")
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "says"),
+    [
+        (("pigz", "-p", "{thread}"), {}, "did you mean {threads}?"),
+        (("x", "{size}"), {}, "-L size a,b"),
+        (("x", "{l}"), {"factor": ["l="]}, "empty level"),
+        (("x", "{l}"), {"factor": ["l=1,,2"]}, "empty level"),
+        (("x",), {"threads": "0"}, "at least 1"),
+        (("x",), {"threads": "two"}, "at least 1"),
+        (("x",), {"factor": ["alocator=system"]}, "did you mean allocator?"),
+        (("x",), {"factor": ["allocator"]}, "NAME=VALUE"),
+        (("x",), {"factor": ["allocator=nosuch"]}, "nosuch"),
+        (("x",), {"factor": ["sockets=64"]}, "sockets=64: this machine has"),
+        (("x",), {"factor": ["layout=1x2x1"]}, "one rank on one node"),
+        (("x",), {"factor": ["layout=1x0x1"]}, "TxMxN"),
+        (("x",), {"factor": ["bind=near"]}, "close:cores"),
+        (("x",), {"factor": ["affinity=999"]}, "not all allowed"),
+        (("x",), {"response": "speed"}, "response"),
+        (("x",), {"metric": ["b=size"]}, "metrics"),
+        (("x",), {"subject_to": ["b<=1"]}, "no metric 'b'"),
+        (("x",), {"subject_to": ["b<1"]}, "METRIC<=NUMBER"),
+        (("x",), {"budget": "soon"}, "90s, 5m or 2h"),
+        (("x",), {"width": "0"}, "2% or 0.02"),
+        (("x",), {"today": "level=3"}, "no factor 'level'"),
+        (("x",), {"factor": ["A=1", "A=2"]}, "given twice"),
+        ((), {}, "no command"),
+    ],
+)
+def test_bad_input_is_one_line_with_a_remedy(
+    machine: Machine, words: tuple[str, ...], options: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(CorescaleError) as caught:
+        tune(machine, *words, **options)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_braces_are_written_twice() -> None:
+    assert template.fill(["awk", "{{print $1}}", "{n}"], {"n": "7"}) == ("awk", "{print $1}", "7")
+    assert template.placeholders(["{{n}}", "{m}"]) == {"m"}
+
+
+@pytest.mark.parametrize(
+    ("text", "bound", "relative"), [("bytes<=1.02*today", 1.02, True), ("error >= 3e-4", 3e-4, False)]
+)
+def test_constraints(text: str, bound: float, relative: bool) -> None:
+    parsed = Constraint.parse(text)
+    assert (parsed.bound, parsed.relative) == (bound, relative)
+
+
+@pytest.mark.parametrize(("text", "level"), [("3", 3), ("0.5", 0.5), ("007", "007"), ("1e3", "1e3"), ("fast", "fast")])
+def test_levels_reach_argv_as_they_were_written(text: str, level: object) -> None:
+    assert factors.number_or_text(text) == level
+    assert str(factors.number_or_text(text)) == text
+
+
+def blocks(count: int, seed: int = 3) -> tuple[plan.Invocation, ...]:
+    grid = tuple(Configuration((("k", k),)) for k in range(count))
+    return plan.invocations(plan.Block("measure", grid), 0, 0, grid[0], seed)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 40, 200])
+def test_today_comes_at_least_every_8_launches(count: int) -> None:
+    order = [invocation.configuration["k"] for invocation in blocks(count)]
+    places = [-1, *(k for k, level in enumerate(order) if level == 0), len(order)]
+    assert set(order) == set(range(count))
+    assert max(b - a for a, b in itertools.pairwise(places)) <= plan.TODAY_EVERY
+
+
+def test_every_order_is_equally_likely() -> None:
+    rng = random.Random(1)
+    counts: dict[tuple[object, ...], int] = {}
+    for _ in range(6000):
+        order = tuple(i.configuration["k"] for i in blocks(3, rng.getrandbits(63)))
+        counts[order] = counts.get(order, 0) + 1
+    assert len(counts) == 6
+    assert all(850 < count < 1150 for count in counts.values())  # 1000 +- 5 standard deviations
+
+
+def test_the_hash_names_the_request(machine: Machine) -> None:
+    assert scan(machine, "x", threads="1").hash == scan(machine, "x", threads="1").hash
+    assert scan(machine, "x", threads="1").hash != scan(machine, "x", threads="1", warmup=1).hash
+
+
+def test_an_inherited_preload_is_a_level_of_its_own(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "libsomething.so")
+    levels, _ = factors.KINDS["allocator"].auto(machine)
+    assert levels[:2] == ["inherited", "system"]
+    assert os.environ["LD_PRELOAD"] == "libsomething.so"
+
+
+@pytest.mark.parametrize("name", factors.KINDS)
+def test_every_kind_describes_itself(name: str) -> None:
+    assert factors.KINDS[name].summary
+
+
+@pytest.mark.parametrize("text", ["cat a | wc -l", "sort f > g", "it's"])
+def test_a_quoted_command_that_only_a_shell_understands_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"no shell is used|no closing quotation"):
+        command_line.compare(CompareRequest(), [text, "true"], Machine.here())
+    assert command_line.compare(CompareRequest(shell=True), ["cat a | wc -l", "true"], Machine.here())
+    quoted = command_line.compare(
+        CompareRequest(), ["sh -c 'cat a | wc -l'", "awk '{{print $1 > 2}}' f"], Machine.here()
+    )
+    assert quoted.commands[0].argv == ("sh", "-c", "cat a | wc -l")

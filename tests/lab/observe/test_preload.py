@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A library that was asked for is proved inside the program, or it is an error that says why not."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corescale import native
+from corescale.declare import allocators
+from corescale.declare.experiment import Experiment
+from corescale.errors import PreloadError
+from corescale.machine import Machine
+from corescale.observe import preload, store
+from corescale.observe.launchers.direct import Direct
+from corescale.observe.preload import Sighting
+from corescale.observe.run import Silent, run
+from corescale.observe.spawn import ProvedProgram, SpawnReport
+from corescale.records import Record
+from support.policies import blocks
+
+Make = Callable[..., Experiment]
+ALLOCATE = "#include <stdlib.h>\nint main(void) { for (int i = 0; i < 1000; ++i) free(malloc(100)); return 0; }\n"
+
+
+class Notes(Silent):
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.said.append(text)
+
+
+@pytest.fixture
+def compile_c(tmp_path: Path) -> Callable[..., str]:
+    def make(text: str, *options: str) -> str:
+        number = len(list(tmp_path.iterdir()))
+        source, program = tmp_path / f"source-{number}.c", tmp_path / f"built-{number}"
+        source.write_text(text)
+        subprocess.run(["cc", "-O0", "-o", program, source, *options], check=True)
+        return str(program)
+
+    return make
+
+
+@pytest.fixture
+def own_allocator(compile_c: Callable[..., str], tmp_path: Path) -> str:
+    """A shared object that serves malloc and aligned_alloc from a heap that only grows, in the older symbol table."""
+    text = (
+        "#include <stddef.h>\n"
+        "static char heap[1 << 26]; static size_t used;\n"
+        "static void *take(size_t a, size_t n)\n"
+        "{ size_t at = (used + a - 1) / a * a; used = at + n; return used > sizeof heap ? 0 : heap + at; }\n"
+        "void *malloc(size_t n) { return take(16, n); }\n"
+        "void *calloc(size_t k, size_t n) { return take(16, k * n); }\n"
+        "void *aligned_alloc(size_t a, size_t n) { return take(a, n); }\n"
+        "void *realloc(void *p, size_t n)\n"
+        "{ char *to = take(16, n), *from = p; if (from) for (size_t i = 0; i < n; ++i) to[i] = from[i]; return to; }\n"
+        "void free(void *p) { (void)p; }\n"
+    )
+    built = Path(compile_c(text, "-shared", "-fPIC", "-fno-builtin", "-Wl,--hash-style=sysv"))
+    return str(built.rename(tmp_path / "libown.so"))
+
+
+def measured(e: Experiment, machine: Machine, watch: Silent | None = None) -> tuple[Record, ...]:
+    return run(e, store.Memory(), Direct(e, machine), blocks(e, 2), watch)
+
+
+def allocating(experiment: Make, *argv: str, levels: tuple[str, ...]) -> Experiment:
+    return experiment(*argv, levels={"allocator": levels}, timeout=20)
+
+
+def test_the_library_is_proved_inside_every_timed_launch(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str
+) -> None:
+    e = allocating(experiment, compile_c(ALLOCATE), levels=("system", own_allocator))
+    records = measured(e, two_cores)
+    inside = {r.configuration["allocator"]: {p.preload for p in r.processes} for r in records}
+    assert inside == {"system": {None}, own_allocator: {(own_allocator,)}}
+    assert {r.status for r in records} == {"ok"}
+    assert {r.sources for r in records} == {("witness",)}, "all levels bear the same witness"
+
+
+def test_without_an_allocator_factor_nothing_is_preloaded(experiment: Make, two_cores: Machine, python: Any) -> None:
+    program = python("import os, sys; sys.exit('CORESCALE_WITNESS' in os.environ or 'LD_PRELOAD' in os.environ)")
+    records = measured(experiment(program), two_cores)
+    assert {(r.status, r.sources) for r in records} == {("ok", ())}
+
+
+@pytest.mark.parametrize("name", [name for name in allocators.ALLOCATORS if name != "system"])
+def test_every_allocator_of_the_table_that_is_here(
+    experiment: Make, two_cores: Machine, compile_c: Any, name: str
+) -> None:
+    found = allocators.find(name)
+    if found is None:
+        pytest.skip(allocators.absent(name))
+    e = allocating(experiment, compile_c(ALLOCATE), levels=("system", name))
+    records = [r for r in measured(e, two_cores) if r.configuration["allocator"] == name]
+    assert [p.preload for r in records for p in r.processes] == [(str(found),)] * 2
+
+
+def test_a_static_program_is_refused(experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str) -> None:
+    e = allocating(experiment, compile_c(ALLOCATE, "-static"), levels=("system", own_allocator))
+    with pytest.raises(PreloadError, match=r"libown\.so is not in the program: .*built-\d+ is linked statically"):
+        measured(e, two_cores)
+
+
+def test_a_setuid_program_is_refused(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, tmp_path: Path
+) -> None:
+    program = Path(compile_c(ALLOCATE))
+    program.chmod(0o4755)
+    shutil.chown(program, "nobody")
+    if program.stat().st_mode & 0o4000 == 0:
+        program.chmod(0o4755)
+    tmp_path.chmod(0o755)
+    e = allocating(experiment, str(program), levels=("system", own_allocator))
+    with pytest.raises(PreloadError, match="is set-user-id, for which the loader ignores preloads"):
+        measured(e, two_cores)
+
+
+def test_a_wrapper_that_resets_the_environment_is_named(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str
+) -> None:
+    busy = "int main(void) { for (volatile long i = 0; i < 100000000; ++i) {} return 0; }\n"
+    script = f"env -u LD_PRELOAD {compile_c(busy)}; true"
+    e = allocating(experiment, "sh", "-c", script, levels=("system", own_allocator))
+    with pytest.raises(PreloadError, match=r"built-\d+ was started without it: a wrapper reset LD_PRELOAD"):
+        measured(e, two_cores)
+
+
+def test_others_that_lack_it_are_only_noted_and_once_for_all_allocators(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, tmp_path: Path
+) -> None:
+    busy = "#include <stdlib.h>\nint main(void) { for (volatile long i = 0; i < 100000000; ++i) {} free(malloc(9)); }\n"
+    script = f"{compile_c(ALLOCATE, '-static')}; {compile_c(busy)}; true"
+    another = shutil.copy(own_allocator, tmp_path / "libanother.so")
+    e = allocating(experiment, "sh", "-c", script, levels=("system", own_allocator, str(another)))
+    notes = Notes()
+    assert {r.status for r in measured(e, two_cores, notes)} == {"ok"}
+    assert len([note for note in notes.said if "is linked statically" in note]) == 1
+
+
+def test_a_program_with_an_allocator_of_its_own_is_refused(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str
+) -> None:
+    """Its malloc comes before any preloaded one, although the library is mapped."""
+    own = ALLOCATE.replace(
+        "int main",
+        "static char h[1 << 20]; static unsigned long u;\n"
+        "void *malloc(size_t n) { u += 1024; return n < 1024 && u < sizeof h ? h + u - 1024 : 0; }\n"
+        "void free(void *p) { (void)p; }\nint main",
+    ).replace("1000", "100")
+    program = compile_c(own, "-fno-builtin", "-rdynamic")
+    e = allocating(experiment, program, levels=("system", own_allocator))
+    with pytest.raises(PreloadError, match=r"libown\.so is loaded, but malloc is served by .*built-\d+"):
+        measured(e, two_cores)
+
+
+def test_a_program_that_takes_the_address_of_malloc_has_not_its_own(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str
+) -> None:
+    """Linked to a fixed address, as pigz is in Debian, it has a stub that dlsym takes for malloc."""
+    text = ALLOCATE.replace("{ for", "{ void *(*volatile take)(size_t) = malloc; for").replace(
+        "malloc(100)", "take(100)"
+    )
+    program = compile_c(text, "-no-pie", "-fno-pie")
+    e = allocating(experiment, program, levels=("system", own_allocator))
+    records = measured(e, two_cores)
+    inside = {r.processes[0].preload for r in records if r.configuration["allocator"] == own_allocator}
+    assert inside == {(own_allocator,)}
+
+
+def test_a_resumed_run_proves_nothing_again(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, tmp_path: Path
+) -> None:
+    e = allocating(experiment, compile_c(ALLOCATE), levels=("system", own_allocator))
+
+    class Counting(Direct):
+        proofs = 0
+
+        def _spawn(self, launch: Any, scratch: Any, *, prove: bool = False, cap: float | None = None) -> SpawnReport:
+            Counting.proofs += prove
+            return super()._spawn(launch, scratch, prove=prove, cap=cap)
+
+    for count in (1, 2):
+        with store.open_run(e, two_cores, tmp_path / "runs") as folder:
+            run(e, folder, Counting(e, two_cores), blocks(e, count))
+            (folder.path / "finished").unlink()
+        assert Counting.proofs == 1
+
+
+def test_a_witness_below_a_folder_with_a_blank_still_loads(tmp_path: Path) -> None:
+    place = tmp_path / "my project"
+    place.mkdir()
+    library = shutil.copy(native.library(preload.WITNESS_LIBRARY), place)
+    folder = tmp_path / "witness"
+    folder.mkdir()
+    environment = preload.with_witness({"LD_PRELOAD": None}, Path(library), folder)
+    subprocess.run(["/bin/true"], env={k: v for k, v in environment.items() if v}, check=True)
+    (heard,) = preload.read_witness(folder)
+    assert heard.executable.endswith("true")
+    assert "libc" in heard.malloc
+
+
+def test_what_is_preloaded_already_stays_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "/inherited.so")
+    witness = tmp_path / "w.so"
+    assert preload.with_witness({}, witness, tmp_path)["LD_PRELOAD"] == f"/inherited.so:{witness}"
+    assert preload.with_witness({"LD_PRELOAD": None}, witness, tmp_path)["LD_PRELOAD"] == str(witness)
+    assert preload.with_witness({"LD_PRELOAD": "/a.so"}, witness, tmp_path)["LD_PRELOAD"] == f"/a.so:{witness}"
+
+
+# ---- the rules, on reports made by hand
+
+LIBRARY = Path("/nowhere/liba.so")
+
+
+def program(name: str, *maps: str, cpu: float = 0.0, **more: Any) -> ProvedProgram:
+    values = {"static": False, "setuid": False, "replaced": False, "readable": True} | more
+    return ProvedProgram(pid=hash(name) % 1000, executable=name, maps=maps, cpu=cpu, **values)
+
+
+def report(*programs: ProvedProgram, tail: str = "") -> SpawnReport:
+    return SpawnReport(status="ok", proof=programs, tail=tail)
+
+
+def test_the_program_with_the_most_cpu_time_decides() -> None:
+    heavy, light = program("solver", str(LIBRARY), cpu=2.0), program("helper", cpu=0.1)
+    assert "helper was started without it" in preload.judge(report(light, heavy), [LIBRARY], ())
+    with pytest.raises(PreloadError, match="solver was started without it"):
+        preload.judge(report(program("solver", cpu=2.0), program("helper", str(LIBRARY))), [LIBRARY], ())
+
+
+def test_programs_that_gave_way_to_another_do_not_count() -> None:
+    gone = program("env", replaced=True, readable=False)
+    assert preload.judge(report(gone, program("solver", str(LIBRARY))), [LIBRARY], ()) == ""
+
+
+@pytest.mark.parametrize(
+    ("lacking", "tail", "says"),
+    [
+        (program("x", readable=False), "", "could not be looked into"),
+        (program("x", "/lib/ld-musl-x86_64.so.1"), "", "another C library"),
+        (program("x"), "ERROR: ld.so: object '/nowhere/liba.so' cannot be preloaded: ignored.", "cannot be preloaded"),
+    ],
+)
+def test_reasons(lacking: ProvedProgram, tail: str, says: str) -> None:
+    with pytest.raises(PreloadError, match=says):
+        preload.judge(report(lacking, tail=tail), [LIBRARY], ())
+
+
+def test_no_trace_is_no_proof() -> None:
+    with pytest.raises(PreloadError, match="cannot be proved; no trace; allow ptrace"):
+        preload.judge(SpawnReport(status="ok"), [LIBRARY], ())
+
+
+def test_a_timed_launch_without_it_is_an_error() -> None:
+    heard = Sighting(1, "solver", "/lib/libc.so.6", "")
+    with pytest.raises(PreloadError, match="in no program of a timed one"):
+        preload.must_be_heard([LIBRARY], [heard], "allocator=a")
+    preload.must_be_heard([LIBRARY], [heard, Sighting(2, "solver", str(LIBRARY), "")], "allocator=a")
+
+
+def test_a_testimony_cut_short_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "witness.7").write_bytes(b"7\0/bin/sh\0/libc\0/libc\x007\0/bin/pi")
+    assert preload.read_witness(tmp_path) == (Sighting(7, "/bin/sh", "/libc", "/libc"),)

@@ -1,0 +1,449 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The run folder: what is acknowledged is kept, what is torn is recognised, what does not belong is refused."""
+
+import dataclasses
+import errno
+import json
+import os
+import resource
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corescale.declare.experiment import Experiment, configurations
+from corescale.errors import StoreError
+from corescale.machine import Machine
+from corescale.observe import durable, store
+from corescale.records import Configuration, Layout, Noise, Process, Record, Region, decode, encode
+
+Make = Callable[..., Experiment]
+SUBJECT = {"programs": {"./solver": {"path": "/solver", "size": 10, "sha256": "abc"}}, "sources": []}
+
+
+def record(experiment: Experiment, block: int = 0, attempt: int = 0, order: int = 0, **more: Any) -> Record:
+    values: dict[str, Any] = {
+        "phase": "measure",
+        "seed": 1,
+        "started": 0.0,
+        "wall": 1.5,
+        "status": "ok",
+        "exit_code": 0,
+    }
+    return Record(
+        plan=experiment.hash,
+        configuration=configurations(experiment)[0],
+        block=block,
+        attempt=attempt,
+        order=order,
+        **values | more,
+    )
+
+
+@pytest.fixture
+def open_run(two_cores: Machine, tmp_path: Path) -> Callable[[Experiment], Any]:
+    return lambda experiment: store.open_run(experiment, two_cores, tmp_path / "runs")
+
+
+def make_block(folder: store.Store, experiment: Experiment, launches: int = 2) -> None:
+    block, attempt = folder.begin()
+    for order in range(launches):
+        folder.append(record(experiment, block, attempt, order))
+    folder.complete()
+
+
+def test_a_finished_run_gives_back_what_was_appended(open_run: Any, experiment: Make) -> None:
+    e = experiment()
+    with open_run(e) as folder:
+        folder.start(SUBJECT)
+        make_block(folder, e)
+        run = folder.finished()
+    assert (run.finished, run.experiment, run.launcher) == (True, e, "direct")
+    assert [(r.block, r.order) for r in run.records] == [(0, 0), (0, 1)]
+    assert store.load(run.folder) == store.load(run.folder.parent) == run
+    assert run.folder.name == "1"
+    assert run.folder.parent.name == f"tune-{e.hash}"
+    assert run.environment["subject"] == SUBJECT
+    assert sorted(path.name for path in run.folder.iterdir()) == [
+        "environment.json",
+        "finished",
+        "plan.json",
+        "records.jsonl",
+        "sidecars",
+    ]
+
+
+def test_after_a_finished_run_comes_the_next_and_an_unfinished_one_is_gone_on_with(
+    open_run: Any, experiment: Make
+) -> None:
+    e = experiment()
+    for number, finish in (("1", True), ("2", False), ("2", True), ("3", False)):
+        with open_run(e) as folder:
+            folder.start(SUBJECT)
+            make_block(folder, e)
+            assert folder.path.name == number
+            if finish:
+                folder.finish()
+    assert len(store.load(folder.path.parent / "2").records) == 4
+
+
+def test_a_block_cut_short_is_made_again_and_its_records_stay_marked(open_run: Any, experiment: Make) -> None:
+    e = experiment()
+    with open_run(e) as folder:
+        folder.start(SUBJECT)
+        make_block(folder, e)
+        block, attempt = folder.begin()
+        folder.append(record(e, block, attempt))
+    with open_run(e) as folder:
+        folder.start(SUBJECT)
+        assert len(folder.records) == 2
+        assert folder.begin() == (1, 1)
+        make_block(folder, e)
+        assert folder.begin() == (2, 0)
+        run = folder.finished()
+    assert [(r.block, r.attempt) for r in run.records] == [(0, 0), (0, 0), (1, 1), (1, 1)]
+    assert [(r.block, r.attempt) for r in run.all_records if r not in run.records] == [(1, 0)]
+    events = [json.loads(line) for line in (run.folder / "records.jsonl").read_text().splitlines()]
+    assert [(e["event"], e["block"], e["attempt"]) for e in events if "event" in e] == [
+        ("block-complete", 0, 0),
+        ("block-abandoned", 1, 0),
+        ("block-complete", 1, 1),
+    ]
+
+
+def test_an_abandoned_block_is_not_marked_twice(open_run: Any, experiment: Make) -> None:
+    e = experiment()
+    for attempt in range(3):
+        with open_run(e) as folder:
+            folder.start(SUBJECT)
+            assert folder.begin() == (0, attempt)
+            folder.append(record(e, 0, attempt))
+            folder.abandon()
+    text = (folder.path / "records.jsonl").read_text()
+    assert text.count("block-abandoned") == 3
+
+
+def test_wherever_the_last_line_is_torn_every_whole_line_is_kept(open_run: Any, experiment: Make) -> None:
+    e = experiment()
+    with open_run(e) as folder:
+        folder.start(SUBJECT)
+        make_block(folder, e, 3)
+    file = folder.path / "records.jsonl"
+    whole = file.read_bytes()
+    last = whole[: whole.rstrip(b"\n").rfind(b"\n") + 1]
+    for length in range(len(last), len(whole)):
+        file.write_bytes(whole[:length])
+        assert len(store.load(folder.path).all_records) == 3
+        with open_run(e) as again:
+            again.start(SUBJECT)
+            assert again.begin() == (0, 1), "the block is not complete"
+        lines, torn = durable.read_lines(file)
+        assert torn == 0
+        assert lines[-1]["event"] == "block-abandoned"
+
+
+def test_a_torn_line_in_the_middle_is_refused_with_its_number(open_run: Any, experiment: Make) -> None:
+    e = experiment()
+    with open_run(e) as folder:
+        folder.start(SUBJECT)
+        make_block(folder, e, 3)
+    file = folder.path / "records.jsonl"
+    lines = file.read_bytes().split(b"\n")
+    lines[1] = lines[1][:100]
+    file.write_bytes(b"\n".join(lines))
+    with pytest.raises(StoreError, match=r"records\.jsonl:2: no whole record"), open_run(e):
+        pass
+    with pytest.raises(StoreError, match=r"records\.jsonl:2"):
+        store.load(folder.path)
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_make_the_reader_fail_otherwise(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    file = tmp_path_factory.mktemp("lines") / "records.jsonl"
+    file.write_bytes(b'{"event":"x"}\n' + data)
+    try:
+        lines, torn = durable.read_lines(file)
+    except StoreError:
+        return
+    assert lines[0] == {"event": "x"}
+    assert 0 <= torn <= len(data)
+
+
+def test_a_run_in_use_is_refused_with_its_process(open_run: Any, experiment: Make) -> None:
+    e = experiment()
+    with (
+        open_run(e),
+        pytest.raises(StoreError, match=f"in use by process {os.getpid()}; wait for it, or choose --out DIR"),
+        open_run(e),
+    ):
+        pass
+
+
+def test_a_stale_lock_does_not_block(open_run: Any, experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
+    e = experiment()
+    with open_run(e) as folder:
+        folder.start(SUBJECT)
+    (folder.path.parent / "lock").write_text("1\n")
+    with open_run(e) as folder:
+        folder.start(SUBJECT)
+
+
+def test_the_lock_is_not_inherited(open_run: Any, experiment: Make) -> None:
+    """A child that outlives the run must not hold it."""
+    e = experiment()
+    with open_run(e) as folder:
+        folder.start(SUBJECT)
+        child = subprocess.Popen(["sleep", "60"], close_fds=False)
+    try:
+        with open_run(e):
+            pass
+    finally:
+        child.kill()
+        child.wait()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"machine": {"quota_cores": 1.5}}, "machine quota_cores: was unset, is 1.5"),
+        ({"subject": {"programs": {"./solver": {"path": "/solver", "size": 10, "sha256": "x"}}}}, "./solver changed"),
+        ({"subject": {"sources": ["witness"]}}, "subject sources: was [], is ['witness']"),
+    ],
+)
+def test_other_circumstances_are_refused_by_name_with_the_remedy(
+    open_run: Any, experiment: Make, two_cores: Machine, tmp_path: Path, change: dict[str, Any], says: str
+) -> None:
+    e = experiment()
+    with open_run(e) as folder:
+        folder.start(SUBJECT)
+        make_block(folder, e)
+    machine = dataclasses.replace(two_cores, **change.get("machine", {}))
+    with store.open_run(e, machine, tmp_path / "runs") as again, pytest.raises(StoreError) as refused:
+        again.start(SUBJECT | change.get("subject", {}))
+    assert says in str(refused.value)
+    assert f"choose --out DIR, or delete it: rm -r {folder.path}" in str(refused.value)
+
+
+def test_a_changed_inherited_variable_is_refused(
+    open_run: Any, experiment: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    e = experiment()
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    with open_run(e) as folder:
+        folder.start(SUBJECT)
+        make_block(folder, e)
+    monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
+    with open_run(e) as folder, pytest.raises(StoreError, match="OMP_WAIT_POLICY: was active, is passive"):
+        folder.start(SUBJECT)
+
+
+def test_other_circumstances_without_a_complete_block_start_the_next_run(open_run: Any, experiment: Make) -> None:
+    """Who mends a program that never worked has nothing to delete."""
+    e = experiment()
+    with open_run(e) as folder:
+        folder.start(SUBJECT)
+        folder.append(record(e))
+    with open_run(e) as folder:
+        folder.start(SUBJECT | {"sources": ["witness"]})
+        assert folder.path.name == "2"
+        assert folder.begin() == (0, 0)
+        make_block(folder, e)
+        assert len(folder.finished().all_records) == 2
+
+
+def test_another_format_is_refused(open_run: Any, experiment: Make) -> None:
+    e = experiment()
+    with open_run(e) as folder:
+        folder.start(SUBJECT)
+    plan = folder.path / "plan.json"
+    plan.write_text(plan.read_text().replace('"format": 1', '"format": 99'))
+    with pytest.raises(StoreError, match="run format 99 where 1 is read"), open_run(e):
+        pass
+    with pytest.raises(StoreError, match="run format 99"):
+        store.load(folder.path)
+
+
+def test_records_of_another_format_are_refused(open_run: Any, experiment: Make) -> None:
+    e = experiment()
+    with open_run(e) as folder:
+        folder.start(SUBJECT)
+        make_block(folder, e)
+    file = folder.path / "records.jsonl"
+    file.write_text(file.read_text().replace('"format":1', '"format":2'))
+    with pytest.raises(StoreError, match=r"records\.jsonl:1: record format 2 where 1 is read"):
+        store.load(folder.path)
+
+
+def test_what_is_no_run_folder_says_so(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no run folder"):
+        store.load(tmp_path)
+
+
+def test_a_run_that_launched_nothing_leaves_no_trace(open_run: Any, experiment: Make, tmp_path: Path) -> None:
+    with open_run(experiment()):
+        pass
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_another_launcher_has_a_folder_of_its_own(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
+    e = experiment()
+    with store.open_run(e, two_cores, tmp_path, "fake-1234") as folder:
+        folder.start({})
+    assert folder.path == tmp_path / f"tune-{e.hash}-fake-1234" / "1"
+
+
+def test_half_made_folders_of_a_crash_are_swept_away(open_run: Any, experiment: Make, tmp_path: Path) -> None:
+    e = experiment()
+    home = tmp_path / "runs" / f"tune-{e.hash}"
+    (home / ".1.new" / "sidecars").mkdir(parents=True)
+    with open_run(e) as folder:
+        folder.start(SUBJECT)
+    assert sorted(path.name for path in home.iterdir()) == ["1", "lock"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system with room for 32 KiB; needs the right to mount."""
+    place = tmp_path / "small"
+    place.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(place)], capture_output=True, check=False
+    )
+    if done.returncode != 0:
+        pytest.skip("mounting is not allowed here")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def fill(root: Path, experiment: Experiment, machine: Machine) -> int:
+    """Appends until it fails; the number of records that were acknowledged."""
+    kept = 0
+    with store.open_run(experiment, machine, root) as folder, pytest.raises(StoreError) as full:
+        folder.start(SUBJECT)
+        while True:
+            folder.append(record(experiment, order=kept, tail="x" * 700))
+            kept += 1
+    assert "records.jsonl: cannot be written: " in str(full.value)
+    assert "make room, or choose --out DIR" in str(full.value)
+    assert str(full.value).count("\n") == 0
+    return kept
+
+
+def test_a_full_disk_is_one_clear_error_and_loses_nothing(
+    small_disk: Path, experiment: Make, two_cores: Machine
+) -> None:
+    e = experiment()
+    kept = fill(small_disk, e, two_cores)
+    (run,) = small_disk.glob("*/1")
+    assert (run / "records.jsonl").read_bytes().endswith(b"\n")
+    assert [r.order for r in store.load(run).all_records] == list(range(kept))
+    assert kept > 3
+
+
+def test_a_file_that_may_not_grow_is_one_clear_error_and_loses_nothing(
+    tmp_path: Path, experiment: Make, two_cores: Machine
+) -> None:
+    e = experiment()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        kept = fill(tmp_path, e, two_cores)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    (run,) = tmp_path.glob("*/1")
+    assert (run / "records.jsonl").read_bytes().endswith(b"\n")
+    assert [r.order for r in store.load(run).all_records] == list(range(kept))
+    assert kept > 3
+
+
+def test_a_failing_sync_is_one_clear_error_and_the_line_does_not_count(
+    open_run: Any, experiment: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    e = experiment()
+    with open_run(e) as folder:
+        folder.start(SUBJECT)
+        folder.append(record(e))
+
+        def fail(_: int) -> None:
+            raise OSError(errno.EIO, "Input/output error")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "fsync", fail)
+            with pytest.raises(StoreError, match="Input/output error"):
+                folder.append(record(e, order=1))
+    assert len(store.load(folder.path).all_records) == 1
+
+
+def test_a_folder_without_room_for_its_first_files_is_not_there_at_all(
+    open_run: Any, experiment: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with open_run(experiment()) as folder, monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", fail)
+        with pytest.raises(StoreError, match="No space left on device"):
+            folder.start(SUBJECT)
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_no_permission_to_write_is_one_clear_error(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        with pytest.raises(StoreError) as refused, store.open_run(experiment(), two_cores, tmp_path / "runs"):
+            pass
+    finally:
+        os.seteuid(user)
+    assert "cannot be written: Permission denied; make room, or choose --out DIR" in str(refused.value)
+
+
+def test_a_root_that_is_a_file_is_one_clear_error(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("")
+    with (
+        pytest.raises(StoreError, match="cannot be written"),
+        store.open_run(experiment(), two_cores, tmp_path / "runs"),
+    ):
+        pass
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+NUMBER = st.floats(0, 1e9)
+RECORDS = st.builds(
+    Record,
+    plan=TEXT,
+    configuration=st.builds(
+        Configuration,
+        st.lists(st.tuples(TEXT, st.one_of(st.integers(-9, 9), NUMBER, TEXT)), max_size=3).map(tuple),
+        st.builds(Layout, st.integers(1, 9), st.integers(1, 9), st.integers(1, 9)),
+    ),
+    wall=NUMBER,
+    started=NUMBER,
+    tail=TEXT,
+    processes=st.lists(
+        st.builds(
+            Process, TEXT, NUMBER, NUMBER, st.integers(0, 2**40), affinity=st.just((0, 1)), preload=st.just(("a",))
+        )
+    ).map(tuple),
+    regions=st.lists(st.builds(Region, TEXT, st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), NUMBER)).map(
+        tuple
+    ),
+    metrics=st.dictionaries(TEXT, NUMBER, max_size=3),
+    checks=st.dictionaries(TEXT, st.booleans(), max_size=3),
+    noise=st.builds(Noise, NUMBER, NUMBER, st.integers(0, 99), NUMBER),
+    format=st.just(1),
+)
+
+
+@given(RECORDS)
+def test_a_record_survives_its_line(made: Record) -> None:
+    line = encode(made)
+    assert "\n" not in line
+    assert decode(line) == made
+    assert encode(decode(line)) == line

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Progress: on stderr alone, one line a block where nobody watches, and hostile text is text."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from corescale.declare.experiment import Experiment, configurations, today
+from corescale.declare.plan import Block, invocations
+from corescale.records import Status
+from corescale.show import progress, text
+from support import samples
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def play(watcher: progress.Watcher, blocks: int = 8) -> None:
+    experiment = samples.scan_experiment(blocks)
+    made = samples.records(experiment, samples.amdahl(), blocks)
+    block = Block("measure", configurations(experiment))
+    for number in range(blocks):
+        for invocation in invocations(block, number, 0, today(experiment), 1):
+            watcher.launching(invocation, f"./solver {samples.HOSTILE}")
+        for record in made[4 * number : 4 * number + 4]:
+            watcher.launched(record)
+        watcher.block_done(number, made[: 4 * number + 4])
+
+
+def test_quiet_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    with progress.create(samples.scan_experiment(8), quiet=True) as watcher:
+        play(watcher)
+        watcher.note("x")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_plain_lines_go_to_stderr_one_a_block(capfd: pytest.CaptureFixture[str]) -> None:
+    with progress.create(samples.scan_experiment(8)) as watcher:
+        play(watcher)
+    out, err = capfd.readouterr()
+    assert out == ""
+    lines = err.splitlines()
+    assert len(lines) == 8
+    assert lines[-1].startswith("8 of 8 blocks; threads=8, 4.")
+    assert "left" in lines[-1] and "[" in lines[-1] and "[" not in lines[3]
+
+
+def test_notes_cannot_steer_the_terminal() -> None:
+    stream = io.StringIO()
+    with progress.create(samples.scan_experiment(8), stream=stream) as watcher:
+        watcher.note(samples.HOSTILE)
+    assert stream.getvalue() == "note: red [bold]markup[/bold] </script><b>&\\x07 end\n"
+
+
+def test_live_shows_what_runs_and_leaves_nothing_behind() -> None:
+    stream = Terminal()
+    with progress.create(samples.scan_experiment(8), stream=stream) as watcher:
+        assert isinstance(watcher, progress.Fancy)
+        play(watcher)
+        console = Console(file=io.StringIO(), width=100, no_color=True, record=True)
+        console.print(watcher)
+        shown = console.export_text()
+    assert "8 of 8 blocks" in shown and "measuring: ./solver" in shown and "best so far: threads=8" in shown
+    assert "\x07" not in stream.getvalue() and "\x1b[31mred" not in stream.getvalue()
+
+
+def test_the_budget_bounds_the_time_left() -> None:
+    experiment = samples.tune_experiment()
+    limited = experiment.model_copy(update={"stop": experiment.stop.model_copy(update={"budget": 10.0})})
+    state = progress.State(limited)
+    made = samples.records(limited, samples.amdahl(), 1)
+    for record in made:
+        state.launched(record)
+    state.block_done(made)
+    assert state.left == "at most 0 s left"
+
+
+def test_failed_launches_are_counted_and_never_best() -> None:
+    result = samples.failing_tune()
+    said = progress.best_so_far(result.records, result.experiment)
+    assert said.startswith("threads=8 allocator=mimalloc, 1.1")
+
+
+def test_a_launch_that_was_stopped_since_it_had_lost_is_no_failure() -> None:
+    experiment = samples.tune_experiment()
+    state = progress.State(experiment)
+    ended: list[Status] = ["ok", "capped", "capped", "signal"]
+    for record, status in zip(samples.records(experiment, samples.amdahl(), 1), ended, strict=False):
+        state.launched(replace(record, status=status))
+    assert state.amount.endswith(", of 4 launches 1 failed, 2 stopped as lost")
+    state.failures = 0
+    assert state.amount.endswith(", of 4 launches 2 stopped as lost")
+    state.capped = 0
+    assert state.amount.endswith(" blocks")
+
+
+def racing(**stop: object) -> Experiment:
+    experiment = samples.tune_experiment()
+    return experiment.model_copy(
+        update={"stop": experiment.stop.model_copy(update={"rule": "race", "within": 0.02, **stop})}
+    )
+
+
+def test_a_race_counts_launches_and_what_it_may_still_spend() -> None:
+    """It has no number of blocks to go to: the budget alone bounds it."""
+    experiment = racing(budget=1000.0, launches=None)
+    state = progress.State(experiment)
+    assert state.best == "nothing measured yet" and state.amount == "0 launches"
+    made = samples.records(experiment, samples.amdahl(), 2)
+    for record in made:
+        state.launched(record)
+    state.block_done(made)
+    assert state.amount == f"{len(made)} launches"
+    assert state.left == f"at most {text.duration(1000 - sum(r.wall for r in made))} left"
+    assert state.done == pytest.approx(sum(r.wall for r in made) / 1000)
+    assert " leads" in state.best and "of the best at 95%" in state.best
+
+
+def test_a_race_bounded_by_launches_or_by_nothing_says_so() -> None:
+    made = samples.records(racing(), samples.amdahl(), 2)
+    limited, free = (progress.State(racing(budget=None, launches=most)) for most in (100, None))
+    limited.block_done(made)
+    free.block_done(made)
+    assert limited.left == f"at most {100 - len(made)} launches left"
+    assert free.left == "until 2% is proved" and free.done is None
+
+
+def test_todays_first_launch_is_no_measurement_yet() -> None:
+    experiment = racing()
+    state = progress.State(experiment)
+    first = replace(samples.records(experiment, samples.amdahl(), 1)[0], phase="warmup")
+    state.block_done([first])
+    assert state.best == "nothing measured yet"

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report: complete, self-contained, and deaf to what programs printed."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from corescale.records import decode, encode
+from corescale.show import charts, headline, html
+from corescale.show.charts import look, static
+from corescale.show.result import Result
+from support import samples
+
+
+class Page(HTMLParser):
+    """Elements, text, and scripts of a page."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: dict[str, str] = {}
+        self.texts: list[str] = []
+        self.inside = ""
+        self.feed(source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.inside = (dict(attrs).get("id") or tag) if tag in ("script", "style") else ""
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.scripts[self.inside] = self.scripts.get(self.inside, "") + data
+        else:
+            self.texts.append(data)
+
+
+@pytest.mark.parametrize("name", samples.RESULTS)
+def test_the_page_loads_nothing(name: str) -> None:
+    page = Page(html.report(samples.RESULTS[name]()))
+    addresses = [
+        value
+        for _, attributes in page.tags
+        for key, value in attributes.items()
+        if key in ("src", "href", "xlink:href", "action", "data") and not (value or "").startswith("#")
+    ]
+    assert addresses == []
+    assert not re.search(r"url\((?!#)|@import", page.scripts["style"])
+
+
+@pytest.mark.parametrize("name", samples.RESULTS)
+def test_the_page_carries_its_records(name: str) -> None:
+    result: Result = samples.RESULTS[name]()
+    page = Page(html.report(result))
+    rows = json.loads(page.scripts["records"])
+    assert [decode(json.dumps(row)) for row in rows] == [decode(encode(record)) for record in result.records]
+    assert json.loads(page.scripts["result"])["headline"] == headline.headline(result)
+
+
+def test_program_output_cannot_become_markup() -> None:
+    page = Page(html.report(samples.RESULTS["failing tune"]()))
+    assert "b" not in {tag for tag, _ in page.tags}
+    assert any("</script><b>&\\x07 end" in piece for piece in page.texts)
+    assert not any(c in "".join(page.texts) for c in "\x1b\x07")
+
+
+def test_every_chart_says_what_it_shows() -> None:
+    result = samples.RESULTS["tune"]()
+    page = Page(html.report(result))
+    drawn = [attributes for tag, attributes in page.tags if tag == "svg"]
+    assert len(drawn) == 5
+    assert all(attributes["role"] == "img" and len(attributes["aria-label"] or "") > 60 for attributes in drawn)
+    forest = next(a["aria-label"] or "" for a in drawn if "T(today)" in (a["aria-label"] or ""))
+    assert "confirmed: threads=8 allocator=mimalloc" in forest
+
+
+def test_identifiers_are_unique() -> None:
+    names = [a["id"] for _, a in Page(html.report(samples.RESULTS["two curves"]())).tags if a.get("id")]
+    assert len(names) == len(set(names))
+
+
+def test_colours_are_the_pages() -> None:
+    for chart in charts.of(samples.RESULTS["scan"](), None):
+        drawn = static.svg(chart)
+        assert not [colour for colour in look.VARIABLES if colour in drawn]
+        assert "var(--ink)" in drawn and "<text" in drawn
+
+
+def test_every_colour_has_its_variable_on_light_and_dark_pages() -> None:
+    style = Page(html.report(samples.RESULTS["scan"]())).scripts["style"]
+    for name in look.VARIABLES.values():
+        assert style.count(f"{name}:") >= 2
+
+
+def test_what_was_not_measured_says_so_on_every_chart() -> None:
+    for chart in charts.of(samples.RESULTS["scan"](), None):
+        assert "(fake)" in chart.title and ">fake<" in static.svg(chart) and chart.alternative.startswith("fake: ")
+
+
+def test_without_the_optional_packages_pictures_remain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corescale.show.charts.interactive.available", lambda: False)
+    page = Page(html.report(samples.RESULTS["scan"]()))
+    assert sum(tag == "svg" for tag, _ in page.tags) == 5
+    assert "vega" not in page.scripts and not any("live" in (a.get("class") or "") for _, a in page.tags)
+
+
+def test_the_same_result_gives_the_same_page() -> None:
+    result = samples.RESULTS["scan"]()
+    assert html.report(result) == html.report(result)
+
+
+def test_lone_surrogates_and_separators_survive() -> None:
+    tail = "bad \ud800 \u2028 name"
+    made = samples.records(
+        samples.scan_experiment(6), samples.amdahl(), 6,
+        change=lambda c, b: {"status": "failed", "exit_code": 1, "tail": tail} if c.layout.p == 2 else {},
+    )  # fmt: skip
+    page = html.report(samples.scan_result(6, made=made))
+    page.encode("utf-8")
+    assert json.loads(Page(page).scripts["records"])[0]["plan"]

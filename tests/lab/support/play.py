@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loop without launches, on landscapes with a known truth."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from corescale.conclude import policy
+from corescale.declare import command_line, plan
+from corescale.declare.experiment import Experiment, today
+from corescale.declare.request import TuneRequest
+from corescale.machine import Machine
+from corescale.records import Configuration, Record
+
+Truth = Callable[[Configuration], float]
+MACHINE = dataclasses.replace(Machine.here(), affinity=(0, 1, 2, 3), quota_cores=None)
+
+
+def record(configuration: Configuration, wall: float, **other: Any) -> Record:
+    values: dict[str, Any] = {
+        "plan": "x", "configuration": configuration, "phase": "measure", "block": 0, "attempt": 0, "order": 0,
+        "seed": 1, "started": 0.0, "wall": wall, "status": "ok", "exit_code": 0, "user": wall, "origin": "fake",
+    }  # fmt: skip
+    return Record(**(values | other))
+
+
+def play(
+    experiment: Experiment, truth: Truth, next_block: policy.Policy, noise: float = 0.01, seed: int = 1
+) -> list[Record]:
+    """The loop without launches: whatever the policy asks for, with log-normal noise around the truth."""
+    rng = np.random.default_rng(seed)
+    records: list[Record] = []
+    number = 0
+    while (block := next_block(records)) is not None:
+        now, seed = today(experiment), int(rng.integers(1 << 62))
+        for one in plan.invocations(block, number, 0, now, seed, plan.since_today(records, now)):
+            wall = truth(one.configuration) * math.exp(noise * rng.standard_normal())
+            lost = one.cap is not None and wall > one.cap
+            ended: dict[str, Any] = {"wall": one.cap, "status": "capped"} if lost else {"wall": wall}
+            records.append(record(one.configuration, **ended, phase=block.phase, block=number, order=one.order))
+        number += 1
+    return records
+
+
+def blocks(records: Iterable[Record], phase: str) -> int:
+    return len({r.block for r in records if r.phase == phase})
+
+
+def race_tuning(**options: str) -> Experiment:
+    request = TuneRequest(threads="1,2,4", factor=["block=1,2,3,4", "mode=a,b"], **options)  # type: ignore[arg-type]
+    return command_line.tune(request, ["x {threads} {block} {mode}"], MACHINE)
+
+
+def race_truth(c: Configuration) -> float:
+    """Fastest by 5%: threads=2 block=3 mode=b."""
+    by_block = {1: 1.2, 2: 1.05, 3: 1.0, 4: 1.1}[int(c["block"])]
+    return {1: 1.4, 2: 1.0, 4: 1.15}[c.layout.p] * by_block * (1.0 if c["mode"] == "b" else 1.08)
