@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <utility>
+
+#include "corescale/tape/detail/field.hpp"
+#include "corescale/tape/detail/operation_list.hpp"
+
+namespace corescale::detail {
+
+/// function(operation, its number), from the first to the last.
+template <class Base, class Alloc, class Function>
+void for_each_operation(const operation_list<Base, Alloc>& operations, Function function) {
+  for (auto* chunk = operations.first(); chunk;
+       chunk = chunk == operations.last() ? nullptr : chunk->behind) {
+    operation<Base>* one = chunk->operations();
+    for (std::uint32_t i = chunk->first; i < chunk->first + chunk->size; ++i, ++one) function(*one, i);
+  }
+}
+
+/// The derivative of each operation along the direction in which the tangents of the independent variables
+/// point, which the caller has set; by the recorded partial derivatives.
+template <class Base, class Alloc>
+void tangent_sweep(const operation_list<Base, Alloc>& operations, Base* tangents) {
+  const auto handed_on = [tangents](std::uint32_t from, const Base& partial) {
+    return from < parameter_slots || is_zero(tangents[from]) ? Base(0.0) : Base(tangents[from] * partial);
+  };
+  for_each_operation(operations, [&](const operation<Base>& one, std::uint32_t i) {
+    if (op_of(one.code) != operations::number_of<operations::independent>())
+      tangents[i] = handed_on(x_of(one.code), one.dx) + handed_on(y_of(one.code), one.dy);
+  });
+}
+
+/// An evaluation of recorded operations in the type T: Base itself, or series over it.
+template <class Base, class T>
+struct evaluation {
+  T* values;  ///< by number of variable; the caller has set those of the independent ones
+
+  T x(const operation<Base>& one) const {
+    return x_of(one.code) < parameter_slots ? T(one.dx) : values[x_of(one.code)];
+  }
+  T y(const operation<Base>& one) const {
+    return y_of(one.code) < parameter_slots ? T(one.dy) : values[y_of(one.code)];
+  }
+};
+
+/// Computes the value of one operation; where T is Base, its partial derivatives too.
+template <class Row, class Base, class T>
+void evaluate(const evaluation<Base, T>& at, operation<Base>& one, std::uint32_t i) {
+  constexpr bool renew = std::is_same_v<T, Base>;
+  const bool x_varies = x_of(one.code) >= parameter_slots, y_varies = y_of(one.code) >= parameter_slots;
+  if constexpr (operations::unary<Row>) {
+    const T x = at.x(one);
+    at.values[i] = static_cast<T>(Row::value(x));
+    if constexpr (renew) one.dx = static_cast<Base>(Row::dx(x, at.values[i]));
+  } else if constexpr (operations::binary<Row>) {
+    const T x = at.x(one), y = at.y(one);
+    const T z = static_cast<T>(Row::value(x, y));
+    at.values[i] = z;
+    if constexpr (renew) {
+      if (x_varies) one.dx = static_cast<Base>(Row::dx(x, y, z));
+      if (y_varies) one.dy = static_cast<Base>(Row::dy(x, y, z));
+    }
+  } else if constexpr (operations::branching<Row>) {
+    if (Row::holds(at.x(one), at.y(one)) != Row::outcome)
+      throw_branch_change(Row::name, Row::outcome, i - parameter_slots);
+  } else if constexpr (operations::comparison<Row>) {
+    at.values[i] = Row::holds(at.x(one), at.y(one)) ? T(1.0) : T(0.0);
+  } else if constexpr (std::is_same_v<Row, operations::selection>) {
+    const bool first = !is_zero(at.values[i - 1]);
+    at.values[i] = first ? at.x(one) : at.y(one);
+    if constexpr (renew) {
+      if (x_varies) one.dx = first ? Base(1.0) : Base(0.0);
+      if (y_varies) one.dy = first ? Base(0.0) : Base(1.0);
+    }
+  }
+}
+
+/// evaluate(), by number of operation.
+template <class Base, class T>
+inline constexpr auto evaluators = []<std::size_t... Place>(std::index_sequence<Place...>) {
+  using step = void (*)(const evaluation<Base, T>&, operation<Base>&, std::uint32_t);
+  return std::array<step, sizeof...(Place)>{
+      &evaluate<std::tuple_element_t<Place, operations::table>, Base, T>...};
+}
+(std::make_index_sequence<operations::count>());
+
+/// Every operation anew. Throws branch_change, and what operations on T throw.
+template <class Base, class Alloc, class T>
+void forward_sweep(const operation_list<Base, Alloc>& operations, T* values) {
+  const evaluation<Base, T> at{values};
+  for_each_operation(operations, [&](operation<Base>& one, std::uint32_t i) {
+    evaluators<Base, T>[op_of(one.code)](at, one, i);
+  });
+}
+
+}  // namespace corescale::detail

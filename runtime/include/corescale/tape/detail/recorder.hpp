@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "corescale/tape/tape_misuse.hpp"
+
+// What an operator needs to record itself: a place to write, and the number of the recording that is open.
+namespace corescale::detail {
+
+/// One operation z = op(x, y): its partial derivatives where it was recorded, and a word that names the
+/// operation and the numbers of its operands. 24 bytes for double.
+///
+/// Variables are numbered as they are recorded, so operation i gives variable i. The first
+/// `parameter_slots` numbers stand for "no variable"; an operand of such a number is a parameter, and the
+/// partial derivative that it does not need holds its value, so that the function can be evaluated again.
+template <class Base>
+struct operation {
+  Base dx;
+  Base dy;
+  std::uint64_t code;
+};
+
+/// A reverse sweep adds to the adjoint of "no variable", too, as an addition is cheaper than a branch. There
+/// are eight such adjoints, a cache line of them, so that these additions do not wait for each other.
+inline constexpr std::uint32_t parameter_slots = 8;
+
+inline constexpr unsigned index_bits = 29;
+inline constexpr std::uint32_t index_mask = (std::uint32_t{1} << index_bits) - 1;
+
+constexpr std::uint64_t encode(unsigned op, std::uint32_t x, std::uint32_t y) noexcept {
+  return std::uint64_t{op} << (2 * index_bits) | std::uint64_t{x} << index_bits | y;
+}
+constexpr unsigned op_of(std::uint64_t code) noexcept {
+  return static_cast<unsigned>(code >> (2 * index_bits));
+}
+constexpr std::uint32_t x_of(std::uint64_t code) noexcept {
+  return static_cast<std::uint32_t>(code >> index_bits) & index_mask;
+}
+constexpr std::uint32_t y_of(std::uint64_t code) noexcept {
+  return static_cast<std::uint32_t>(code) & index_mask;
+}
+
+/// The open recording of a thread, as operators see it. `grow` gets the next room; it throws
+/// std::bad_alloc or std::length_error, and the recording then is as it was.
+template <class Base>
+struct recorder {
+  operation<Base>* next = nullptr;
+  operation<Base>* end = nullptr;
+  std::uint32_t index = 0;      ///< of the next operation
+  std::uint32_t recording = 0;  ///< its number; see next_recording()
+  void (*grow)(recorder&) = nullptr;
+
+  /// Appends an operation and returns the number of its variable.
+  std::uint32_t push(const Base& dx, const Base& dy, std::uint64_t code) {
+    if (next == end) [[unlikely]]
+      grow(*this);
+    ::new (static_cast<void*>(next)) operation<Base>{dx, dy, code};
+    ++next;
+    return index++;
+  }
+
+  /// The number of a slot for an operand that is no variable.
+  std::uint32_t no_variable() const noexcept { return index % parameter_slots; }
+};
+
+/// Numbers of recordings: 0 is that of parameters, 1 that of a thread without a recording; all others tell a
+/// recording from any other of the process (until 2^32 of them have been made).
+inline constexpr std::uint32_t parameter = 0;
+inline constexpr std::uint32_t none_open = 1;
+std::uint32_t next_recording();
+
+/// What operators find while nothing is recorded. No variable has its number, so nothing is written to it.
+template <class Base>
+inline constinit recorder<Base> idle{nullptr, nullptr, 0, none_open, nullptr};
+
+/// The recording that the calling thread has open for variables over Base; never null.
+template <class Base>
+inline constinit thread_local recorder<Base>* open_recording = &idle<Base>;
+
+}  // namespace corescale::detail

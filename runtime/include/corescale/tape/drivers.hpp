@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "corescale/tape/gradient_tape.hpp"
+
+/// Derivatives of a callable in one call. Each records it once, on a tape of the calling thread, and drops
+/// the tape.
+namespace corescale {
+
+/// The independent variables of a tape, at x.
+template <class Base, class Alloc>
+std::vector<real<Base>> variables(gradient_tape<Base, Alloc>& tape, std::span<const Base> x) {
+  std::vector<real<Base>> all;
+  all.reserve(x.size());
+  for (const Base& value : x) all.push_back(tape.variable(value));
+  return all;
+}
+
+/// A value and the derivatives of it.
+template <class Base, class Derivatives>
+struct with_derivatives {
+  Base value;
+  Derivatives derivatives;
+};
+
+/// y = f(x) and dy/dx of a function of one number.
+template <class Base, class Function>
+with_derivatives<Base, Base> derivative(Function&& f, const Base& x) {
+  gradient_tape<Base> tape;
+  const real<Base> variable = tape.variable(x);
+  const real<Base> y = f(variable);
+  tape.reverse(y);
+  return {y.value(), tape.adjoint(variable)};
+}
+
+/// y = f(x) and its gradient, for real<Base> f(std::span<const real<Base>>).
+template <class Base, class Function>
+with_derivatives<Base, std::vector<Base>> gradient(Function&& f, std::span<const Base> x) {
+  gradient_tape<Base> tape;
+  const std::vector<real<Base>> at = variables(tape, x);
+  const real<Base> y = f(std::span<const real<Base>>(at));
+  tape.reverse(y);
+  std::vector<Base> all;
+  all.reserve(x.size());
+  for (const real<Base>& one : at) all.push_back(tape.adjoint(one));
+  return {y.value(), std::move(all)};
+}
+
+/// The function that f is near x, recorded there. f returns a real<Base> or a vector of them.
+template <class Base, class Function>
+function<Base> record(Function&& f, std::span<const Base> x) {
+  gradient_tape<Base> tape;
+  const std::vector<real<Base>> at = variables(tape, x);
+  return tape.finish(f(std::span<const real<Base>>(at)));
+}
+
+}  // namespace corescale

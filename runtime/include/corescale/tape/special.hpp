@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+/// Functions that derivatives need and <cmath> lacks.
+namespace corescale::special {
+
+/// -1, 0 or 1, and NaN for NaN.
+inline double sign(double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }
+
+/// The order of a polygamma function, which travels as a number of the base type.
+inline unsigned whole(double x) { return static_cast<unsigned>(x); }
+
+/// log |gamma(x)|. Unlike std::lgamma it writes no variable that threads share.
+inline double log_gamma(double x) {
+  int ignored_sign = 0;
+  return ::lgamma_r(x, &ignored_sign);
+}
+
+/// The derivative of order n + 1 of log(gamma(x)): digamma for n = 0, trigamma for n = 1, and so on. NaN at
+/// the poles 0, -1, -2, ...; relative error about 1e-14 away from the zeros of digamma.
+double polygamma(unsigned n, double x);
+
+}  // namespace corescale::special

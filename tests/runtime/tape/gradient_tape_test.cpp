@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "corescale/tape/gradient_tape.hpp"
+
+#include <gtest/gtest.h>
+
+#include "corescale/tape/drivers.hpp"
+
+namespace {
+
+using corescale::gradient_tape;
+using corescale::real;
+using corescale::tape_misuse;
+
+TEST(GradientTape, GivesTheDerivativeOfAProduct) {
+  gradient_tape tape;
+  const real<double> x = tape.variable(2.0), y = x * sin(x);
+  tape.reverse(y);
+  EXPECT_DOUBLE_EQ(y.value(), 2 * std::sin(2.0));
+  EXPECT_DOUBLE_EQ(tape.adjoint(x), std::sin(2.0) + 2 * std::cos(2.0));
+}
+
+TEST(GradientTape, ParametersAreNotRecorded) {
+  gradient_tape tape;
+  const real<double> x = tape.variable(2.0), c = 3.0;
+  const std::size_t before = tape.num_operations();
+  const real<double> d = c * c + sin(c);
+  EXPECT_EQ(tape.num_operations(), before);
+  EXPECT_FALSE(d.is_variable());
+  tape.reverse(d * x);
+  EXPECT_DOUBLE_EQ(tape.adjoint(x), d.value());
+  EXPECT_EQ(tape.adjoint(c), 0);
+}
+
+TEST(GradientTape, GrowsOverManyChunks) {
+  gradient_tape tape;
+  const real<double> x = tape.variable(1.0);
+  for (const int n : {100, 1000, 300'000}) {
+    real<double> sum = 0;
+    for (int i = 0; i < n; ++i) sum += i * x;
+    tape.reverse(sum);
+    EXPECT_EQ(tape.adjoint(x), 0.5 * n * (n - 1.0));
+  }
+}
+
+TEST(GradientTape, IsUsedAgainAfterClear) {
+  gradient_tape tape;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    tape.clear();
+    const real<double> x = tape.variable(repeat);
+    real<double> y = 1;
+    for (int i = 0; i < 10'000; ++i) y += x;
+    tape.reverse(y);
+    EXPECT_EQ(tape.adjoint(x), 10'000);
+    EXPECT_EQ(tape.num_operations(), 10'001u);
+  }
+}
+
+TEST(GradientTape, ANestedRecordingIsRefused) {
+  gradient_tape tape;
+  EXPECT_THROW(gradient_tape<double>(), tape_misuse);
+  EXPECT_NO_THROW(gradient_tape<float>());
+  EXPECT_NO_THROW((void)tape.variable(1.0));
+}
+
+TEST(GradientTape, AVariableOfADeadTapeIsRefused) {
+  real<double> dead;
+  {
+    gradient_tape tape;
+    dead = tape.variable(1.0);
+  }
+  EXPECT_THROW(dead * 2, tape_misuse);
+  gradient_tape tape;
+  const real<double> x = tape.variable(1.0);
+  EXPECT_THROW(dead * x, tape_misuse);
+  EXPECT_THROW(x - dead, tape_misuse);
+  EXPECT_THROW(sin(dead), tape_misuse);
+  EXPECT_THROW((void)(dead < x), tape_misuse);
+  EXPECT_THROW(tape.reverse(dead), tape_misuse);
+  EXPECT_THROW((void)tape.adjoint(dead), tape_misuse);
+  EXPECT_EQ(tape.num_operations(), 1u);
+}
+
+TEST(Function, IsEvaluatedAtNewPoints) {
+  const double x[] = {2.0, 3.0};
+  auto f = corescale::record<double>([](auto v) { return v[0] * exp(v[1]) / 2; }, x);
+  const double at[] = {5.0, 0.5}, one[] = {1.0}, along[] = {0.0, 1.0};
+  EXPECT_DOUBLE_EQ(f.forward(at)[0], 2.5 * std::exp(0.5));
+  EXPECT_DOUBLE_EQ(f.tangent(along)[0], 2.5 * std::exp(0.5));
+  EXPECT_DOUBLE_EQ(f.reverse(one)[0], 0.5 * std::exp(0.5));
+}
+
+}  // namespace
