@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from corescale import native
-from corescale.declare import arithmetic, factors, settings, space, template
+from corescale.declare import arithmetic, factors, space, template
 from corescale.declare.experiment import (
     SERIAL,
     Command,
@@ -203,13 +203,15 @@ def _factors(
     named = {name for name, _ in texts}
     if request.allocators:
         texts.append(("allocator", request.allocators))
-    if request.threads or (default_threads and not {"threads", "layout"} & named):
+    made = {part for name in named & set(factors.KINDS) for part in factors.KINDS[name].makes}
+    if request.threads or (default_threads and "threads" not in made):
         texts.insert(0, ("threads", request.threads or default_threads))
     found: list[Factor] = []
     left_out: list[str] = []
     for name, text in texts:
-        levels: list[str] | Literal["auto"] = "auto" if text == "auto" else _split(name, text)
-        factor, missing = factor_of(name, factors.kind_of(name, asked), levels, machine, where="-f")
+        kind = factors.kind_of(name, asked)
+        levels: list[str] | Literal["auto"] = "auto" if text == "auto" else _split(name, text, factors.KINDS[kind])
+        factor, missing = factor_of(name, kind, levels, machine, where="-f")
         left_out += missing
         found.append(factor)
     return found, left_out
@@ -226,10 +228,10 @@ def factor_of(
     levels: list[Level] = []
     left_out: list[str] = []
     if texts == "auto":
-        automatic, reasons = settings.auto(name) if kind == "variable" else table.auto(machine)
+        automatic, reasons = table.auto(name, machine)
         levels, left_out = list(automatic), list(reasons)
     else:
-        _must_stand_alone(name, kind, texts, where)
+        _must_stand_alone(name, table, texts, where)
         for text in texts:
             try:
                 levels.append(table.parse(text, machine))
@@ -245,17 +247,16 @@ def factor_of(
     return Factor(name=name, kind=kind, levels=kept), left_out
 
 
-def _must_stand_alone(name: str, kind: str, texts: Sequence[str], where: str) -> None:
+def _must_stand_alone(name: str, table: factors.Kind, texts: Sequence[str], where: str) -> None:
     """A parameter, or a variable of no table, may have a value of its own that reads `auto`, as OMP_SCHEDULE has."""
-    if "auto" in texts and kind != "parameter" and (kind != "variable" or name in settings.SETTINGS):
+    if "auto" in texts and table.keyword(name):
         raise UsageError(
             f"auto stands for all levels of {name}", where=where, remedy=f"write {name}=auto alone, or list the levels"
         )
 
 
-def _split(name: str, text: str) -> list[str]:
-    separator = "/" if name == "affinity" else ","
-    levels = [part.strip() for part in text.split(separator)]
+def _split(name: str, text: str, table: factors.Kind) -> list[str]:
+    levels = table.split(text)
     if not text.strip() or not all(levels):
         raise UsageError(f"factor {name!r} has an empty level", where="-f", remedy=f"write -f {name}=a,b")
     return levels
@@ -300,7 +301,7 @@ def _today(text: str, chosen: Sequence[Factor], machine: Machine) -> list[tuple[
             raise UsageError(
                 f"no factor {name!r}", where="--today", remedy=f"factors here: {', '.join(by_name) or 'none'}"
             )
-        result.append((name, factors.KINDS[by_name[name].kind].parse(value, machine)))
+        result.append((name, by_name[name].how.parse(value, machine)))
     return result
 
 

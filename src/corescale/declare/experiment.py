@@ -42,6 +42,11 @@ class Factor(Model):
     kind: str
     levels: tuple[Level, ...]
 
+    @property
+    def how(self) -> factors.Kind:
+        """Its kind, as an object."""
+        return factors.KINDS[self.kind]
+
 
 class Along(Model):
     """A parameter that goes along with a factor: for each level of it one value."""
@@ -207,6 +212,21 @@ class Experiment(Model):
         """The factor of that name, or None."""
         return next((factor for factor in self.factors if factor.name == name), None)
 
+    @property
+    def makes_p(self) -> frozenset[str]:
+        """Names of the factors whose levels make p."""
+        return frozenset(factor.name for factor in self.factors if factor.how.makes)
+
+    @property
+    def makes_threads(self) -> bool:
+        """Whether a factor says how many threads there are."""
+        return any("threads" in factor.how.makes for factor in self.factors)
+
+    def beside_p(self, configuration: Configuration, *also: str) -> tuple[tuple[str, Level], ...]:
+        """The levels of a configuration that are not part of p, without those of the factors named `also`."""
+        apart = self.makes_p.union(also)
+        return tuple((name, level) for name, level in configuration.levels if name not in apart)
+
     def command(self, configuration: Configuration, phase: Phase = "measure") -> Command:
         """The template that a configuration launches."""
         if phase == "rehearse":
@@ -240,9 +260,7 @@ def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
 
 def today(experiment: Experiment) -> Configuration:
     """Today's launch: each factor's first level (threads: the largest), unless `--today` says otherwise."""
-    chosen: dict[str, Level] = {
-        factor.name: factors.KINDS[factor.kind].today(factor.levels) for factor in experiment.factors
-    }
+    chosen: dict[str, Level] = {factor.name: factor.how.today(factor.levels) for factor in experiment.factors}
     return configuration(experiment, chosen | dict(experiment.today))
 
 
@@ -250,7 +268,7 @@ def configuration(experiment: Experiment, levels: Mapping[str, Level]) -> Config
     """One level of each factor, with the layout that follows from them."""
     layout = Layout()
     for factor in experiment.factors:
-        layout = factors.KINDS[factor.kind].layout(levels[factor.name], layout)
+        layout = factor.how.layout(levels[factor.name], layout)
     return Configuration(tuple((factor.name, levels[factor.name]) for factor in experiment.factors), layout)
 
 
@@ -272,7 +290,7 @@ CONSTANT = 0.01
 
 def must_be_even(experiment: Experiment, where: str) -> None:
     """Raises UsageError where weak scaling is asked for and the declared work per thread depends on p."""
-    if why := uneven({c: work_of(experiment, c) for c in configurations(experiment)}):
+    if why := uneven(experiment, {c: work_of(experiment, c) for c in configurations(experiment)}):
         raise UsageError(why, where=where, remedy="let the work grow with the threads, as {work} = p * load")
 
 
@@ -282,12 +300,11 @@ def work_of(experiment: Experiment, chosen: Configuration) -> float:
     return float(value) if isinstance(value, int | float) else math.nan
 
 
-def uneven(works: Mapping[Configuration, float], says: str = "as declared") -> str:
+def uneven(experiment: Experiment, works: Mapping[Configuration, float], says: str = "as declared") -> str:
     """Where the work per thread depends on p, with every other level the same; empty where it does not."""
     groups: dict[tuple[tuple[str, Level], ...], list[tuple[float, int]]] = {}
     for c, work in works.items():
-        others = tuple((name, level) for name, level in c.levels if name not in ("threads", "layout"))
-        groups.setdefault(others, []).append((work / c.layout.p, c.layout.p))
+        groups.setdefault(experiment.beside_p(c), []).append((work / c.layout.p, c.layout.p))
     for found in ([pair for pair in group if math.isfinite(pair[0])] for group in groups.values()):
         (low, p_low), (high, p_high) = min(found, default=(1.0, 1)), max(found, default=(1.0, 1))
         if high - low > CONSTANT * high:
@@ -303,10 +320,10 @@ def launch(experiment: Experiment, chosen: Configuration, machine: Machine, phas
     command = experiment.command(chosen, phase)
     values = {name: str(value) for name, value in parameters(experiment, chosen).items()}
     result = factors.Launch(argv=template.fill(command.argv, values), shell=command.shell)
-    if "threads" not in template.placeholders(command.argv) and experiment.factor("threads") is not None:
+    if "threads" not in template.placeholders(command.argv) and experiment.makes_threads:
         result = factors.with_thread_variables(result, chosen.layout.threads_per_rank)
     for factor in experiment.factors:
-        result = factors.KINDS[factor.kind].apply(factor.name, chosen[factor.name], result, machine)
+        result = factor.how.apply(factor.name, chosen[factor.name], result, machine)
     return result
 
 
@@ -318,11 +335,12 @@ def combinations(experiment: Experiment) -> int:
 def _grid(experiment: Experiment) -> Iterator[dict[str, Level]]:
     """Every combination; of `tune` with today's level alone of what changes nothing beside the deciding ones."""
     now = dict(today(experiment).levels)
-    deciding = [factor for factor in experiment.factors if factor.kind in factors.DECIDING]
-    others = [factor for factor in experiment.factors if factor.kind not in factors.DECIDING]
+    deciding = [factor for factor in experiment.factors if factor.how.decides or factor.how.makes]
+    others = [factor for factor in experiment.factors if factor not in deciding]
     for decided in _choices({factor.name: factor.levels for factor in deciding}):
-        layout = configuration(experiment, now | decided).layout
-        idle = {f.name for f in others if factors.KINDS[f.kind].idle(f.name, decided, layout)}
+        threads = configuration(experiment, now | decided).layout.threads_per_rank
+        alone = experiment.makes_threads and threads == 1
+        idle = {f.name for f in others if f.how.idle(f.name, decided, one_thread=alone)}
         idle = idle if experiment.verb == "tune" else set()
         yield from (
             decided | choice
@@ -335,5 +353,6 @@ def _choices(levels: Mapping[str, Sequence[Level]]) -> Iterator[dict[str, Level]
 
 
 def _serial(experiment: Experiment) -> Configuration:
-    levels = dict(today(experiment).levels) | ({"threads": 1} if experiment.factor("threads") else {})
+    now = today(experiment)
+    levels = {factor.name: factor.how.serial(now[factor.name]) for factor in experiment.factors}
     return Configuration((("command", SERIAL), *levels.items()), Layout())

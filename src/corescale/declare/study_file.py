@@ -218,13 +218,13 @@ AS_DECLARED = (
 def _experiment(
     file: StudyFile, path: Path, machine: Machine, levels: Sequence[str], command: str, runs: int
 ) -> Experiment:
-    given = dict(file.factors) | _replaced(levels, file.factors)
     beside = {name: factor for factor, table in file.factors.items() for name in table.along}
     commands = _commands(file, path, command)
     for each in commands:
-        template.check(each.argv, LAYOUT.union(given, file.derived, beside))
-    reached = _names_used(commands, file.derived, given, beside)
-    declared = reached | _names_used(_commands(file, path, ""), file.derived, given, beside)
+        template.check(each.argv, LAYOUT.union(file.factors, file.derived, beside))
+    reached = _names_used(commands, file.derived, file.factors, beside)
+    declared = reached | _names_used(_commands(file, path, ""), file.derived, file.factors, beside)
+    given = dict(file.factors) | _replaced(levels, file.factors, declared)
     chosen, left_out = _factors(given, declared, reached, machine)
     if file.commands and not command:
         chosen.insert(0, Factor(name="command", kind="command", levels=tuple(file.commands)))
@@ -307,7 +307,9 @@ def _names_used(
     return frozenset(used | {beside[name] for name in used & set(beside)})
 
 
-def _replaced(levels: Sequence[str], declared: Mapping[str, FactorTable]) -> dict[str, FactorTable]:
+def _replaced(
+    levels: Sequence[str], declared: Mapping[str, FactorTable], placeholders: frozenset[str]
+) -> dict[str, FactorTable]:
     found = {}
     for text in levels:
         name, equals, values = text.partition("=")
@@ -317,8 +319,8 @@ def _replaced(levels: Sequence[str], declared: Mapping[str, FactorTable]) -> dic
             raise UsageError(f"the study has no factor {name!r}", where="--levels", remedy=remedy)
         if not equals or not values.strip():
             raise UsageError(f"{text!r} is not FACTOR=A,B", where="--levels", remedy=f"write --levels {name}=a,b")
-        separator = "/" if name == "affinity" else ","
-        parts = tuple(part.strip() for part in values.split(separator) if part.strip())
+        kind = declared[name].kind or factors.kind_of(name, placeholders, f"factors.{name}")
+        parts = tuple(filter(None, factors.KINDS[kind].split(values)))
         found[name] = FactorTable(levels="auto" if values == "auto" else parts, kind=declared[name].kind)
     return found
 
@@ -350,7 +352,7 @@ def _factors(
 def _level(name: str, level: Level, chosen: Sequence[Factor], machine: Machine) -> Level:
     _must_be(name, [factor.name for factor in chosen], "factor", "today")
     factor = next(factor for factor in chosen if factor.name == name)
-    return factors.KINDS[factor.kind].parse(str(level), machine)
+    return factor.how.parse(str(level), machine)
 
 
 def _along(chosen: Sequence[Factor], declared: Mapping[str, FactorTable]) -> Iterable[Along]:

@@ -12,7 +12,6 @@ from corescale.conclude.answers.verdict import Comparison
 from corescale.conclude.answers.weak import Line
 from corescale.conclude.laws import LAWS, Fit
 from corescale.conclude.stats import Interval
-from corescale.declare.experiment import Factor
 from corescale.records import Configuration
 from corescale.show import text
 from corescale.show.result import Conclusion, Result
@@ -89,24 +88,24 @@ def scan(found: Scan, confidence: float) -> str:
     if not ran:
         return "no launch succeeded"
     if found.weak is not None:
-        return found.weak.refusal or weak(ran)
+        return found.weak.refusal or weak(found, ran)
     best = max(ran, key=lambda row: row.speedup.estimate)
     reference = "the serial program" if found.baseline.startswith("serial") else f"p={best.reference.layout.p}"
     if best.configuration == best.reference or best.speedup.estimate <= 1:
         said = f"never faster than {reference}"
     elif best.speedup.low is not None and best.speedup.low <= 1:
-        said = f"no speedup over {reference} shown: {at(best)} give {text.join(text.times(best.speedup))}"
+        said = f"no speedup over {reference} shown: {at(found, best)} give {text.join(text.times(best.speedup))}"
     else:
-        said = f"{at(best)}: {_faster(best.speedup, confidence)} than {reference}"
+        said = f"{at(found, best)}: {_faster(best.speedup, confidence)} than {reference}"
     warning = idle(ran)
     return f"{warning}; {said}" if warning else said
 
 
-def weak(rows: Sequence[Row]) -> str:
+def weak(found: Scan, rows: Sequence[Row]) -> str:
     """The efficiency at the largest p, the worst over loads."""
     most = max(row.p for row in rows)
     worst = min((row for row in rows if row.p == most), key=lambda row: row.efficiency.estimate)
-    said = f"weak scaling: efficiency {text.join(text.share(worst.efficiency))} at {at(worst)}"
+    said = f"weak scaling: efficiency {text.join(text.share(worst.efficiency))} at {at(found, worst)}"
     warning = idle(rows)
     return f"{warning}; {said}" if warning else said
 
@@ -134,9 +133,10 @@ def unit(configuration: Configuration, p: int = 2) -> str:
     return name if p == 1 else name + "s"
 
 
-def at(row: Row) -> str:
+def at(found: Scan, row: Row) -> str:
     """`4 threads` and what else the row's curve holds constant."""
-    others = [f"{name}={level}" for name, level in row.configuration.levels if name not in ("threads", "layout")]
+    curve = next(curve for curve in found.curves if row in curve.rows)
+    others = [f"{name}={level}" for name, level in curve.levels]
     return text.clean(" ".join([f"{row.p} {unit(row.configuration, row.p)}", *others]))
 
 
@@ -299,15 +299,11 @@ def suggestion(result: Result) -> str:
 
 def _after_scan(result: Result) -> str:
     """The same command, with the levels that its other placeholders need."""
-    named = [factor for factor in result.experiment.factors if factor.kind not in ("threads", "layout", "allocator")]
-    levels = [word for f in named for word in ("-f", f"{f.name}={_separator(f).join(map(str, f.levels))}")]
+    named = [f for f in result.experiment.factors if "threads" not in f.how.makes and f.kind != "allocator"]
+    levels = [word for f in named for word in ("-f", f"{f.name}={f.how.separator.join(map(str, f.levels))}")]
     fake = ["--on", "fake", "--landscape", "FILE"] if "fake" in result.origins else []
     words = ["corescale", "tune", *fake, "--allocators", "auto", *levels, "--", *result.experiment.commands[0].argv]
     return text.clean(shlex.join(words))
-
-
-def _separator(factor: Factor) -> str:
-    return "/" if factor.kind == "affinity" else ","
 
 
 def _after_tune(result: Result, found: Recommendation) -> str:

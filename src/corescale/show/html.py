@@ -83,8 +83,7 @@ def curves_of(result: Result) -> Scan | None:
         return found if len(found.curves) <= MOST_CURVES else None
     if isinstance(result.conclusion, Scan):
         return result.conclusion
-    varied = result.experiment.factor("threads") or result.experiment.factor("layout")
-    return scan(result.records, result.experiment) if varied else None
+    return scan(result.records, result.experiment) if result.experiment.makes_p else None
 
 
 def _when(result: Result) -> str:

@@ -26,7 +26,7 @@ from corescale.machine import Machine
 from corescale.observe import store
 from corescale.observe.launchers.fake import Fake, Landscape
 from corescale.observe.run import run
-from corescale.records import Layout, Record
+from corescale.records import Record
 from corescale.topology import from_hwloc
 
 GRID = ["-t", "1,2", "-f", "MODE=a,b,c", "-f", "SIZE=1,2,3,4"]
@@ -297,7 +297,7 @@ def script_of_a_static_program(folder: Path) -> Path:
 def test_allocators_that_a_launch_shows_to_be_of_no_use_are_left_out_where_nobody_asked_for_them(
     tmp_path: Path,
 ) -> None:
-    if not [level for level in factors.KINDS["allocator"].auto(Machine.here())[0] if level != "system"]:
+    if not [level for level in factors.KINDS["allocator"].auto("allocator", Machine.here())[0] if level != "system"]:
         pytest.skip("no other allocator is here")
     words = ["--budget", "30x", "--confirm", "2", "--", str(script_of_a_static_program(tmp_path))]
     done = corescale("tune", "--json", *words, cwd=tmp_path)
@@ -394,11 +394,12 @@ def test_a_first_answer_of_a_race_makes_its_time_known(tmp_path: Path) -> None:
 
 def test_a_scan_keeps_every_combination(two_cores: Machine) -> None:
     """Its curves need one thread at every level of the other factors."""
-    kinds = factors.KINDS
-    assert kinds["bind"].idle("bind", {"threads": 1}, Layout(1))
-    assert not kinds["bind"].idle("bind", {"bind": "close:cores"}, Layout(1))
-    request = ScanRequest(threads="1,2", factor=["bind=none,close:cores"])
-    assert len(configurations(command_line.scan(request, ["x"], two_cores))) == 4
+    threads, factor = "1,2", ["bind=none,close:cores"]
+    tuned = command_line.tune(TuneRequest(threads=threads, factor=factor), ["x"], two_cores)
+    scanned = command_line.scan(ScanRequest(threads=threads, factor=factor), ["x"], two_cores)
+    assert (len(configurations(tuned)), len(configurations(scanned))) == (3, 4)
+    unknown = tuned.model_copy(update={"factors": tuned.factors[1:]})
+    assert len(configurations(unknown)) == 2, "without a factor of threads nobody knows that there is one"
 
 
 def test_ctrl_c_says_what_is_known_and_leaves_the_run_to_go_on(tmp_path: Path) -> None:

@@ -5,16 +5,18 @@ import dataclasses
 import itertools
 import os
 import random
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
-from corescale.declare import command_line, factors, plan, template
+from corescale.declare import command_line, factors, plan, study_file, template
 from corescale.declare.experiment import Constraint, Experiment, configurations, launch, today
 from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest, joined
 from corescale.errors import CorescaleError, UsageError
 from corescale.machine import Machine
-from corescale.records import Configuration, Layout
+from corescale.records import Configuration, Layout, Level
 
 
 @pytest.fixture(scope="module")
@@ -199,14 +201,45 @@ def test_the_hash_names_the_request(machine: Machine) -> None:
 
 def test_an_inherited_preload_is_a_level_of_its_own(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LD_PRELOAD", "libsomething.so")
-    levels, _ = factors.KINDS["allocator"].auto(machine)
+    levels, _ = factors.KINDS["allocator"].auto("allocator", machine)
     assert levels[:2] == ["inherited", "system"]
     assert os.environ["LD_PRELOAD"] == "libsomething.so"
 
 
-@pytest.mark.parametrize("name", factors.KINDS)
-def test_every_kind_describes_itself(name: str) -> None:
-    assert factors.KINDS[name].summary
+@pytest.mark.parametrize("name", [name for name, kind in factors.KINDS.items() if kind.named])
+def test_every_kind_that_is_named_is_in_the_guide(name: str) -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "study.md").read_text()
+    assert f"`{name}`" in guide
+
+
+class Ranks(factors.Kind):
+    """A kind of this test, as somebody would add it: one class and one line in KINDS."""
+
+    makes: ClassVar = frozenset({"ranks"})
+    separator: ClassVar = ";"
+
+    def layout(self, level: Level, layout: Layout) -> Layout:
+        """The layout with so many ranks."""
+        return replace(layout, ranks_per_node=int(level))
+
+    def serial(self, level: Level) -> Level:
+        """One rank."""
+        return 1
+
+
+def test_a_kind_is_one_class_and_one_line(machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(factors.KINDS, "ranks", Ranks())
+    made = scan(machine, "mpirun", "-n", "{ranks}", threads="1,2", factor=["ranks=1;3"], serial="./serial")
+    grid = configurations(made)
+    assert [c.layout.p for c in grid] == [2, 1, 3, 6, 1]
+    assert launch(made, grid[3], machine).argv == ("mpirun", "-n", "3")
+    assert made.makes_p == {"threads", "ranks"} and made.beside_p(grid[0]) == ()
+    assert dict(grid[-1].levels) == {"command": "serial", "threads": 1, "ranks": 1}
+    alone = scan(machine, "x", factor=["layout=2x1x1"])
+    assert [factor.name for factor in alone.factors] == ["layout"], "a factor that makes threads leaves none to add"
+    path = tmp_path / "study.toml"
+    path.write_text('title = "t"\ncommand = "mpirun -n {ranks}"\n[factors]\nranks = [1]\n')
+    assert study_file.experiment(path, machine, levels=["ranks=2;4"]).factors[0].levels == (2, 4)
 
 
 @pytest.mark.parametrize("text", ["cat a | wc -l", "sort f > g", "it's"])

@@ -89,9 +89,9 @@ def test_a_tunable_that_this_glibc_lacks_is_left_out(monkeypatch: pytest.MonkeyP
 def test_thread_counts_follow_core_groups_cores_and_quota() -> None:
     cpus = tuple(Cpu(cpu=k, core=k % 12, socket=k % 12 // 6, numa_node=0, core_group=k % 12 // 3) for k in range(24))
     machine = dataclasses.replace(Machine.here(), cpus=cpus, affinity=tuple(range(24)), quota_cores=None)
-    assert factors.KINDS["threads"].auto(machine)[0] == (1, 2, 4, 6, 8, 12, 16, 24)
+    assert factors.KINDS["threads"].auto("threads", machine)[0] == (1, 2, 4, 6, 8, 12, 16, 24)
     limited = dataclasses.replace(machine, quota_cores=7.5)
-    levels, left_out = factors.KINDS["threads"].auto(limited)
+    levels, left_out = factors.KINDS["threads"].auto("threads", limited)
     assert levels == (1, 2, 4, 6, 7)
     assert left_out == ["threads above 7: the CPU quota is 7.5 of 24 cores"]
 
@@ -116,7 +116,7 @@ def test_thread_counts_on_recorded_machines(recorded: str, quota: float | None, 
     cpus = from_hwloc((MACHINES / f"{recorded}.xml").read_text()).cpus
     allowed = tuple(cpu.cpu for cpu in cpus)
     machine = dataclasses.replace(Machine.here(), cpus=cpus, affinity=allowed, quota_cores=quota)
-    levels, left_out = factors.KINDS["threads"].auto(machine)
+    levels, left_out = factors.KINDS["threads"].auto("threads", machine)
     assert levels == counts
     assert bool(left_out) == (quota is not None)
 
@@ -126,7 +126,7 @@ def test_an_allocator_that_is_preloaded_already_is_not_tried_twice_and_reads_its
 ) -> None:
     monkeypatch.setattr(allocators, "find", lambda name: Path(f"/usr/lib/lib{name}.so") if name != "system" else None)
     monkeypatch.setenv("LD_PRELOAD", "/opt/other.so:/usr/lib/libjemalloc.so.2")
-    levels, left_out = factors.KINDS["allocator"].auto(two_cores)
+    levels, left_out = factors.KINDS["allocator"].auto("allocator", two_cores)
     assert levels[:2] == ["inherited", "system"]
     assert "jemalloc" not in levels
     assert "jemalloc: LD_PRELOAD has it already, as inherited" in left_out

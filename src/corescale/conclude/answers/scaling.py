@@ -93,7 +93,7 @@ def scan(records: Sequence[Record], experiment: Experiment, *, laws: bool = True
     groups: dict[tuple[tuple[str, Level], ...], list[Configuration]] = {}
     for configuration in configurations(experiment):
         if configuration in times.configurations and configuration.get("command") != SERIAL:
-            groups.setdefault(other_levels(configuration), []).append(configuration)
+            groups.setdefault(experiment.beside_p(configuration), []).append(configuration)
     serial = next((c for c in times.configurations if c.get("command") == SERIAL), None)
     curves = [
         _curve(records, times, levels, sorted(group, key=lambda c: c.layout.p), serial, experiment, laws)
@@ -103,11 +103,6 @@ def scan(records: Sequence[Record], experiment: Experiment, *, laws: bool = True
     baseline = f"serial: {' '.join(experiment.command(serial).argv)}" if serial else f"p = {p_ref}"
     scaled = weak(records, experiment, experiment.weak) if experiment.weak else None
     return Scan(experiment.response, baseline, p_ref, tuple(curves), scaled)
-
-
-def other_levels(configuration: Configuration) -> tuple[tuple[str, Level], ...]:
-    """Every level but those that make up p: what one curve holds constant."""
-    return tuple((name, level) for name, level in configuration.levels if name not in ("threads", "layout"))
 
 
 def row(

@@ -50,10 +50,10 @@ def weak(records: Sequence[Record], experiment: Experiment, declared: Weak) -> W
     works = {c: _work(records, experiment, c) for c in chosen}
     groups: dict[tuple[object, ...], list[Configuration]] = {}
     for c in chosen:
-        groups.setdefault((_others(c, declared), c.layout.p), []).append(c)
+        groups.setdefault((experiment.beside_p(c, declared.load, declared.work), c.layout.p), []).append(c)
     return WeakScaling(
-        uneven({c: work for c, (work, _) in works.items()})
-        or uneven({c: work for c, (_, work) in works.items()}, "the program reports"),
+        uneven(experiment, {c: work for c, (work, _) in works.items()})
+        or uneven(experiment, {c: work for c, (_, work) in works.items()}, "the program reports"),
         tuple(_line(times, group, {c: works[c][0] for c in group}, declared, experiment) for group in groups.values()),
     )
 
@@ -63,12 +63,6 @@ def _work(records: Sequence[Record], experiment: Experiment, c: Configuration) -
     return work_of(experiment, c), median([r.work for r in of(records, c) if r.ok and r.work])
 
 
-def _others(c: Configuration, declared: Weak) -> tuple[tuple[str, Level], ...]:
-    """Levels besides those that make up p and the work."""
-    apart = {"threads", "layout", declared.load, declared.work}
-    return tuple((name, level) for name, level in c.levels if name not in apart)
-
-
 def _line(
     times: Table, group: Sequence[Configuration], works: Mapping[Configuration, float], declared: Weak, e: Experiment
 ) -> Line:
@@ -76,4 +70,4 @@ def _line(
     with np.errstate(invalid="ignore"):
         logs = np.log(np.column_stack([times.column(c) for c in order]))
     found = fit(FLAT, [works[c] for c in order], logs, e.stop.confidence)
-    return Line(group[0].layout.p, _others(group[0], declared), len(group), found)
+    return Line(group[0].layout.p, e.beside_p(group[0], declared.load, declared.work), len(group), found)

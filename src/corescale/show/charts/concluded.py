@@ -56,7 +56,7 @@ def _weak(result: Result) -> list[Chart]:
     experiment = result.experiment
     if experiment.weak is None or not result.timed:
         return []
-    apart = {"threads", "layout", experiment.weak.load, experiment.weak.work}
+    apart = {*experiment.makes_p, experiment.weak.load, experiment.weak.work}
     others = [factor.name for factor in experiment.factors if factor.name not in apart and len(factor.levels) > 1]
     asked = outputs.Chart(name="weak", kind="weak", title="Time over work", x=experiment.weak.work, colour="p",
                           facet=tuple(others[:2]))  # fmt: skip

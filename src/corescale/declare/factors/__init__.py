@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Factor kinds, one file each: how a level becomes argv, environment or placement. kind.py is the contract."""
+
+import difflib
+import re
+
+from corescale.declare.factors.affinity import Affinity
+from corescale.declare.factors.allocator import Allocator
+from corescale.declare.factors.bind import Bind
+from corescale.declare.factors.command import Command
+from corescale.declare.factors.kind import Kind, number_or_text
+from corescale.declare.factors.launch import Launch
+from corescale.declare.factors.layout import LayoutKind
+from corescale.declare.factors.numa import Numa
+from corescale.declare.factors.parameter import Parameter
+from corescale.declare.factors.smt import Smt
+from corescale.declare.factors.sockets import Sockets
+from corescale.declare.factors.threads import THREAD_VARIABLES, Threads, with_thread_variables
+from corescale.declare.factors.variable import Variable
+from corescale.errors import UsageError
+
+__all__ = ["KINDS", "THREAD_VARIABLES", "Kind", "Launch", "kind_of", "number_or_text", "with_thread_variables"]
+
+KINDS: dict[str, Kind] = {
+    "threads": Threads(),
+    "layout": LayoutKind(),
+    "allocator": Allocator(),
+    "bind": Bind(),
+    "affinity": Affinity(),
+    "sockets": Sockets(),
+    "numa": Numa(),
+    "smt": Smt(),
+    "variable": Variable(),
+    "parameter": Parameter(),
+    "command": Command(),
+}
+
+
+def kind_of(name: str, placeholders: frozenset[str], where: str = "-f") -> str:
+    """Which kind a factor's name means: a kind, a placeholder of the command, or a variable in capitals."""
+    if name in KINDS and KINDS[name].named:
+        return name
+    if name in placeholders:
+        return "parameter"
+    if re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
+        return "variable"
+    known = [*placeholders, *(kind for kind in KINDS if KINDS[kind].named)]
+    near = difflib.get_close_matches(name, known, 1)
+    remedy = (
+        f"did you mean {near[0]}?" if near else f"put {{{name}}} into the command, or name one of {', '.join(known)}"
+    )
+    raise UsageError(f"unknown factor {name!r}", where=where, remedy=remedy)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The contract of a factor kind, and how texts become levels."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from corescale.declare.factors.launch import Launch
+from corescale.errors import UsageError
+from corescale.machine import Machine
+from corescale.records import Layout, Level
+
+
+class Kind:
+    """What a factor's levels mean. A kind is stateless; its level comes from the configuration."""
+
+    named: ClassVar[bool] = True
+    """A factor of this kind goes by the kind's name; otherwise by a name of its own."""
+    separator: ClassVar[str] = ","
+    """Stands between the levels of one text, `-f NAME=A,B`."""
+    makes: ClassVar[frozenset[str]] = frozenset()
+    """Parts of the layout that a level sets, of threads, ranks and nodes: a factor with any of them makes p."""
+    decides: ClassVar[bool] = False
+    """A level decides whether another factor changes anything, as one that makes p always does."""
+
+    def split(self, text: str) -> list[str]:
+        """The levels that one text names, some perhaps empty."""
+        return [part.strip() for part in text.split(self.separator)]
+
+    def keyword(self, name: str) -> bool:
+        """Whether `auto` stands for levels of a factor of this name, and cannot be one of them."""
+        del name
+        return True
+
+    def parse(self, text: str, machine: Machine) -> Level:
+        """A level from the command line; raises UsageError."""
+        del machine
+        return number_or_text(text)
+
+    def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
+        """The levels worth trying here, and what was left out with the reason; raises UsageError."""
+        del name, machine
+        raise UsageError("this factor has no automatic levels", remedy="list them: -f NAME=a,b")
+
+    def unavailable(self, level: Level, machine: Machine) -> str | None:
+        """Why this machine cannot do it, or None."""
+        del level, machine
+        return None
+
+    def today(self, levels: Sequence[Level]) -> Level:
+        """The level of today's launch."""
+        return levels[0]
+
+    def serial(self, level: Level) -> Level:
+        """The level of the serial baseline, given today's."""
+        return level
+
+    def layout(self, level: Level, layout: Layout) -> Layout:
+        """The layout with this level in it."""
+        del level
+        return layout
+
+    def idle(self, name: str, beside: Mapping[str, Level], *, one_thread: bool) -> bool:
+        """Whether this factor changes nothing beside these levels of the deciding factors.
+
+        `one_thread`: they say that there is one thread in a rank; where no factor makes threads, nobody knows.
+        """
+        del name, beside, one_thread
+        return False
+
+    def apply(self, name: str, level: Level, launch: Launch, machine: Machine) -> Launch:
+        """The launch with this level in it. Placeholders are filled already."""
+        del name, level, machine
+        return launch
+
+
+def positive(text: str, where: str, machine: Machine) -> int:
+    """A whole number of at least 1, or `max`."""
+    if text == "max":
+        return machine.default_max_threads
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(
+            f"{text!r} is not a whole number of at least 1", where=where, remedy=f"write 1 or more, as -f {where}=1,2,4"
+        )
+    return int(text)
+
+
+def number_or_text(text: str) -> Level:
+    """3 and 0.5 become numbers so that tables sort by value; 007 and 1e stay text and reach argv unchanged."""
+    for convert in (int, float):
+        try:
+            value = convert(text)
+        except ValueError:
+            continue
+        if str(value) == text:
+            return value
+    return text

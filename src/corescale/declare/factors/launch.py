@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The launch: what a configuration becomes before a launcher starts it."""
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from corescale.errors import UsageError
+from corescale.machine import format_cpu_list
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a configuration becomes. `environment` is a delta: None removes a variable."""
+
+    argv: tuple[str, ...]
+    shell: bool = False
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    affinity: tuple[int, ...] | None = None
+    prefix: tuple[str, ...] = ()
+    """programs in front of argv, such as numactl"""
+    preload: tuple[Path, ...] = ()
+    """libraries that must be proved inside the program"""
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The argv that is executed."""
+        words = ("/bin/sh", "-c", " ".join(self.argv)) if self.shell else self.argv
+        return (*self.prefix, *words)
+
+    def setting(self, **variables: str | None) -> "Launch":
+        """With these variables as well."""
+        return replace(self, environment={**self.environment, **variables})
+
+    def within(self, cpus: Iterable[int]) -> "Launch":
+        """Restricted to these CPUs as well as by any earlier restriction; raises UsageError where none is left."""
+        wanted = set(cpus)
+        left = wanted if self.affinity is None else wanted & set(self.affinity)
+        if not left:
+            raise UsageError("the placement factors leave no CPU", remedy="drop one of affinity, sockets, smt")
+        return replace(self, affinity=tuple(sorted(left)))
+
+    @property
+    def line(self) -> str:
+        """The line a person pastes into a shell: env, taskset and argv, quoted."""
+        unset = [
+            word
+            for name, value in self.environment.items()
+            if value is None and name in os.environ
+            for word in ("-u", name)
+        ]
+        given = [f"{name}={value}" for name, value in self.environment.items() if value is not None]
+        env = ["env", *unset, *given] if unset or given else []
+        mask = ["taskset", "-c", format_cpu_list(self.affinity)] if self.affinity is not None else []
+        return shlex.join([*env, *mask, *self.command])

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads per rank: {threads}, or the usual variables together."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from corescale.declare.factors.kind import Kind, positive
+from corescale.declare.factors.launch import Launch
+from corescale.machine import Machine
+from corescale.records import Layout, Level
+
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "TBB_NUM_THREADS",
+    "JULIA_NUM_THREADS",
+    "GOMAXPROCS",
+)
+"""Set together where the command has no {threads}, so that a nested runtime cannot multiply them."""
+
+
+class Threads(Kind):
+    """Fills {threads}; a command without it gets THREAD_VARIABLES (experiment.launch)."""
+
+    makes: ClassVar = frozenset({"threads"})
+
+    def parse(self, text: str, machine: Machine) -> Level:
+        return positive(text, "threads", machine)
+
+    def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
+        most, allowed, quota = machine.default_max_threads, len(machine.affinity), machine.quota_cores
+        limited = quota is not None and most < allowed
+        why = [f"threads above {most}: the CPU quota is {quota:.2g} of {allowed} cores"] if limited else []
+        return thread_levels(most, _sizes(machine)), why
+
+    def today(self, levels: Sequence[Level]) -> Level:
+        return max(levels, key=float)
+
+    def serial(self, level: Level) -> Level:
+        return 1
+
+    def layout(self, level: Level, layout: Layout) -> Layout:
+        return replace(layout, threads_per_rank=int(level))
+
+
+def with_thread_variables(launch: Launch, threads: int) -> Launch:
+    """With every usual thread-count variable set to the same number."""
+    return launch.setting(**dict.fromkeys(THREAD_VARIABLES, str(threads)))
+
+
+def thread_levels(most: int, sizes: Iterable[int] = ()) -> tuple[int, ...]:
+    """1, 2, 4, ..., those of `sizes` that are less than `most`, and `most` itself."""
+    powers = [1 << k for k in range(most.bit_length())]
+    return (*sorted({size for size in (*powers, *sizes) if size < most}), most)
+
+
+def _sizes(machine: Machine) -> tuple[int, ...]:
+    """Hardware threads of a core group and of a socket, and cores: where the cost of one more thread may change."""
+    cpus = machine.usable
+    groups, sockets = (Counter(getattr(cpu, part) for cpu in cpus) for part in ("core_group", "socket"))
+    return (*groups.values(), *sockets.values(), len({(cpu.socket, cpu.core) for cpu in cpus}))
