@@ -192,7 +192,9 @@ figures measure_bare() {
 
 figures measure_system(const corescale::threading_system& system) {
   corescale::any_team threads = system.create(2);
-  return measure([&threads] { threads.work([](std::size_t id) { nothing(id); }); });
+  return measure([&threads] {
+    if (threads.work([](std::size_t id) { nothing(id); }) != corescale::outcome::done) std::abort();
+  });
 }
 
 std::string label(const corescale::threading_system& system) {
@@ -211,7 +213,7 @@ std::vector<measured_case> cases(std::span<char*> only) {
   for (const corescale::threading_system& system : corescale::threading_systems()) {
     if (system.name == "serial") continue;  // holds one thread
     if (!only.empty() && std::ranges::find(only, system.name) == only.end()) continue;
-    if (system.create) {
+    if (system.is_present()) {
       all.push_back({label(system), [&system] { return measure_system(system); }, {}});
     } else {
       std::printf("absent: %s (package %s)\n", system.name.data(), system.package.data());

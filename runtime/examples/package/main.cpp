@@ -3,6 +3,7 @@
 #include <corescale/machine/cache_line.hpp>
 #include <corescale/team/any_team.hpp>
 #include <cstdio>
+#include <stdexcept>
 #include <vector>
 
 struct alignas(corescale::cache_line) partial_sum {
@@ -12,9 +13,10 @@ struct alignas(corescale::cache_line) partial_sum {
 long long sum_of_squares(corescale::any_team& crew, long long below) {
   const auto n = static_cast<long long>(crew.num_threads());
   std::vector<partial_sum> sums(crew.num_threads());
-  crew.work([&](std::size_t id) {
+  const corescale::outcome worked = crew.work([&](std::size_t id) {
     for (auto i = static_cast<long long>(id); i < below; i += n) sums[id].value += i * i;
   });
+  if (worked != corescale::outcome::done) throw std::runtime_error(corescale::name(worked));
   long long total = 0;
   for (const partial_sum& one : sums) total += one.value;
   return total;
@@ -22,7 +24,7 @@ long long sum_of_squares(corescale::any_team& crew, long long below) {
 
 int main() {
   for (const corescale::threading_system& system : corescale::threading_systems()) {
-    if (!system.create) {
+    if (!system.is_present()) {
       std::printf("%-8s absent: needs %s\n", system.name.data(), system.package.data());
     } else if (corescale::any_team crew = system.create(system.name == "serial" ? 1 : 2)) {
       std::printf("%-8s %zu %lld\n", system.name.data(), crew.num_threads(), sum_of_squares(crew, 1'000'000));

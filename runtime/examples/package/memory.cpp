@@ -23,7 +23,9 @@ int main() {
   std::printf("a vector of 1 has room for %zu\n", tape.capacity());
 
   corescale::any_team crew = corescale::make_team(2);
-  crew.work([](std::size_t) { std::list<int, corescale::thread_allocator<int>> own(1000, 7); });
+  const corescale::outcome worked =
+      crew.work([](std::size_t) { std::list<int, corescale::thread_allocator<int>> own(1000, 7); });
   tape = {};
-  std::printf("all returned: %s\n", thread_alloc::free_all() ? "yes" : "no");
+  const bool good = worked == corescale::outcome::done && thread_alloc::free_all();
+  std::printf("all returned: %s\n", good ? "yes" : "no");
 }

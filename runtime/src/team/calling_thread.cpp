@@ -3,45 +3,45 @@
 
 #include <pthread.h>
 
-#include "corescale/team/detail/membership.hpp"
-#include "helpers.hpp"
+#include "corescale/team/detail/team_core.hpp"
+#include "parallel_mode.hpp"
 
 namespace corescale {
 namespace {
 
 // The process-wide state of every team: one copy, in this file.
-struct membership {
-  std::size_t id = 0;
-  bool inside = false;
-};
-
-// Read and written on every fork-join: 16 bytes of the static block, instead of a call for each access.
-[[gnu::tls_model("initial-exec")]] constinit thread_local membership current;
-
-std::atomic<bool> study_at_work{false};
 std::atomic<std::uint64_t> forks{0};
-[[maybe_unused]] const int registered =
+
+// The fork generation whose process team is at work: a child forked meanwhile has no team that works.
+constexpr std::uint64_t none = ~std::uint64_t{0};
+std::atomic<std::uint64_t> at_work_in{none};
+
+[[maybe_unused]] const int counts_forks =
     pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
 
 }  // namespace
 
-std::size_t thread_num() noexcept { return current.id; }
+team_place current_team() noexcept {
+  const detail::membership* const innermost = detail::calling_thread.innermost;
+  return innermost ? innermost->place : team_place();
+}
 
-bool in_parallel() noexcept { return current.inside || study_at_work.load(std::memory_order_acquire); }
+std::size_t thread_num() noexcept { return current_team().id; }
+
+bool in_parallel() noexcept {
+  return detail::inside_any_worker() ||
+         at_work_in.load(std::memory_order_acquire) == detail::fork_generation();
+}
 
 namespace detail {
 
-inside_worker::inside_worker(std::size_t id) noexcept : outer_id_(current.id), outer_inside_(current.inside) {
-  current = {id, true};
-}
-
-inside_worker::~inside_worker() { current = {outer_id_, outer_inside_}; }
+constinit thread_local thread_state calling_thread;
 
 std::uint64_t fork_generation() noexcept { return forks.load(std::memory_order_relaxed); }
 
-bool inside_any_worker() noexcept { return current.inside; }
-
-void set_study_at_work(bool at_work) noexcept { study_at_work.store(at_work, std::memory_order_release); }
+void set_process_team_at_work(bool at_work) noexcept {
+  at_work_in.store(at_work ? fork_generation() : none, std::memory_order_release);
+}
 
 }  // namespace detail
 }  // namespace corescale

@@ -91,10 +91,16 @@ receiver<Message> receive(bool persistent, port<Message>& from, std::function<vo
 template <class Message>
 class port {
  public:
+  /// Throws std::bad_alloc, and the message is not posted then.
   void post(Message message) {
     const std::scoped_lock lock(mutex_);
     messages_.push_back(std::move(message));
-    pair_up();
+    try {
+      pair_up();
+    } catch (...) {
+      messages_.pop_back();
+      throw;
+    }
   }
 
   /// What an arbiter does.
@@ -116,7 +122,7 @@ class port {
   void pair_up() {
     while (!messages_.empty() && !active_.empty()) {
       const active& first = active_.front();
-      first.queue->enqueue([run = first.run, message = std::move(messages_.front())] { (*run)(message); });
+      first.queue->enqueue([run = first.run, message = messages_.front()] { (*run)(message); });
       messages_.pop_front();
       if (!first.persistent) active_.pop_front();
     }

@@ -1,91 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "helpers.hpp"
+#include "corescale/team/detail/crewed_team.hpp"
 #include "message_ports.hpp"
 #include "systems.hpp"
+#include "waiting.hpp"
 
 namespace corescale {
 namespace {
 
 using namespace std::chrono_literals;
 
+// Covers a round already under way; the dispatcher itself sleeps.
+constexpr auto spin_for = 50us;
+
 struct round {
-  round(worker_ref what, std::size_t n) : worker(what), all_started(n), others_ended(n - 1) {}
+  round(worker_ref what, std::size_t k) : worker(what), threads(k), all_started(k), others_ended(k) {}
   worker_ref worker;
+  std::size_t threads;
   detail::countdown_latch all_started;
   detail::countdown_latch others_ended;
+  bool cancelled = false;  // no memory was left for a message: nobody runs the worker
 };
 
+/// Each round posts the ids 1 .. k - 1 to a port.
+/// A persistent receiver on a dispatcher of n - 1 threads runs the worker, and a countdown latch tells the master, who is the n-th thread.
+/// A handler waits until all k have started, so that no thread of the dispatcher takes two messages.
+/// A round for whose messages no memory is left is not run: too_few_threads.
 struct crew {
-  explicit crew(std::size_t n) : num_threads(n), spin_for(detail::spin_time(n, 50us)), queue(n - 1) {
+  crew(std::size_t n, const team_options&) : num_threads(n), queue(n - 1) {}
+
+  bool start() {
     message_ports::arbiter::activate(
         queue, message_ports::receive<std::size_t>(true, ids, [this](std::size_t id) { serve(id); }));
+    return true;
+  }
+
+  bool run(std::size_t k, worker_ref worker) noexcept {
+    if (k == 0) return true;
+    round at_work(worker, k);
+    now = &at_work;
+    post_ids(at_work);
+    at_work.all_started.arrive_and_wait(spin_for);
+    if (!at_work.cancelled) core.run(worker, 0, k);
+    at_work.others_ended.arrive();
+    at_work.others_ended.wait(spin_for);
+    return !at_work.cancelled;
+  }
+
+  void post_ids(round& at_work) noexcept {
+    std::size_t id = 1;
+    try {
+      for (; id < at_work.threads; ++id) ids.post(id);
+    } catch (const std::exception&) {  // std::bad_alloc; what was not posted counts as arrived
+      at_work.cancelled = true;
+      at_work.others_ended.arrive(at_work.threads - id);
+      at_work.all_started.arrive(at_work.threads - id);
+    }
   }
 
   void serve(std::size_t id) noexcept {
     round& at_work = *now;
     at_work.all_started.arrive_and_wait(spin_for);
-    errors.run(at_work.worker, id);
+    if (!at_work.cancelled) core.run(at_work.worker, id, at_work.threads);
     at_work.others_ended.arrive();
   }
 
+  detail::team_core core;
   const std::size_t num_threads;
-  const std::chrono::nanoseconds spin_for;  // covers a round already under way; the dispatcher itself sleeps
-  detail::master_gate gate;
-  detail::first_exception errors;
   round* now = nullptr;
   message_ports::port<std::size_t> ids;
   message_ports::dispatcher queue;
 };
 
-/// Each round posts the ids 1 .. n - 1 to a port; a persistent receiver on a dispatcher of n - 1 threads runs
-/// the worker, and a countdown latch tells the master, who is the n-th thread. A handler waits until all n
-/// have started, so that no thread of the dispatcher takes two messages. A round for which no memory is left
-/// ends the process.
-class ports_team {
- public:
-  static std::unique_ptr<ports_team> create(std::size_t num_threads) {
-    try {
-      return num_threads == 0 ? nullptr : std::make_unique<ports_team>(num_threads);
-    } catch (const std::exception&) {  // std::system_error at the thread limit, std::bad_alloc
-      return nullptr;
-    }
-  }
-
-  explicit ports_team(std::size_t num_threads) : crew_(std::make_unique<crew>(num_threads)) {}
-  ~ports_team() {
-    if (crew_->gate.in_forked_child())
-      static_cast<void>(crew_.release());  // its dispatcher has no threads here
-  }
-  ports_team(const ports_team&) = delete;
-  ports_team& operator=(const ports_team&) = delete;
-
-  bool work(worker_ref worker) {
-    if (!crew_->gate.enter()) return false;
-    run_round(worker);
-    crew_->gate.leave();
-    crew_->errors.rethrow();
-    return true;
-  }
-
-  std::size_t num_threads() const noexcept { return crew_->num_threads; }
-
- private:
-  void run_round(worker_ref worker) noexcept {
-    round at_work(worker, crew_->num_threads);
-    crew_->now = &at_work;
-    for (std::size_t id = 1; id < crew_->num_threads; ++id) crew_->ids.post(id);
-    at_work.all_started.arrive_and_wait(crew_->spin_for);
-    crew_->errors.run(worker, 0);
-    if (crew_->num_threads > 1) at_work.others_ended.wait(crew_->spin_for);
-  }
-
-  std::unique_ptr<crew> crew_;
-};
-
+using ports_team = detail::crewed_team<crew>;
 static_assert(team<ports_team>);
 
 }  // namespace
 
-any_team systems::make_ports(std::size_t num_threads) { return any_team(ports_team::create(num_threads)); }
+any_team systems::make_ports(std::size_t num_threads, const team_options& options) {
+  return any_team(ports_team::create(num_threads, options));
+}
 
 }  // namespace corescale

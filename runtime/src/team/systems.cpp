@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 
 #include "corescale/team/serial.hpp"
 #include "corescale/team/spin.hpp"
@@ -27,8 +28,8 @@ namespace corescale {
 namespace {
 
 template <team T>
-any_team make(std::size_t num_threads) {
-  return any_team(T::create(num_threads));
+any_team make(std::size_t num_threads, const team_options& options) {
+  return any_team(T::create(num_threads, options));
 }
 
 constexpr std::array table{
@@ -50,9 +51,17 @@ const threading_system* find_threading_system(std::string_view name) noexcept {
   return row == table.end() ? nullptr : &*row;
 }
 
-any_team make_team(std::size_t num_threads, std::string_view system) {
-  const threading_system* row = find_threading_system(system);
-  return row && row->create ? row->create(num_threads) : any_team();
+any_team threading_system::create(std::size_t num_threads, const team_options& options) const {
+  try {
+    return is_present() ? maker(num_threads, options) : any_team();
+  } catch (const std::bad_alloc&) {  // for the any_team itself
+    return {};
+  }
+}
+
+any_team make_team(std::size_t num_threads, std::string_view system, const team_options& options) {
+  const threading_system* const row = find_threading_system(system);
+  return row ? row->create(num_threads, options) : any_team();
 }
 
 }  // namespace corescale

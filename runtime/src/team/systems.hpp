@@ -8,10 +8,10 @@
 // One maker per file of this folder.
 namespace corescale::systems {
 
-any_team make_pthread(std::size_t num_threads);
-any_team make_ports(std::size_t num_threads);
-any_team make_openmp(std::size_t num_threads);
-any_team make_boost(std::size_t num_threads);
-any_team make_tbb(std::size_t num_threads);
+any_team make_pthread(std::size_t num_threads, const team_options& options);
+any_team make_ports(std::size_t num_threads, const team_options& options);
+any_team make_openmp(std::size_t num_threads, const team_options& options);
+any_team make_boost(std::size_t num_threads, const team_options& options);
+any_team make_tbb(std::size_t num_threads, const team_options& options);
 
 }  // namespace corescale::systems

@@ -4,11 +4,14 @@
 #include <oneapi/tbb/task_group.h>
 
 #include <algorithm>
-#include <climits>
+#include <atomic>
 #include <mutex>
+#include <thread>
 
-#include "helpers.hpp"
+#include "corescale/team/detail/crewed_team.hpp"
+#include "foreign_threads.hpp"
 #include "systems.hpp"
+#include "waiting.hpp"
 
 namespace corescale {
 namespace {
@@ -16,122 +19,115 @@ namespace {
 using tbb::global_control;
 using namespace std::chrono_literals;
 
+// oneTBB's workers linger for 1 ms too.
+constexpr auto spin_for = 1ms;
+
 // oneTBB's threads do not survive fork().
 detail::one_process users;
 
-/// oneTBB applies the least of all limits alive, so the teams of a process share one: the largest any of them
-/// asked for. It is never lowered while a team lives. A smaller global_control of the program's own still
-/// binds: create() is then null.
-class shared_limit {
+/// oneTBB applies the least of all limits alive, so the teams of a process share one, which allows for all of them at once:
+/// the masters bring themselves, every other member is a thread of oneTBB.
+/// A smaller global_control of the program's own still binds: create() is then null.
+class share_of_limit {
  public:
-  explicit shared_limit(std::size_t num_threads) {
-    const std::scoped_lock lock(mutex);
-    ++holders;
-    if (control && allowed >= num_threads) return;
-    control.reset();
-    allowed = std::max(num_threads, global_control::active_value(global_control::max_allowed_parallelism));
-    control = std::make_unique<global_control>(global_control::max_allowed_parallelism, allowed);
-  }
-  ~shared_limit() {
-    const std::scoped_lock lock(mutex);
-    if (--holders == 0) control.reset();
-  }
-  shared_limit(const shared_limit&) = delete;
-  shared_limit& operator=(const shared_limit&) = delete;
+  explicit share_of_limit(std::size_t num_threads) : others_(num_threads - 1) { change(others_); }
+  ~share_of_limit() { change(0 - others_); }
+  share_of_limit(const share_of_limit&) = delete;
+  share_of_limit& operator=(const share_of_limit&) = delete;
 
-  static bool allows(std::size_t num_threads) {
-    return global_control::active_value(global_control::max_allowed_parallelism) >= num_threads;
+  /// Whether oneTBB may run all teams' members at once.
+  static bool is_granted() {
+    return 1 + others <= global_control::active_value(global_control::max_allowed_parallelism) &&
+           1 + others <= most_workers();
   }
 
  private:
+  // oneTBB never starts more, whatever it is allowed.
+  static std::size_t most_workers() {
+    return std::max<std::size_t>(256, 4 * std::thread::hardware_concurrency());
+  }
+
+  // The new limit is set before the old one goes: between them, oneTBB's own default would hold.
+  static void change(std::size_t by) {
+    const std::scoped_lock lock(mutex);
+    const std::size_t now = others + by;
+    auto raised = now == 0 ? nullptr
+                           : std::make_unique<global_control>(global_control::max_allowed_parallelism,
+                                                              std::max(1 + now, default_limit()));
+    control = std::move(raised);
+    others = now;
+  }
+
+  static std::size_t default_limit() {
+    static const std::size_t first_seen =
+        global_control::active_value(global_control::max_allowed_parallelism);
+    return first_seen;
+  }
+
+  const std::size_t others_;
   static inline std::mutex mutex;
-  static inline std::size_t holders = 0;
-  static inline std::size_t allowed = 0;
+  static inline std::atomic<std::size_t> others = 0;
   static inline std::unique_ptr<global_control> control;
 };
 
+/// One task per thread and round, in an arena of n slots.
+/// A task waits until all k have started, so that no thread of oneTBB takes two.
+/// oneTBB owns the threads and keeps them after the team ends.
+/// Threads of oneTBB that other arenas hold are waited for.
+/// Limits (fork(), at most 256 threads or 4 per core for all teams together, the process's thread limit) are found when the team is made, by
+/// starting plain threads and then one round with a time limit: best effort.
 struct crew {
-  explicit crew(std::size_t n)
-      : limit(n), num_threads(n), spin_for(detail::spin_time(n, 1ms)), arena(static_cast<int>(n), 1) {}
+  crew(std::size_t n, const team_options&) : num_threads(n), share(n), arena(static_cast<int>(n), 1) {}
 
-  shared_limit limit;
-  const std::size_t num_threads;
-  const std::chrono::nanoseconds spin_for;  // oneTBB's workers linger for 1 ms too
-  detail::master_gate gate;
-  detail::first_exception errors;
-  tbb::task_arena arena;
-};
-
-/// One task per thread and round, in an arena of n slots. A task waits until all n have started, so that no
-/// thread of oneTBB takes two. oneTBB owns the threads and keeps them after the team ends. Threads of oneTBB
-/// that other arenas hold are waited for. Limits (fork(), at most 256 threads or 4 per core, the process's
-/// thread limit) are found when the team is made, by starting plain threads and then one round with a time
-/// limit: best effort.
-class tbb_team {
- public:
-  static std::unique_ptr<tbb_team> create(std::size_t num_threads) {
-    if (num_threads == 0 || num_threads > INT_MAX) return nullptr;
-    if (!users.enter() || !detail::can_start_threads(num_threads - 1)) return nullptr;
-    auto made = std::make_unique<tbb_team>(num_threads);
-    return shared_limit::allows(num_threads) && made->gathers_within(10s) ? std::move(made) : nullptr;
+  bool start() {
+    return users.enter() && share_of_limit::is_granted() && detail::can_start_threads(num_threads - 1) &&
+           gathers_within(10s);
   }
 
-  explicit tbb_team(std::size_t num_threads) : crew_(std::make_unique<crew>(num_threads)) {}
-  ~tbb_team() {
-    if (crew_->gate.in_forked_child()) static_cast<void>(crew_.release());  // its arena has no threads here
+  bool run(std::size_t k, worker_ref worker) noexcept {
+    if (k == 0) return true;
+    if (!share_of_limit::is_granted()) return false;
+    detail::countdown_latch all_started(k);
+    run_tasks(k, [&](std::size_t id) {
+      all_started.arrive_and_wait(spin_for);
+      core.run(worker, id, k);
+    });
+    return true;
   }
-  tbb_team(const tbb_team&) = delete;
-  tbb_team& operator=(const tbb_team&) = delete;
 
-  bool work(worker_ref worker) {
-    if (!crew_->gate.enter()) return false;
-    const bool complete = shared_limit::allows(crew_->num_threads);
-    if (complete) run_round(worker);
-    crew_->gate.leave();
-    crew_->errors.rethrow();
+  bool gathers_within(std::chrono::seconds limit) {
+    detail::countdown_latch all_started(num_threads);
+    std::atomic<bool> complete{true};
+    run_tasks(num_threads, [&](std::size_t) {
+      all_started.arrive();
+      if (complete && !all_started.wait_at_most(limit)) complete = false;
+    });
     return complete;
   }
 
-  std::size_t num_threads() const noexcept { return crew_->num_threads; }
-
- private:
-  void run_round(worker_ref worker) {
-    detail::countdown_latch all_started(crew_->num_threads);
-    const auto member = [&](std::size_t id) {
-      all_started.arrive_and_wait(crew_->spin_for);
-      crew_->errors.run(worker, id);
-    };
-    crew_->arena.execute([&] {
+  template <class Member>
+  void run_tasks(std::size_t k, const Member& member) {
+    arena.execute([&] {
       tbb::task_group others;
-      for (std::size_t id = 1; id < crew_->num_threads; ++id) others.run([&member, id] { member(id); });
+      for (std::size_t id = 1; id < k; ++id) others.run([&member, id] { member(id); });
       member(0);
       others.wait();
     });
   }
 
-  bool gathers_within(std::chrono::seconds limit) {
-    detail::countdown_latch all_started(crew_->num_threads);
-    std::atomic<bool> complete{true};
-    const auto member = [&] {
-      all_started.arrive();
-      if (complete && !all_started.wait_at_most(limit)) complete = false;
-    };
-    crew_->arena.execute([&] {
-      tbb::task_group others;
-      for (std::size_t id = 1; id < crew_->num_threads; ++id) others.run(member);
-      member();
-      others.wait();
-    });
-    return complete;
-  }
-
-  std::unique_ptr<crew> crew_;
+  detail::team_core core;
+  const std::size_t num_threads;
+  share_of_limit share;
+  tbb::task_arena arena;
 };
 
+using tbb_team = detail::crewed_team<crew>;
 static_assert(team<tbb_team>);
 
 }  // namespace
 
-any_team systems::make_tbb(std::size_t num_threads) { return any_team(tbb_team::create(num_threads)); }
+any_team systems::make_tbb(std::size_t num_threads, const team_options& options) {
+  return any_team(tbb_team::create(num_threads, options));
+}
 
 }  // namespace corescale

@@ -3,10 +3,13 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <mutex>
 #include <set>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 
 #include "corescale/team/spin.hpp"
 #include "systems_under_test.hpp"
@@ -25,7 +28,7 @@ TEST_P(Contract, IdsAreCompleteAndThreadsDistinctAtEverySize) {
     EXPECT_EQ(crew.num_threads(), n);
     std::vector<std::thread::id> threads(n);
     std::vector<int> calls(n, 0);
-    ASSERT_TRUE(crew.work([&](std::size_t id) {
+    ASSERT_EQ(outcome::done, crew.work([&](std::size_t id) {
       EXPECT_EQ(thread_num(), id);
       EXPECT_TRUE(in_parallel());
       threads.at(id) = std::this_thread::get_id();
@@ -45,7 +48,7 @@ TEST_P(Contract, AllAreAliveAtOnceSoABarrierIsLegal) {
   std::vector<int> phase(n, 0);
   std::atomic<int> behind{0};
   for (int round = 0; round < 20; ++round) {
-    ASSERT_TRUE(crew.work([&](std::size_t id) {
+    ASSERT_EQ(outcome::done, crew.work([&](std::size_t id) {
       ++phase[id];
       meeting.arrive_and_wait();
       behind += phase[(id + 1) % n] != phase[id];
@@ -73,7 +76,7 @@ TEST_P(Contract, AMillionRoundsLoseNone) {
   long rounds = 0;
   for (; rounds < wanted && !(limited && rounds % 1000 == 0 && std::chrono::steady_clock::now() > end);
        ++rounds)
-    ASSERT_TRUE(crew.work([&](std::size_t id) { ++calls[id * 32]; }));
+    ASSERT_EQ(outcome::done, crew.work([&](std::size_t id) { ++calls[id * 32]; }));
   for (std::size_t id = 0; id < crew.num_threads(); ++id) EXPECT_EQ(calls[id * 32], rounds);
   EXPECT_GE(rounds, std::min(wanted, 1000L));
   RecordProperty("rounds", std::to_string(rounds));
@@ -84,42 +87,46 @@ TEST_P(Contract, WhatAWorkerWroteIsVisibleToTheMasterAndTheNextRound) {
   const auto n = crew.num_threads();
   std::vector<std::size_t> value(n, 0);
   for (std::size_t round = 1; round <= 50; ++round) {
-    crew.work([&](std::size_t id) { value[id] += round; });
+    ASSERT_EQ(outcome::done, crew.work([&](std::size_t id) { value[id] += round; }));
     std::size_t sum = 0;
     for (const std::size_t one : value) sum += one;
     ASSERT_EQ(sum, n * round * (round + 1) / 2);
-    crew.work([&](std::size_t id) { std::ignore = value[(id + 1) % n]; });
+    ASSERT_EQ(outcome::done, crew.work([&](std::size_t id) { std::ignore = value[(id + 1) % n]; }));
   }
 }
 
 TEST_P(Contract, ANestedCallIsRefusedWhoeverMakesIt) {
   any_team crew = make_largest();
   std::atomic<int> refused{0};
-  crew.work([&](std::size_t) {
-    refused += !crew.work([](std::size_t) { ADD_FAILURE() << "a nested worker ran"; });
-  });
+  EXPECT_EQ(outcome::done, crew.work([&](std::size_t) {
+    refused += crew.work([](std::size_t) { ADD_FAILURE() << "a nested worker ran"; }) == outcome::nested;
+  }));
   EXPECT_EQ(refused, static_cast<int>(crew.num_threads()));
-  EXPECT_TRUE(crew.work([](std::size_t) {}));
+  EXPECT_EQ(outcome::done, crew.work([](std::size_t) {}));
 }
 
 TEST_P(Contract, AWorkerMayOwnATeamOfItsOwn) {
   any_team outer = make(std::min<std::size_t>(2, largest_team(GetParam())));
   std::atomic<int> inner_calls{0};
-  outer.work([&](std::size_t id) {
+  EXPECT_EQ(outcome::done, outer.work([&](std::size_t id) {
     const auto inner = spin_team::create(2);
-    EXPECT_TRUE(inner->work([&](std::size_t inner_id) {
+    EXPECT_EQ(outcome::done, inner->work([&](std::size_t inner_id) {
       EXPECT_EQ(thread_num(), inner_id);
+      EXPECT_NE(current_team().team, nullptr);
       ++inner_calls;
+    }));
+    EXPECT_EQ(outcome::done, inner->work(1, [&](std::size_t) {
+      EXPECT_EQ(outcome::nested, outer.work([](std::size_t) {})) << "from two teams further in";
     }));
     EXPECT_EQ(thread_num(), id);
     EXPECT_TRUE(in_parallel());
-  });
+  }));
   EXPECT_EQ(inner_calls, 2 * static_cast<int>(outer.num_threads()));
 }
 
 std::string message_of(any_team& crew, worker_ref worker) {
   try {
-    crew.work(worker);
+    static_cast<void>(crew.work(worker));
   } catch (const std::runtime_error& error) {
     return error.what();
   }
@@ -145,27 +152,108 @@ TEST_P(Contract, AnExceptionFromAnyIdReachesTheCallerAfterTheJoin) {
 TEST_P(Contract, OfSeveralExceptionsOneReachesTheCaller) {
   any_team crew = make_largest();
   for (int round = 0; round < 20; ++round) {
-    EXPECT_THROW(crew.work([](std::size_t id) { throw static_cast<int>(id); }), int);
-    EXPECT_TRUE(crew.work([](std::size_t) {}));
+    EXPECT_THROW(std::ignore = crew.work([](std::size_t id) { throw static_cast<int>(id); }), int);
+    EXPECT_EQ(outcome::done, crew.work([](std::size_t) {}));
   }
 }
 
 TEST_P(Contract, AnExceptionMayPassThroughANestedRefusal) {
   any_team crew = make_largest();
   const auto worker = [&](std::size_t) {
-    if (!crew.work([](std::size_t) {})) throw std::logic_error("nested");
+    if (crew.work([](std::size_t) {}) == outcome::nested) throw std::logic_error("nested");
   };
-  EXPECT_THROW(crew.work(worker), std::logic_error);
+  EXPECT_THROW(std::ignore = crew.work(worker), std::logic_error);
 }
 
 TEST_P(Contract, AnotherThreadThanTheMasterIsRefused) {
   any_team crew = make_largest();
-  bool worked = true;
-  std::thread([&] { worked = crew.work([](std::size_t) {}); }).join();
-  EXPECT_FALSE(worked);
+  outcome answer{};
+  std::thread([&] { answer = crew.work([](std::size_t) {}); }).join();
+  EXPECT_EQ(answer, outcome::not_master);
 }
 
-TEST_P(Contract, ATeamOfNoneIsRefused) { EXPECT_FALSE(make(0)); }
+TEST_P(Contract, TheFirstKWorkAndTheOthersDoNot) {
+  any_team crew = make_largest();
+  const std::size_t n = crew.num_threads();
+  for (int round = 0; round < 50; ++round) {
+    for (std::size_t k = 0; k <= n; ++k) {
+      std::vector<int> calls(n, 0);
+      ASSERT_EQ(outcome::done, crew.work(k, [&](std::size_t id) {
+        EXPECT_EQ(current_team().num_threads, k);
+        EXPECT_EQ(current_team().id, id);
+        ++calls.at(id);
+      }));
+      for (std::size_t id = 0; id < n; ++id) ASSERT_EQ(calls[id], id < k) << id << " of the first " << k;
+    }
+  }
+  EXPECT_EQ(outcome::too_few_threads, crew.work(n + 1, [](std::size_t) { ADD_FAILURE() << "ran"; }));
+}
+
+TEST_P(Contract, AllOfATeamSeeItAsTheSameAndNobodyElseDoes) {
+  any_team crew = make_largest();
+  EXPECT_EQ(current_team().team, nullptr);
+  std::vector<const void*> seen(crew.num_threads());
+  ASSERT_EQ(outcome::done, crew.work([&](std::size_t id) { seen.at(id) = current_team().team; }));
+  EXPECT_NE(seen.front(), nullptr);
+  EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), 1U);
+  any_team other = make_largest();
+  ASSERT_EQ(outcome::done, other.work(1, [&](std::size_t) { EXPECT_NE(current_team().team, seen.front()); }));
+}
+
+// Callers that share a team take turns by a lock of their own.
+TEST_P(Contract, ATeamChangesHands) {
+  any_team crew = make_largest();
+  ASSERT_EQ(outcome::done, crew.release());
+  EXPECT_EQ(outcome::not_master, crew.work([](std::size_t) { ADD_FAILURE() << "worked without a master"; }));
+  std::mutex turn;
+  std::atomic<std::size_t> calls{0};
+  const auto caller = [&] {
+    for (int round = 0; round < 20; ++round) {
+      const std::scoped_lock mine(turn);
+      ASSERT_EQ(outcome::done, crew.adopt());
+      EXPECT_EQ(outcome::done, crew.work([&](std::size_t) { ++calls; }));
+      ASSERT_EQ(outcome::done, crew.release());
+    }
+  };
+  std::thread other(caller);
+  caller();
+  other.join();
+  EXPECT_EQ(calls, 2 * 20 * crew.num_threads());
+}
+
+TEST_P(Contract, ATeamIsTakenFromNobody) {
+  any_team crew = make_largest();
+  const auto by_another = [&](auto call) {
+    outcome answer{};
+    std::thread([&] { answer = call(); }).join();
+    return answer;
+  };
+  EXPECT_EQ(outcome::not_master, by_another([&] { return crew.adopt(); }));
+  EXPECT_EQ(outcome::not_master, by_another([&] { return crew.release(); }));
+  EXPECT_EQ(outcome::done, crew.work([&](std::size_t) {
+    EXPECT_EQ(outcome::nested, crew.adopt());
+    EXPECT_EQ(outcome::nested, crew.release());
+    std::thread([&] { EXPECT_EQ(outcome::not_master, crew.adopt()); }).join();
+  }));
+  EXPECT_EQ(outcome::done, crew.adopt()) << "its master may";
+}
+
+// The stack of the thread that made the team serves the next thread, which is another one all the same.
+TEST_P(Contract, ATeamWhoseMasterHasEndedWorksForNobodyUntilItIsAdopted) {
+  any_team crew;
+  std::thread([&] { crew = make_largest(); }).join();
+  outcome next{};
+  std::thread([&] { next = crew.work([](std::size_t) { ADD_FAILURE() << "ran"; }); }).join();
+  EXPECT_EQ(next, outcome::not_master);
+  EXPECT_EQ(outcome::not_master, crew.work([](std::size_t) { ADD_FAILURE() << "ran"; }));
+  EXPECT_EQ(outcome::done, crew.adopt());
+  EXPECT_EQ(outcome::done, crew.work([](std::size_t) {}));
+}
+
+TEST_P(Contract, ImpossibleSizesAreRefused) {
+  for (const std::size_t n : {std::size_t{0}, std::size_t{1} << 32, SIZE_MAX, SIZE_MAX - 1})
+    EXPECT_FALSE(make(n)) << n;
+}
 
 TEST_P(Contract, TeamsOfDifferentSizesLiveSideBySide) {
   if (GetParam().name == "serial") GTEST_SKIP() << "holds one thread";
@@ -173,19 +261,20 @@ TEST_P(Contract, TeamsOfDifferentSizesLiveSideBySide) {
   any_team small = make(2);
   for (int round = 0; round < 20; ++round) {
     std::atomic<int> calls{0};
-    EXPECT_TRUE(large.work([&](std::size_t) { ++calls; }));
-    EXPECT_TRUE(small.work([&](std::size_t) { ++calls; }));
+    EXPECT_EQ(outcome::done, large.work([&](std::size_t) { ++calls; }));
+    EXPECT_EQ(outcome::done, small.work([&](std::size_t) { ++calls; }));
     EXPECT_EQ(calls, 6);
   }
   small = any_team();
-  EXPECT_TRUE(large.work([](std::size_t) {}));
+  EXPECT_EQ(outcome::done, large.work([](std::size_t) {}));
 }
 
 TEST(Table, NamesTheSevenSystemsAndWhatTheyNeed) {
   std::vector<std::string_view> names;
   for (const threading_system& row : threading_systems()) {
     names.push_back(row.name);
-    EXPECT_TRUE(row.create || !row.package.empty()) << row.name << " is absent, and no package is named";
+    EXPECT_TRUE(row.is_present() || !row.package.empty())
+        << row.name << " is absent, and no package is named";
   }
   EXPECT_EQ(names,
             (std::vector<std::string_view>{"serial", "openmp", "pthread", "boost", "tbb", "ports", "spin"}));
@@ -195,7 +284,8 @@ TEST(Table, AnUnknownNameGivesAnEmptyTeam) {
   EXPECT_EQ(find_threading_system("fibres"), nullptr);
   any_team none = make_team(2, "fibres");
   EXPECT_FALSE(none);
-  EXPECT_FALSE(none.work([](std::size_t) {}));
+  EXPECT_EQ(none.work([](std::size_t) {}), outcome::empty);
+  EXPECT_EQ(none.adopt(), outcome::empty);
   EXPECT_EQ(none.num_threads(), 0U);
 }
 

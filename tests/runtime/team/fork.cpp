@@ -7,12 +7,13 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "corescale/team/study.hpp"
+#include "corescale/team/process_team.hpp"
 #include "systems_under_test.hpp"
 
 namespace {
 
 using corescale::any_team;
+using corescale::outcome;
 using corescale::threading_system;
 
 // OpenMP's and oneTBB's threads do not survive fork(), and neither library can make new ones in the child.
@@ -21,12 +22,12 @@ bool works_after_fork(const threading_system& system) {
 }
 
 bool in_child_of_team(const threading_system& system, any_team& parents) {
-  if (parents.work([](std::size_t) {})) return false;
+  if (parents.work([](std::size_t) {}) != outcome::forked || parents.adopt() != outcome::forked) return false;
   parents = any_team();
   if (corescale::test::thread_sanitizer) return true;  // it ends a forked child that makes a thread
   any_team own = system.create(corescale::test::largest_team(system));
   return static_cast<bool>(own) == works_after_fork(system) &&
-         own.work([](std::size_t) {}) == works_after_fork(system);
+         (own.work([](std::size_t) {}) == outcome::done) == works_after_fork(system);
 }
 
 bool in_child_of_study(const threading_system& system) {
@@ -51,11 +52,12 @@ bool child_is_good(Child child) {
 bool is_good(const threading_system& system) {
   const std::size_t n = corescale::test::largest_team(system);
   any_team crew = system.create(n);
-  if (!crew.work([](std::size_t) {})) return false;
+  if (crew.work([](std::size_t) {}) != outcome::done) return false;
   if (!child_is_good([&] { return in_child_of_team(system, crew); })) return false;
   if (!corescale::team_create(n, system.name) || !corescale::team_work([] {})) return false;
   if (!child_is_good([&] { return in_child_of_study(system); })) return false;
-  return crew.work([](std::size_t) {}) && corescale::team_work([] {}) && corescale::team_destroy();
+  return crew.work([](std::size_t) {}) == outcome::done && corescale::team_work([] {}) &&
+         corescale::team_destroy();
 }
 
 }  // namespace
@@ -63,7 +65,7 @@ bool is_good(const threading_system& system) {
 int main() {
   int failures = 0;
   for (const threading_system& system : corescale::threading_systems()) {
-    if (!system.create || (corescale::test::thread_sanitizer && system.name == "openmp")) continue;
+    if (!system.is_present() || (corescale::test::thread_sanitizer && system.name == "openmp")) continue;
     const bool good = is_good(system);
     std::printf("%-8s %s\n", system.name.data(), good ? "good" : "FAILED");
     failures += !good;

@@ -45,7 +45,7 @@ TEST_P(Life, AThousandTeamsLeaveNothingBehind) {
   const auto live_once = [&] {
     any_team crew = make(n);
     ASSERT_TRUE(crew);
-    ASSERT_TRUE(crew.work([](std::size_t) {}));
+    ASSERT_EQ(outcome::done, crew.work([](std::size_t) {}));
   };
   for (int team = 0; team < 20; ++team) live_once();  // what a library keeps for good, it has by now
   const holdings before;
@@ -68,7 +68,7 @@ std::chrono::nanoseconds cpu_time() {
 
 TEST(SpinLife, AnIdleTeamBurnsNoCpuAfterTenMilliseconds) {
   const auto crew = spin_team::create(2);
-  for (int round = 0; round < 100; ++round) crew->work([](std::size_t) {});
+  for (int round = 0; round < 100; ++round) EXPECT_EQ(outcome::done, crew->work([](std::size_t) {}));
   std::this_thread::sleep_for(10ms);
   const auto before = cpu_time();
   std::this_thread::sleep_for(100ms);
@@ -77,7 +77,7 @@ TEST(SpinLife, AnIdleTeamBurnsNoCpuAfterTenMilliseconds) {
 
 TEST(SpinLife, ATeamLargerThanTheMachineSleepsAtOnce) {
   const auto crew = spin_team::create(4 * usable_cores());
-  crew->work([](std::size_t) {});
+  EXPECT_EQ(outcome::done, crew->work([](std::size_t) {}));
   std::this_thread::sleep_for(1ms);
   const auto before = cpu_time();
   std::this_thread::sleep_for(20ms);
@@ -87,9 +87,9 @@ TEST(SpinLife, ATeamLargerThanTheMachineSleepsAtOnce) {
 TEST(SpinLife, AMasterThatWaitsLongSleepsToo) {
   const auto crew = spin_team::create(2);
   const auto before = cpu_time();
-  crew->work([](std::size_t id) {
+  EXPECT_EQ(outcome::done, crew->work([](std::size_t id) {
     if (id == 1) std::this_thread::sleep_for(100ms);
-  });
+  }));
   EXPECT_LT(cpu_time() - before, 20ms);
 }
 

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "corescale/machine/topology.hpp"
-#include "helpers.hpp"
+#include "foreign_threads.hpp"
 #include "message_ports.hpp"
 #include "systems_under_test.hpp"
+#include "waiting.hpp"
 
 namespace corescale::test {
 namespace {
@@ -48,12 +49,6 @@ TEST(ParkingWord, WakesThoseThatSpinAndThoseThatSleep) {
     for (std::thread& one : waiting) one.join();
     EXPECT_EQ(awake, 3);
   }
-}
-
-TEST(ParkingWord, ComparesModulo2To31) {
-  parking_word word;
-  word.publish(0x80000001U);
-  word.await(1, 0ns);
 }
 
 TEST(ParkingWord, GivesUpWhenTheTimeIsOver) {
@@ -97,6 +92,27 @@ TEST(MessagePorts, APersistentReceiverTakesAllAndAnotherOne) {
   }  // a dispatcher ends when it has run what it was given
   EXPECT_EQ(sum, 5050);
   EXPECT_EQ(once, 1);
+}
+
+TEST(MessagePorts, AMessageThatCannotBePostedLeavesNoneBehind) {
+  struct unwilling {
+    explicit unwilling(bool may) : may_be_copied(may) {}
+    unwilling(const unwilling& other) : may_be_copied(other.may_be_copied) {
+      if (!may_be_copied) throw std::bad_alloc();
+    }
+    unwilling(unwilling&&) = default;
+    bool may_be_copied;
+  };
+  std::atomic<int> received{0};
+  message_ports::port<unwilling> port;
+  {
+    message_ports::dispatcher queue(1);
+    message_ports::arbiter::activate(
+        queue, message_ports::receive<unwilling>(true, port, [&](unwilling) { ++received; }));
+    EXPECT_THROW(port.post(unwilling(false)), std::bad_alloc);
+    port.post(unwilling(true));
+  }
+  EXPECT_EQ(received, 1);
 }
 
 TEST(UsableCores, FollowsTheAffinityOfTheThread) {

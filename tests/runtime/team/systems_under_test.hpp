@@ -41,7 +41,7 @@ inline std::size_t largest_team(const threading_system& system) { return system.
 class EverySystem : public testing::TestWithParam<threading_system> {
  protected:
   void SetUp() override {
-    if (!GetParam().create) GTEST_SKIP() << "absent from this build: needs " << GetParam().package;
+    if (!GetParam().is_present()) GTEST_SKIP() << "absent from this build: needs " << GetParam().package;
     if (thread_sanitizer && GetParam().name == "openmp")
       GTEST_SKIP() << "ThreadSanitizer cannot see into this OpenMP library; team.openmp_race covers it";
   }

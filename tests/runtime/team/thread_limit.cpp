@@ -48,7 +48,9 @@ int try_at_the_limit(const threading_system& system) {
   corescale::any_team small = system.create(2);
   if (!small) return 3;
   int calls[2] = {0, 0};
-  if (!small.work([&](std::size_t id) { ++calls[id]; }) || calls[0] != 1 || calls[1] != 1) return 4;
+  if (small.work([&](std::size_t id) { ++calls[id]; }) != corescale::outcome::done || calls[0] != 1 ||
+      calls[1] != 1)
+    return 4;
   return 0;
 }
 
@@ -72,7 +74,7 @@ int main() {
 #endif
   int failures = 0;
   for (const threading_system& system : corescale::threading_systems()) {
-    if (!system.create || system.name == "serial") continue;
+    if (!system.is_present() || system.name == "serial") continue;
     const int status = status_of_child(system);
     std::printf("%-8s %s (status %d)\n", system.name.data(), status == 0 ? "good" : "FAILED", status);
     failures += status != 0;

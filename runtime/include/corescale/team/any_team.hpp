@@ -11,8 +11,8 @@
 
 namespace corescale {
 
-/// Any team, chosen at run time; it keeps the contract of team.hpp at the price of one virtual call. Movable;
-/// may be empty.
+/// Any team, chosen at run time; it keeps the contract of team.hpp at the price of one virtual call.
+/// Movable; may be empty, and every call is outcome::empty then.
 class any_team {
  public:
   any_team() = default;
@@ -22,21 +22,31 @@ class any_team {
 
   explicit operator bool() const noexcept { return team_ != nullptr; }
 
-  /// False also when empty.
-  bool work(worker_ref worker) { return team_ && team_->work(worker); }
+  [[nodiscard]] outcome work(worker_ref worker) { return team_ ? team_->work(worker) : outcome::empty; }
+  [[nodiscard]] outcome work(std::size_t k, worker_ref worker) {
+    return team_ ? team_->work(k, worker) : outcome::empty;
+  }
+  [[nodiscard]] outcome release() { return team_ ? team_->release() : outcome::empty; }
+  [[nodiscard]] outcome adopt() { return team_ ? team_->adopt() : outcome::empty; }
   std::size_t num_threads() const noexcept { return team_ ? team_->num_threads() : 0; }
 
  private:
   struct interface {
     virtual ~interface() = default;
-    virtual bool work(worker_ref worker) = 0;
+    virtual outcome work(worker_ref worker) = 0;
+    virtual outcome work(std::size_t k, worker_ref worker) = 0;
+    virtual outcome release() = 0;
+    virtual outcome adopt() = 0;
     virtual std::size_t num_threads() const noexcept = 0;
   };
 
   template <team T>
   struct holder final : interface {
     explicit holder(std::unique_ptr<T> wrapped) : held(std::move(wrapped)) {}
-    bool work(worker_ref worker) override { return held->work(worker); }
+    outcome work(worker_ref worker) override { return held->work(worker); }
+    outcome work(std::size_t k, worker_ref worker) override { return held->work(k, worker); }
+    outcome release() override { return held->release(); }
+    outcome adopt() override { return held->adopt(); }
     std::size_t num_threads() const noexcept override { return held->num_threads(); }
     std::unique_ptr<T> held;
   };
@@ -47,8 +57,15 @@ class any_team {
 /// One row per threading system.
 struct threading_system {
   std::string_view name;
-  std::string_view package;           ///< the Debian package a build needs for it; empty if none
-  any_team (*create)(std::size_t n);  ///< null where this build lacks the system
+  std::string_view package;  ///< The Debian package that a build needs for it; empty if none.
+
+  /// Whether this build has it.
+  bool is_present() const noexcept { return maker != nullptr; }
+
+  /// An empty team where the system is absent or its create() gives null.
+  any_team create(std::size_t num_threads, const team_options& options = {}) const;
+
+  any_team (*maker)(std::size_t num_threads, const team_options& options);  ///< Null where absent.
 };
 
 inline constexpr std::string_view default_threading_system = "spin";
@@ -60,6 +77,7 @@ std::span<const threading_system> threading_systems() noexcept;
 const threading_system* find_threading_system(std::string_view name) noexcept;
 
 /// An empty team when the name is unknown, the system absent from this build, or its create() failed.
-any_team make_team(std::size_t num_threads, std::string_view system = default_threading_system);
+any_team make_team(std::size_t num_threads, std::string_view system = default_threading_system,
+                   const team_options& options = {});
 
 }  // namespace corescale

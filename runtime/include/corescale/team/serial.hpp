@@ -2,35 +2,30 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 
-#include "corescale/team/detail/membership.hpp"
-#include "corescale/team/team.hpp"
+#include "corescale/team/detail/crewed_team.hpp"
 
 namespace corescale {
 
-/// The team without threads: what a program costs before any threading system is involved. Holds exactly one
-/// thread.
-class serial_team {
- public:
-  static std::unique_ptr<serial_team> create(std::size_t num_threads) {
-    return num_threads == 1 ? std::make_unique<serial_team>() : nullptr;
-  }
+namespace detail {
 
-  bool work(worker_ref worker) {
-    if (!gate_.enter()) return false;
-    errors_.run(worker, 0);
-    gate_.leave();
-    errors_.rethrow();
+struct serial_crew {
+  serial_crew(std::size_t n, const team_options&) : num_threads(n) {}
+  bool start() const noexcept { return num_threads == 1; }
+  bool run(std::size_t k, worker_ref worker) noexcept {
+    if (k == 1) core.run(worker, 0, 1);
     return true;
   }
 
-  std::size_t num_threads() const noexcept { return 1; }
-
- private:
-  detail::master_gate gate_;
-  detail::first_exception errors_;
+  team_core core;
+  const std::size_t num_threads;
 };
+
+}  // namespace detail
+
+/// The team without threads: what a program costs before any threading system is involved.
+/// Holds exactly one thread.
+using serial_team = detail::crewed_team<detail::serial_crew>;
 
 static_assert(team<serial_team>);
 

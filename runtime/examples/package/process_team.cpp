@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The five functions of the multi-Newton study: team_create, team_work, team_destroy, thread_num,
 // in_parallel.
-#include <corescale/team/study.hpp>
+#include <corescale/team/process_team.hpp>
 #include <cstdio>
 
 double square_root[4];

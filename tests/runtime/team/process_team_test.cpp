@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The five free functions of the study, and its rules.
-#include "corescale/team/study.hpp"
+#include "corescale/team/process_team.hpp"
 
 #include <array>
 #include <atomic>
@@ -12,14 +12,14 @@
 namespace corescale::test {
 namespace {
 
-using Study = EverySystem;
+using ProcessTeam = EverySystem;
 
-INSTANTIATE_TEST_SUITE_P(Systems, Study, every_system(), name_of);
+INSTANTIATE_TEST_SUITE_P(Systems, ProcessTeam, every_system(), name_of);
 
 std::array<std::atomic<int>, 8> calls_of;
 bool count_me() { return calls_of.at(thread_num())++ == 0; }
 
-TEST_P(Study, CreateWorkDestroy) {
+TEST_P(ProcessTeam, CreateWorkDestroy) {
   const std::size_t n = largest_team(GetParam());
   for (auto& calls : calls_of) calls = 0;
   EXPECT_FALSE(in_parallel());
@@ -31,14 +31,14 @@ TEST_P(Study, CreateWorkDestroy) {
   EXPECT_FALSE(in_parallel());
 }
 
-TEST_P(Study, ForbiddenInsideAWorker) {
+TEST_P(ProcessTeam, ForbiddenInsideAWorker) {
   ASSERT_TRUE(team_create(largest_team(GetParam()), GetParam().name));
   EXPECT_TRUE(
       team_work([] { return in_parallel() && !team_create(1) && !team_work(count_me) && !team_destroy(); }));
   EXPECT_TRUE(team_destroy());
 }
 
-TEST_P(Study, AnExceptionReachesTheCallerAndExecutionIsSequentialAgain) {
+TEST_P(ProcessTeam, AnExceptionReachesTheCallerAndExecutionIsSequentialAgain) {
   ASSERT_TRUE(team_create(largest_team(GetParam()), GetParam().name));
   EXPECT_THROW(team_work([] { throw std::runtime_error("worker"); }), std::runtime_error);
   EXPECT_FALSE(in_parallel());
@@ -73,7 +73,7 @@ const misuse with_a_team[] = {
     {"create by another thread", [] { return from_another_thread([] { return team_create(2); }); }},
 };
 
-TEST(StudyMisuse, IsFalseAndDoesNothing) {
+TEST(ProcessTeamMisuse, IsFalseAndDoesNothing) {
   for (const misuse& wrong : without_a_team) EXPECT_FALSE(wrong.call()) << wrong.what;
   ASSERT_TRUE(team_create(2));
   for (const misuse& wrong : with_a_team) EXPECT_FALSE(wrong.call()) << wrong.what;
@@ -82,7 +82,7 @@ TEST(StudyMisuse, IsFalseAndDoesNothing) {
   for (const misuse& wrong : without_a_team) EXPECT_FALSE(wrong.call()) << wrong.what;
 }
 
-TEST(StudyMisuse, DuringParallelModeEveryOtherThreadIsRefusedAndSeesIt) {
+TEST(ProcessTeamMisuse, DuringParallelModeEveryOtherThreadIsRefusedAndSeesIt) {
   ASSERT_TRUE(team_create(2));
   team_work([] {
     if (thread_num() != 1) return;
@@ -96,7 +96,7 @@ TEST(StudyMisuse, DuringParallelModeEveryOtherThreadIsRefusedAndSeesIt) {
   EXPECT_TRUE(team_destroy());
 }
 
-TEST(StudyMisuse, CallsFromManyThreadsAtOnceAreNeverUndefined) {
+TEST(ProcessTeamMisuse, CallsFromManyThreadsAtOnceAreNeverUndefined) {
   std::atomic<int> made{0};
   std::atomic<int> ended{0};
   const auto storm = [&] {
@@ -113,10 +113,19 @@ TEST(StudyMisuse, CallsFromManyThreadsAtOnceAreNeverUndefined) {
   EXPECT_GT(made, 0);
 }
 
-TEST(StudyMaster, AnotherThreadMayBeTheNextMaster) {
+TEST(ProcessTeamMaster, AnotherThreadMayBeTheNextMaster) {
   ASSERT_TRUE(team_create(2));
   ASSERT_TRUE(team_destroy());
   EXPECT_TRUE(from_another_thread([] { return team_create(2) && team_work([] {}) && team_destroy(); }));
+}
+
+TEST(ProcessTeamMaster, ATeamWhoseMasterHasEndedDoesNotBlockTheNext) {
+  ASSERT_TRUE(from_another_thread([] { return team_create(2); }));
+  EXPECT_FALSE(team_work([] {}));
+  EXPECT_FALSE(team_destroy());
+  ASSERT_TRUE(team_create(3));
+  EXPECT_TRUE(team_work([] {}));
+  EXPECT_TRUE(team_destroy());
 }
 
 }  // namespace

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "corescale/team/study.hpp"
+#include "corescale/team/process_team.hpp"
 
 #include <atomic>
-#include <thread>
 
-#include "helpers.hpp"
+#include "parallel_mode.hpp"
 
 namespace corescale {
 namespace {
 
-/// The process's team. Never destroyed: a team alive at exit ends with the process, whichever thread calls
-/// exit().
+/// The process's team.
+/// Never destroyed: a team alive at exit ends with the process, whichever thread calls exit().
 struct process_team {
   any_team threads;
-  std::thread::id master;
+  const detail::thread_identity* master = nullptr;  // the team keeps it alive
   std::uint64_t generation = 0;
-  std::atomic<std::uint64_t> entered{
-      unused};  // the generation whose call is inside, so that fork() cannot leave it locked
+
+  // The generation whose call is inside, so that fork() cannot leave it locked.
+  std::atomic<std::uint64_t> entered{unused};
 
   static constexpr std::uint64_t unused = ~std::uint64_t{0};
 };
@@ -38,7 +38,7 @@ class turn {
 
   bool is_mine() const noexcept { return mine_; }
   bool is_masters() const noexcept {
-    return mine_ && the().threads && the().master == std::this_thread::get_id();
+    return mine_ && the().threads && the().master == detail::calling_thread.identity;
   }
 
  private:
@@ -53,8 +53,8 @@ class turn {
 bool is_from_before_fork() noexcept { return the().generation != detail::fork_generation(); }
 
 struct parallel_mode {
-  parallel_mode() noexcept { detail::set_study_at_work(true); }
-  ~parallel_mode() { detail::set_study_at_work(false); }
+  parallel_mode() noexcept { detail::set_process_team_at_work(true); }
+  ~parallel_mode() { detail::set_process_team_at_work(false); }
   parallel_mode(const parallel_mode&) = delete;
   parallel_mode& operator=(const parallel_mode&) = delete;
 };
@@ -63,9 +63,12 @@ struct parallel_mode {
 
 bool team_create(std::size_t num_threads, std::string_view system) {
   const turn call;
-  if (!call.is_mine() || the().threads) return false;
+  if (!call.is_mine()) return false;
+  const bool master_has_ended = !call.is_masters() && the().threads.adopt() == outcome::done;
+  if (the().threads && !master_has_ended) return false;
+  the().threads = any_team();
   the().threads = make_team(num_threads, system);
-  the().master = std::this_thread::get_id();
+  the().master = detail::calling_thread.identity;
   the().generation = detail::fork_generation();
   return static_cast<bool>(the().threads);
 }
@@ -75,10 +78,10 @@ bool detail::team_work(function_ref<bool()> worker) {
   if (!call.is_masters() || is_from_before_fork()) return false;
   const parallel_mode while_it_runs;
   std::atomic<bool> all_good{true};
-  const bool worked = the().threads.work([&](std::size_t) {
+  const outcome worked = the().threads.work([&](std::size_t) {
     if (!worker()) all_good.store(false, std::memory_order_relaxed);
   });
-  return worked && all_good.load(std::memory_order_relaxed);
+  return worked == outcome::done && all_good.load(std::memory_order_relaxed);
 }
 
 bool team_destroy() {

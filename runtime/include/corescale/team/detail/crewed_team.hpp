@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "corescale/team/detail/team_core.hpp"
+#include "corescale/team/team.hpp"
+
+namespace corescale::detail {
+
+/// The skeleton of every team: what stands around a round is here, and the round itself is its Crew's.
+///
+/// A Crew has
+///   Crew(n, options)   may throw; makes no promise to have started a thread.
+///   bool start()       false, or throws, where not all n threads can be had; what cannot be known yet shows in the first round.
+///   bool run(k, w)     one round of worker w on the ids 0 .. k - 1, each by core.run(w, id, k); false when none was run.
+///   ~Crew()            ends the threads that were started, however far start() came.
+///   team_core core, const std::size_t num_threads.
+template <class Crew>
+class crewed_team {
+ public:
+  static std::unique_ptr<crewed_team> create(std::size_t num_threads);
+  static std::unique_ptr<crewed_team> create(std::size_t num_threads, const team_options& options);
+  ~crewed_team();
+  crewed_team(const crewed_team&) = delete;
+  crewed_team& operator=(const crewed_team&) = delete;
+
+  [[nodiscard]] outcome work(worker_ref worker);
+  [[nodiscard]] outcome work(std::size_t k, worker_ref worker);
+  [[nodiscard]] outcome release() noexcept;
+  [[nodiscard]] outcome adopt();
+  std::size_t num_threads() const noexcept;
+
+ private:
+  explicit crewed_team(std::unique_ptr<Crew> crew) noexcept;
+  std::unique_ptr<Crew> crew_;
+};
+
+// Defined outside of the class, so that a Crew may be an incomplete type where its team is declared `extern template`.
+
+/// No process of Linux has more threads (PID_MAX_LIMIT).
+inline constexpr std::size_t most_threads = std::size_t{1} << 22;
+
+template <class Crew>
+std::unique_ptr<crewed_team<Crew>> crewed_team<Crew>::create(std::size_t num_threads,
+                                                             const team_options& options) {
+  if (num_threads == 0 || num_threads > most_threads) return nullptr;
+  try {
+    auto crew = std::make_unique<Crew>(num_threads, options);
+    if (!crew->start() || !crew->run(num_threads, [](std::size_t) {})) return nullptr;
+    return std::unique_ptr<crewed_team>(new crewed_team(std::move(crew)));
+  } catch (
+      const std::exception&) {  // std::bad_alloc, std::system_error at the thread limit, or the library's own
+    return nullptr;
+  }
+}
+
+template <class Crew>
+std::unique_ptr<crewed_team<Crew>> crewed_team<Crew>::create(std::size_t num_threads) {
+  return create(num_threads, team_options{});
+}
+
+template <class Crew>
+crewed_team<Crew>::crewed_team(std::unique_ptr<Crew> crew) noexcept : crew_(std::move(crew)) {}
+
+template <class Crew>
+crewed_team<Crew>::~crewed_team() {
+  if (crew_->core.in_forked_child()) static_cast<void>(crew_.release());  // its threads do not exist here
+}
+
+template <class Crew>
+outcome crewed_team<Crew>::work(worker_ref worker) {
+  return work(crew_->num_threads, worker);
+}
+
+template <class Crew>
+outcome crewed_team<Crew>::work(std::size_t k, worker_ref worker) {
+  Crew& crew = *crew_;
+  if (const outcome entered = crew.core.enter(); entered != outcome::done) [[unlikely]]
+    return entered;
+  const bool complete = k <= crew.num_threads && crew.run(k, worker);
+  crew.core.leave();
+  crew.core.rethrow();
+  return complete ? outcome::done : outcome::too_few_threads;
+}
+
+template <class Crew>
+outcome crewed_team<Crew>::release() noexcept {
+  return crew_->core.release();
+}
+
+template <class Crew>
+outcome crewed_team<Crew>::adopt() {
+  return crew_->core.adopt();
+}
+
+template <class Crew>
+std::size_t crewed_team<Crew>::num_threads() const noexcept {
+  return crew_->num_threads;
+}
+
+}  // namespace corescale::detail

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+
+#include "corescale/team/calling_thread.hpp"
+#include "corescale/team/function_ref.hpp"
+#include "corescale/team/outcome.hpp"
+
+// What every team needs to keep the contract of team.hpp.
+namespace corescale::detail {
+
+/// A thread that made or adopted a team.
+/// Its address stands for the thread, and is not used again while any team remembers it, as a thread's own address or number would be.
+struct thread_identity {
+  std::atomic<bool> ended{false};
+};
+
+/// One entry of the teams whose workers the calling thread is inside of, innermost first.
+struct membership {
+  team_place place;
+  const membership* outer;
+};
+
+/// 16 bytes of static thread storage: read on every fork-join, so no call may stand before it.
+struct thread_state {
+  const thread_identity* identity = nullptr;
+  const membership* innermost = nullptr;
+};
+extern constinit thread_local thread_state calling_thread __attribute__((tls_model("initial-exec")));
+
+/// How many fork() calls lie between the first process and this one.
+std::uint64_t fork_generation() noexcept;
+
+/// Who may call work(), and when: the master, one call at a time, in the process that made the team.
+class master_gate {
+ public:
+  /// The calling thread becomes the master.
+  /// Throws std::bad_alloc.
+  master_gate();
+
+  outcome enter() noexcept {
+    if (calling_thread.identity != master_.load(std::memory_order_relaxed) || busy_ || in_forked_child())
+        [[unlikely]]
+      return why_refused();
+    busy_ = true;
+    return outcome::done;
+  }
+  void leave() noexcept { busy_ = false; }
+  bool in_forked_child() const noexcept { return generation_ != fork_generation(); }
+
+  outcome release() noexcept;
+  outcome adopt();
+
+ protected:
+  ~master_gate() = default;
+
+ private:
+  outcome why_refused() const noexcept;
+  bool calling_thread_is_inside() const noexcept;
+
+  std::atomic<const thread_identity*> master_;
+  const std::uint64_t generation_ = fork_generation();
+  bool busy_ = false;  // read and written by the master alone
+  std::mutex changing_hands_;
+  std::shared_ptr<const thread_identity> remembered_;  // the last master; guarded by changing_hands_
+};
+
+/// The state that all teams have: the gate, and the first exception that left a worker.
+class team_core : public master_gate {
+ public:
+  /// Runs worker(id) as one of k on the calling thread.
+  void run(function_ref<void(std::size_t)> worker, std::size_t id, std::size_t k) noexcept;
+
+  /// By the master, after the join, which orders error_ with the run() that wrote it.
+  void rethrow() {
+    if (thrown_.load(std::memory_order_relaxed)) [[unlikely]]
+      rethrow_first();
+  }
+
+ private:
+  [[noreturn]] void rethrow_first();
+
+  std::atomic<bool> thrown_{false};
+  std::exception_ptr error_;
+};
+
+}  // namespace corescale::detail

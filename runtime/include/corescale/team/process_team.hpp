@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string_view>
+#include <type_traits>
+
+#include "corescale/team/any_team.hpp"
+
+/// The interface of Bell and Hepperger 2012, section II: one team per process, five free functions.
+/// The other two, thread_num() and in_parallel(), are in calling_thread.hpp.
+/// Each returns false on misuse and has then done nothing: from inside a worker, in parallel mode, from a thread other than
+/// the master, or out of order.
+/// Execution is sequential again when they return.
+/// Safe to call from any thread at any time.
+namespace corescale {
+
+/// Makes the process's team; the caller becomes the master.
+/// False also when a team exists whose master's thread lives, when n is 0, when the system is unknown or absent, and when
+/// threads or memory run out.
+/// A team whose master's thread has ended is ended first.
+bool team_create(std::size_t num_threads, std::string_view system = default_threading_system);
+
+namespace detail {
+bool team_work(function_ref<bool()> worker);
+}
+
+/// Runs `bool worker()` or `void worker()` once on each thread, with thread_num() from 0 to n - 1.
+/// False also when a worker returned false.
+/// Throws the first exception that left a worker, after all have ended.
+template <std::invocable<> Worker>
+bool team_work(Worker&& worker) {
+  if constexpr (std::is_void_v<std::invoke_result_t<Worker&>>) {
+    return detail::team_work([&worker] { return std::invoke(worker), true; });
+  } else {
+    return detail::team_work(worker);
+  }
+}
+
+/// Ends all threads but the master.
+/// In a fork() of the owner it forgets the team, and the calling thread may make another.
+bool team_destroy();
+
+}  // namespace corescale

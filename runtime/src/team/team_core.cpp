@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "corescale/team/detail/team_core.hpp"
+
+#include <utility>
+
+namespace corescale {
+
+const char* name(outcome what) noexcept {
+  switch (what) {
+    case outcome::done:
+      return "done";
+    case outcome::nested:
+      return "nested: called from inside a worker of the same team";
+    case outcome::not_master:
+      return "not master: called by another thread than the team's master";
+    case outcome::forked:
+      return "forked: called in a fork() of the team's owner";
+    case outcome::empty:
+      return "empty: called on an any_team that holds no team";
+    case outcome::too_few_threads:
+      return "too few threads";
+  }
+  return "unknown";
+}
+
+namespace detail {
+namespace {
+
+/// Tells the teams that remember this thread when it has ended.
+struct identity_owner {
+  std::shared_ptr<thread_identity> identity;
+  ~identity_owner() {
+    if (identity) identity->ended.store(true, std::memory_order_release);
+  }
+};
+
+std::shared_ptr<const thread_identity> identify_calling_thread() {
+  thread_local identity_owner own;
+  if (!own.identity) own.identity = std::make_shared<thread_identity>();
+  calling_thread.identity = own.identity.get();
+  return own.identity;
+}
+
+}  // namespace
+
+master_gate::master_gate() : master_(nullptr), remembered_(identify_calling_thread()) {
+  master_.store(remembered_.get(), std::memory_order_relaxed);
+}
+
+bool master_gate::calling_thread_is_inside() const noexcept {
+  for (const membership* at = calling_thread.innermost; at; at = at->outer)
+    if (at->place.team == this) return true;
+  return false;
+}
+
+outcome master_gate::why_refused() const noexcept {
+  if (in_forked_child()) return outcome::forked;
+  return calling_thread_is_inside() ? outcome::nested : outcome::not_master;
+}
+
+outcome master_gate::release() noexcept {
+  if (const outcome entered = enter(); entered != outcome::done) return entered;
+  busy_ = false;
+  const std::scoped_lock lock(changing_hands_);
+  master_.store(nullptr, std::memory_order_relaxed);
+  return outcome::done;
+}
+
+outcome master_gate::adopt() {
+  if (in_forked_child()) return outcome::forked;
+  if (calling_thread_is_inside()) return outcome::nested;
+  const auto caller = identify_calling_thread();
+  const std::scoped_lock lock(changing_hands_);
+  const thread_identity* const master = master_.load(std::memory_order_relaxed);
+  if (master == caller.get()) return outcome::done;
+  if (master && !master->ended.load(std::memory_order_acquire)) return outcome::not_master;
+  remembered_ = caller;
+  master_.store(caller.get(), std::memory_order_relaxed);
+  return outcome::done;
+}
+
+namespace {
+
+/// The calling thread is a member while this lives.
+class inside_worker {
+ public:
+  explicit inside_worker(team_place place) noexcept : here_{place, calling_thread.innermost} {
+    calling_thread.innermost = &here_;
+  }
+  ~inside_worker() { calling_thread.innermost = here_.outer; }
+  inside_worker(const inside_worker&) = delete;
+  inside_worker& operator=(const inside_worker&) = delete;
+
+ private:
+  const membership here_;
+};
+
+}  // namespace
+
+void team_core::run(function_ref<void(std::size_t)> worker, std::size_t id, std::size_t k) noexcept {
+  const inside_worker member({static_cast<const master_gate*>(this), id, k});
+  try {
+    worker(id);
+  } catch (...) {
+    if (!thrown_.exchange(true, std::memory_order_relaxed)) error_ = std::current_exception();
+  }
+}
+
+void team_core::rethrow_first() {
+  thrown_.store(false, std::memory_order_relaxed);
+  std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+}  // namespace detail
+}  // namespace corescale

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "waiting.hpp"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <climits>
+#include <ctime>
+
+#include "corescale/machine/clock.hpp"
+#include "corescale/machine/topology.hpp"
+
+namespace corescale::detail {
+namespace {
+
+/// What the threads of a process may spin with, all teams together.
+struct spin_budget {
+  std::atomic<int> awake{0};                // threads of teams that do not sleep, masters not among them
+  std::atomic<int> cores{0};                // as usable_cores() said last
+  std::atomic<std::int64_t> read_at_ns{0};  // when that was
+  std::atomic<std::int64_t> crowded_until{
+      0};  // a thread that spun was taken off its core: no spinning until then
+};
+constinit spin_budget the_budget;
+
+// In a child of fork() no thread of a team is awake.
+[[maybe_unused]] const int no_thread_is_awake_in_a_child =
+    pthread_atfork(nullptr, nullptr, [] { the_budget.awake = 0; });
+
+// Reading the cores takes some 50 us, of a thread that has nothing to do.
+constexpr std::int64_t cores_hold_ns = 100'000'000;
+
+// A yield that takes longer has run another thread for a while, or an interrupt that others want too.
+constexpr std::int64_t taken_off_ns = 50'000;
+
+// How long a process does not spin after that: a few time slices of the kernel.
+constexpr std::int64_t crowded_ns = 10'000'000;
+
+constexpr int most_checks = 16 * checks_per_look;
+
+bool process_has_a_core_for_each(std::int64_t now) noexcept {
+  auto read_at = the_budget.read_at_ns.load(std::memory_order_relaxed);
+  if (now - read_at > cores_hold_ns && the_budget.read_at_ns.compare_exchange_strong(read_at, now))
+    the_budget.cores = static_cast<int>(std::min<std::size_t>(usable_cores(), INT_MAX));
+  return the_budget.awake.load(std::memory_order_relaxed) + 1 <=
+         the_budget.cores.load(std::memory_order_relaxed);
+}
+
+timespec duration_of(std::int64_t ns) noexcept { return {ns / 1'000'000'000, ns % 1'000'000'000}; }
+
+}  // namespace
+
+awake_thread::awake_thread() noexcept { the_budget.awake.fetch_add(1, std::memory_order_relaxed); }
+awake_thread::~awake_thread() { the_budget.awake.fetch_sub(1, std::memory_order_relaxed); }
+asleep_thread::asleep_thread() noexcept { the_budget.awake.fetch_sub(1, std::memory_order_relaxed); }
+asleep_thread::~asleep_thread() { the_budget.awake.fetch_add(1, std::memory_order_relaxed); }
+
+bool spin_watch::goes_on() noexcept {
+  const std::int64_t before = now_ns();
+  if (start_ == 0) start_ = before;
+  if (before - start_ >= spin_for_ || before < the_budget.crowded_until.load(std::memory_order_relaxed))
+    return false;
+  if (!process_has_a_core_for_each(before)) return false;
+  sched_yield();
+  const std::int64_t after = now_ns();
+  checks_ = std::min(2 * checks_, most_checks);
+  if (after - before < taken_off_ns) return true;
+  the_budget.crowded_until.store(after + crowded_ns, std::memory_order_relaxed);
+  return false;
+}
+
+futex_word::futex_word(std::atomic<std::uint64_t>& number) noexcept
+    : address_(reinterpret_cast<std::uint32_t*>(&number) + (std::endian::native == std::endian::big)) {
+  static_assert(sizeof number == sizeof(std::uint64_t));
+}
+
+void futex_word::sleep(std::uint64_t seen, std::uint32_t groups) noexcept {
+  syscall(SYS_futex, address_, FUTEX_WAIT_BITSET_PRIVATE, static_cast<std::uint32_t>(seen), nullptr, nullptr,
+          groups);
+}
+
+void futex_word::sleep_at_most(std::uint64_t seen, std::int64_t ns) noexcept {
+  const timespec limit = duration_of(std::max<std::int64_t>(1, ns));
+  syscall(SYS_futex, address_, FUTEX_WAIT_PRIVATE, static_cast<std::uint32_t>(seen), &limit, nullptr, 0);
+}
+
+void futex_word::wake(std::uint32_t groups) noexcept {
+  syscall(SYS_futex, address_, FUTEX_WAKE_BITSET_PRIVATE, INT_MAX, nullptr, nullptr, groups);
+}
+
+bool parking_word::sleep_until(std::uint64_t value, const std::int64_t* deadline_ns) noexcept {
+  while (!is(value)) {
+    std::uint64_t seen = word_.load(std::memory_order_acquire);
+    if ((seen | sleeper) == (value << 1 | sleeper)) return true;
+    if (!(seen & sleeper) && !word_.compare_exchange_strong(seen, seen | sleeper, std::memory_order_acq_rel))
+      continue;
+    if (!deadline_ns) {
+      futex_word(word_).sleep(seen | sleeper, futex_word::all_groups);
+    } else {
+      const std::int64_t left = *deadline_ns - now_ns();
+      if (left <= 0) return false;
+      futex_word(word_).sleep_at_most(seen | sleeper, left);
+    }
+  }
+  return true;
+}
+
+bool parking_word::await_at_most(std::uint64_t value, std::chrono::nanoseconds limit) noexcept {
+  const std::int64_t deadline = now_ns() + limit.count();
+  return sleep_until(value, &deadline);
+}
+
+}  // namespace corescale::detail

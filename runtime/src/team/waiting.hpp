@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "corescale/machine/cpu_pause.hpp"
+
+// How a thread waits for another one: it spins for a while, then sleeps in the kernel.
+//
+// std::atomic::wait and std::latch do not do here:
+// they choose for themselves how long they spin (libstdc++ 12: some 16 looks, then sleep), and that time decides what a
+// fork-join costs; they cannot give up at a time limit; and libstdc++ lets all atomics of a process share 16 tables of
+// sleepers, so that each notify_all() reads a cache line that other teams write.
+namespace corescale::detail {
+
+/// Checks between two looks at the clock, at first: 64 pauses take 0.5 to 3 us.
+inline constexpr int checks_per_look = 64;
+
+/// When a thread that spins has to stop.
+class spin_watch {
+ public:
+  explicit spin_watch(std::chrono::nanoseconds spin_for) noexcept : spin_for_(spin_for.count()) {}
+
+  /// Lets another thread have the core if one waits for it; false when this one had better sleep:
+  /// its time is over, others wanted its core, or the process has more threads awake than cores.
+  bool goes_on() noexcept;
+
+  /// How often to check until the next look: twice as often each time, up to some 20 us.
+  int checks() const noexcept { return checks_; }
+
+ private:
+  std::int64_t spin_for_;
+  std::int64_t start_ = 0;  // the first look, so that a short wait never asks for the time
+  int checks_ = checks_per_look;
+};
+
+/// A thread of a team, from its start on: counted while it is awake, so that the process never spins with more threads than it has cores.
+class awake_thread {
+ public:
+  awake_thread() noexcept;
+  ~awake_thread();
+  awake_thread(const awake_thread&) = delete;
+  awake_thread& operator=(const awake_thread&) = delete;
+};
+
+/// The same thread while it sleeps.
+class asleep_thread {
+ public:
+  asleep_thread() noexcept;
+  ~asleep_thread();
+  asleep_thread(const asleep_thread&) = delete;
+  asleep_thread& operator=(const asleep_thread&) = delete;
+};
+
+/// Spins until ready(); false when it had better sleep first.
+/// A pause between checks even at first: polling without one draws the line away from the thread that is about to write it.
+template <class Ready>
+bool spin_until(Ready ready, std::chrono::nanoseconds spin_for) noexcept {
+  for (int check = 0; check < checks_per_look; ++check) {
+    if (ready()) return true;
+    cpu_pause();
+  }
+  for (spin_watch watch(spin_for); watch.goes_on();) {
+    for (int check = 0; check < watch.checks(); ++check) {
+      if (ready()) return true;
+      cpu_pause();
+    }
+  }
+  return false;
+}
+
+/// The futex word of a 64-bit number: its lower half, which changes whenever it counts up.
+class futex_word {
+ public:
+  explicit futex_word(std::atomic<std::uint64_t>& number) noexcept;
+
+  /// Sleeps while the number is `seen`, until a wake() whose group has a bit of `groups`, or for no reason.
+  void sleep(std::uint64_t seen, std::uint32_t groups) noexcept;
+
+  /// As sleep(), for at most `ns` nanoseconds.
+  void sleep_at_most(std::uint64_t seen, std::int64_t ns) noexcept;
+  void wake(std::uint32_t groups) noexcept;
+
+  static constexpr std::uint32_t all_groups = ~std::uint32_t{0};
+
+ private:
+  std::uint32_t* address_;
+};
+
+/// A number that one thread publishes and others await.
+/// The lowest bit of the word says that somebody sleeps, so publishing costs one atomic exchange, and a system call only if needed.
+class parking_word {
+ public:
+  /// Values count modulo 2^63.
+  /// What happened before publish() is visible after await().
+  void publish(std::uint64_t value) noexcept {
+    if (word_.exchange(value << 1, std::memory_order_acq_rel) & sleeper) [[unlikely]]
+      futex_word(word_).wake(futex_word::all_groups);
+  }
+
+  void await(std::uint64_t value, std::chrono::nanoseconds spin_for) noexcept {
+    if (!is(value) && !spin_until([&] { return is(value); }, spin_for)) sleep_until(value, nullptr);
+  }
+
+  /// False when the time is over first.
+  bool await_at_most(std::uint64_t value, std::chrono::nanoseconds limit) noexcept;
+
+ private:
+  static constexpr std::uint64_t sleeper = 1;
+
+  bool is(std::uint64_t value) const noexcept {
+    return (word_.load(std::memory_order_acquire) | sleeper) == (value << 1 | sleeper);
+  }
+  bool sleep_until(std::uint64_t value, const std::int64_t* deadline_ns) noexcept;
+
+  std::atomic<std::uint64_t> word_{0};
+};
+
+/// Opens when `count` threads have arrived. Used once.
+class countdown_latch {
+ public:
+  explicit countdown_latch(std::size_t count) noexcept : missing_(count) {}
+
+  void arrive(std::size_t how_many = 1) noexcept {
+    if (missing_.fetch_sub(how_many, std::memory_order_acq_rel) == how_many) open_.publish(1);
+  }
+  void wait(std::chrono::nanoseconds spin_for) noexcept { open_.await(1, spin_for); }
+  void arrive_and_wait(std::chrono::nanoseconds spin_for) noexcept { arrive(), wait(spin_for); }
+  bool wait_at_most(std::chrono::nanoseconds limit) noexcept { return open_.await_at_most(1, limit); }
+
+ private:
+  std::atomic<std::size_t> missing_;
+  parking_word open_;
+};
+
+}  // namespace corescale::detail
