@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fork-join of two threads costs: every threading system of the team interface, against the bare
-// two-line spin, which is the least that two cores can do. Randomised blocks; ratios are taken within a
-// block.
+// What a fork-join of two threads costs: every threading system of the team interface, against the bare two-line spin, which is
+// the least that two cores can do.
+// Randomised blocks; ratios are taken within a block.
 #include <dlfcn.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -35,8 +35,7 @@ using corescale::now_ns;
 // Keeps the worker from being optimised away, and is what it does: nothing.
 void nothing(std::size_t) { asm volatile(""); }
 
-/// The limit: one thread spins on a line, answers on another; no sleep, no stop rule, no pause, no error
-/// path.
+/// The limit: one thread spins on a line, answers on another; no sleep, no stop rule, no pause, no error path.
 class bare_spin {
  public:
   bare_spin() : other_([this] { answer(); }) {}
@@ -87,8 +86,8 @@ struct interval {
   double low, high;
 };
 
-/// 95% for the median, from order statistics (sign test): assumes nothing about the distribution. Needs 6
-/// values or more.
+/// 95% for the median, from order statistics (sign test): assumes nothing about the distribution.
+/// Needs 6 values or more.
 interval around_median(std::vector<double> values) {
   std::ranges::sort(values);
   const std::size_t n = values.size();

@@ -7,7 +7,7 @@
 
 #include "corescale/machine/topology.hpp"
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// CPU -> the lowest CPU of the group that it belongs to.
 using groups = std::map<int, int>;
@@ -25,4 +25,4 @@ topology assemble(const described_machine& found, std::string source);
 /// False, and nothing written, in a build without hwloc, or where hwloc tells nothing of this machine.
 bool from_hwloc(topology& here);
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

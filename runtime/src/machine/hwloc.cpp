@@ -7,7 +7,7 @@
 
 #include "assemble.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 namespace {
 
 struct destroy_topology {
@@ -99,4 +99,4 @@ topology topology::from_synthetic(const std::string& description) {
   return describe(machine.get(), "synthetic");
 }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

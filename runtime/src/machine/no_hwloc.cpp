@@ -4,7 +4,7 @@
 #include "assemble.hpp"
 
 // A build without hwloc: this machine is read from sysfs, another one cannot be described.
-namespace corescale {
+namespace corescale::inline v0 {
 
 bool detail::from_hwloc(topology&) { return false; }
 
@@ -18,4 +18,4 @@ topology topology::from_synthetic(const std::string&) {
       "a synthetic topology: this corescale was built without hwloc (package libhwloc-dev)");
 }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

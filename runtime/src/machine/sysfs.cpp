@@ -7,7 +7,7 @@
 
 #include "assemble.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 namespace {
 
 // "0-3,8" as numbers; empty where the file cannot be read.
@@ -91,4 +91,4 @@ topology topology::from_sysfs(const std::string& root) {
   return detail::assemble(found, "sysfs");
 }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

@@ -8,7 +8,7 @@
 #include "assemble.hpp"
 #include "usable_cores.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 namespace {
 
 // Groups get their numbers in the order in which CPUs first name them.
@@ -67,4 +67,4 @@ const topology& this_machine() {
   return *machine;
 }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

@@ -13,7 +13,7 @@
 
 #include "corescale/machine/topology.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 namespace {
 
 struct free_cpu_set {
@@ -97,4 +97,4 @@ std::size_t usable_cores() noexcept {
   }
 }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

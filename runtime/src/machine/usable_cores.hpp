@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// The CPUs of the calling thread's affinity mask, in order; empty where the kernel does not tell.
 std::vector<int> allowed_cpus();
@@ -12,4 +12,4 @@ std::vector<int> allowed_cpus();
 /// min(allowed CPUs, cgroup quota rounded down), at least 1.
 std::size_t within_quota(std::size_t cores);
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

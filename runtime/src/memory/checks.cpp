@@ -6,7 +6,7 @@
 #include "report.hpp"
 #include "system_memory.hpp"
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 namespace {
 
 template <class Variant>
@@ -100,4 +100,4 @@ CORESCALE_INSTANTIATE(contiguous)
 CORESCALE_INSTANTIATE(system)
 #undef CORESCALE_INSTANTIATE
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

@@ -5,7 +5,7 @@
 
 #include "corescale/memory/alloc_variant.hpp"
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 namespace {
 
 // The vectors of version 2012_0. Address space for all threads that may come, as a vector that threads use
@@ -31,4 +31,4 @@ contiguous_slice slice_of_thread(std::size_t thread) {
   return {roots + thread * num_lists, inuse + thread, available + thread};
 }
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

@@ -7,7 +7,7 @@
 
 #include "report.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 namespace {
 
 std::atomic<misuse_handler> handler{nullptr};
@@ -63,4 +63,4 @@ void report_misuse(const misuse_report& report) {
 }
 
 }  // namespace detail
-}  // namespace corescale
+}  // namespace corescale::inline v0

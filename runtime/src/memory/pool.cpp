@@ -8,7 +8,7 @@
 #include "report.hpp"
 #include "system_memory.hpp"
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 namespace {
 
 template <class Variant>
@@ -29,9 +29,9 @@ void unload(block* carrier, Function function) {
 }
 
 }  // namespace
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail
 
-namespace corescale::alloc_variant {
+namespace corescale::inline v0::alloc_variant {
 
 std::size_t per_thread::accounts::available() const noexcept {
   std::size_t bytes = 0;
@@ -40,9 +40,9 @@ std::size_t per_thread::accounts::available() const noexcept {
   return bytes;
 }
 
-}  // namespace corescale::alloc_variant
+}  // namespace corescale::inline v0::alloc_variant
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 template <class Variant>
 pool<Variant>& pool<Variant>::attached() {
@@ -192,4 +192,4 @@ template struct pool<alloc_variant::per_thread>;
 template struct pool<alloc_variant::contiguous>;
 template struct pool<alloc_variant::system>;
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

@@ -9,7 +9,7 @@
 #include <new>
 #include <system_error>
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 namespace {
 
 using alloc_variant::contiguous;
@@ -205,4 +205,4 @@ template registry<per_thread>& pools() noexcept;
 template registry<contiguous>& pools() noexcept;
 template registry<system>& pools() noexcept;
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

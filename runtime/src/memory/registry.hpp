@@ -7,7 +7,7 @@
 
 #include "corescale/memory/detail/pool.hpp"
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// What a thread has before its first request, and what serves nothing: empty, and shared by all.
 template <class Variant>
@@ -65,4 +65,4 @@ registry<Variant>& pools() noexcept;
 /// Sees to it that the calling thread's end is noticed, and forks are.
 void watch_this_thread();
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

@@ -4,11 +4,11 @@
 #include "corescale/memory/misuse.hpp"
 #include "corescale/memory/thread_alloc.hpp"
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// Tells the handler of the process; returns when it does.
 void report_misuse(const misuse_report& report);
 
 thread_rules current_thread_rules() noexcept;
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

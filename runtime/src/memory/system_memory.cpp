@@ -6,7 +6,7 @@
 #include <cstring>
 #include <new>
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 namespace {
 
 constexpr std::array<char, guard_bytes> guard{'\xC0', '\x5E', '\xED', '\x0F', '\xA5', '\x5A', '\x3C', '\x96'};
@@ -63,4 +63,4 @@ void* shift(block& b, std::size_t alignment, std::size_t& capacity) noexcept {
   return memory;
 }
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

@@ -9,7 +9,7 @@
 #include "corescale/memory/detail/block.hpp"
 
 // Blocks from and to the system allocator, and how to tell them from other memory.
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 template <class Variant>
 constexpr std::uint32_t variant_salt() {
@@ -36,4 +36,4 @@ block peek(const block* b) noexcept;
 void write_guard(block* b) noexcept;
 bool guard_is_whole(block* b) noexcept;
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

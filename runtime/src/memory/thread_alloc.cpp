@@ -7,7 +7,7 @@
 #include "registry.hpp"
 #include "report.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 namespace {
 
 thread_rules rules;
@@ -131,4 +131,4 @@ template struct threads<alloc_variant::contiguous>;
 template struct threads<alloc_variant::system>;
 
 }  // namespace detail
-}  // namespace corescale
+}  // namespace corescale::inline v0

@@ -7,7 +7,7 @@
 #include "condition_crew.hpp"
 #include "systems.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 namespace {
 
 /// Boost.Thread.
@@ -32,4 +32,4 @@ any_team systems::make_boost(std::size_t num_threads, const team_options& option
   return any_team(boost_team::create(num_threads, options));
 }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

@@ -6,7 +6,7 @@
 #include "corescale/team/detail/team_core.hpp"
 #include "parallel_mode.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 namespace {
 
 // The process-wide state of every team: one copy, in this file.
@@ -44,4 +44,4 @@ void set_process_team_at_work(bool at_work) noexcept {
 }
 
 }  // namespace detail
-}  // namespace corescale
+}  // namespace corescale::inline v0

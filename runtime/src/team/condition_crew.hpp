@@ -9,7 +9,7 @@
 #include "corescale/machine/cache_line.hpp"
 #include "corescale/team/detail/crewed_team.hpp"
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// Threads that sleep on a condition variable each until there is a round for them, as the study's team did.
 /// Parts names the types of a library: mutex, lock, condition_variable, and thread, with join().
@@ -89,4 +89,4 @@ struct condition_crew {
   std::size_t missing = 0;  // guarded by join_mutex while a round runs
 };
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

@@ -6,7 +6,7 @@
 
 #include "waiting.hpp"
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 bool can_start_threads(std::size_t n) noexcept {
   std::vector<std::thread> probes;
@@ -24,4 +24,4 @@ bool can_start_threads(std::size_t n) noexcept {
   return all;
 }
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

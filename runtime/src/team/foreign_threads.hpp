@@ -9,7 +9,7 @@
 #include "corescale/team/detail/team_core.hpp"
 
 // For threading libraries that own their threads and say nothing about their limits.
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// Starts n plain threads, all alive at once, and ends them.
 /// Best effort for libraries that abort the process at the limit: another thread of the process may take the room before they do.
@@ -28,4 +28,4 @@ class one_process {
   std::atomic<std::uint64_t> first_{none};
 };
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

@@ -11,10 +11,9 @@
 #include <utility>
 #include <vector>
 
-// Message-based threading in the manner of the Concurrency and Coordination Runtime (Qiu et al., section
-// III.A): a program posts messages to typed ports; an arbiter activates receivers, which pair each message
-// with a handler; a dispatcher runs the pairs.
-namespace corescale::message_ports {
+// Message-based threading in the manner of the Concurrency and Coordination Runtime (Qiu et al., section III.A): a program posts
+// messages to typed ports; an arbiter activates receivers, which pair each message with a handler; a dispatcher runs the pairs.
+namespace corescale::inline v0::message_ports {
 
 /// A fixed number of threads that take tasks from one queue, first in, first out.
 class dispatcher {
@@ -141,4 +140,4 @@ struct arbiter {
   }
 };
 
-}  // namespace corescale::message_ports
+}  // namespace corescale::inline v0::message_ports

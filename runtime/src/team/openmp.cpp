@@ -5,7 +5,7 @@
 #include "foreign_threads.hpp"
 #include "systems.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 namespace {
 
 // OpenMP libraries end the process when they cannot start a thread, and hang in a fork() of a process that used them.
@@ -66,4 +66,4 @@ any_team systems::make_openmp(std::size_t num_threads, const team_options& optio
   return any_team(openmp_team::create(num_threads, options));
 }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

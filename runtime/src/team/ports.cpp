@@ -4,7 +4,7 @@
 #include "systems.hpp"
 #include "waiting.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 namespace {
 
 using namespace std::chrono_literals;
@@ -80,4 +80,4 @@ any_team systems::make_ports(std::size_t num_threads, const team_options& option
   return any_team(ports_team::create(num_threads, options));
 }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

@@ -5,7 +5,7 @@
 
 #include "parallel_mode.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 namespace {
 
 /// The process's team.
@@ -92,4 +92,4 @@ bool team_destroy() {
   return true;
 }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

@@ -5,7 +5,7 @@
 #include "condition_crew.hpp"
 #include "systems.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 namespace {
 
 /// POSIX threads, mutexes and condition variables, under the names that the standard library gives them.
@@ -30,4 +30,4 @@ any_team systems::make_pthread(std::size_t num_threads, const team_options& opti
   return any_team(pthread_team::create(num_threads, options));
 }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

@@ -8,7 +8,7 @@
 #include "corescale/machine/cache_line.hpp"
 #include "waiting.hpp"
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 namespace {
 
 /// A thread hands each round on to its children and waits for them, so that no thread wakes or awaits more than these.
@@ -169,4 +169,4 @@ struct spin_crew {
 
 template class crewed_team<spin_crew>;
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

@@ -24,7 +24,7 @@
 #define CORESCALE_TBB nullptr
 #endif
 
-namespace corescale {
+namespace corescale::inline v0 {
 namespace {
 
 template <team T>
@@ -64,4 +64,4 @@ any_team make_team(std::size_t num_threads, std::string_view system, const team_
   return row ? row->create(num_threads, options) : any_team();
 }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

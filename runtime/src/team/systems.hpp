@@ -6,7 +6,7 @@
 #include "corescale/team/any_team.hpp"
 
 // One maker per file of this folder.
-namespace corescale::systems {
+namespace corescale::inline v0::systems {
 
 any_team make_pthread(std::size_t num_threads, const team_options& options);
 any_team make_ports(std::size_t num_threads, const team_options& options);
@@ -14,4 +14,4 @@ any_team make_openmp(std::size_t num_threads, const team_options& options);
 any_team make_boost(std::size_t num_threads, const team_options& options);
 any_team make_tbb(std::size_t num_threads, const team_options& options);
 
-}  // namespace corescale::systems
+}  // namespace corescale::inline v0::systems

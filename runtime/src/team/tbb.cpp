@@ -13,7 +13,7 @@
 #include "systems.hpp"
 #include "waiting.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 namespace {
 
 using tbb::global_control;
@@ -130,4 +130,4 @@ any_team systems::make_tbb(std::size_t num_threads, const team_options& options)
   return any_team(tbb_team::create(num_threads, options));
 }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 const char* name(outcome what) noexcept {
   switch (what) {
@@ -112,4 +112,4 @@ void team_core::rethrow_first() {
 }
 
 }  // namespace detail
-}  // namespace corescale
+}  // namespace corescale::inline v0

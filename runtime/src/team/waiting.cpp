@@ -15,7 +15,7 @@
 #include "corescale/machine/clock.hpp"
 #include "corescale/machine/topology.hpp"
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 namespace {
 
 /// What the threads of a process may spin with, all teams together.
@@ -115,4 +115,4 @@ bool parking_word::await_at_most(std::uint64_t value, std::chrono::nanoseconds l
   return sleep_until(value, &deadline);
 }
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

@@ -14,7 +14,7 @@
 // they choose for themselves how long they spin (libstdc++ 12: some 16 looks, then sleep), and that time decides what a
 // fork-join costs; they cannot give up at a time limit; and libstdc++ lets all atomics of a process share 16 tables of
 // sleepers, so that each notify_all() reads a cache line that other teams write.
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// Checks between two looks at the clock, at first: 64 pauses take 0.5 to 3 us.
 inline constexpr int checks_per_look = 64;
@@ -136,4 +136,4 @@ class countdown_latch {
   parking_word open_;
 };
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

@@ -58,9 +58,8 @@ TEST_P(Contract, AllAreAliveAtOnceSoABarrierIsLegal) {
   EXPECT_EQ(behind, 0);
 }
 
-// A million for a system whose round costs under a microsecond; fewer where a round sleeps, or the sanitizer
-// slows it. The time limit is for machines that others use too; CORESCALE_WORK_CALLS sets the number, without
-// a time limit.
+// A million for a system whose round costs under a microsecond; fewer where a round sleeps, or the sanitizer slows it.
+// The time limit is for machines that others use too; CORESCALE_WORK_CALLS sets the number, without a time limit.
 long calls_to_make(std::string_view system) {
   if (const char* asked = std::getenv("CORESCALE_WORK_CALLS")) return std::atol(asked);
   const bool sleeps = system == "pthread" || system == "boost" || system == "ports";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fork() in a process that owns a team: the child does not hang, is told so by false, and may make its own
-// team where the threading library allows it; the parent's team goes on.
+// fork() in a process that owns a team: the child does not hang, is told so by false, and may make its own team where the
+// threading library allows it; the parent's team goes on.
 #include <sys/wait.h>
 #include <unistd.h>
 

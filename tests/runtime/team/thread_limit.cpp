@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reaching the thread limit: create() is null, nothing is left behind, and smaller teams still work. The
-// limit is one on address space (RLIMIT_AS), which makes pthread_create fail for every user; a limit on
-// processes does not bind root.
+// Reaching the thread limit: create() is null, nothing is left behind, and smaller teams still work.
+// The limit is one on address space (RLIMIT_AS), which makes pthread_create fail for every user; a limit on processes does not
+// bind root.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -3,12 +3,12 @@
 
 #include <cstddef>
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// Bytes between two objects that different threads write, so that neither slows the other down.
-/// 128, not 64: current x86 cores prefetch lines in pairs, and some Arm cores have 128-byte lines. A constant
-/// of our own, as std::hardware_destructive_interference_size may change with compiler flags and so is not
-/// fit for a binary interface.
+/// 128, not 64: current x86 cores prefetch lines in pairs, and some Arm cores have 128-byte lines.
+/// A constant of our own, as std::hardware_destructive_interference_size may change with compiler flags and so is not fit for a
+/// binary interface.
 inline constexpr std::size_t cache_line = 128;
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

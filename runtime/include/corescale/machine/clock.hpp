@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// Nanoseconds on the monotonic clock; only differences mean anything. Costs 20 to 30 ns where the kernel's
 /// vDSO serves it.
@@ -13,4 +13,4 @@ inline std::int64_t now_ns() noexcept {
   return duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

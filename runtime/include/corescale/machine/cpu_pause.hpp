@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// Tells the core that this thread spins, so that a sibling hardware thread gets its resources. No memory
 /// effect; 1 to 50 ns.
@@ -13,4 +13,4 @@ inline void cpu_pause() noexcept {
 #endif
 }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// Cores this process may really use at once: min(affinity of the calling thread, cgroup v1/v2 CPU quota
 /// rounded down), at least 1. Reads a few files and makes a system call (some 50 us), so keep the answer.
@@ -51,4 +51,4 @@ struct topology {
 /// here(), read at the first call and then kept: what narrows the affinity later is not seen.
 const topology& this_machine();
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

@@ -8,7 +8,7 @@
 #include "corescale/machine/cache_line.hpp"
 #include "corescale/memory/capacity.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 namespace detail {
 
@@ -122,4 +122,4 @@ struct system {
 };
 
 }  // namespace alloc_variant
-}  // namespace corescale
+}  // namespace corescale::inline v0

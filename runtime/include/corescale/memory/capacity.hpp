@@ -7,9 +7,8 @@
 #include <cstdint>
 #include <limits>
 
-/// The capacities of Bell and Hepperger 2012, section VI: c(0) = 128, c(i+1) = 3 floor((c(i) + 1) / 2),
-/// bytes.
-namespace corescale {
+/// The capacities of Bell and Hepperger 2012, section VI: c(0) = 128, c(i+1) = 3 floor((c(i) + 1) / 2), bytes.
+namespace corescale::inline v0 {
 
 namespace detail {
 
@@ -57,8 +56,8 @@ inline constexpr auto first_in_half_octave = [] {
 
 }  // namespace detail
 
-/// The least i with min_bytes <= c(i); num_capacities when there is none. Constant time: a bit scan and two
-/// table look-ups.
+/// The least i with min_bytes <= c(i); num_capacities when there is none.
+/// Constant time: a bit scan and two table look-ups.
 constexpr std::size_t capacity_index(std::size_t min_bytes) noexcept {
   const std::size_t bits = min_bytes | 2;
   const std::size_t k = detail::highest_bit(bits);
@@ -69,4 +68,4 @@ constexpr std::size_t capacity_index(std::size_t min_bytes) noexcept {
 /// c(i), bytes, for i < num_capacities.
 constexpr std::size_t capacity_at(std::size_t i) noexcept { return detail::capacities[i]; }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

@@ -12,15 +12,15 @@
 
 #include "corescale/memory/thread_allocator.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 
-/// A vector that uses all the memory it was given. std::vector asks for n elements, gets a capacity of up to
-/// half as many more and never knows; this one, when full, asks for one element more and takes what comes. As
-/// capacities grow by half, push_back is amortised O(1), and at most a third of the memory is unused.
+/// A vector that uses all the memory it was given. std::vector asks for n elements, gets a capacity of up to half as many more
+/// and never knows; this one, when full, asks for one element more and takes what comes.
+/// As capacities grow by half, push_back is amortised O(1), and at most a third of the memory is unused.
 ///
-/// As std::vector otherwise, for what it has: references hold until the capacity changes; a function that
-/// throws leaves the elements as they were, if T moves without throwing or can be copied; a moved-from vector
-/// is empty. No allocator argument, and bool is a type like any other.
+/// As std::vector otherwise, for what it has: references hold until the capacity changes; a function that throws leaves the
+/// elements as they were, if T moves without throwing or can be copied; a moved-from vector is empty.
+/// No allocator argument, and bool is a type like any other.
 template <class T, class Alloc = thread_alloc>
 class capacity_vector {
  public:
@@ -177,4 +177,4 @@ class capacity_vector {
   size_type size_ = 0;
 };
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <stdexcept>
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// What a program can do wrong with memory.
 enum class misuse {
@@ -34,14 +34,15 @@ class memory_misuse : public std::logic_error {
   const misuse_report report;
 };
 
-/// Called on the thread that misused memory, before anything was changed. It may throw, log, or end the
-/// program; when it returns, the offending call does nothing.
+/// Called on the thread that misused memory, before anything was changed.
+/// It may throw, log, or end the program; when it returns, the offending call does nothing.
 using misuse_handler = void (*)(const misuse_report&);
 
-/// Replaces the handler of the process and returns the one before; null restores the default, which throws
-/// memory_misuse. That reaches the caller of return_memory(), and, from a destructor, ends the program
-/// through std::terminate, which prints what(). This library itself never prints and never exits.
+/// Replaces the handler of the process and returns the one before; null restores the default, which throws memory_misuse.
+/// That reaches the caller of return_memory(), and, from a destructor, ends the program through std::terminate, which prints
+/// what().
+/// This library itself never prints and never exits.
 /// Thread-safe.
 misuse_handler set_misuse_handler(misuse_handler handler) noexcept;
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

@@ -13,11 +13,11 @@
 #include "corescale/memory/detail/pool.hpp"
 #include "corescale/memory/misuse.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 
-/// Whether a translation unit's thread_alloc checks what it is given: as assert() does, unless told otherwise
-/// by -DCORESCALE_MEMORY_CHECKS=0 or =1. Code with and without may share memory; only the code with finds
-/// misuse.
+/// Whether a translation unit's thread_alloc checks what it is given: as assert() does, unless told otherwise by
+/// -DCORESCALE_MEMORY_CHECKS=0 or =1.
+/// Code with and without may share memory; only the code with finds misuse.
 #ifdef CORESCALE_MEMORY_CHECKS
 inline constexpr bool memory_checks = CORESCALE_MEMORY_CHECKS;
 #elif defined(NDEBUG)
@@ -30,8 +30,9 @@ inline constexpr bool memory_checks = true;
 struct thread_rules {
   /// True while other threads may run; null where nobody can tell. corescale::in_parallel fits.
   bool (*in_parallel)() noexcept = nullptr;
-  /// Whether a thread may return, in parallel mode, what another one got. True, as batches make it cheap; the
-  /// study's rule is false, and fits programs that mean each thread to keep its memory to itself.
+  /// Whether a thread may return, in parallel mode, what another one got.
+  /// True, as batches make it cheap; the study's rule is false, and fits programs that mean each thread to keep its memory to
+  /// itself.
   bool returns_cross_threads = true;
 };
 
@@ -44,29 +45,28 @@ void set_thread_rules(thread_rules rules) noexcept;
 /// A request is served from the front of the calling thread's list of available blocks of the least capacity
 /// that is enough; else from what other threads have returned of this thread's memory; else by malloc().
 ///
-/// Threads      Each OS thread has a number, the least that no living thread has when it first asks for
-/// memory, or
-///              what it chose by bind_thread(). No limit on numbers. Any thread may return any memory;
-///              another thread's goes home in batches of up to 17 blocks or 64 KiB, each one atomic
-///              operation, the rest when the returning thread ends. A thread that ends gives its available
-///              memory back to the system; its blocks in use stay valid and are accounted to its number,
-///              which a later thread may get.
-/// Concurrency  get_memory, return_memory, *_array, thread and bind_thread: any thread, any time. Functions
-/// that
-///              take a thread number: that thread itself at any time, others in sequential mode. hold_memory,
-///              free_all: sequential mode.
-/// Complexity   get and return O(1). Those with a thread number: linear in the number of threads, and, where
-/// they
-///              free, in blocks.
-/// fork()       The child has the calling thread's memory; what other threads held in the parent is lost to
-/// it.
+/// Threads: each OS thread has a number, the least that no living thread has when it first asks for memory, or what it chose by
+/// bind_thread(). Numbers have no limit.
+/// Any thread may return any memory.
+/// Another thread's goes home in batches of up to 17 blocks or 64 KiB, each one atomic operation, the rest when the returning thread ends.
+/// A thread that ends gives its available memory back to the system.
+/// Its blocks in use stay valid and are accounted to its number, which a later thread may get.
+///
+/// Concurrency: get_memory, return_memory, create_array, delete_array, thread and bind_thread may be called by any thread at any time;
+/// functions that take a thread number by that thread itself at any time, by others in sequential mode;
+/// hold_memory and free_all in sequential mode.
+///
+/// Complexity: get and return are O(1).
+/// Those with a thread number are linear in the number of threads, and, where they free, in blocks.
+///
+/// fork(): the child has the calling thread's memory; what other threads held in the parent is lost to it.
 template <class Variant, bool Checked = memory_checks>
 class basic_thread_alloc {
  public:
   using variant = Variant;
 
-  /// At least min_bytes bytes at 32-byte alignment; capacity is set to how many there are, all usable. Throws
-  /// std::bad_alloc.
+  /// At least min_bytes bytes at 32-byte alignment; capacity is set to how many there are, all usable.
+  /// Throws std::bad_alloc.
   [[nodiscard]] static void* get_memory(std::size_t min_bytes, std::size_t& capacity) {
     detail::block* const taken = take(capacity_index(min_bytes));
     capacity = taken->capacity();
@@ -85,8 +85,8 @@ class basic_thread_alloc {
     }
   }
 
-  /// An array of at least min_size elements, default-initialised; size is set to how many there are. Throws
-  /// std::bad_array_new_length when min_size elements have more bytes than a std::size_t can say.
+  /// An array of at least min_size elements, default-initialised; size is set to how many there are.
+  /// Throws std::bad_array_new_length when min_size elements have more bytes than a std::size_t can say.
   template <class T>
   [[nodiscard]] static T* create_array(std::size_t min_size, std::size_t& size);
 
@@ -97,19 +97,18 @@ class basic_thread_alloc {
   /// The bytes usable at `memory`, which get_memory() gave.
   static std::size_t capacity_of(const void* memory) noexcept;
 
-  /// Whether returned memory is kept for the same thread (true from the start) or goes back to the system at
-  /// once. No effect on the system variant, which keeps none.
+  /// Whether returned memory is kept for the same thread (true from the start) or goes back to the system at once.
+  /// No effect on the system variant, which keeps none.
   static void hold_memory(bool hold) noexcept { threads::hold_memory(hold); }
 
-  /// Bytes, in capacities, that the thread has got and nobody has returned; 0 for a number that no thread
-  /// had.
+  /// Bytes, in capacities, that the thread has got and nobody has returned; 0 for a number that no thread had.
   static std::size_t inuse(std::size_t thread) { return threads::inuse(thread, Checked); }
 
   /// Bytes, in capacities, kept for the thread's next requests, those on their way home included.
   static std::size_t available(std::size_t thread) { return threads::available(thread, Checked); }
 
-  /// Returns the thread's available memory to the system. By the thread itself, all but what is on its way
-  /// home in another thread's batch; by another, all.
+  /// Returns the thread's available memory to the system.
+  /// By the thread itself, all but what is on its way home in another thread's batch; by another, all.
   static void free_available(std::size_t thread) { threads::free_available(thread, Checked); }
 
   /// free_available() for every thread. True when no thread has memory in use.
@@ -118,9 +117,9 @@ class basic_thread_alloc {
   /// The calling thread's number.
   static std::size_t thread() { return pool::attached().number; }
 
-  /// Makes the calling thread the owner of that number's memory; what it got before stays with its old
-  /// number. False, and nothing changed, while another living thread has the number. For whoever runs a team
-  /// and wants its ids here.
+  /// Makes the calling thread the owner of that number's memory; what it got before stays with its old number.
+  /// False, and nothing changed, while another living thread has the number.
+  /// For whoever runs a team and wants its ids here.
   static bool bind_thread(std::size_t number) { return threads::bind(number); }
 
   /// All memory in use that checked code got under that number, in no particular order: for finding leaks.
@@ -189,4 +188,4 @@ void basic_thread_alloc<Variant, Checked>::delete_array(T* array) {
   return_memory(array);
 }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

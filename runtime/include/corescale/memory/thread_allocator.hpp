@@ -9,7 +9,7 @@
 
 #include "corescale/memory/thread_alloc.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// What allocate_at_least() gives: room for count elements.
 template <class T>
@@ -18,8 +18,8 @@ struct allocation {
   std::size_t count;
 };
 
-/// A standard allocator over thread_alloc: stateless, all equal, for any alignment. Containers may be freed
-/// by any thread.
+/// A standard allocator over thread_alloc: stateless, all equal, for any alignment.
+/// Containers may be freed by any thread.
 template <class T, class Alloc = thread_alloc>
 class thread_allocator {
  public:
@@ -37,8 +37,9 @@ class thread_allocator {
 
   [[nodiscard]] T* allocate(std::size_t n) { return allocate_at_least(n).ptr; }
 
-  /// As C++23 has it: room for n elements or, at no cost, more. Throws std::bad_array_new_length when n
-  /// elements have more bytes than a std::size_t can say, std::bad_alloc when there is no memory.
+  /// As C++23 has it: room for n elements or, at no cost, more.
+  /// Throws std::bad_array_new_length when n elements have more bytes than a std::size_t can say, std::bad_alloc when there is no
+  /// memory.
   [[nodiscard]] allocation<T> allocate_at_least(std::size_t n) {
     if (n > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
     std::size_t capacity = 0;
@@ -54,4 +55,4 @@ class thread_allocator {
   }
 };
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

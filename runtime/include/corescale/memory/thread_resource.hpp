@@ -6,7 +6,7 @@
 
 #include "corescale/memory/thread_alloc.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// A std::pmr::memory_resource over thread_alloc: stateless, so any two are equal and any thread may use any.
 template <class Alloc = thread_alloc>
@@ -33,4 +33,4 @@ std::pmr::memory_resource* thread_resource() noexcept {
   return only;
 }
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

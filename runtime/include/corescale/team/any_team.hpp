@@ -9,7 +9,7 @@
 
 #include "corescale/team/team.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// Any team, chosen at run time; it keeps the contract of team.hpp at the price of one virtual call.
 /// Movable; may be empty, and every call is outcome::empty then.
@@ -80,4 +80,4 @@ const threading_system* find_threading_system(std::string_view name) noexcept;
 any_team make_team(std::size_t num_threads, std::string_view system = default_threading_system,
                    const team_options& options = {});
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

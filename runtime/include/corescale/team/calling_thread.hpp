@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// One thread's place in a team at work.
 struct team_place {
@@ -18,8 +18,8 @@ team_place current_team() noexcept;
 /// The id of current_team(): 0 .. n - 1, and 0 outside of any.
 std::size_t thread_num() noexcept;
 
-/// False only where execution is known to be sequential: outside of every worker, and while no team_work()
-/// (process_team.hpp) runs in this process.
+/// False only where execution is known to be sequential: outside of every worker, and while no team_work() (process_team.hpp)
+/// runs in this process.
 bool in_parallel() noexcept;
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 template <class Signature>
 class function_ref;
@@ -50,4 +50,4 @@ class function_ref<Result(Arguments...)> {
   Result (*call_)(target, Arguments...);
 };
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

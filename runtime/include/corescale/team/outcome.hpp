@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// What became of a call of a team; only `done` means that workers were run.
 enum class outcome {
@@ -16,4 +16,4 @@ enum class outcome {
 /// The outcome in words.
 const char* name(outcome what) noexcept;
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

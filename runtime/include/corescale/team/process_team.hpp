@@ -10,15 +10,15 @@
 
 /// The interface of Bell and Hepperger 2012, section II: one team per process, five free functions.
 /// The other two, thread_num() and in_parallel(), are in calling_thread.hpp.
-/// Each returns false on misuse and has then done nothing: from inside a worker, in parallel mode, from a thread other than
-/// the master, or out of order.
+/// Each returns false on misuse and has then done nothing: from inside a worker, in parallel mode, from a thread other than the
+/// master, or out of order.
 /// Execution is sequential again when they return.
 /// Safe to call from any thread at any time.
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// Makes the process's team; the caller becomes the master.
-/// False also when a team exists whose master's thread lives, when n is 0, when the system is unknown or absent, and when
-/// threads or memory run out.
+/// False also when a team exists whose master's thread lives, when n is 0, when the system is unknown or absent, and when threads
+/// or memory run out.
 /// A team whose master's thread has ended is ended first.
 bool team_create(std::size_t num_threads, std::string_view system = default_threading_system);
 
@@ -42,4 +42,4 @@ bool team_work(Worker&& worker) {
 /// In a fork() of the owner it forgets the team, and the calling thread may make another.
 bool team_destroy();
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

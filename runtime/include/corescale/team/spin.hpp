@@ -3,7 +3,7 @@
 
 #include "corescale/team/detail/crewed_team.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 namespace detail {
 struct spin_crew;
@@ -16,4 +16,4 @@ using spin_team = detail::crewed_team<detail::spin_crew>;
 
 static_assert(team<spin_team>);
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

@@ -10,7 +10,7 @@
 #include "corescale/team/outcome.hpp"
 #include "corescale/team/team_options.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// What a team runs: worker(id), once for each id.
 using worker_ref = function_ref<void(std::size_t)>;
@@ -59,4 +59,4 @@ concept team = requires(T& crew, const T& idle, std::size_t n, worker_ref worker
   // After a fork() from inside a worker: _exit or exec only.
 };
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

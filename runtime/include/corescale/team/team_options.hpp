@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// What create() may be told beside the number of threads.
 struct team_options {
@@ -13,4 +13,4 @@ struct team_options {
   std::chrono::nanoseconds spin_for = std::chrono::milliseconds(2);
 };
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

@@ -21,7 +21,7 @@
 #define CORESCALE_NO_ADDRESS_CHECK
 #endif
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// Where a block is, in the low bits of its stamp.
 enum block_state : std::uintptr_t {
@@ -85,4 +85,4 @@ inline void permit([[maybe_unused]] const void* memory, [[maybe_unused]] std::si
 #endif
 }
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

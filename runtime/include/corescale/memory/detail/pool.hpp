@@ -14,7 +14,7 @@
 #include "corescale/memory/detail/block.hpp"
 
 // The state behind thread_alloc. take() and give() are the hot path and inline; all else is in the library.
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 template <class Variant>
 struct pool;
@@ -180,4 +180,4 @@ extern template struct pool<alloc_variant::per_thread>;
 extern template struct pool<alloc_variant::contiguous>;
 extern template struct pool<alloc_variant::system>;
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

@@ -9,7 +9,7 @@
 #include "corescale/team/detail/team_core.hpp"
 #include "corescale/team/team.hpp"
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// The skeleton of every team: what stands around a round is here, and the round itself is its Crew's.
 ///
@@ -102,4 +102,4 @@ std::size_t crewed_team<Crew>::num_threads() const noexcept {
   return crew_->num_threads;
 }
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail

@@ -13,10 +13,11 @@
 #include "corescale/team/outcome.hpp"
 
 // What every team needs to keep the contract of team.hpp.
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// A thread that made or adopted a team.
-/// Its address stands for the thread, and is not used again while any team remembers it, as a thread's own address or number would be.
+/// Its address stands for the thread, and is not used again while any team remembers it, as a thread's own address or number
+/// would be.
 struct thread_identity {
   std::atomic<bool> ended{false};
 };
@@ -90,4 +91,4 @@ class team_core : public master_gate {
   std::exception_ptr error_;
 };
 
-}  // namespace corescale::detail
+}  // namespace corescale::inline v0::detail
