@@ -25,4 +25,4 @@ topology assemble(const described_machine& found, std::string source);
 /// False, and nothing written, in a build without hwloc, or where hwloc tells nothing of this machine.
 bool from_hwloc(topology& here);
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

@@ -99,4 +99,4 @@ topology topology::from_synthetic(const std::string& description) {
   return describe(machine.get(), "synthetic");
 }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

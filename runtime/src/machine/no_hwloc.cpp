@@ -18,4 +18,4 @@ topology topology::from_synthetic(const std::string&) {
       "a synthetic topology: this corescale was built without hwloc (package libhwloc-dev)");
 }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

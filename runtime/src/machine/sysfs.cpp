@@ -91,4 +91,4 @@ topology topology::from_sysfs(const std::string& root) {
   return detail::assemble(found, "sysfs");
 }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

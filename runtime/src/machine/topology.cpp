@@ -67,4 +67,4 @@ const topology& this_machine() {
   return *machine;
 }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

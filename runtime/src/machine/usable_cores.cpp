@@ -97,4 +97,4 @@ std::size_t usable_cores() noexcept {
   }
 }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -12,4 +12,4 @@ std::vector<int> allowed_cpus();
 /// min(allowed CPUs, cgroup quota rounded down), at least 1.
 std::size_t within_quota(std::size_t cores);
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

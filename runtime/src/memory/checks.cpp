@@ -100,4 +100,4 @@ CORESCALE_INSTANTIATE(contiguous)
 CORESCALE_INSTANTIATE(system)
 #undef CORESCALE_INSTANTIATE
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

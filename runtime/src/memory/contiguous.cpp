@@ -31,4 +31,4 @@ contiguous_slice slice_of_thread(std::size_t thread) {
   return {roots + thread * num_lists, inuse + thread, available + thread};
 }
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

@@ -63,4 +63,4 @@ void report_misuse(const misuse_report& report) {
 }
 
 }  // namespace detail
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -29,7 +29,7 @@ void unload(block* carrier, Function function) {
 }
 
 }  // namespace
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail
 
 namespace corescale::inline v0::alloc_variant {
 
@@ -40,7 +40,7 @@ std::size_t per_thread::accounts::available() const noexcept {
   return bytes;
 }
 
-}  // namespace corescale::inline v0::alloc_variant
+}  // namespace corescale::alloc_variant
 
 namespace corescale::inline v0::detail {
 
@@ -192,4 +192,4 @@ template struct pool<alloc_variant::per_thread>;
 template struct pool<alloc_variant::contiguous>;
 template struct pool<alloc_variant::system>;
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

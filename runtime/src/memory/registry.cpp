@@ -205,4 +205,4 @@ template registry<per_thread>& pools() noexcept;
 template registry<contiguous>& pools() noexcept;
 template registry<system>& pools() noexcept;
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

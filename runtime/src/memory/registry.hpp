@@ -65,4 +65,4 @@ registry<Variant>& pools() noexcept;
 /// Sees to it that the calling thread's end is noticed, and forks are.
 void watch_this_thread();
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

@@ -11,4 +11,4 @@ void report_misuse(const misuse_report& report);
 
 thread_rules current_thread_rules() noexcept;
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

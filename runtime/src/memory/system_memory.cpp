@@ -63,4 +63,4 @@ void* shift(block& b, std::size_t alignment, std::size_t& capacity) noexcept {
   return memory;
 }
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

@@ -36,4 +36,4 @@ block peek(const block* b) noexcept;
 void write_guard(block* b) noexcept;
 bool guard_is_whole(block* b) noexcept;
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

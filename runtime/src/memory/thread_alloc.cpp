@@ -131,4 +131,4 @@ template struct threads<alloc_variant::contiguous>;
 template struct threads<alloc_variant::system>;
 
 }  // namespace detail
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -32,4 +32,4 @@ any_team systems::make_boost(std::size_t num_threads, const team_options& option
   return any_team(boost_team::create(num_threads, options));
 }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

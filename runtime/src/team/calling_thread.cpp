@@ -44,4 +44,4 @@ void set_process_team_at_work(bool at_work) noexcept {
 }
 
 }  // namespace detail
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -89,4 +89,4 @@ struct condition_crew {
   std::size_t missing = 0;  // guarded by join_mutex while a round runs
 };
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

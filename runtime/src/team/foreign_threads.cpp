@@ -24,4 +24,4 @@ bool can_start_threads(std::size_t n) noexcept {
   return all;
 }
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

@@ -28,4 +28,4 @@ class one_process {
   std::atomic<std::uint64_t> first_{none};
 };
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

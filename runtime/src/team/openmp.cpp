@@ -66,4 +66,4 @@ any_team systems::make_openmp(std::size_t num_threads, const team_options& optio
   return any_team(openmp_team::create(num_threads, options));
 }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

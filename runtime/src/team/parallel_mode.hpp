@@ -11,4 +11,4 @@ inline bool inside_any_worker() noexcept { return calling_thread.innermost != nu
 /// The process's own team (process_team.hpp) begins or ends a call of work().
 void set_process_team_at_work(bool at_work) noexcept;
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

@@ -80,4 +80,4 @@ any_team systems::make_ports(std::size_t num_threads, const team_options& option
   return any_team(ports_team::create(num_threads, options));
 }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

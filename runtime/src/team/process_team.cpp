@@ -92,4 +92,4 @@ bool team_destroy() {
   return true;
 }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

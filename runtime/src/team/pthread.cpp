@@ -30,4 +30,4 @@ any_team systems::make_pthread(std::size_t num_threads, const team_options& opti
   return any_team(pthread_team::create(num_threads, options));
 }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -169,4 +169,4 @@ struct spin_crew {
 
 template class crewed_team<spin_crew>;
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

@@ -64,4 +64,4 @@ any_team make_team(std::size_t num_threads, std::string_view system, const team_
   return row ? row->create(num_threads, options) : any_team();
 }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

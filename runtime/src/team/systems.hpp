@@ -14,4 +14,4 @@ any_team make_openmp(std::size_t num_threads, const team_options& options);
 any_team make_boost(std::size_t num_threads, const team_options& options);
 any_team make_tbb(std::size_t num_threads, const team_options& options);
 
-}  // namespace corescale::inline v0::systems
+}  // namespace corescale::systems

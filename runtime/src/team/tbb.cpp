@@ -130,4 +130,4 @@ any_team systems::make_tbb(std::size_t num_threads, const team_options& options)
   return any_team(tbb_team::create(num_threads, options));
 }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

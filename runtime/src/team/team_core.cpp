@@ -112,4 +112,4 @@ void team_core::rethrow_first() {
 }
 
 }  // namespace detail
-}  // namespace corescale::inline v0
+}  // namespace corescale

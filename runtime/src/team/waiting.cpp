@@ -115,4 +115,4 @@ bool parking_word::await_at_most(std::uint64_t value, std::chrono::nanoseconds l
   return sleep_until(value, &deadline);
 }
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

@@ -136,4 +136,4 @@ class countdown_latch {
   parking_word open_;
 };
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

@@ -11,4 +11,4 @@ namespace corescale::inline v0 {
 /// binary interface.
 inline constexpr std::size_t cache_line = 128;
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

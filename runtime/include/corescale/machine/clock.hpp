@@ -13,4 +13,4 @@ inline std::int64_t now_ns() noexcept {
   return duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -13,4 +13,4 @@ inline void cpu_pause() noexcept {
 #endif
 }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -51,4 +51,4 @@ struct topology {
 /// here(), read at the first call and then kept: what narrows the affinity later is not seen.
 const topology& this_machine();
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

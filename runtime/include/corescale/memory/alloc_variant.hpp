@@ -122,4 +122,4 @@ struct system {
 };
 
 }  // namespace alloc_variant
-}  // namespace corescale::inline v0
+}  // namespace corescale

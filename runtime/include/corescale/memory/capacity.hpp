@@ -68,4 +68,4 @@ constexpr std::size_t capacity_index(std::size_t min_bytes) noexcept {
 /// c(i), bytes, for i < num_capacities.
 constexpr std::size_t capacity_at(std::size_t i) noexcept { return detail::capacities[i]; }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -177,4 +177,4 @@ class capacity_vector {
   size_type size_ = 0;
 };
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

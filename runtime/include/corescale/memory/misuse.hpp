@@ -45,4 +45,4 @@ using misuse_handler = void (*)(const misuse_report&);
 /// Thread-safe.
 misuse_handler set_misuse_handler(misuse_handler handler) noexcept;
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

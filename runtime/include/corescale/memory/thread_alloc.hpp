@@ -188,4 +188,4 @@ void basic_thread_alloc<Variant, Checked>::delete_array(T* array) {
   return_memory(array);
 }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

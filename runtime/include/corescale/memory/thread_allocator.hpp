@@ -55,4 +55,4 @@ class thread_allocator {
   }
 };
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -33,4 +33,4 @@ std::pmr::memory_resource* thread_resource() noexcept {
   return only;
 }
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -80,4 +80,4 @@ const threading_system* find_threading_system(std::string_view name) noexcept;
 any_team make_team(std::size_t num_threads, std::string_view system = default_threading_system,
                    const team_options& options = {});
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -22,4 +22,4 @@ std::size_t thread_num() noexcept;
 /// runs in this process.
 bool in_parallel() noexcept;
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -50,4 +50,4 @@ class function_ref<Result(Arguments...)> {
   Result (*call_)(target, Arguments...);
 };
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -16,4 +16,4 @@ enum class outcome {
 /// The outcome in words.
 const char* name(outcome what) noexcept;
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -42,4 +42,4 @@ bool team_work(Worker&& worker) {
 /// In a fork() of the owner it forgets the team, and the calling thread may make another.
 bool team_destroy();
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

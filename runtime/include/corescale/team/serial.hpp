@@ -29,4 +29,4 @@ using serial_team = detail::crewed_team<detail::serial_crew>;
 
 static_assert(team<serial_team>);
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -16,4 +16,4 @@ using spin_team = detail::crewed_team<detail::spin_crew>;
 
 static_assert(team<spin_team>);
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -59,4 +59,4 @@ concept team = requires(T& crew, const T& idle, std::size_t n, worker_ref worker
   // After a fork() from inside a worker: _exit or exec only.
 };
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

@@ -13,4 +13,4 @@ struct team_options {
   std::chrono::nanoseconds spin_for = std::chrono::milliseconds(2);
 };
 
-}  // namespace corescale::inline v0
+}  // namespace corescale

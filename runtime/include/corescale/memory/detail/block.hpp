@@ -85,4 +85,4 @@ inline void permit([[maybe_unused]] const void* memory, [[maybe_unused]] std::si
 #endif
 }
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

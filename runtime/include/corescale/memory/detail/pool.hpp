@@ -180,4 +180,4 @@ extern template struct pool<alloc_variant::per_thread>;
 extern template struct pool<alloc_variant::contiguous>;
 extern template struct pool<alloc_variant::system>;
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

@@ -102,4 +102,4 @@ std::size_t crewed_team<Crew>::num_threads() const noexcept {
   return crew_->num_threads;
 }
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

@@ -91,4 +91,4 @@ class team_core : public master_gate {
   std::exception_ptr error_;
 };
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail
