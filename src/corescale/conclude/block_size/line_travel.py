@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our law: the block that balances the travel of the counter's cache line against the wait for the last block.
+
+A loop of N iterations of w each on T threads claims N / B blocks. A claim costs the travel of one line: `near` within a
+core group, `far` more for each group beyond the first. The tail is half a block on average. So, for each thread,
+
+    time(B) = N w / T + (N / (T B)) (near + far (G - 1)) + B w / 2,   1 <= B <= N / T
+
+and the best block is sqrt(2 N (near + far (G - 1)) / (T w)). Iterations vary more where they are longer, since then
+they wait for memory that others use too: the tail grows as w**spread, and spread = 1 is the plain balance.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import least_squares, minimize
+
+from corescale.conclude.block_size.columns import Case, Column
+from corescale.conclude.block_size.regret import Choose
+from corescale.conclude.stats import Floats
+
+START = np.array([np.log(500.0), np.log(500.0), 1.0])
+"""log near and log far in clocks, spread: a line travels some hundred clocks"""
+PLAUSIBLE = np.array([1.5, 1.5, 0.5])
+"""how far each may be from START at the price of PRICE; few columns have several groups, and need a belief"""
+PRICE = 0.002
+"""in mean log time lost"""
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """Clocks of one iteration: base + read * bytes read + write * bytes written. Computation was folded away."""
+
+    base: float
+    read: float
+    write: float
+
+    def clocks(self, case: Case) -> float:
+        """Of an iteration of this case."""
+        return self.base + self.read * case.read + self.write * case.write
+
+
+@dataclass(frozen=True)
+class LineTravel:
+    """Constants come from the columns alone: on a held-out platform they are those of the other platforms."""
+
+    def fit(self, columns: Sequence[Column]) -> Choose:
+        """An iteration's clocks by the best times, then near, far and spread by the time lost."""
+        iteration = iteration_of(columns)
+
+        def lost(constants: Floats) -> float:
+            belief = PRICE * float(np.sum(((constants - START) / PLAUSIBLE) ** 2))
+            return float(np.mean([c.lost(block(constants, iteration, c.case)) for c in columns])) + belief
+
+        near_and_far = (np.zeros(3), np.array([1.0, 0, 0]), np.array([0, 1.0, 0]), np.array([1.0, 1.0, 0.5]))
+        found = [minimize(lost, START + step, method="Nelder-Mead", tol=1e-6) for step in near_and_far]
+        constants = np.asarray(min(found, key=lambda one: one.fun).x)
+        return lambda case: block(constants, iteration, case)
+
+
+def block(constants: Floats, iteration: Iteration, case: Case) -> float:
+    """The best block of the law, from 1 to N / T."""
+    near, far, spread = float(np.exp(constants[0])), float(np.exp(constants[1])), float(constants[2])
+    claim = near + far * (case.groups - 1)
+    typical = iteration.base + 1024 * (iteration.read + iteration.write)
+    tail = typical * (iteration.clocks(case) / typical) ** spread
+    most = max(1.0, case.iterations / case.threads)
+    return float(np.clip(np.sqrt(2 * case.iterations * claim / (case.threads * tail)), 1.0, most))
+
+
+def iteration_of(columns: Sequence[Column]) -> Iteration:
+    """By least squares in the logarithm, of T x best time / N; a soft loss, since some tables are 30% off."""
+    cases = [column.case for column in columns]
+    seen = np.log([c.case.threads * min(c.times) / c.case.iterations for c in columns])
+
+    def residuals(logs: Floats) -> Floats:
+        one = Iteration(*np.exp(logs))
+        return np.log([one.clocks(case) for case in cases]) - seen
+
+    found = least_squares(residuals, np.log([300.0, 0.5, 0.5]), loss="soft_l1")
+    return Iteration(*np.exp(found.x))

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The published form: B = (a G + d0) / (b0 T + b1 R + b2 W + b3 C + d1), over scaled inputs (Shuai 2021).
+
+Inputs are 100 x core groups, threads, log2 of the bytes read and written, and p where the computation is 1024**p;
+each below 1 counts as 1. The weights share a free scale. The quotient is negative on part of any grid: such a choice
+is clamped to one iteration.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import least_squares, minimize
+
+from corescale.conclude.block_size.columns import Case, Column
+from corescale.conclude.block_size.regret import Choose
+from corescale.conclude.stats import Floats
+from corescale.errors import UsageError
+
+WEIGHTS = np.array([-61.84, 1558.31, -10.48, -33.71, -34.50, -26.84, 693.13])
+"""a, d0, b0, b1, b2, b3, d1 as printed"""
+
+STARTS = 24
+"""of a fit: the weights as printed, and as many less one around them; the best ends are then found by several"""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One labelled example of the paper's training set."""
+
+    inputs: tuple[float, float, float, float, float]
+    label: float
+    inferred: float
+    """what the paper prints as its formula's answer"""
+
+
+def examples(rows: Iterable[Mapping[str, str]]) -> tuple[Example, ...]:
+    """The examples that are printed with an inferred block, of `data/faa/training_examples.csv`."""
+    try:
+        return tuple(
+            Example(
+                (float(row["G"]), float(row["T"]), float(row["R"]), float(row["W"]), float(row["C"])),
+                float(row["B"]),
+                float(row["inferred_B"]),
+            )
+            for row in rows
+            if row["list"] == "inferred_example"
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"a row lacks a number: {error}", where="training examples") from None
+
+
+def inputs(case: Case) -> tuple[float, float, float, float, float]:
+    """The scaled inputs of a case."""
+    read, write = (max(1.0, math.log2(max(size, 1))) for size in (case.read, case.write))
+    return 100.0 * case.groups, float(case.threads), read, write, max(1.0, case.computation)
+
+
+def raw(weights: Floats, scaled: Floats) -> Floats:
+    """The quotient as it is, negative or infinite where it is so: scaled[n, 5] -> [n]."""
+    with np.errstate(divide="ignore"):
+        return np.asarray((weights[0] * scaled[:, 0] + weights[1]) / (scaled[:, 1:] @ weights[2:6] + weights[6]))
+
+
+def block(weights: Floats, case: Case) -> float:
+    """The choice, at least 1."""
+    found = float(raw(weights, np.array([inputs(case)]))[0])
+    return found if math.isfinite(found) and found >= 1 else 1.0
+
+
+@dataclass(frozen=True)
+class Published:
+    """With the weights as printed; nothing is fitted."""
+
+    def fit(self, columns: Sequence[Column]) -> Choose:
+        """The printed formula."""
+        return lambda case: block(WEIGHTS, case)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The form trained again: `squared` error of the best block, as the paper has it, or the `time` that is lost."""
+
+    loss: Literal["squared", "time"]
+
+    def fit(self, columns: Sequence[Column]) -> Choose:
+        """Weights by several starts; the result is the same at each call."""
+        scaled = np.array([inputs(column.case) for column in columns])
+        weights = train(scaled, np.array([float(column.best) for column in columns]))
+        if self.loss == "time":
+            weights = _least_lost(weights, columns)
+        return lambda case: block(weights, case)
+
+
+def train(scaled: Floats, labels: Floats) -> Floats:
+    """Weights of least squared error: scaled[n, 5], labels[n] -> [7]. Deterministic; some seconds."""
+
+    def residuals(weights: Floats) -> Floats:
+        return np.asarray(np.nan_to_num(raw(weights, scaled), posinf=1e6, neginf=-1e6) - labels)
+
+    found = [least_squares(residuals, start, x_scale=np.abs(WEIGHTS), max_nfev=400) for start in _starts()]
+    return np.asarray(min(found, key=lambda one: one.cost).x)
+
+
+def _starts() -> list[Floats]:
+    rng = np.random.default_rng(1)
+    around = [WEIGHTS * rng.normal(1, 0.2, WEIGHTS.size) for _ in range(STARTS - 1)]
+    return [WEIGHTS, *around]
+
+
+def _least_lost(start: Floats, columns: Sequence[Column]) -> Floats:
+    """By the simplex: the loss has kinks where a block meets a tabled one, and steps where it is clamped."""
+
+    def lost(weights: Floats) -> float:
+        return float(np.mean([column.lost(block(weights, column.case)) for column in columns]))
+
+    ends = [
+        minimize(lost, one, method="Nelder-Mead", options={"maxiter": 1500, "adaptive": True})
+        for one in (start, WEIGHTS)
+    ]
+    return np.asarray(min(ends, key=lambda one: one.fun).x)
