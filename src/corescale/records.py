@@ -26,6 +26,9 @@ Level = int | float | str
 INHERITED = "inherited"
 """The level that leaves a variable, or the allocator, as the shell has it."""
 
+SHORT = 0.010
+"""Seconds; of a shorter launch, starting the process is a large part."""
+
 Origin = Literal["measured", "simulated", "fake", "extrapolated"]
 Phase = Literal["warmup", "rehearse", "measure", "confirm"]
 Status = Literal["ok", "failed", "signal", "timeout", "not-started", "check", "output-differs", "capped"]

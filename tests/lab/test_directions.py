@@ -11,7 +11,6 @@ ROOT = Path(__file__).parents[2]
 LAB = ROOT / "src" / "corescale"
 
 PYTHON_STAGES = ("declare", "observe", "conclude", "show", "cli")
-LEAVES = {"records": 0, "machine": 0, "topology": 0, "cgroup": 0, "errors": 0, "native": 0, "region": 0, "__init__": 0}
 # A room may import these besides its own: conclude reads what was declared, never how it was observed.
 MAY_IMPORT = {
     "declare": {"declare"},

@@ -4,7 +4,7 @@
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
-from corescale.cli.output import conclude, finish
+from corescale.cli.output import finish, result
 from corescale.declare import command_line
 from corescale.declare.request import CompareRequest
 from corescale.machine import Machine
@@ -19,4 +19,4 @@ def compare(words: list[str], request: CompareRequest) -> None:
         return dry_run(experiment, request, machine)
     run = measure(experiment, policy_of(experiment), request, machine)
     gate = command_line.share(request.gate, "--gate") if request.gate else None
-    return finish(conclude(run, machine, gate), request)
+    return finish(result(run, machine, gate), request)

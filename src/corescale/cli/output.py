@@ -3,19 +3,17 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
 
-from corescale.conclude import policy
-from corescale.conclude.answers.recommendation import Recommendation, recommend
-from corescale.conclude.answers.scaling import Scan, scan
-from corescale.conclude.answers.study import Study, study
-from corescale.conclude.answers.verdict import compare
-from corescale.conclude.doubts import doubts
+from corescale.conclude.answers.recommendation import Recommendation
+from corescale.conclude.answers.scaling import Scan
+from corescale.conclude.answers.study import Study
+from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.frame import frame
 from corescale.declare.experiment import Experiment, configurations, launch
 from corescale.declare.outputs import Table
@@ -23,38 +21,15 @@ from corescale.declare.request import RunRequest
 from corescale.errors import CorescaleError, ExitCode
 from corescale.machine import Machine
 from corescale.observe.store import Run
-from corescale.records import Configuration, Record
+from corescale.records import Configuration
 from corescale.show import exchange, terminal
 from corescale.show.exchange import table
-from corescale.show.result import Conclusion, Result
-
-Conclude = Callable[[Sequence[Record]], Conclusion]
+from corescale.show.result import Result, concluded
 
 
-def conclude(run: Run, machine: Machine, gate: float | None = None) -> Result:
-    """What follows from the records of a run, with and without the blocks that noise disturbed."""
-    experiment, records = run.experiment, run.records
-    answer = _answer(experiment, gate)
-    found, conclusion = doubts(records, experiment), answer(records)
-    again = _with_pick_of(conclusion, experiment) or answer
-    return Result(
-        experiment=experiment,
-        records=records,
-        conclusion=conclusion,
-        lines=dict(_lines(experiment, machine)),
-        environment=run.environment,
-        stop=policy.decision(records, experiment),
-        doubts=found.lines,
-        noisy=found.noisy,
-        undisturbed=again(found.undisturbed) if found.noisy and _enough(records, found.undisturbed) else None,
-    )
-
-
-def _with_pick_of(conclusion: Conclusion, experiment: Experiment) -> Conclude | None:
-    """Fresh blocks confirm the pick of all measuring blocks: that of fewer of them was never confirmed."""
-    if not isinstance(conclusion, Recommendation):
-        return None
-    return lambda records: recommend(records, experiment, conclusion.winner)
+def result(run: Run, machine: Machine, gate: float | None = None) -> Result:
+    """What follows from the records of a run, with the lines that would launch it on this machine."""
+    return concluded(run.records, run.experiment, dict(_lines(run.experiment, machine)), run.environment, gate)
 
 
 def _lines(experiment: Experiment, machine: Machine) -> Iterator[tuple[Configuration, str]]:
@@ -62,23 +37,6 @@ def _lines(experiment: Experiment, machine: Machine) -> Iterator[tuple[Configura
     for chosen in configurations(experiment):
         with contextlib.suppress(CorescaleError):
             yield chosen, launch(experiment, chosen, machine).line
-
-
-def _answer(experiment: Experiment, gate: float | None) -> Conclude:
-    if experiment.verb == "scan":
-        return lambda records: scan(records, experiment)
-    if experiment.verb == "compare":
-        return lambda records: compare(records, experiment, gate)
-    if experiment.verb == "study" and experiment.stop.rule != "race":
-        return lambda records: study(records, experiment)
-    return lambda records: recommend(records, experiment)
-
-
-def _enough(records: Sequence[Record], kept: Sequence[Record]) -> bool:
-    """Whether an interval can come of what is kept, in every phase that was measured."""
-    phases = {record.phase for record in records if record.timed}
-    blocks = {phase: len({record.block for record in kept if record.phase == phase}) for phase in phases}
-    return all(count >= policy.FEWEST_BLOCKS for count in blocks.values())
 
 
 def outputs(result: Result, folder: Path, *, every_chart: bool = False) -> None:

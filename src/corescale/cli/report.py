@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from corescale.cli.output import conclude, machine_name, outputs, show
+from corescale.cli.output import machine_name, outputs, result, show
 from corescale.conclude.answers.machines import Part, together
 from corescale.declare import studies, study_file
 from corescale.machine import Machine
@@ -31,11 +31,11 @@ def report(
     machine = Machine.here()
     found = [_shown_as(store.load(path), study, machine) for path in runs]
     run = found[0] if len(found) == 1 else _together(found)
-    result = conclude(run, machine)
+    shown = result(run, machine)
     declared = found[0].folder / "outputs" if len(found) == 1 else Path("outputs")
-    outputs(result, Path(folder or declared), every_chart=bool(folder))
-    exchange.write(output, html.report(result))
-    show(result, as_json=json)
+    outputs(shown, Path(folder or declared), every_chart=bool(folder))
+    exchange.write(output, html.report(shown))
+    show(shown, as_json=json)
 
 
 def _shown_as(run: store.Run, study: str, machine: Machine) -> store.Run:

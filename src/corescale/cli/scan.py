@@ -4,7 +4,7 @@
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
-from corescale.cli.output import conclude, finish
+from corescale.cli.output import finish, result
 from corescale.declare import command_line
 from corescale.declare.request import ScanRequest
 from corescale.machine import Machine
@@ -18,4 +18,4 @@ def scan(words: list[str], request: ScanRequest) -> None:
     if request.dry_run:
         return dry_run(experiment, request, machine)
     run = measure(experiment, policy_of(experiment), request, machine)
-    return finish(conclude(run, machine), request)
+    return finish(result(run, machine), request)

@@ -9,7 +9,7 @@ import typer
 from corescale.cli.dry_run import dry_run, missing
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
-from corescale.cli.output import conclude, finish, outputs
+from corescale.cli.output import finish, outputs, result
 from corescale.declare import studies, study_file
 from corescale.declare.experiment import configurations
 from corescale.declare.request import StudyRequest
@@ -33,9 +33,9 @@ def run(words: list[str], request: StudyRequest) -> None:
     if request.dry_run:
         return dry_run(experiment, request, machine)
     made = measure(experiment, policy_of(experiment), request, machine)
-    result = conclude(made, machine)
-    outputs(result, Path(request.outputs or made.folder / "outputs"))
-    return finish(result, request)
+    found = result(made, machine)
+    outputs(found, Path(request.outputs or made.folder / "outputs"))
+    return finish(found, request)
 
 
 def list_() -> None:

@@ -6,7 +6,7 @@ import typer
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
-from corescale.cli.output import conclude, finish
+from corescale.cli.output import finish, result
 from corescale.declare import command_line
 from corescale.declare.request import TuneRequest
 from corescale.errors import PreloadError
@@ -27,4 +27,4 @@ def tune(words: list[str], request: TuneRequest) -> None:
         if not request.quiet:
             typer.echo(f"note: without other allocators: {error.what}", err=True)
         run = measure(experiment, policy_of(experiment), request, machine)
-    return finish(conclude(run, machine), request)
+    return finish(result(run, machine), request)

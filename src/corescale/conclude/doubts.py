@@ -10,10 +10,7 @@ import numpy as np
 from corescale.conclude import noise
 from corescale.conclude.response import response
 from corescale.declare.experiment import Experiment
-from corescale.records import Record
-
-SHORTEST = 0.010
-"""seconds; below, starting the process is a large part of what is timed"""
+from corescale.records import SHORT, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +94,6 @@ def _worst(found: Sequence[noise.Finding]) -> list[noise.Finding]:
 
 def _short(records: Sequence[Record]) -> list[str]:
     walls = [record.wall for record in records if record.ok and record.timed]
-    if not walls or np.median(walls) >= SHORTEST:
+    if not walls or np.median(walls) >= SHORT:
         return []
     return [f"launches of {np.median(walls) * 1e3:.2g} ms: starting the process is a large part of it"]

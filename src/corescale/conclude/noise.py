@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from corescale.conclude.response import median
 from corescale.conclude.stats import Floats, rankdata
 
 
@@ -122,7 +123,7 @@ def drift(log_times: npt.ArrayLike, sequence: npt.ArrayLike) -> tuple[Finding, F
     """
     log_times = np.asarray(log_times, dtype=np.float64)
     with np.errstate(all="ignore"):
-        residuals = log_times - np.array([_median(column) for column in log_times.T])
+        residuals = log_times - np.array([median(column.tolist()) for column in log_times.T])
     order = np.argsort(np.asarray(sequence, dtype=np.float64).ravel())
     residual = residuals.ravel()[order]
     residual = residual[np.isfinite(residual)]
@@ -148,8 +149,3 @@ def _finding(rule: str, x: npt.NDArray[np.floating], y: npt.NDArray[np.floating 
     if x.size < FEWEST_FOR_CORRELATION or np.ptp(x) == 0 or np.ptp(y) == 0:
         return Finding(rule, math.nan, math.inf, says)
     return Finding(rule, float(np.corrcoef(x, y)[0, 1]), min(0.95, 3 / math.sqrt(x.size)), says)
-
-
-def _median(column: Floats) -> float:
-    finite = column[np.isfinite(column)]
-    return float(np.median(finite)) if finite.size else math.nan

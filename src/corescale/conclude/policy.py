@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from corescale.conclude import stats
 from corescale.conclude.answers.recommendation import recommend
-from corescale.conclude.race.budget import exceeds
+from corescale.conclude.budget import exceeds, too_long, too_many
 from corescale.conclude.race.records import statement
 from corescale.conclude.response import table
 from corescale.conclude.stopping import Decision, should_stop
@@ -17,9 +17,6 @@ from corescale.declare.plan import Block
 from corescale.records import Configuration, Record
 
 Policy = Callable[[Sequence[Record]], Block | None]
-
-FEWEST_BLOCKS = 6
-"""below, there is no 95% interval, so no budget ends a run earlier"""
 
 GIVE_UP_AFTER = 2
 """Failed launches after which a configuration is left out of later blocks; one time-out is enough."""
@@ -93,16 +90,14 @@ def _widths(records: Sequence[Record], experiment: Experiment) -> list[stats.Int
 
 
 def _spent(records: Sequence[Record], experiment: Experiment) -> bool:
-    """Whether the next block would exceed the budget, room for the confirmation kept."""
-    most = experiment.stop.launches
-    if most is not None and len(records) + len(configurations(experiment)) > most:
+    """Whether the next block would exceed the budget, room for the confirmation kept.
+
+    Time ends no run before there can be an interval.
+    """
+    block = Block("measure", still_running(records, experiment))
+    confirmations = experiment.stop.confirm_blocks if experiment.verb == "tune" else 0
+    if too_many(block, records, experiment, confirmations):
         return True
-    if experiment.stop.budget is None or not records:
-        return False
-    measured = [record for record in records if record.phase == "measure"]
-    blocks = len({record.block for record in measured})
-    last = sum(record.wall for record in measured if record.block == measured[-1].block) if measured else 0.0
-    pair = 2 * max((record.wall for record in measured if record.configuration == today(experiment)), default=0.0)
-    reserve = experiment.stop.confirm_blocks * pair if experiment.verb == "tune" else 0.0
-    enough = blocks >= min(experiment.stop.min_blocks, FEWEST_BLOCKS)
-    return enough and sum(record.wall for record in records) + last + reserve > experiment.stop.budget
+    blocks = len({record.block for record in records if record.phase == "measure"})
+    enough = blocks >= min(experiment.stop.min_blocks, stats.fewest_blocks(experiment.stop.reading_confidence))
+    return enough and too_long(block, records, experiment, confirmations)

@@ -9,16 +9,14 @@ from typing import Protocol
 from corescale.declare import plan
 from corescale.declare.experiment import Experiment, configurations, today
 from corescale.declare.plan import Block, Invocation
+from corescale.endings import ending
 from corescale.errors import CorescaleError, ProgramError
 from corescale.observe.launchers import Launcher
 from corescale.observe.store import Store
-from corescale.records import Record
+from corescale.records import SHORT, Record
 
 NextBlock = Callable[[Sequence[Record]], Block | None]
 """From the records of completed blocks to the next block, or None when enough was measured."""
-
-SHORT = 0.010
-"""seconds: below, starting the program is a large part of what is measured"""
 
 
 class Progress(Protocol):
@@ -158,7 +156,7 @@ class _Loop:
         """Today's launch is what everything is compared with: nothing can come of it if it never works."""
         if not any(earlier.ok and earlier.configuration == self.today for earlier in self.store.records):
             raise ProgramError(
-                f"today's launch {what_failed(record)}",
+                f"today's launch {ending(record)}",
                 where=self.launcher.line(record.configuration),
                 remedy="give it more time: --timeout, --budget"
                 if record.status == "timeout"
@@ -168,22 +166,6 @@ class _Loop:
     def must_have_succeeded(self, made: Sequence[Record]) -> None:
         if not any(record.ok for record in itertools.chain(made, self.store.records)):
             raise ProgramError(
-                f"no configuration succeeded; the last one {what_failed(made[-1])}",
+                f"no configuration succeeded; the last one {ending(made[-1])}",
                 where=self.launcher.line(made[-1].configuration),
             )
-
-
-def what_failed(record: Record) -> str:
-    """How a launch failed, and the last thing that it said."""
-    said = next((line for line in reversed(record.tail.splitlines()) if line.strip()), "")
-    how = {
-        "failed": f"failed with exit code {record.exit_code}",
-        "signal": f"was killed by signal {-record.exit_code}",
-        "timeout": f"did not end within {record.wall:.3g} s",
-        "not-started": "could not be started",
-        "check": f"broke its own check {', '.join(name for name, ok in record.checks.items() if not ok)}",
-        "output-differs": "wrote another output",
-        "capped": f"had lost after {record.wall:.3g} s",
-        "ok": "succeeded",
-    }[record.status]
-    return f"{how}: {said.strip()}" if said else how

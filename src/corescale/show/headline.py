@@ -10,11 +10,12 @@ from corescale.conclude.answers.scaling import Row, Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.verdict import Comparison
 from corescale.conclude.answers.weak import Line
+from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.laws import LAWS, Fit
 from corescale.conclude.stats import Interval
 from corescale.records import Configuration
 from corescale.show import text
-from corescale.show.result import Conclusion, Result
+from corescale.show.result import Result
 
 TIES_SHOWN = 4
 

@@ -18,7 +18,9 @@ from typing import Any
 import pandas as pd
 
 from corescale import __version__
-from corescale.conclude.answers.recommendation import Candidate, Recommendation
+from corescale.conclude import stats
+from corescale.conclude.answers.candidates import Candidate
+from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Row, Scan, scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.verdict import Comparison
@@ -273,7 +275,7 @@ def _notes(result: Result) -> Iterator[str]:
     if isinstance(result.conclusion, Study):
         yield from (f"{one.finding.statement} {headline.answer(one)}" for one in result.conclusion.answers)
     yield headline.stop(result)
-    if 0 < result.blocks < text.fewest_blocks(result.confidence):
+    if 0 < result.blocks < stats.fewest_blocks(result.confidence):
         yield text.no_interval(result.confidence)
     if isinstance(result.conclusion, Recommendation):
         yield headline.exploratory(result.conclusion)

@@ -9,14 +9,11 @@ from typing import Any
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
-from corescale.conclude.answers.verdict import Comparison
+from corescale.conclude.conclusion import Conclusion, conclude
 from corescale.conclude.stats import Interval
 from corescale.conclude.stopping import Decision
 from corescale.declare.experiment import Experiment
 from corescale.records import Configuration, Record
-
-Comparisons = tuple[Comparison, ...]
-Conclusion = Scan | Recommendation | Comparisons | Study
 
 
 @dataclass(frozen=True)
@@ -83,3 +80,25 @@ class Result:
         origins = {record.origin for record in found} - {"measured"}
         asked = ("oversubscribed",) if any(record.oversubscribed for record in found) else ()
         return (*sorted(origins), *asked)
+
+
+def concluded(
+    records: Sequence[Record],
+    experiment: Experiment,
+    lines: Mapping[Configuration, str],
+    environment: Mapping[str, Any],
+    gate: float | None = None,
+) -> Result:
+    """What follows from the records, to be shown with these lines and under these circumstances."""
+    found = conclude(records, experiment, gate)
+    return Result(
+        experiment=experiment,
+        records=records,
+        conclusion=found.conclusion,
+        lines=lines,
+        environment=environment,
+        stop=found.stop,
+        doubts=found.doubts,
+        noisy=found.noisy,
+        undisturbed=found.undisturbed,
+    )

@@ -15,13 +15,15 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from corescale.conclude import stats
+from corescale.conclude.answers.candidates import Candidate
 from corescale.conclude.answers.findings import Answer
-from corescale.conclude.answers.recommendation import Candidate, Recommendation
+from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Curve, Row, Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.verdict import Comparison
-from corescale.conclude.endings import ending
 from corescale.conclude.laws import Fit
+from corescale.endings import ending
 from corescale.records import Configuration
 from corescale.show import headline, plot, text
 from corescale.show.result import Result
@@ -296,7 +298,7 @@ def _comparisons(result: Result, found: Sequence[Comparison], shape: Shape) -> T
 
 def _footer(result: Result) -> Iterable[RenderableType]:
     yield Text(headline.stop(result), style="dim")
-    if 0 < result.blocks < text.fewest_blocks(result.confidence):
+    if 0 < result.blocks < stats.fewest_blocks(result.confidence):
         missing = text.no_interval(result.confidence)
         yield Text(f"{missing}: numbers without brackets are estimates only", style="yellow")
     for doubt in result.doubts:

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable
 
-from corescale.conclude.stats import Interval
+from corescale.conclude.stats import Interval, fewest_blocks
 
 Shown = tuple[str, str]
 """A number and its interval, `("1.31x", "[1.27, 1.36]")`; the second is empty where there is no interval."""
@@ -106,11 +106,6 @@ def quantity_name(response: str) -> str:
 def join(shown: Shown) -> str:
     """`1.31x [1.27, 1.36]`."""
     return " ".join(part for part in shown if part)
-
-
-def fewest_blocks(confidence: float) -> int:
-    """Below so many blocks no signed-rank interval reaches the confidence: 6 at 95%."""
-    return 1 + math.ceil(-math.log2(1 - confidence) - 1e-9)
 
 
 def no_interval(confidence: float) -> str:

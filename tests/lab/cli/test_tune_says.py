@@ -15,17 +15,15 @@ from rich.console import Console
 from test_cli import corescale
 
 from corescale import cli
-from corescale.cli.output import conclude
 from corescale.conclude.answers.recommendation import Recommendation
-from corescale.conclude.endings import ending
+from corescale.conclude.conclusion import conclude
 from corescale.conclude.policy import confirmed
 from corescale.conclude.race.race import race
 from corescale.declare import command_line
 from corescale.declare.experiment import today
 from corescale.declare.request import TuneRequest
+from corescale.endings import ending
 from corescale.errors import ExitCode
-from corescale.machine import Machine
-from corescale.observe.store import Run
 from corescale.records import Noise, Record, Status
 from corescale.show import charts, html, so_far, terminal
 from support import samples
@@ -103,8 +101,7 @@ def test_without_the_noisy_blocks_the_launch_that_was_confirmed_is_judged_again(
         if r.configuration in (b, today(experiment))
     ]
     records = two_minds([*measured, *confirmations])
-    run = Run(Path(), experiment, "fake", tuple(records), tuple(records), {}, finished=True)
-    result = conclude(run, Machine.here())
+    result = conclude(records, experiment)
     assert isinstance(result.conclusion, Recommendation) and result.conclusion.winner == b
     assert isinstance(result.undisturbed, Recommendation) and result.undisturbed.winner == b
     assert result.undisturbed.gain is not None
@@ -171,16 +168,19 @@ def test_a_rehearsal_in_which_todays_launch_fails_is_told_and_everything_is_race
     done = corescale("tune", *words, "--", program, "{mode}", cwd=tmp_path)
     assert done.returncode == ExitCode.OK and done.stderr == ""
     said = " ".join(done.stdout.split())
-    assert "rehearsal: today's launch failed (exit 1): no such option: small in it, so it is not trusted; all 2" in said
+    assert (
+        "rehearsal: today's launch failed with exit code 1: no such option: small in it, so it is not trusted; all 2"
+        in said
+    )
 
 
 @pytest.mark.parametrize(
     ("status", "said"),
     [
-        ("signal", "killed by signal 11: oh"),
+        ("signal", "was killed by signal 11: oh"),
         ("output-differs", "wrote another output than today's launch"),
-        ("timeout", "did not end within 1 s"),
-        ("failed", "failed (exit -11): oh"),
+        ("timeout", "did not end within 1 s: oh"),
+        ("failed", "failed with exit code -11: oh"),
     ],
 )
 def test_why_one_may_not_win_is_said_in_words(status: Status, said: str) -> None:

@@ -135,7 +135,7 @@ def test_a_failing_configuration_never_wins_and_says_why() -> None:
     ]
     answer = recommend(broken, experiment)
     assert answer.winner.layout.p == 4
-    assert answer.candidates[-1].excluded == "failed (exit 3): no memory"
+    assert answer.candidates[-1].excluded == "failed with exit code 3: no memory"
 
 
 def test_a_failing_configuration_is_left_out_of_later_blocks() -> None:

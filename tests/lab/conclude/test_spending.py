@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from corescale.conclude.answers.recommendation import recommend
+from corescale.conclude.budget import launches_left
 from corescale.conclude.race import spending
-from corescale.conclude.race.budget import launches_left
 from corescale.conclude.race.race import race
 from corescale.conclude.race.spending import block_size, most_telling, values
 from corescale.conclude.race.standing import Field, Standing, standing

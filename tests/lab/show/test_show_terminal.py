@@ -10,6 +10,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from corescale.conclude import stats
 from corescale.conclude.stats import Interval
 from corescale.records import Noise
 from corescale.show import headline, plot, terminal, text
@@ -188,7 +189,7 @@ def test_percentages_are_rounded_to_stay_true() -> None:
 
 @pytest.mark.parametrize(("confidence", "blocks"), [(0.95, 6), (0.99, 8), (0.9, 5)])
 def test_fewest_blocks(confidence: float, blocks: int) -> None:
-    assert text.fewest_blocks(confidence) == blocks
+    assert stats.fewest_blocks(confidence) == blocks
 
 
 def test_clean_leaves_nothing_to_obey() -> None:

@@ -10,16 +10,12 @@ from typing import Any
 import pandas as pd
 
 from corescale.conclude.answers.recommendation import recommend
-from corescale.conclude.answers.scaling import scan
-from corescale.conclude.answers.verdict import compare
-from corescale.conclude.doubts import doubts
 from corescale.conclude.frame import frame
-from corescale.conclude.policy import decision
 from corescale.declare import outputs
 from corescale.declare.experiment import Command, Experiment, Factor, Stop, Weak, configuration, configurations, today
 from corescale.declare.outputs import Normalise
 from corescale.records import Configuration, Layout, Noise, Origin, Phase, Record
-from corescale.show.result import Conclusion, Result
+from corescale.show.result import Result, concluded
 
 Truth = Callable[[Configuration], float]
 HOSTILE = "\x1b[31mred\x1b[0m [bold]markup[/bold] </script><b>&\x07 end"
@@ -75,25 +71,16 @@ def records(
 
 def result(experiment: Experiment, made: Sequence[Record], gate: float | None = None) -> Result:
     """Concluded as the command line does it."""
+    lines = {c: line(experiment, c) for c in configurations(experiment)}
+    return concluded(tuple(made), experiment, lines, ENVIRONMENT, gate)
 
-    def conclude(rows: Sequence[Record]) -> Conclusion:
-        if experiment.verb == "scan":
-            return scan(rows, experiment)
-        return compare(rows, experiment, gate) if experiment.verb == "compare" else recommend(rows, experiment)
 
-    found = doubts(made, experiment)
-    return Result(
-        experiment=experiment,
-        records=tuple(made),
-        conclusion=conclude(made),
-        lines={c: line(experiment, c) for c in configurations(experiment)},
-        environment={"corescale": "0.1.0", "kernel": "6.1.0", "variables": {"LD_PRELOAD": "<none>"},
-                     "description": {"hostname": "sample", "cpu_model": "a generator, no machine"}},
-        stop=decision(made, experiment),
-        doubts=found.lines,
-        noisy=found.noisy,
-        undisturbed=conclude(found.undisturbed) if found.noisy else None,
-    )  # fmt: skip
+ENVIRONMENT = {
+    "corescale": "0.1.0",
+    "kernel": "6.1.0",
+    "variables": {"LD_PRELOAD": "<none>"},
+    "description": {"hostname": "sample", "cpu_model": "a generator, no machine"},
+}
 
 
 def line(experiment: Experiment, c: Configuration) -> str:

@@ -7,16 +7,13 @@ By estimates of the measuring blocks: a reason to look, no promise.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from corescale.conclude.answers.candidates import Candidate
 from corescale.conclude.response import table
 from corescale.declare.experiment import Experiment
 from corescale.records import Configuration, Record
-
-if TYPE_CHECKING:
-    from corescale.conclude.answers.recommendation import Candidate
 
 SLOWER = 0.10
 """at most, of one that is called cheaper"""
@@ -48,7 +45,7 @@ class Front:
 
 
 def cheaper(
-    records: Sequence[Record], experiment: Experiment, found: Sequence["Candidate"], answer: Configuration
+    records: Sequence[Record], experiment: Experiment, found: Sequence[Candidate], answer: Configuration
 ) -> Cheaper | None:
     """The one that saves most core-seconds among those hardly slower; None where none saves enough."""
     times, cost = table(records, experiment.response), table(records, "cpu")
@@ -66,7 +63,7 @@ def cheaper(
     return max(worthy, key=lambda t: t.fewer, default=None)
 
 
-def fronts(experiment: Experiment, found: Sequence["Candidate"]) -> tuple[Front, ...]:
+def fronts(experiment: Experiment, found: Sequence[Candidate]) -> tuple[Front, ...]:
     """One for each declared metric but the response itself; smaller is better unless a constraint asks for `>=`."""
     wanted = {constraint.metric: constraint.relation for constraint in experiment.constraints}
     names = [name for name in experiment.metrics if experiment.response != f"metric:{name}"]
@@ -74,7 +71,7 @@ def fronts(experiment: Experiment, found: Sequence["Candidate"]) -> tuple[Front,
     return tuple(front for front in made if len(front.points) > 1)
 
 
-def _front(name: str, larger: bool, found: Sequence["Candidate"]) -> Front:
+def _front(name: str, larger: bool, found: Sequence[Candidate]) -> Front:
     sign = -1 if larger else 1
     points = [
         (c.configuration, c.time.estimate, c.metrics.get(name, math.nan)) for c in found if c.excluded is None

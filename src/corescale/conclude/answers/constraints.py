@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Declared bounds on metrics, by the medians of the launches so far."""
 
-import math
 from collections.abc import Sequence
 
 from corescale.conclude.response import median, response
@@ -27,12 +26,9 @@ def _first(constraints: Sequence[Constraint], launches: Sequence[Record], now: S
 
 def violation(constraint: Constraint, launches: Sequence[Record], now: Sequence[Record]) -> str | None:
     """How these launches of a configuration break it, or None."""
-    value, today_value = _median(launches, constraint.metric), _median(now, constraint.metric)
+    value, today_value = (
+        median([response(record, f"metric:{constraint.metric}") for record in of]) for of in (launches, now)
+    )
     bound = constraint.bound * (today_value if constraint.relative else 1)
     met = value <= bound if constraint.relation == "<=" else value >= bound
     return None if met else f"{constraint.metric} = {value:g}, not {constraint.relation} {bound:g}"
-
-
-def _median(launches: Sequence[Record], metric: str) -> float:
-    values = [response(record, f"metric:{metric}") for record in launches]
-    return median([value for value in values if math.isfinite(value)])

@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from corescale.conclude.laws.bootstrap import REFIT_STEPS, draws
 from corescale.conclude.laws.centres import summarise
-from corescale.conclude.laws.fit import FEWEST_BLOCKS, Fit, fit
+from corescale.conclude.laws.fit import Fit, fit
 from corescale.conclude.laws.law import Law
 from corescale.conclude.laws.least_squares import gauss_newton
-from corescale.conclude.stats import Floats
+from corescale.conclude.stats import Floats, fewest_blocks
 
 AGREEMENT = 0.975
 """of the resamples of blocks must prefer the same law"""
@@ -81,7 +81,7 @@ def _held_out_errors(law: Law, p: Floats, log_times: Floats) -> Floats:
     rows = np.isfinite(log_times).any(axis=1)
     p, log_times = p[columns], log_times[np.ix_(rows, columns)]
     blocks = log_times.shape[0]
-    if blocks < FEWEST_BLOCKS or np.unique(p).size <= len(law.terms):
+    if blocks < fewest_blocks(2 * AGREEMENT - 1) or np.unique(p).size <= len(law.terms):
         return np.full(1 + RESAMPLES, np.nan)
     means = summarise(log_times, np.vstack([np.ones(blocks), draws(blocks, RESAMPLES)])).centres
     basis, weights = law.basis(p), np.isfinite(log_times).sum(axis=0) / blocks

@@ -14,10 +14,8 @@ from corescale.conclude.laws.bootstrap import RESAMPLES, Resamples, interval_of,
 from corescale.conclude.laws.centres import Summary, summarise
 from corescale.conclude.laws.law import Law, Parameter
 from corescale.conclude.laws.least_squares import bounded_fit, influence
-from corescale.conclude.stats import Floats, Interval
+from corescale.conclude.stats import Floats, Interval, fewest_blocks
 
-FEWEST_BLOCKS = 6
-"""for an interval, as for ratios"""
 MISFIT = 0.01
 """probability of doubting a law that is true because of its residuals, over all levels together"""
 
@@ -85,7 +83,7 @@ def fit(
         terms = bounded_fit(basis, summary.centres, weights)
     if not np.isfinite(terms).all():
         return _unidentified(law, p, blocks, confidence, f"these levels of {law.variable} do not tell its terms apart")
-    drawn = resample(basis, log_times, weights, resamples) if blocks >= FEWEST_BLOCKS else None
+    drawn = resample(basis, log_times, weights, resamples) if blocks >= fewest_blocks(confidence) else None
     misfit = summary.centres - np.log(basis @ terms)
     doubt = _doubt_of_terms(law, terms, drawn, confidence)
     doubt += _doubt_of_shape(law, p, misfit, _misfit_errors(basis, terms, weights, summary), blocks)
@@ -133,7 +131,7 @@ def _doubt_of_terms(law: Law, terms: Floats, drawn: Resamples | None, confidence
     """Terms at 0, and those that the data put below it, as when more cores bring more cache (superlinear speedup)."""
     reasons = [f"{name} is at the edge of what the law allows" for name in _chosen(law, terms == 0)]
     if drawn is None:
-        return [*reasons, f"fewer than {FEWEST_BLOCKS} blocks: no intervals"]
+        return [*reasons, f"fewer than {fewest_blocks(confidence)} blocks: no intervals"]
     ends = [drawn.interval(functools.partial(_term, k), confidence) for k in range(terms.size)]
     below = np.array([end is not None and end[1] < 0 for end in ends])
     return reasons + [f"the data contradict {name} >= 0 (superlinear?)" for name in _chosen(law, below)]

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from corescale.conclude.budget import exceeds, launches_left
 from corescale.conclude.policy import Policy, confirmed
 from corescale.conclude.race import rehearsal
-from corescale.conclude.race.budget import exceeds, launches_left
 from corescale.conclude.race.plan import REPLAN, next_columns
 from corescale.conclude.race.records import Raced, raced, statement
 from corescale.conclude.response import median

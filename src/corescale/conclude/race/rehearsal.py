@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corescale.conclude.endings import ending
 from corescale.conclude.response import at_least, table
 from corescale.conclude.stats import Floats
 from corescale.declare.experiment import Experiment, configurations, today
 from corescale.declare.plan import Block
+from corescale.endings import ending
 from corescale.records import Configuration, Phase, Record
 
 BLOCKS = 3

@@ -16,18 +16,20 @@ from typing import Any
 
 from corescale import __version__
 from corescale.conclude.answers.alternatives import Cheaper, Front
+from corescale.conclude.answers.candidates import Candidate
 from corescale.conclude.answers.findings import Answer
-from corescale.conclude.answers.recommendation import Candidate, Recommendation
+from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Curve, Row, Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.verdict import Comparison
 from corescale.conclude.answers.weak import WeakScaling
+from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.laws import LAWS, Fit
 from corescale.conclude.race.rehearsal import Rehearsal
 from corescale.conclude.stats import Interval
 from corescale.records import Configuration
 from corescale.show import headline
-from corescale.show.result import Conclusion, Result
+from corescale.show.result import Result
 
 FORMAT = 1
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a launch that does not count ended, in words, with the last thing that it said."""
+"""How a launch ended, in words, with the last thing that it said where that is likely to be the reason."""
 
 from corescale.records import Record
 
-SPEAKING = ("failed", "signal", "not-started")
-"""whose last line is likely to be the reason"""
+SPEAKING = ("failed", "signal", "timeout", "not-started", "check")
+"""statuses whose last line is likely to be the reason"""
 
 
 def ending(record: Record) -> str:
-    """`failed (exit 7): cannot open grid.dat`, `killed by signal 11`, `wrote another output than today's launch`."""
+    """What the launch did, as the rest of a sentence: `failed with exit code 7: cannot open grid.dat`."""
     said = next((line.strip() for line in reversed(record.tail.splitlines()) if line.strip()), "")
     return f"{_how(record)}: {said}" if said and record.status in SPEAKING else _how(record)
 
@@ -17,8 +17,8 @@ def _how(record: Record) -> str:
     broken = ", ".join(name for name, ok in record.checks.items() if not ok)
     return {
         "ok": "succeeded",
-        "failed": f"failed (exit {record.exit_code})",
-        "signal": f"killed by signal {abs(record.exit_code)}",
+        "failed": f"failed with exit code {record.exit_code}",
+        "signal": f"was killed by signal {abs(record.exit_code)}",
         "timeout": f"did not end within {record.wall:.3g} s",
         "not-started": "could not be started",
         "check": f"broke its own check {broken}".strip(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is left of the budget of a race, in launches or in time."""
+"""What is left of a budget, in launches or in time."""
 
 import math
 from collections.abc import Sequence
@@ -10,15 +10,22 @@ from corescale.records import Record
 
 
 def exceeds(block: Block, records: Sequence[Record], experiment: Experiment, confirmations: int = 0) -> bool:
-    """Whether this block, and so many blocks of confirmation after it, would take more than the budget that is left.
+    """Whether this block, and these blocks of confirmation after it, would take more than the budget that is left.
 
-    Of a small budget half is for the race: without a favourite there is nothing to confirm.
+    Of a small budget half is for what comes before: without a favourite there is nothing to confirm.
     """
-    stop = experiment.stop
+    return too_many(block, records, experiment, confirmations) or too_long(block, records, experiment, confirmations)
+
+
+def too_many(block: Block, records: Sequence[Record], experiment: Experiment, confirmations: int = 0) -> bool:
+    """The same of a budget in launches."""
     since = since_today(records, today(experiment)) if experiment.anchored and block.phase == "measure" else None
-    if stop.launches is not None and most_launches(block, since) > _launches(records, experiment, confirmations):
-        return True
-    if stop.budget is None or not records:
+    return most_launches(block, since) > _launches(records, experiment, confirmations)
+
+
+def too_long(block: Block, records: Sequence[Record], experiment: Experiment, confirmations: int = 0) -> bool:
+    """The same of a budget in time; each is taken to be as long as its last launch, or as the slowest of all."""
+    if experiment.stop.budget is None or not records:
         return False
     last, slowest = _walls(records)
     this = sum(last.get(configuration, slowest) for configuration in block.configurations)

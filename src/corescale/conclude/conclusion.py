@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What follows from the records of an experiment, whatever its verb: the answer, why it ended, and what is doubtful."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from corescale.conclude import policy, stats
+from corescale.conclude.answers.recommendation import Recommendation, recommend
+from corescale.conclude.answers.scaling import Scan, scan
+from corescale.conclude.answers.study import Study, study
+from corescale.conclude.answers.verdict import Comparison, compare
+from corescale.conclude.doubts import doubts
+from corescale.conclude.stopping import Decision
+from corescale.declare.experiment import Experiment
+from corescale.records import Configuration, Record
+
+Comparisons = tuple[Comparison, ...]
+Conclusion = Scan | Recommendation | Comparisons | Study
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """The answer and what stands beside it."""
+
+    conclusion: Conclusion
+    stop: Decision
+    """why measuring ended"""
+    doubts: tuple[str, ...]
+    """one line each, printed beside the numbers"""
+    noisy: frozenset[int]
+    """positions in the records of launches that a rule on noise flagged"""
+    undisturbed: Conclusion | None
+    """the same answer without the flagged blocks; None where nothing was flagged, or too little is left"""
+
+
+def conclude(records: Sequence[Record], experiment: Experiment, gate: float | None = None) -> Concluded:
+    """From the records alone, so that they say the same on any machine. `gate`: the slowdown that `compare` allows."""
+    found, said = doubts(records, experiment), answer(records, experiment, gate)
+    again = None
+    if found.noisy and _enough(records, found.undisturbed, experiment):
+        # Fresh blocks confirm the pick of all measuring blocks: that of fewer of them was never confirmed.
+        again = answer(found.undisturbed, experiment, gate, said.winner if isinstance(said, Recommendation) else None)
+    return Concluded(said, policy.decision(records, experiment), found.lines, found.noisy, again)
+
+
+def answer(
+    records: Sequence[Record],
+    experiment: Experiment,
+    gate: float | None = None,
+    picked: Configuration | None = None,
+) -> Conclusion:
+    """What the verb asks for; of `tune` with `picked` as its winner, where that is given."""
+    if experiment.verb == "scan":
+        return scan(records, experiment)
+    if experiment.verb == "compare":
+        return compare(records, experiment, gate)
+    if experiment.verb == "study" and experiment.stop.rule != "race":
+        return study(records, experiment)
+    return recommend(records, experiment, picked)
+
+
+def _enough(records: Sequence[Record], kept: Sequence[Record], experiment: Experiment) -> bool:
+    """Whether an interval can come of what is kept, in every phase that was measured."""
+    phases = {record.phase for record in records if record.timed}
+    blocks = {phase: len({record.block for record in kept if record.phase == phase}) for phase in phases}
+    fewest = stats.fewest_blocks(experiment.stop.confidence)
+    return all(count >= fewest for count in blocks.values())
