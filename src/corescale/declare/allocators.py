@@ -78,7 +78,12 @@ def find_library(patterns: tuple[str, ...]) -> Path | None:
 
 def inherited() -> str | None:
     """Which allocator of the table this process's LD_PRELOAD hands on; None where it is none that is known."""
-    files = [Path(word).name for word in re.split(r"[:\s]+", os.environ.get("LD_PRELOAD", ""))]
+    return named_in(os.environ.get("LD_PRELOAD", ""))
+
+
+def named_in(preload: str) -> str | None:
+    """Which allocator of the table a value of LD_PRELOAD names; None where it is none that is known."""
+    files = [Path(word).name for word in re.split(r"[:\s]+", preload)]
     named = (name for name, each in ALLOCATORS.items() for file in files if _is_one_of(file, each.libraries))
     return next(named, None)
 

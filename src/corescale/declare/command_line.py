@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from corescale import native
-from corescale.declare import arithmetic, factors, space, template
+from corescale.declare import allocators, arithmetic, factors, space, template
 from corescale.declare.experiment import (
     SERIAL,
     Command,
@@ -168,6 +168,7 @@ def _experiment(
             today=tuple(_today(request.today, chosen, machine)),
             weak=weak,
             derived=derived or {},
+            inherited_allocator=allocators.inherited() or "",
         )
     except ValidationError as error:
         first = error.errors()[0]

@@ -15,7 +15,7 @@ from corescale.declare.model import Model
 from corescale.declare.outputs import Output
 from corescale.errors import UsageError
 from corescale.machine import Machine
-from corescale.records import Configuration, Layout, Level, Phase, canonical
+from corescale.records import INHERITED, Configuration, Layout, Level, Phase, canonical
 
 Verb = Literal["tune", "scan", "compare", "study"]
 MetricSource = Annotated[str, Field(pattern=r"^(stdout-size|peak-memory|cpu-time|output:[A-Za-z_][\w.-]*)$")]
@@ -151,6 +151,9 @@ class Hooks(Model):
 PRESENTATION = {"name", "title", "source", "columns", "outputs", "left_out", "weak"}
 """Fields of an Experiment that say how records are shown, and change no launch."""
 
+FOUND = {"inherited_allocator"}
+"""Fields that were not asked for but found: the run's environment tells them too, and refuses others."""
+
 
 class Experiment(Model):
     """Factors with levels, the commands they apply to, the response, and when to stop."""
@@ -175,6 +178,8 @@ class Experiment(Model):
     response: Annotated[str, Field(pattern=r"^(wall|region:.+|metric:.+)$")] = "wall"
     metrics: Mapping[str, MetricSource] = {}
     constraints: tuple[Constraint, ...] = ()
+    inherited_allocator: str = ""
+    """what the level `inherited` of an allocator was when this was declared; empty for none of allocators.ALLOCATORS"""
     p_ref: int = Field(default=1, ge=1)
     stop: Stop = Stop()
     hooks: Hooks = Hooks()
@@ -245,7 +250,7 @@ class Experiment(Model):
     @property
     def asked(self) -> dict[str, Any]:
         """What decides the launches, as JSON values."""
-        return self.model_dump(mode="json", exclude=PRESENTATION, exclude_defaults=True)
+        return self.model_dump(mode="json", exclude=PRESENTATION | FOUND, exclude_defaults=True)
 
 
 def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
@@ -340,12 +345,17 @@ def _grid(experiment: Experiment) -> Iterator[dict[str, Level]]:
     for decided in _choices({factor.name: factor.levels for factor in deciding}):
         threads = configuration(experiment, now | decided).layout.threads_per_rank
         alone = experiment.makes_threads and threads == 1
-        idle = {f.name for f in others if f.how.idle(f.name, decided, one_thread=alone)}
+        known = {f.name: _known(experiment, f, decided[f.name]) for f in deciding}
+        idle = {f.name for f in others if f.how.idle(f.name, known, one_thread=alone)}
         idle = idle if experiment.verb == "tune" else set()
         yield from (
             decided | choice
             for choice in _choices({f.name: (now[f.name],) if f.name in idle else f.levels for f in others})
         )
+
+
+def _known(experiment: Experiment, factor: Factor, level: Level) -> Level:
+    return experiment.inherited_allocator if factor.kind == "allocator" and level == INHERITED else level
 
 
 def _choices(levels: Mapping[str, Sequence[Level]]) -> Iterator[dict[str, Level]]:

@@ -88,12 +88,14 @@ def auto(name: str) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def idle(name: str, levels: Mapping[str, Level], *, one_thread: bool) -> bool:
-    """Whether nothing reads it beside these levels: another allocator is preloaded, or one thread has no use for it."""
+    """Whether nothing reads it beside these levels: another allocator is preloaded, or one thread has no use for it.
+
+    The level of the allocator is its name, also where it is inherited.
+    """
     setting = SETTINGS.get(name)
     if setting is None:
         return False
     allocator = levels.get("allocator")
-    allocator = allocators.inherited() if allocator == INHERITED else allocator
     another = allocator in allocators.ALLOCATORS and setting.allocator not in (None, allocator)
     return another or (setting.threaded and one_thread)
 

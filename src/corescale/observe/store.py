@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from corescale import __version__
+from corescale.declare import allocators
 from corescale.declare.experiment import Experiment
 from corescale.errors import StoreError
 from corescale.machine import Machine
@@ -306,9 +307,15 @@ def _planned(path: Path) -> tuple[Experiment, str]:
             remedy=f"use corescale {plan.get('corescale')}, or choose --out DIR",
         )
     try:
-        return Experiment.model_validate(plan["experiment"]), str(plan["launcher"])
+        return Experiment.model_validate(_found(path) | plan["experiment"]), str(plan["launcher"])
     except (ValidationError, KeyError) as error:
         raise StoreError("no plan that is understood here", where=str(path / PLAN)) from error
+
+
+def _found(path: Path) -> dict[str, Any]:
+    """What plans of before did not tell, but the environment does."""
+    variables = _read(path / ENVIRONMENT).get("variables", {})
+    return {"inherited_allocator": allocators.named_in(variables.get("LD_PRELOAD") or "") or ""}
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_cli import ROOT, corescale, refused
 
 from corescale.cli import main
 from corescale.errors import ExitCode
 from corescale.observe import store
+from support.commands import ROOT, corescale, refused
 
 STUDY = """\
 title = "Sleeping"

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli import ROOT, corescale, refused
 
 from corescale.conclude.answers.recommendation import Recommendation, recommend
 from corescale.conclude.race.race import race
@@ -28,6 +27,7 @@ from corescale.observe.launchers.fake import Fake, Landscape
 from corescale.observe.run import run
 from corescale.records import Record
 from corescale.topology import from_hwloc
+from support.commands import ROOT, corescale, refused
 
 GRID = ["-t", "1,2", "-f", "MODE=a,b,c", "-f", "SIZE=1,2,3,4"]
 TRUTH = """

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from test_cli import corescale
 
 from corescale import cli
 from corescale.conclude.answers.recommendation import Recommendation
@@ -27,6 +26,7 @@ from corescale.errors import ExitCode
 from corescale.records import Noise, Record, Status
 from corescale.show import charts, html, so_far, terminal
 from support import samples
+from support.commands import corescale
 from support.play import MACHINE, play
 from support.play import race_truth as truth
 from support.play import race_tuning as tuning

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from corescale.declare import allocators, command_line, factors, settings
+from corescale.declare.experiment import configurations
 from corescale.declare.request import TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Cpu, Machine
@@ -130,11 +131,16 @@ def test_an_allocator_that_is_preloaded_already_is_not_tried_twice_and_reads_its
     assert levels[:2] == ["inherited", "system"]
     assert "jemalloc" not in levels
     assert "jemalloc: LD_PRELOAD has it already, as inherited" in left_out
-    beside = {"allocator": "inherited"}
-    assert not settings.idle("MALLOC_CONF", beside, one_thread=False)
-    assert settings.idle("GLIBC_TUNABLES", beside, one_thread=False)
+    asked = TuneRequest(factor=["allocator=inherited", "MALLOC_CONF=a,b", "GLIBC_TUNABLES=a,b"], threads="2")
+    varied = {
+        name
+        for c in configurations(command_line.tune(asked, ["x"], two_cores))
+        for name, level in c.levels
+        if level == "b"
+    }
+    assert varied == {"MALLOC_CONF"}
     monkeypatch.setenv("LD_PRELOAD", "/opt/other.so")
-    assert not settings.idle("GLIBC_TUNABLES", beside, one_thread=False)
+    assert len(configurations(command_line.tune(asked, ["x"], two_cores))) == 4
     assert not settings.idle("GLIBC_TUNABLES", {}, one_thread=False)
 
 

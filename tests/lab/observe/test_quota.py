@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from test_cli import corescale
 
 from corescale import cgroup
 from corescale.errors import ExitCode
 from corescale.machine import Machine
+from support.commands import corescale
 
 
 @pytest.fixture

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`report` of run folders that an earlier corescale wrote: they open, and say what they said."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from corescale.errors import ExitCode
+from support.commands import corescale
+from support.runs import FIXTURES
+
+SAID = {
+    "compare": "new is 1.134x faster than old [1.112, 1.158] at 95% (fake)",
+    "direct": "sleep 0.01 is 7.91x slower than true [3.07, 17.39] at 95%",
+    "preloaded": "keep today's launch, the best of all that was tried at 95%: nothing that may be used is faster",
+    "scan": "4 threads MODE=a: 3.08x faster [2.98, 3.18] at 95% than p=1 (fake)",
+    "study": "1 statement: 1 holds (fake)",
+    "tune": "1.27x faster than today's [1.24, 1.30], the best of all that was tried at 95% (fake)",
+}
+"""first lines, by the corescale that wrote them"""
+
+
+def test_every_kind_of_run_folder_is_kept() -> None:
+    assert set(FIXTURES) == set(SAID)
+
+
+@pytest.mark.parametrize("kind", FIXTURES)
+def test_a_run_written_before_is_reported_as_it_was(kind: str, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(FIXTURES[kind], folder)
+    done = corescale("report", str(folder), "-o", str(tmp_path / "page.html"), "--json", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert SAID[kind] in json.loads(done.stdout)["headline"]
+    assert "</html>" in (tmp_path / "page.html").read_text()
