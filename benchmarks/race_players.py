@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from race_landscapes import Landscape
 
-from corescale.conclude.race import elimination
 from corescale.conclude.race.elimination import Columns
-from corescale.conclude.race.plan import REPLAN, next_columns
+from corescale.conclude.race.options import OPTIONS
+from corescale.conclude.race.plan import next_columns
 from corescale.conclude.race.standing import Field, simplest, standing
 from corescale.conclude.stats import Floats, hodges_lehmann
 
@@ -39,7 +39,7 @@ def race(land: Landscape, most: int, within: float = 0.02) -> Outcome:
         if columns is None:
             break
         opened = np.isfinite(blocks).any(axis=0).all() if len(blocks) else False
-        repeats = max(1, len(blocks) // REPLAN) if opened else 1
+        repeats = max(1, len(blocks) // OPTIONS.replan) if opened else 1
         for _ in range(repeats):
             blocks = np.vstack([blocks, land.block(columns)])
     return _outcome(field, blocks, land.launches - start)
@@ -51,7 +51,7 @@ def uniform(land: Landscape, most: int, within: float = 0.02) -> Outcome:
     everyone = list(range(field.size))
     blocks = np.empty((0, field.size))
     start = land.launches
-    for look in elimination.LOOKS:
+    for look in OPTIONS.looks:
         blocks = np.vstack([blocks, *(land.block(everyone) for _ in range(look - len(blocks)))])
         if standing(field, blocks).bound <= field.tolerance or land.launches - start >= most:
             break

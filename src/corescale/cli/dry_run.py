@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from corescale.cli.measure import RUNS
-from corescale.conclude.race.rehearsal import BLOCKS as REHEARSALS
+from corescale.conclude.race.options import OPTIONS
 from corescale.declare.experiment import Experiment, configurations, launch, today
 from corescale.declare.request import RunRequest
 from corescale.errors import CorescaleError
@@ -24,8 +24,8 @@ from corescale.show import text
 RACE_LAUNCHES = (4, 15)
 """of each configuration, of a race at 1% and at 3% noise (docs/results/race_simulation.md)"""
 
-FIRST_ANSWER = "--budget 20x"
-"""of a race: two launches for each of the first ones, half of them to confirm"""
+FIRST_ANSWER = f"--budget {4 * OPTIONS.first_block}x"
+"""of a race: two launches for each of the first block, and as many to confirm"""
 
 
 def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> None:
@@ -58,7 +58,7 @@ class _Seen:
 def _amount(experiment: Experiment) -> str:
     least, most = _launches(experiment)
     count = len(configurations(experiment))
-    rehearsals = f" after {count * REHEARSALS} on the smaller input" if experiment.rehearsal else ""
+    rehearsals = f" after {count * OPTIONS.rehearsals} on the smaller input" if experiment.rehearsal else ""
     number = f"{least}" if least == most else f"about {least} to {most}"
     return f"{count} configurations: {number} launches{rehearsals}" + (
         " (the noisier, the more)" if least < most else ""

@@ -21,10 +21,18 @@ Verb = Literal["tune", "scan", "compare", "study"]
 MetricSource = Annotated[str, Field(pattern=r"^(stdout-size|peak-memory|cpu-time|output:[A-Za-z_][\w.-]*)$")]
 
 GROWTH = 1.25
-"""Each look has so many times the blocks of the one before."""
+"""Blocks at a look, as a multiple of those at the look before."""
+
+MOST_BLOCKS = 1110
+"""Blocks of a race, at most: its last look. Where those do not tell, no number that anyone would wait for does."""
 
 SERIAL = "serial"
 """The command that `--serial` names: the best serial program, baseline of the speedup."""
+
+
+def growing(first: int) -> Iterator[int]:
+    """Numbers of blocks at which one looks, without end: few looks, and at most a quarter of the blocks late."""
+    return itertools.accumulate(itertools.repeat(GROWTH), lambda n, g: math.ceil(n * g), initial=first)
 
 
 class Command(Model):
@@ -114,8 +122,7 @@ class Stop(Model):
     @property
     def looks(self) -> tuple[int, ...]:
         """The block counts at which the width may end the experiment: few, and at most a quarter of the blocks late."""
-        steps = itertools.accumulate(itertools.repeat(GROWTH), lambda n, g: math.ceil(n * g), initial=self.min_blocks)
-        return (*itertools.takewhile(lambda n: n < self.max_blocks, steps), self.max_blocks)
+        return (*itertools.takewhile(lambda n: n < self.max_blocks, growing(self.min_blocks)), self.max_blocks)
 
     @property
     def look_confidence(self) -> float:

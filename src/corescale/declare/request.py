@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
+from corescale.declare.experiment import MOST_BLOCKS
 from corescale.errors import UsageError
 
 
@@ -89,7 +90,7 @@ class TuneRequest(Request):
     """Options of `tune`."""
 
     within: str = option("2%", "--within", metavar="2%", help="stop when the answer is this close to the best")
-    max_runs: int = option(1110, "-M", "--max-runs", metavar="N", help="most launches of one configuration")
+    max_runs: int = option(MOST_BLOCKS, "-M", "--max-runs", metavar="N", help="most launches of one configuration")
     rehearse: str = option(
         "", "--rehearse", metavar="ARGS", help="the same program with these arguments, a smaller input, is tried first"
     )

@@ -18,6 +18,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from corescale.declare import arithmetic, factors, template
 from corescale.declare.command_line import bundled, factor_of, seconds, share
 from corescale.declare.experiment import (
+    MOST_BLOCKS,
     PRESENTATION,
     SERIAL,
     Along,
@@ -379,7 +380,7 @@ def _stop(table: StopTable, runs: int) -> Stop:
     rule["budget"] = None if budget in (None, "none") else _seconds(budget, "stop.budget")
     if rule["rule"] == "replicates":
         return Stop.model_validate(rule | {"min_blocks": blocks, "max_blocks": blocks})
-    most = 1110 if table.rule == "race" else 40
+    most = MOST_BLOCKS if table.rule == "race" else Stop().max_blocks
     least = table.min_blocks or Stop().min_blocks
     return Stop.model_validate(rule | {"min_blocks": least, "max_blocks": max(least, table.max_blocks or most)})
 

@@ -12,6 +12,7 @@ from corescale.conclude.answers.verdict import Comparison
 from corescale.conclude.answers.weak import Line
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.laws import LAWS, Fit
+from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.stats import Interval
 from corescale.records import Configuration
 from corescale.show import text
@@ -311,7 +312,8 @@ def _after_tune(result: Result, found: Recommendation) -> str:
     if not found.others:
         return "name what to vary, as -f NAME=a,b; where nothing is named, threads and allocators are tried"
     if not found.compared:
-        return "the same command with a larger --budget: the first block alone launches up to 8 configurations"
+        first = f"the first block alone launches up to {OPTIONS.first_block} configurations"
+        return f"the same command with a larger --budget: {first}"
     if found.winner != found.today and found.keep_today:
         return "the same command with a larger --budget or --confirm narrows the interval"
     return "" if len(result.experiment.factors) > 1 else "--allocators auto tries memory allocators as well"

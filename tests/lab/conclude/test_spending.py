@@ -2,6 +2,7 @@
 """What a budget is spent on that cannot pay for a proof."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.budget import launches_left
 from corescale.conclude.race import spending
+from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.race import race
 from corescale.conclude.race.spending import block_size, most_telling, values
 from corescale.conclude.race.standing import Field, Standing, standing
@@ -52,7 +54,7 @@ def test_what_was_fast_once_is_launched_again_though_the_surrogate_does_not_beli
     assert values(found, 30.0)[23] > values(found, 30.0)[20]
     ranks = []
     for trust in (0.5, 1.0):
-        monkeypatch.setattr(spending, "TRUST", trust)
+        monkeypatch.setattr(spending, "OPTIONS", replace(OPTIONS, trust=trust))
         worth = values(found, 30.0)
         ranks.append(int((worth > worth[23]).sum()))
     assert ranks[0] < ranks[1]

@@ -6,12 +6,11 @@ configuration can make a statement of the form "c is within x of the best" false
 k - 1 comparisons, and by the planned looks at each. Between looks a bound is that of the last look. That makes it valid
 at any moment, also one chosen for what was seen, such as Ctrl-C or the end of a race.
 
-The variance of each configuration is its own, moderated by that of all (Smyth 2004), with a prior worth no more than
-PRIOR launches: with fewer a race starts slowly, with more one noisy configuration among quiet ones is lost by luck.
+The variance of each configuration is its own, moderated by that of all (Smyth 2004), with a prior of bounded worth
+(RaceOptions.prior).
 """
 
 import functools
-import itertools
 import math
 from dataclasses import dataclass
 
@@ -19,21 +18,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, polygamma, stdtrit
 
+from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.stats import Floats
 
 Columns = npt.NDArray[np.intp]
-
-PRIOR = 8.0
-"""degrees of freedom at most that all configurations together lend to one"""
-
-LOOKS = tuple(
-    dict.fromkeys(
-        itertools.takewhile(
-            lambda n: n <= 1200, itertools.accumulate(itertools.repeat(1.25), lambda n, g: math.ceil(n * g), initial=2)
-        )
-    )
-)
-"""Common blocks of two configurations at which they are compared; after the last, nothing is learnt any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +53,7 @@ def upper_bounds(rows: Floats, fitted: Fit, c: int, tail: float) -> Floats:
     differences = rows[:, [c]] - rows
     common = np.isfinite(differences)
     order = common.cumsum(axis=0)
-    looked = _looks_by_count()[np.minimum(order[-1], LOOKS[-1])]
+    looked = _looks_by_count()[np.minimum(order[-1], OPTIONS.last_look)]
     mean = np.where(common & (order <= looked), differences, 0.0).sum(axis=0) / np.maximum(looked, 1)
     half = half_width(fitted, c, looked, tail)
     bounds = np.where((looked > 0) & np.isfinite(half), mean + half, np.inf)
@@ -84,7 +72,7 @@ def half_width(fitted: Fit, c: int, blocks: npt.NDArray[np.intp] | int, tail: fl
 
 def tail(confidence: float, configurations: int) -> float:
     """What each comparison may err at each look, so that all of them hold with `confidence`."""
-    return (1 - confidence) / (max(configurations - 1, 1) * len(LOOKS))
+    return (1 - confidence) / (max(configurations - 1, 1) * len(OPTIONS.looks))
 
 
 def joined(blocks: Floats, today: int) -> Floats:
@@ -106,21 +94,21 @@ def joined(blocks: Floats, today: int) -> Floats:
 
 def _shift(blocks: Floats, length: int, today: int) -> Floats:
     having = np.flatnonzero(np.isfinite(blocks[:length, today]))
-    if having.size < 4:
+    if having.size < OPTIONS.anchors:
         return np.zeros(length)
     anchors = blocks[having, today] - blocks[having, today].mean()
     noise, total = float((np.diff(anchors) ** 2).mean() / 2), float(anchors.var(ddof=1))
     share = max(0.0, 1 - noise / total) if total > 0 else 0.0
-    trend = np.polynomial.Polynomial.fit(having, anchors, min(3, having.size - 2))(np.arange(length))
+    trend = np.polynomial.Polynomial.fit(having, anchors, min(OPTIONS.bends, having.size - 2))(np.arange(length))
     return np.asarray(share * trend, dtype=np.float64)
 
 
-def _additive(filled: Floats, present: npt.NDArray[np.bool_], sweeps: int = 8) -> tuple[Floats, Floats]:
+def _additive(filled: Floats, present: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Least squares by turns. Designs here are nearly nested, for which it converges in a few."""
     in_block, launches = np.maximum(present.sum(axis=1), 1), np.maximum(present.sum(axis=0), 1)
     effects = np.zeros(filled.shape[1])
     block = np.zeros(len(filled))
-    for _ in range(sweeps):
+    for _ in range(OPTIONS.sweeps):
         block = (filled.sum(axis=1) - present @ effects) / in_block
         effects = (filled.sum(axis=0) - block @ present) / launches
     return effects, np.where(present, filled - effects - block[:, None], 0.0)
@@ -130,17 +118,17 @@ def _moderated(squares: Floats, freedom: Floats) -> tuple[Floats, Floats]:
     own = freedom > 0
     if not own.any() or not squares[own].any():
         return np.zeros(squares.size), np.zeros(squares.size)
-    pooled, prior = squares.sum() / freedom.sum(), min(_prior(squares[own], freedom[own]), PRIOR, freedom.sum())
+    pooled, prior = squares.sum() / freedom.sum(), min(_prior(squares[own], freedom[own]), OPTIONS.prior, freedom.sum())
     return (prior * pooled + squares) / (prior + freedom), prior + freedom
 
 
 def _prior(squares: Floats, freedom: Floats) -> float:
     """How much alike the variances are, in degrees of freedom (Smyth 2004, section 6.2)."""
     if squares.size < 3 or not squares.all():
-        return PRIOR
+        return OPTIONS.prior
     logs = np.log(squares / freedom) - digamma(freedom / 2) + np.log(freedom / 2)
     excess = float(logs.var(ddof=1) - polygamma(1, freedom / 2).mean())
-    return PRIOR if excess <= 0 else max(1.0, 2 * _inverse_trigamma(excess))
+    return OPTIONS.prior if excess <= 0 else max(1.0, 2 * _inverse_trigamma(excess))
 
 
 def _inverse_trigamma(value: float) -> float:
@@ -153,7 +141,7 @@ def _inverse_trigamma(value: float) -> float:
 
 @functools.cache
 def _looks_by_count() -> npt.NDArray[np.intp]:
-    counts = np.zeros(LOOKS[-1] + 1, dtype=np.intp)
-    for look in LOOKS:
+    counts = np.zeros(OPTIONS.last_look + 1, dtype=np.intp)
+    for look in OPTIONS.looks:
         counts[look:] = look
     return counts

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which configurations the next block of a race launches. Arrays only.
 
-The opening launches everything once, in small blocks, half of what the surrogate believes in: a first answer after six
-launches. Then the leader meets those that it is not yet known to be within the tolerance of, the ones that lag most
+The opening launches everything once, in small blocks, half of what the surrogate believes in: a first answer after a
+few launches. Then the leader meets those that it is not yet known to be within the tolerance of, the ones that lag most
 behind the launches they will need. So near ties are launched often, and what is far behind two to five times.
 
 What is left of a budget may not pay for that. Then it goes where it most improves the answer (spending.py).
@@ -12,33 +12,13 @@ import math
 
 import numpy as np
 
-from corescale.conclude.race import elimination, spending
+from corescale.conclude.race import spending
 from corescale.conclude.race.elimination import Columns
+from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.standing import Field, Standing, standing, to_come
 from corescale.conclude.race.surrogate import Codes
 from corescale.conclude.stats import Floats
 from corescale.declare.plan import TODAY_EVERY
-
-OPENING = 4
-"""configurations of the first block besides today's"""
-DRAWN = 0.5
-"""share of an opening block that is drawn, whatever the surrogate says: it may mislead"""
-LEFT_OVER = 2
-"""untried configurations at most that join the last opening block: a block of their own costs a launch besides"""
-COVERING = 0.5
-"""share of what the opening still needs that must be left of a budget; else it is cut short"""
-RESERVED = 0.5
-"""launches left over those made, at least, for the opening to go on: a third of a budget is not for it"""
-DOUBT = 2.0
-"""A proof is paid for if so many times the launches that it is expected to need are left."""
-SMALLEST = 6
-"""configurations besides the leader in a block, or half of those left: the leader's launches are shared among them"""
-LAGGING = 2.0
-"""who has less than so many times the progress of the last takes part"""
-SURPRISING = 2
-"""launches at most of one that takes part because it was the fastest, whatever the surrogate says"""
-REPLAN = 12
-"""a block's choice is kept until there is a twelfth more of them"""
 
 
 def next_columns(field: Field, blocks: Floats, left: float = math.inf) -> Columns | None:
@@ -50,7 +30,8 @@ def next_columns(field: Field, blocks: Floats, left: float = math.inf) -> Column
         return first_columns(field.codes, field.today)
     found = standing(field, blocks)
     untried = np.flatnonzero(found.fit.counts == 0)
-    if untried.size and max(_with_todays(untried.size) * COVERING, found.launches.sum() * RESERVED) <= left:
+    opening = max(_with_todays(untried.size) * OPTIONS.covering, found.launches.sum() * OPTIONS.reserved)
+    if untried.size and opening <= left:
         return _opening(found, untried, spending.block_size(left))
     if not untried.size and found.bound <= field.tolerance:
         return None
@@ -68,7 +49,7 @@ def _with_todays(launches: float) -> float:
 def _proof(field: Field, found: Standing) -> float:
     """Launches that should suffice to prove the leader, if it stays; it takes part in all."""
     others = to_come(field, found)
-    return DOUBT * float(others.sum() + others.max())
+    return OPTIONS.doubt * float(others.sum() + others.max())
 
 
 def first_columns(codes: Codes, today: int) -> Columns:
@@ -78,7 +59,7 @@ def first_columns(codes: Codes, today: int) -> Columns:
     alike = np.zeros(len(codes))
     tie = np.random.default_rng(len(codes)).random(len(codes))
     chosen = [today]
-    while len(chosen) < min(OPENING + 1, len(codes)):
+    while len(chosen) < min(OPTIONS.first_block, len(codes)):
         used[factors, codes[chosen[-1]]] += 1
         alike = np.maximum(alike, (codes == codes[chosen[-1]]).sum(axis=1))
         cost = used[factors, codes].sum(axis=1) + alike / 2 + tie / 1000
@@ -89,12 +70,13 @@ def first_columns(codes: Codes, today: int) -> Columns:
 
 def _opening(found: Standing, untried: Columns, size: int) -> Columns:
     """Of the untried the most hopeful, and as many drawn."""
-    many = size if size < spending.LARGEST else max(size, (found.fit.counts > 0).sum() // 4)
-    if untried.size <= many + LEFT_OVER:
+    tried = int((found.fit.counts > 0).sum())
+    many = size if size < OPTIONS.largest else max(size, int(OPTIONS.growth * tried))
+    if untried.size <= many + OPTIONS.left_over:
         return np.asarray(untried)
     hope = found.belief.mean - found.belief.deviation
     order = untried[np.argsort(hope[untried], kind="stable")]
-    hopeful = many - int(DRAWN * many)
+    hopeful = many - int(OPTIONS.drawn * many)
     seen = found.rows[np.isfinite(found.rows)].view(np.uint64)
     others = np.random.default_rng(seen).permutation(order[hopeful:])[: many - hopeful]
     return np.concatenate([order[:hopeful], others])
@@ -104,20 +86,20 @@ def _lagging(field: Field, found: Standing) -> Columns:
     """Of those not settled, the ones with the smallest share of the common blocks that they will need."""
     c = found.best
     common = np.isfinite(found.rows[:, [c]] - found.rows).sum(axis=0)
-    open_ones = np.flatnonzero((found.upper > field.tolerance) & (common < elimination.LOOKS[-1]))
+    open_ones = np.flatnonzero((found.upper > field.tolerance) & (common < OPTIONS.last_look))
     share = (common / (common + to_come(field, found)))[open_ones]
     order = np.argsort(share, kind="stable")
-    smallest = max(SMALLEST, open_ones.size // 2)
+    smallest = max(OPTIONS.smallest, open_ones.size // 2)
     if open_ones.size <= smallest:
         return open_ones
-    last = max(share[order[0]] * LAGGING, share[order[smallest - 1]])
+    last = max(share[order[0]] * OPTIONS.lagging, share[order[smallest - 1]])
     return np.asarray(open_ones[share <= last])
 
 
 def _surprise(found: Standing) -> list[int]:
     """The fastest so far, while the surrogate does not believe it: if it is to lead, the others have met it already."""
     fastest = int(np.nanargmin(found.fit.effects))
-    return [fastest] if found.fit.counts[fastest] <= SURPRISING else []
+    return [fastest] if found.fit.counts[fastest] <= OPTIONS.surprising else []
 
 
 def _with(chosen: Columns, *others: int) -> Columns:

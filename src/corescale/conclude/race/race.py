@@ -9,18 +9,13 @@ import numpy as np
 from corescale.conclude.budget import exceeds, launches_left
 from corescale.conclude.policy import Policy, confirmed
 from corescale.conclude.race import rehearsal
-from corescale.conclude.race.plan import REPLAN, next_columns
+from corescale.conclude.race.options import OPTIONS
+from corescale.conclude.race.plan import next_columns
 from corescale.conclude.race.records import Raced, raced, statement
 from corescale.conclude.response import median
 from corescale.declare.experiment import Experiment, today
 from corescale.declare.plan import Block
 from corescale.records import Configuration, Record
-
-CAP = 3.0
-"""A launch that takes so many times the leader's median has lost. Noise that makes one of this size is a fault."""
-
-FIRST_CAP = 10.0
-"""The same of what was launched once."""
 
 
 def race(experiment: Experiment) -> Policy:
@@ -63,7 +58,7 @@ def _cap(records: Sequence[Record], experiment: Experiment) -> float | None:
     for record in records:
         if record.ok and record.phase != "rehearse":
             walls.setdefault(record.configuration, []).append(record.wall)
-    caps = [(CAP if len(found) >= 2 else FIRST_CAP) * median(found) for found in walls.values()]
+    caps = [(OPTIONS.cap if len(found) >= 2 else OPTIONS.first_cap) * median(found) for found in walls.values()]
     return min(caps, default=None)
 
 
@@ -75,7 +70,7 @@ def _same_again(found: Raced, left: float) -> "np.typing.NDArray[np.intp] | None
     kept = _trailing(present)
     chosen = np.isfinite(found.blocks[-kept:]).all(axis=0)
     soon = min(len(present) - kept, left / max(1, chosen.sum()))
-    return np.flatnonzero(chosen) if kept * REPLAN < soon else None
+    return np.flatnonzero(chosen) if kept * OPTIONS.replan < soon else None
 
 
 def _trailing(present: "np.typing.NDArray[np.bool_]") -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from corescale.conclude.answers import constraints
 from corescale.conclude.race import elimination
+from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.rehearsal import Rehearsal, rehearsed
 from corescale.conclude.race.standing import Field, Standing, regrets, simplest, standing
 from corescale.conclude.response import at_least, table
@@ -104,17 +105,12 @@ def _share(bound: float) -> float | None:
     return math.expm1(max(bound, 0.0)) if math.isfinite(bound) else None
 
 
-STRIKES = 2
-"""launches killed because they had lost, after which a configuration has"""
-
-
 def _lost(records: Sequence[Record], experiment: Experiment) -> set[Configuration]:
     timed = [record for record in records if record.phase == "measure"]
     silent = {r.configuration for r in timed if not at_least(r, experiment.response) > 0}
     capped = Counter(r.configuration for r in timed if r.status == "capped")
-    return (
-        silent | {c for c, count in capped.items() if count >= STRIKES} | set(constraints.violated(timed, experiment))
-    )
+    struck = {c for c, count in capped.items() if count >= OPTIONS.strikes}
+    return silent | struck | set(constraints.violated(timed, experiment))
 
 
 def _codes(experiment: Experiment, chosen: Sequence[Configuration]) -> "np.typing.NDArray[np.int64]":

@@ -13,23 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.response import at_least, table
 from corescale.conclude.stats import Floats
 from corescale.declare.experiment import Experiment, configurations, today
 from corescale.declare.plan import Block
 from corescale.endings import ending
 from corescale.records import Configuration, Phase, Record
-
-BLOCKS = 3
-"""of the smaller input"""
-CHECKED = 6
-"""configurations launched in full to check the ranking, today's besides"""
-CHECKS = 2
-"""blocks of them"""
-AGREEING = 0.9
-"""share of the pairs, told apart in the rehearsal, that must be in the same order in full"""
-MARGIN = 0.10
-"""Log time behind the first, at least, before one is left out."""
 
 Logs = Mapping[Configuration, float]
 
@@ -52,9 +42,9 @@ def next_block(records: Sequence[Record], experiment: Experiment) -> Block | Non
         return None
     if _failed(records, experiment) is not None:
         return None
-    if _blocks(records, "rehearse") < BLOCKS:
+    if _blocks(records, "rehearse") < OPTIONS.rehearsals:
         return Block("rehearse", configurations(experiment))
-    if _blocks(records, "measure") < CHECKS:
+    if _blocks(records, "measure") < OPTIONS.checks:
         return Block("measure", checked(_logs(records, experiment, "rehearse"), today(experiment)))
     return None
 
@@ -65,22 +55,22 @@ def rehearsed(records: Sequence[Record], experiment: Experiment) -> Rehearsal | 
     if (failure := _failed(records, experiment)) is not None:
         said = f"rehearsal: today's launch {ending(failure)} in it, so it is not trusted; all {len(everyone)} raced"
         return Rehearsal(False, everyone, len(everyone), said)
-    if not experiment.rehearsal or _blocks(records, "measure") < CHECKS:
+    if not experiment.rehearsal or _blocks(records, "measure") < OPTIONS.checks:
         return None
     small = _logs(records, experiment, "rehearse")
     sample = checked(small, now)
     first = {record.block for record in records if record.phase == "measure"}
-    of_check = [r for r in records if r.phase == "measure" and r.block in sorted(first)[:CHECKS]]
+    of_check = [r for r in records if r.phase == "measure" and r.block in sorted(first)[: OPTIONS.checks]]
     full = _logs(of_check, experiment, "measure")
     both = [c for c in sample if c in small and c in full]
-    if now not in both or len(both) < 3:
+    if now not in both or len(both) < OPTIONS.fewest_checked:
         return Rehearsal(False, everyone, len(everyone), "rehearsal: too few launches succeeded to check it; all raced")
-    agree, pairs = _agreement(both, small, full, math.log1p(experiment.stop.within))
-    if agree < AGREEING * pairs:
+    agree, pairs = _agreement(both, small, full, OPTIONS.told_apart * math.log1p(experiment.stop.within))
+    if agree < OPTIONS.agreeing * pairs:
         said = f"rehearsal: only {agree} of {pairs} pairs come in the same order in full launches, so it is not trusted"
         return Rehearsal(False, everyone, len(everyone), f"{said}; all {len(everyone)} raced")
     moved = max(abs((small[c] - small[now]) - (full[c] - full[now])) for c in both)
-    margin = max(MARGIN, 2 * moved)
+    margin = max(OPTIONS.margin, OPTIONS.moved * moved)
     best = min(small.values())
     kept = tuple(c for c in everyone if c in both or c not in small or small[c] <= best + margin)
     said = f"rehearsal: {agree} of {pairs} pairs come in the same order in full launches"
@@ -100,12 +90,12 @@ def _failed(records: Sequence[Record], experiment: Experiment) -> Record | None:
 def checked(small: Logs, now: Configuration) -> tuple[Configuration, ...]:
     """Today's launch, and others spread over the ranking, its first and last among them."""
     order = sorted(small, key=lambda c: small[c])
-    places = sorted({round(place) for place in np.linspace(0, len(order) - 1, CHECKED)}) if order else []
+    places = sorted({round(place) for place in np.linspace(0, len(order) - 1, OPTIONS.checked)}) if order else []
     return tuple(dict.fromkeys([now, *(order[place] for place in places)]))
 
 
 def _agreement(both: Sequence[Configuration], small: Logs, full: Logs, told_apart: float) -> tuple[int, int]:
-    pairs = [(a, b) for a, b in itertools.combinations(both, 2) if abs(small[a] - small[b]) > 2 * told_apart]
+    pairs = [(a, b) for a, b in itertools.combinations(both, 2) if abs(small[a] - small[b]) > told_apart]
     return sum((small[a] - small[b]) * (full[a] - full[b]) > 0 for a, b in pairs), len(pairs)
 
 

@@ -12,50 +12,38 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from corescale.conclude.race.elimination import Columns
+from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.standing import Standing
 from corescale.conclude.race.surrogate import Belief
 from corescale.conclude.stats import Floats
 
-BLOCKS = 4
-"""what is left makes so many blocks, if two configurations a block allow it: what comes later is chosen better"""
-LARGEST = 7
-"""configurations of a block: with today's launch as many as may pass without it"""
-SHARE = 0.25
-"""of what is left, at most, is thought of for one configuration"""
-COST = 0.3
-"""power of the number of launches that their value is divided by: 1 would count them all, but they need not be made"""
-WORTH = 0.3
-"""share of the highest value from which on a configuration joins the block"""
-TRUST = 0.5
-"""in the surrogate, as a probability that it is right"""
-
 
 def block_size(left: float) -> int:
     """Configurations of the next block, while so many launches may be made."""
-    return int(max(2, min(LARGEST, left // BLOCKS)))
+    return int(max(2, min(OPTIONS.largest, left // OPTIONS.blocks)))
 
 
 def most_telling(found: Standing, left: float) -> Columns:
     """Columns of the next block: the most valuable, and those that are nearly so."""
     value = values(found, left)
     order = np.argsort(-value, kind="stable")
-    size = max(2, int((value > WORTH * value.max()).sum()))
+    size = max(2, int((value > OPTIONS.worth * value.max()).sum()))
     return np.sort(order[: min(size, block_size(left))])
 
 
 def values(found: Standing, left: float) -> Floats:
     """Of launching each configuration next: log time of the answer that it is expected to save, per launch."""
-    tried, most = found.fit.counts > 0, int(np.log2(max(1.0, min(SHARE * left, 1e6))))
+    tried, most = found.fit.counts > 0, int(np.log2(max(1.0, min(OPTIONS.share * left, 1e6))))
     launches = np.asarray(2.0 ** np.arange(1 + most), dtype=np.float64)
     gains = [_gain(belief, tried, found.noise, launches) for belief in (found.belief, _alone(found))]
-    return np.asarray(TRUST * gains[0] + (1 - TRUST) * gains[1])
+    return np.asarray(OPTIONS.trust * gains[0] + (1 - OPTIONS.trust) * gains[1])
 
 
 def _alone(found: Standing) -> Belief:
     """Of configurations that have nothing in common: as spread as those tried, less their noise."""
     tried = found.fit.counts > 0
     effects, noise = found.fit.effects[tried], found.noise[tried] / found.launches[tried]
-    spread = max(float(effects.var() - noise.mean()), float(effects.var()) / 10) + 1e-12
+    spread = max(float(effects.var() - noise.mean()), OPTIONS.spread * float(effects.var())) + 1e-12
     mean, variance = np.full(tried.size, effects.mean()), np.full(tried.size, spread)
     mean[tried] += spread / (spread + noise) * (effects - effects.mean())
     variance[tried] = spread * noise / (spread + noise)
@@ -71,7 +59,7 @@ def _gain(belief: Belief, tried: npt.NDArray[np.bool_], noise: Floats, launches:
     known = np.sqrt(variances[:, None] + noise[:, None] / launches)
     learnt = np.abs(variances - covariance[everyone, rival])[:, None] / known + 1e-12
     behind = np.where(everyone == first, mean[second] - mean[first], mean - mean[first])
-    return np.asarray((_expected_excess(behind[:, None] / learnt) * learnt / launches**COST).max(axis=1))
+    return np.asarray((_expected_excess(behind[:, None] / learnt) * learnt / launches**OPTIONS.cost).max(axis=1))
 
 
 def _expected_excess(z: Floats) -> Floats:

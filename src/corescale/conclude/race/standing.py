@@ -9,17 +9,9 @@ from scipy.special import stdtrit
 
 from corescale.conclude.race import elimination
 from corescale.conclude.race.elimination import Columns, Fit
+from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.surrogate import Belief, Codes, believe
 from corescale.conclude.stats import Floats
-
-CONTENDERS = 20
-"""Among those so near to the first, by its own uncertainty, the one leads that is nearest to a proof: a leader that
-changes by chance among ties would meet all others anew."""
-
-UNKNOWN_VARIANCE = 0.01**2
-"""of the log time of a launch before anything was launched twice; orders only, bounds wait for an estimate"""
-FEWEST_STEPS = 3
-"""between launches of today's, for an estimate"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +90,17 @@ def _noise(fitted: Fit, blocks: Floats, today: int) -> Floats:
     """Variance of one launch of each. As long as only today's was launched twice, from one of today's to the next."""
     again = np.delete(np.isfinite(blocks).sum(axis=0), today) > 1
     steps = np.diff(blocks[np.isfinite(blocks[:, today]), today])
-    guess = float((steps**2).mean() / 2) if steps.size >= FEWEST_STEPS else UNKNOWN_VARIANCE
+    guess = float((steps**2).mean() / 2) if steps.size >= OPTIONS.steps else OPTIONS.unknown_variance
     return np.where((fitted.freedom > 0) & again.any(), fitted.variances, guess) + 1e-12
 
 
 def to_come(field: Field, found: Standing) -> Floats:
     """Launches that each comparison with the leader is expected to need until it is settled; 0 where it is."""
     c, belief = found.best, found.belief
-    room = np.maximum(belief.mean - belief.mean[c] + field.tolerance, field.tolerance / 4)
-    needed = stdtrit(30.0, 1 - field.tail) ** 2 * (found.noise + found.noise[c]) / room**2
+    room = np.maximum(belief.mean - belief.mean[c] + field.tolerance, OPTIONS.nearest * field.tolerance)
+    needed = stdtrit(OPTIONS.planned_freedom, 1 - field.tail) ** 2 * (found.noise + found.noise[c]) / room**2
     made = np.isfinite(found.rows[:, [c]] - found.rows).sum(axis=0)
-    left = np.clip(np.minimum(needed, elimination.LOOKS[-1]) - made, 1.0, None)
+    left = np.clip(np.minimum(needed, OPTIONS.last_look) - made, 1.0, None)
     return np.where(found.upper > field.tolerance, left, 0.0)
 
 
@@ -116,14 +108,14 @@ def contenders(belief: Belief, fitted: Fit) -> Columns:
     """Those launched that are believed to be fastest, the first of them first."""
     order = np.argsort(np.where(fitted.counts > 0, belief.mean, np.inf), kind="stable")
     near = belief.mean <= belief.mean[order[0]] + belief.deviation[order[0]]
-    return order[: max(1, min(CONTENDERS, int((near & (fitted.counts > 0)).sum())))]
+    return order[: max(1, min(OPTIONS.contenders, int((near & (fitted.counts > 0)).sum())))]
 
 
 def simplest(field: Field, found: Standing) -> int:
     """Of those proved to be within the tolerance the one with the fewest changes from today's; else the favourite."""
     mean = found.belief.mean
     changes = (field.codes != field.codes[field.today]).sum(axis=1)
-    near = np.flatnonzero((found.fit.counts > 0) & (mean <= mean[found.favourite] + 2 * field.tolerance))
+    near = np.flatnonzero((found.fit.counts > 0) & (mean <= mean[found.favourite] + OPTIONS.simpler * field.tolerance))
     ordered = near[np.lexsort((mean[near], changes[near]))]
     return next((int(c) for c in ordered if regret(field, found, int(c)) <= field.tolerance), found.favourite)
 

@@ -12,22 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from corescale.conclude.race.options import OPTIONS, Scale
 from corescale.conclude.stats import Floats
 
 Codes = npt.NDArray[np.int64]
-
-_SHARES = tuple((pairs, alone) for pairs in (0.15, 0.6) for alone in (0.1, 0.6))
-SCALES = (
-    (0.003, 0.003, 0.003),
-    *((main, main * pairs, main * alone) for main in (0.02, 0.1, 0.4) for pairs, alone in _SHARES),
-)
-"""Standard deviations of log time per factor, per pair and alone, among which the likelihood chooses."""
-
-
-TURNS = 4
-"""in which configurations and blocks are estimated by turns"""
-BLOCKS_DIFFER = 0.1
-"""the variance of blocks in that of a launch, as a first guess; and a hundredth of it at least"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +53,10 @@ def believe(codes: Codes, blocks: Floats, noise: Floats) -> Belief:
         return Belief(np.zeros(len(codes)), np.eye(len(codes)))
     grid, launches = agreement(codes), present.sum(axis=0)
     filled, weights = np.where(present, blocks, 0.0), present / noise
-    spread = BLOCKS_DIFFER * float(np.average(noise, weights=launches))
-    shift, least = np.zeros(len(blocks)), spread / 100
-    for _ in range(TURNS):
+    typical = float(np.average(noise, weights=launches))
+    spread = OPTIONS.blocks_differ * typical
+    shift, least = np.zeros(len(blocks)), OPTIONS.blocks_differ_least * typical
+    for _ in range(OPTIONS.turns):
         with np.errstate(invalid="ignore", divide="ignore"):
             means = (filled.sum(axis=0) - shift @ present) / np.where(launches, launches, np.nan)
         found = _posterior(grid, means, noise / np.maximum(launches, 1))
@@ -83,8 +72,9 @@ def _posterior(grid: tuple[Floats, Floats], means: Floats, variances: Floats) ->
     tried = np.flatnonzero(np.isfinite(means))
     seen, noise = means[tried], variances[tried]
     centre = float(np.average(seen, weights=1 / noise))
-    small = tuple(part[np.ix_(tried, tried)] for part in grid)
-    scale = max(SCALES, key=lambda scale: _log_likelihood(_covariance(small[0], small[1], scale), seen - centre, noise))
+    small = grid[0][np.ix_(tried, tried)], grid[1][np.ix_(tried, tried)]
+    likelihoods = [_log_likelihood(_covariance(*small, scale), seen - centre, noise) for scale in OPTIONS.scales]
+    scale = OPTIONS.scales[int(np.argmax(likelihoods))]
     covariance = _covariance(*grid, scale)
     factor = cho_factor(covariance[np.ix_(tried, tried)] + np.diag(noise))
     cross = covariance[:, tried]
@@ -92,7 +82,7 @@ def _posterior(grid: tuple[Floats, Floats], means: Floats, variances: Floats) ->
     return Belief(mean, covariance - cross @ cho_solve(factor, cross.T))
 
 
-def _covariance(single: Floats, pairs: Floats, scale: tuple[float, float, float]) -> Floats:
+def _covariance(single: Floats, pairs: Floats, scale: Scale) -> Floats:
     return scale[0] ** 2 * single + scale[1] ** 2 * pairs + scale[2] ** 2 * np.eye(len(single))
 
 

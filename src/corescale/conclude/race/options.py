@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every constant of a race, each with its reason, and what follows from them. Texts that mention one print it."""
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+
+from corescale.declare.experiment import MOST_BLOCKS, growing
+from corescale.declare.plan import TODAY_EVERY
+
+Scale = tuple[float, float, float]
+"""standard deviations of log time: per factor, per pair of factors, of a configuration alone"""
+
+_SHARES = tuple((pairs, alone) for pairs in (0.15, 0.6) for alone in (0.1, 0.6))
+
+
+@dataclass(frozen=True)
+class RaceOptions:
+    """The defaults are the race; others are for experiments with it (benchmarks/race.py)."""
+
+    # The bounds (elimination.py)
+    prior: float = 8.0
+    """Degrees of freedom at most that all configurations together lend to one. With fewer a race starts slowly; with
+    more, one noisy configuration among quiet ones is lost by luck."""
+    first_look: int = 2
+    """Common blocks of two configurations at their first comparison: one block has no variance."""
+    sweeps: int = 8
+    """Turns of the additive fit between blocks and configurations: the designs are nearly nested."""
+    anchors: int = 4
+    """Blocks of the opening with today's launch, at least, to take out a drift: fewer do not tell it from noise."""
+    bends: int = 3
+    """Degree, at most, of the polynomial that the drift of the opening is."""
+
+    # The opening (plan.py)
+    opening: int = 4
+    """Configurations of the first block beside today's: enough for every level of a usual factor."""
+    drawn: float = 0.5
+    """Share of a block of the opening that is drawn, whatever the surrogate says, for it may mislead."""
+    growth: float = 0.25
+    """Share of those tried that a block of the opening has, where nothing limits it: a large grid is opened in time."""
+    left_over: int = 2
+    """Untried configurations, at most, that join the last block: one of their own would cost a launch of today's."""
+    covering: float = 0.5
+    """Share of what the opening still needs that must be left of a budget; else it is cut short."""
+    reserved: float = 0.5
+    """Launches left for each one made, at least, for the opening to go on: a third of a budget is not for it."""
+
+    # The race (plan.py, race.py)
+    doubt: float = 2.0
+    """Multiple of the launches a proof is expected to need that must be left for it to be attempted."""
+    smallest: int = 6
+    """Configurations beside the leader in a block: its launches are shared among them. Half of those left, if more."""
+    lagging: float = 2.0
+    """A configuration joins a block while its progress is below this multiple of the slowest one's."""
+    surprising: int = 2
+    """Launches, at most, of a fastest configuration that the surrogate does not believe in, and that joins for it."""
+    replan: int = 12
+    """A choice of configurations is kept for a block in this number of those made: choosing takes time."""
+    cap: float = 3.0
+    """A launch that takes this multiple of the leader's median has lost: noise of that size is a fault."""
+    first_cap: float = 10.0
+    """The same of what was launched once, and may have been fast by luck."""
+    strikes: int = 2
+    """Launches killed because they had lost, after which their configuration has."""
+
+    # Who leads (standing.py)
+    contenders: int = 20
+    """Configurations, at most, of which the one leads that is nearest to a proof. They are as near to the first as it
+    is uncertain. A leader that changes by chance among ties would meet all others anew."""
+    unknown_variance: float = 0.01**2
+    """Variance of log time before anything was launched twice. It only orders; bounds wait for an estimate."""
+    steps: int = 3
+    """Steps from one of today's launches to the next, at least, for an estimate of the noise before that."""
+    planned_freedom: float = 30.0
+    """Degrees of freedom of the bounds that are planned with; those to come have about as many."""
+    nearest: float = 0.25
+    """Share of the tolerance that a comparison is planned to have to tell, at least: an exact tie never ends."""
+    simpler: float = 2.0
+    """Tolerances behind the favourite, at most, of a configuration that may be the answer for being simpler."""
+
+    # A budget that cannot pay for the proof (spending.py)
+    blocks: int = 4
+    """Blocks that what is left is divided into: what comes later is chosen better."""
+    share: float = 0.25
+    """Share of what is left that is thought of for one configuration, at most."""
+    cost: float = 0.3
+    """Power of the launches that their value is divided by: 1 would count them all, but they need not be made."""
+    worth: float = 0.3
+    """Share of the highest value from which a configuration joins the block."""
+    trust: float = 0.5
+    """Probability that the surrogate is right."""
+    spread: float = 0.1
+    """Share of the variance between those tried that is real, at least, however noisy they are."""
+
+    # The surrogate (surrogate.py)
+    scales: tuple[Scale, ...] = (
+        (0.003, 0.003, 0.003),
+        *((main, main * pairs, main * alone) for main in (0.02, 0.1, 0.4) for pairs, alone in _SHARES),
+    )
+    """Scales among which the likelihood chooses: nothing matters, or factors by 2, 10 or 40%."""
+    turns: int = 4
+    """Turns in which configurations and blocks are estimated."""
+    blocks_differ: float = 0.1
+    """Variance of blocks in that of a launch, as a first guess."""
+    blocks_differ_least: float = 0.001
+    """The same, at least, whatever the launches say."""
+
+    # The rehearsal (rehearsal.py)
+    rehearsals: int = 3
+    """Blocks of the smaller input."""
+    checked: int = 6
+    """Configurations launched in full to check the ranking, beside today's."""
+    checks: int = 2
+    """Blocks of them."""
+    fewest_checked: int = 3
+    """Configurations that must have succeeded in both: of two, one order in two agrees by chance."""
+    agreeing: float = 0.9
+    """Share of the pairs told apart in the rehearsal that must be in the same order in full."""
+    told_apart: float = 2.0
+    """Tolerances between two configurations that the rehearsal tells apart."""
+    margin: float = 0.10
+    """Log time behind the first, at least, before a configuration is left out."""
+    moved: float = 2.0
+    """The same in multiples of the largest shift of a checked ratio."""
+
+    @cached_property
+    def looks(self) -> tuple[int, ...]:
+        """Common blocks of two configurations at which they are compared; after the last nothing more is learnt."""
+        return tuple(itertools.takewhile(lambda n: n <= MOST_BLOCKS, growing(self.first_look)))
+
+    @property
+    def last_look(self) -> int:
+        """The last of them."""
+        return self.looks[-1]
+
+    @property
+    def first_block(self) -> int:
+        """Configurations of the first block, today's among them."""
+        return self.opening + 1
+
+    @property
+    def first_answer(self) -> int:
+        """Launches to a first answer: today's alone, then the first block."""
+        return 1 + self.first_block
+
+    @property
+    def largest(self) -> int:
+        """Configurations of a block, at most, that today's launch need not interrupt."""
+        return TODAY_EVERY - 1
+
+
+OPTIONS = RaceOptions()

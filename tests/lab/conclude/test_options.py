@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The constants of a race stand once, and what is written of them says what they are."""
+
+import ast
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import corescale.conclude.race
+from corescale.conclude.answers.alternatives import CHEAPER, SLOWER
+from corescale.conclude.race.options import OPTIONS
+from corescale.declare.experiment import MOST_BLOCKS, Stop
+from corescale.declare.plan import TODAY_EVERY
+from corescale.declare.request import TuneRequest
+
+ROOM = Path(corescale.conclude.race.__path__[0])
+DOC = " ".join((Path(__file__).parents[3] / "docs" / "race.md").read_text().split())
+WORDS = dict(enumerate(["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]))
+TIMES = {2: "twice", 3: "three times"}
+
+SAYS = [
+    f"to be within `--within` ({Stop().within:.0%}) of the best",
+    f"the planned looks ({', '.join(map(str, OPTIONS.looks[:7]))}, ... common blocks)",
+    f"lend it {WORDS[int(OPTIONS.prior)]} degrees of freedom at most",
+    f"a launch that takes {WORDS[int(OPTIONS.first_cap)]} times as long has lost",
+    f"The first block has today's launch and {WORDS[OPTIONS.opening]} others",
+    f"a first answer after {WORDS[OPTIONS.first_answer]} launches",
+    f"today's launch returns at least every {TODAY_EVERY} launches".replace("today's launch", "**Today's launch**"),
+    f"A launch that takes {WORDS[int(OPTIONS.cap)]} times the leader's median ({WORDS[int(OPTIONS.first_cap)]} times",
+    f"after {WORDS[OPTIONS.strikes]} such launches the configuration has lost",
+    f"(expected launches, {'doubled' if OPTIONS.doubt == 2 else OPTIONS.doubt}, exceed what is left)",
+    f"{'half' if OPTIONS.trust == 0.5 else OPTIONS.trust} by the surrogate's belief",
+    f"{'half' if OPTIONS.drawn == 0.5 else OPTIONS.drawn} of each is what a surrogate believes in",
+    f"As long as {'a third' if OPTIONS.reserved == 0.5 else OPTIONS.reserved} of the budget is left the opening goes"
+    f" on, if {'half' if OPTIONS.covering == 0.5 else OPTIONS.covering} of it can be paid for",
+    f"a smaller input, {TIMES[OPTIONS.rehearsals]} in every configuration",
+    f"Then up to {WORDS[OPTIONS.checked]} configurations, spread over that ranking, and today's are launched"
+    f" {TIMES[OPTIONS.checks]} in full",
+    f"If {OPTIONS.agreeing:.0%} of the pairs that the rehearsal told apart come in the same order",
+    f"({OPTIONS.margin:.0%}, or {TIMES[int(OPTIONS.moved)]} the largest shift of a checked ratio)",
+    f"a launch that is up to {SLOWER:.0%} slower and takes fewer core-seconds (by {CHEAPER:.0%} at least",
+]
+
+
+@pytest.mark.parametrize("sentence", SAYS)
+def test_the_document_says_what_the_constants_are(sentence: str) -> None:
+    assert sentence in DOC
+
+
+def test_no_other_module_of_the_race_has_a_number_of_its_own() -> None:
+    modules = [path for path in ROOM.glob("*.py") if path.name != "options.py"]
+    assert len(modules) > 5
+    found = [
+        (path.name, ast.unparse(node))
+        for path in modules
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+        if any(isinstance(part, ast.Constant) and isinstance(part.value, int | float) for part in ast.walk(node.value))
+    ]
+    assert not found
+
+
+def test_every_constant_is_used() -> None:
+    said = "".join(path.read_text() for path in ROOM.glob("*.py"))
+    named = [field.name for field in fields(OPTIONS)]
+    assert len(named) > 40
+    assert not [name for name in named if f"OPTIONS.{name}" not in said and f"self.{name}" not in said]
+
+
+def test_the_last_look_is_the_largest_number_of_blocks() -> None:
+    assert OPTIONS.last_look == MOST_BLOCKS == TuneRequest().max_runs
+    assert OPTIONS.looks[:3] == (2, 3, 4)
+    assert OPTIONS.largest == TODAY_EVERY - 1
