@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "spawner/launch.hpp"
 #include "spawner/reaping.hpp"
 
 namespace corescale::probe {
@@ -18,8 +17,6 @@ namespace corescale::probe {
 struct image {
   pid_t pid = 0;
   std::string executable;
-  /// The kernel's short name at its end, which a program may choose.
-  std::string name{};
   /// No dynamic loader takes part, so nothing can be preloaded.
   bool is_static = false;
   /// Set-user-id, set-group-id or file capabilities: the loader then ignores preloads from the environment.
@@ -39,7 +36,7 @@ struct image {
 class tracer final : public reaping {
  public:
   /// Attaches to a child that waits for its release. Throws start_failure where tracing is forbidden.
-  explicit tracer(launched& main);
+  explicit tracer(pid_t main);
 
   void drain(double now) override;
   const std::vector<image>& images() const { return images_; }

@@ -49,6 +49,9 @@ class Layout:
         """The parallelism t*m*n."""
         return self.threads_per_rank * self.ranks_per_node * self.nodes
 
+    def __str__(self) -> str:
+        return f"{self.threads_per_rank}x{self.ranks_per_node}x{self.nodes}"
+
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
@@ -137,11 +140,9 @@ class Record:
     user: float = 0.0
     system: float = 0.0
     peak_memory: int = 0
-    peak_memory_kind: Literal["anonymous", "anonymous-sum", "process", "none", "cgroup", "sampled"] = "none"
-    """Never compared with one another. `anonymous`: of the whole tree, by its memory group; `anonymous-sum`: summed
-    over its processes, pages shared by a fork in each; both the largest sample, a lower bound in time. `process`:
-    resident memory of the largest process, mapped files included. Of earlier versions: `cgroup`, page cache included,
-    and `sampled`, which mixed kinds."""
+    peak_memory_kind: Literal["cgroup", "sampled", "process", "none"] = "none"
+    """`cgroup`: whole tree, page cache charged to it included. `sampled`: whole tree, a lower bound. `process`: the
+    largest single process."""
     processes: tuple[Process, ...] = ()
     threads_asked: int = 1
     """p of the layout"""
@@ -157,6 +158,8 @@ class Record:
     oversubscribed: bool = False
     sources: tuple[str, ...] = ()
     """probes that were active; records taken with different ones are never mixed"""
+    sidecars: Mapping[str, str] = field(default_factory=dict)
+    """What is too large for a record, by name: the hash of its content, under which the run folder keeps it."""
     leftovers: int = 0
     """processes that outlived the main one and were killed"""
     format: int = FORMAT

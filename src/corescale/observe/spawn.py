@@ -23,8 +23,7 @@ from corescale import native
 from corescale.errors import CorescaleError
 
 SpawnStatus = Literal["ok", "failed", "signal", "timeout", "cancelled", "not-started"]
-CpuKind = Literal["group", "reaped", "sampled"]
-MemoryKind = Literal["anonymous", "anonymous-sum", "process", "none"]
+MemoryKind = Literal["cgroup", "sampled", "process", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +68,10 @@ class SpawnedProcess:
 
     pid: int
     executable: str
-    """the last one sampled, else the file launched or the kernel's short name; another may have taken over since"""
     user: float
     system: float
     peak_memory: int
-    """resident bytes, exact in time, mapped files included"""
     affinity: tuple[int, ...]
-    name: str = ""
-    """the kernel's short name at its end"""
-    count: int = 1
-    """how many it stands for: the orphans beyond a hundred are told together, by executable"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +80,6 @@ class ProvedProgram:
 
     pid: int
     executable: str
-    name: str
-    """the kernel's short name at its end"""
     static: bool
     """has no dynamic loader, so nothing can be preloaded into it"""
     setuid: bool
@@ -122,10 +113,7 @@ class SpawnReport:
     wall: float = 0.0
     """from the execution of the main program to its end"""
     user: float = 0.0
-    """of the whole tree; the time of processes that nobody reaped counts here"""
     system: float = 0.0
-    cpu_kind: CpuKind = "reaped"
-    """`group`: of every process. `reaped`: of those whose parents waited for them. `sampled`: a lower bound"""
     involuntary: int = 0
     voluntary: int = 0
     steal: float = 0.0
@@ -134,12 +122,8 @@ class SpawnReport:
     runqueue_wait: float | None = None
     """None where the kernel keeps no schedstat"""
     sampled: bool = False
-    """whether on_cpu and runqueue_wait miss the last part of some thread, and so are lower bounds; their ratio is an
-    estimate"""
+    """whether on_cpu and runqueue_wait miss the last part of some thread, and so are lower bounds"""
     peak_memory: int = 0
-    """`anonymous`: largest sampled anonymous memory of the tree, by its group. `anonymous-sum`: the same summed over
-    processes, pages shared by a fork in each. Both lower bounds in time. `process`: the largest process's resident
-    memory, mapped files included"""
     peak_memory_kind: MemoryKind = "none"
     affinity: tuple[int, ...] = ()
     stdout_bytes: int | None = None
@@ -211,7 +195,8 @@ class Spawner:
             try:
                 kept = () if output is None else (output.fileno(),)
                 self._program = self._program or native.find("corescale-spawn")
-                words = [str(self._program), *_options(request, writer, kept)]
+                target = f"/proc/self/fd/{kept[0]}" if kept else None
+                words = [str(self._program), "--parent", str(os.getpid()), *options(request, str(writer), target)]
                 self._running = _start(words, (writer, *kept))
             finally:
                 os.close(writer)
@@ -228,14 +213,14 @@ class Spawner:
             raise
         finally:
             self._running = None
-        return _parse(text, complaint)
+        return parse(text, complaint)
 
 
 def _start(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[bytes]":
     """In a process group of its own: a terminal's Ctrl-C reaches the lab alone, which then cancels."""
     null = subprocess.DEVNULL
     return subprocess.Popen(
-        words, stdin=null, stdout=null, stderr=subprocess.PIPE, pass_fds=files, start_new_session=True
+        words, stdin=null, stdout=null, stderr=subprocess.PIPE, pass_fds=files, process_group=0, close_fds=True
     )
 
 
@@ -249,8 +234,9 @@ def _end(running: "subprocess.Popen[bytes]") -> None:
         running.stderr.close()
 
 
-def _options(request: SpawnRequest, report: int, kept: tuple[int, ...]) -> Iterator[str]:
-    yield from ("--report", str(report), "--parent", str(os.getpid()))
+def options(request: SpawnRequest, report: str, output: str | None = None) -> Iterator[str]:
+    """Words behind the spawner's name: where the report goes, and standard output if not as requested."""
+    yield from ("--report", report)
     for name, value in request.environment.items():
         yield from ("--unset", name) if value is None else ("--env", f"{name}={value}")
     if request.affinity:
@@ -258,8 +244,8 @@ def _options(request: SpawnRequest, report: int, kept: tuple[int, ...]) -> Itera
     for option, setting in _settings(request).items():
         if setting is not None:
             yield from (option, f"{setting:f}" if isinstance(setting, float) else str(setting))
-    if kept:
-        yield from ("--stdout", f"/proc/self/fd/{kept[0]}")
+    if output is not None:
+        yield from ("--stdout", output)
     elif request.count_output and request.stdout is None:
         yield "--count-output"
     if request.prove:
@@ -299,7 +285,7 @@ def _with_hash(report: SpawnReport, request: SpawnRequest, scratch: io.BufferedR
         return dataclasses.replace(report, output_hash=hashlib.file_digest(output, "sha256").hexdigest())
 
 
-def _parse(text: bytes, complaint: bytes) -> SpawnReport:
+def parse(text: bytes, complaint: bytes = b"") -> SpawnReport:
     """The spawner's one line; anything else is a defect, or the spawner itself was killed."""
     try:
         return _adapter().validate_python(json.loads(text))
