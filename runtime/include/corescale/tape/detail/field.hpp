@@ -35,13 +35,4 @@ void add_product(real<Base>& sum, const real<Base>& weight, const real<Base>& pa
   sum = is_zero(sum) ? product : sum + product;
 }
 
-/// adjoints[of] += weight * partial, where `of` may be "no variable".
-template <class T>
-void hand_on(T* adjoints, std::uint32_t of, const T& weight, const T& partial) {
-  if constexpr (!std::is_floating_point_v<T>) {
-    if (of < parameter_slots) return;
-  }
-  add_product(adjoints[of], weight, partial);
-}
-
 }  // namespace corescale::detail
