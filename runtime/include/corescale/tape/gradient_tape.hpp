@@ -138,10 +138,10 @@ class gradient_tape : detail::recorder<Base> {
   }
 
   std::uint32_t index_of(const real<Base>& x) const {
-    const std::uint64_t place = detail::operators<Base>::place(x);
-    if (detail::recording_of(place) != this->recording())
-      detail::throw_not_open(detail::recording_of(place), this->recording());
-    return detail::index_of(place);
+    const std::uint64_t of_x = detail::operators<Base>::place(x);
+    if (detail::recording_of(of_x) != this->recording())
+      detail::throw_not_open(detail::recording_of(of_x), this->recording());
+    return detail::index_of(of_x);
   }
 
   static constexpr std::uint32_t largest_chunk =
