@@ -2,10 +2,13 @@
 #include "kernel/accounts.hpp"
 
 #include <sched.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <numeric>
 
+#include "kernel/cpu_mask.hpp"
 #include "kernel/file.hpp"
 #include "kernel/process_tree.hpp"
 #include "text/cpu_list.hpp"
@@ -13,19 +16,25 @@
 namespace corescale::probe {
 namespace {
 
-struct resident {
-  std::uint64_t own = 0;
-  std::uint64_t shared = 0;
-};
-
-resident resident_bytes(pid_t process) {
+/// What is resident and neither of a file nor shared memory.
+std::uint64_t anonymous_bytes(pid_t process) {
   const std::string text = read_file("/proc/" + std::to_string(process) + "/statm");
   std::string_view rest = text;
   take_word(rest);
   const auto total = parse_number<std::uint64_t>(take_word(rest)).value_or(0);
-  const auto shared = parse_number<std::uint64_t>(take_word(rest)).value_or(0);
-  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  return {(total - std::min(total, shared)) * page, shared * page};
+  const auto others = parse_number<std::uint64_t>(take_word(rest)).value_or(0);
+  return (total - std::min(total, others)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// Whether the process ignores SIGCHLD, which even a zombie still shows.
+bool ignores_children(pid_t process) {
+  bool ignores = false;
+  for_each_line(read_file("/proc/" + std::to_string(process) + "/status"), [&](std::string_view line) {
+    if (take_word(line) != "SigIgn:") return;
+    const auto mask = parse_number<std::uint64_t>(take_word(line), 16).value_or(0);
+    ignores = (mask >> (SIGCHLD - 1) & 1) != 0;
+  });
+  return ignores;
 }
 
 std::optional<schedule_times> parse_schedstat(std::string_view text) {
@@ -43,20 +52,35 @@ auto sum(const std::vector<ended_process>& processes, Field field) {
       [&](Value so_far, const ended_process& process) { return so_far + field(process.usage); });
 }
 
+timeval operator+(const timeval& a, const timeval& b) {
+  const auto micros = a.tv_usec + b.tv_usec;
+  return {a.tv_sec + b.tv_sec + micros / 1000000, micros % 1000000};
+}
+
+rusage together(const rusage& a, const rusage& b) {
+  rusage both{};
+  both.ru_utime = a.ru_utime + b.ru_utime;
+  both.ru_stime = a.ru_stime + b.ru_stime;
+  both.ru_maxrss = std::max(a.ru_maxrss, b.ru_maxrss);
+  both.ru_nvcsw = a.ru_nvcsw + b.ru_nvcsw;
+  both.ru_nivcsw = a.ru_nivcsw + b.ru_nivcsw;
+  return both;
+}
+
 }  // namespace
 
 double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
+/// The kernel refuses a mask that is shorter than its own.
 std::vector<int> affinity_of(pid_t thread) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cpus;
-  if (sched_getaffinity(thread, sizeof set, &set) != 0) return cpus;
-  for (int cpu = 0; cpu < cpu_limit; ++cpu)
-    if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) cpus.push_back(cpu);
-  return cpus;
+  for (std::size_t limit = 1024; limit <= cpu_limit; limit *= 2) {
+    cpu_mask mask(limit);
+    if (sched_getaffinity(thread, mask.bytes(), mask.data()) == 0) return mask.cpus();
+    if (errno != EINVAL) break;
+  }
+  return {};
 }
 
 void accounts::introduce(pid_t process, const std::string& executable, std::string_view schedstat) {
@@ -65,15 +89,13 @@ void accounts::introduce(pid_t process, const std::string& executable, std::stri
 }
 
 void accounts::sample() {
-  std::uint64_t own = 0, shared = 0;
+  std::uint64_t anonymous = 0;
   for (const pid_t process : descendants()) {
     for (const pid_t thread : threads_of(process)) read_thread(process, thread);
-    const resident now = resident_bytes(process);
-    own += now.own;
-    shared = std::max(shared, now.shared);
+    anonymous += anonymous_bytes(process);
     sight(process);
   }
-  sampled_peak_ = std::max(sampled_peak_, own + shared);
+  anonymous_peak_ = std::max(anonymous_peak_, anonymous);
 }
 
 void accounts::sight(pid_t process) {
@@ -87,37 +109,56 @@ void accounts::read_thread(pid_t process, pid_t thread) {
   const auto path = "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/schedstat";
   const auto now = parse_schedstat(read_file(path));
   if (!now) return;
+  scheduled_ = true;
   schedule_times& last = threads_[thread];
-  if (now->on_cpu < last.on_cpu) earlier_ = {earlier_.on_cpu + last.on_cpu, earlier_.waiting + last.waiting};
+  if (now->on_cpu < last.on_cpu) ended_threads_ += last;  // the id was given out again
   last = *now;
 }
 
+/// The first thread's times are final now.
 void accounts::last_look(pid_t zombie) {
   read_thread(zombie, zombie);
+  if (const auto last = threads_.find(zombie); last != threads_.end()) {
+    ended_threads_ += last->second;
+    threads_.erase(last);
+  }
   sight(zombie);
-  if (auto& name = sightings_[zombie].executable; name.empty()) name = short_name(zombie);
+  sighting& seen = sightings_[zombie];
+  seen.name = short_name(zombie);
+  if (seen.executable.empty()) seen.executable = seen.name;
+  children_unheard_ = children_unheard_ || ignores_children(zombie);
 }
 
 void accounts::book(pid_t zombie, const rusage& usage) {
-  const sighting& seen = sightings_[zombie];
-  ended_.push_back({zombie, seen.executable, usage, seen.affinity});
+  const sighting seen = std::move(sightings_[zombie]);
+  sightings_.erase(zombie);
+  if (ended_process* const others = told_with(seen)) {
+    others->usage = together(others->usage, usage);
+    ++others->count;
+  } else {
+    ended_.push_back({zombie, seen.executable, seen.name, usage, seen.affinity});
+  }
+}
+
+/// The first entry behind the listed ones of this executable, any after as many again; null for a new one.
+ended_process* accounts::told_with(const sighting& seen) {
+  if (ended_.size() < listed_processes) return nullptr;
+  const auto same = std::find_if(ended_.begin() + listed_processes, ended_.end(),
+                                 [&](const auto& other) { return other.executable == seen.executable; });
+  if (same != ended_.end()) return &*same;
+  return ended_.size() < 2 * listed_processes ? nullptr : &ended_.back();
 }
 
 std::optional<schedule_times> accounts::schedule() const {
-  if (threads_.empty()) return {};
-  schedule_times total{earlier_.on_cpu - before_.on_cpu, earlier_.waiting - before_.waiting};
-  for (const auto& [thread, times] : threads_)
-    total = {total.on_cpu + times.on_cpu, total.waiting + times.waiting};
+  if (!scheduled_) return {};
+  schedule_times total{ended_threads_.on_cpu - before_.on_cpu, ended_threads_.waiting - before_.waiting};
+  for (const auto& [thread, times] : threads_) total += times;
   return schedule_times{std::max(0.0, total.on_cpu), std::max(0.0, total.waiting)};
 }
 
 bool accounts::schedule_incomplete() const {
-  const bool others = std::any_of(threads_.begin(), threads_.end(), [&](const auto& thread) {
-    return std::none_of(ended_.begin(), ended_.end(),
-                        [&](const auto& process) { return process.pid == thread.first; });
-  });
   constexpr double rounding = 0.001;  // rusage rounds and starts at the fork, schedstat does neither
-  return others || schedule().value_or(schedule_times{}).on_cpu + rounding < user() + system();
+  return !threads_.empty() || schedule().value_or(schedule_times{}).on_cpu + rounding < user() + system();
 }
 
 std::uint64_t accounts::largest_peak() const {

@@ -20,16 +20,27 @@ namespace corescale::probe {
 struct ended_process {
   pid_t pid = 0;
   /// The last one sampled, so that a wrapper's target is named; else the file launched or the kernel's short
-  /// name.
+  /// name. Older than the end: another program may have taken over since.
   std::string executable;
+  /// The kernel's short name at the end: the start of the file's name, unless the program chose another.
+  std::string name;
   rusage usage{};
   std::vector<int> affinity;
+  /// How many processes this stands for: beyond the first `listed_processes`, those of one executable are
+  /// told together, times added, peaks the largest.
+  int count = 1;
 };
+
+inline constexpr std::size_t listed_processes = 100;
 
 /// Time on a core and time waiting for one, in seconds, from schedstat.
 struct schedule_times {
   double on_cpu = 0;
   double waiting = 0;
+  schedule_times& operator+=(const schedule_times& more) {
+    on_cpu += more.on_cpu, waiting += more.waiting;
+    return *this;
+  }
 };
 
 class accounts {
@@ -46,13 +57,17 @@ class accounts {
   const std::vector<ended_process>& ended() const { return ended_; }
   /// Nothing where the kernel keeps no schedstat.
   std::optional<schedule_times> schedule() const;
-  /// Whether some thread ended after its last reading, so that schedule() is a lower bound.
+  /// Whether some thread ended after its last reading, so that schedule() is a lower bound. Both of its times
+  /// miss the same: their ratio is an estimate.
   bool schedule_incomplete() const;
-  /// The largest sampled sum of the private resident bytes of all processes plus the largest shared part. A
-  /// lower bound in time; pages that a fork shares copy-on-write count in each process. 0 when never sampled.
-  std::uint64_t sampled_peak() const { return sampled_peak_; }
-  /// The largest process, in bytes.
+  /// The largest sampled sum of the anonymous resident bytes of all processes. A lower bound in time; pages
+  /// that a fork shares copy-on-write count in each process. 0 when never sampled.
+  std::uint64_t anonymous_peak() const { return anonymous_peak_; }
+  /// The largest process, in bytes: exact in time, mapped files included.
   std::uint64_t largest_peak() const;
+  /// Whether a process seen at its end ignored its children's ends: the kernel then reaps them, and nobody is
+  /// told their times.
+  bool children_unheard() const { return children_unheard_; }
 
   double user() const;
   double system() const;
@@ -61,18 +76,20 @@ class accounts {
 
  private:
   struct sighting {
-    std::string executable;
+    std::string executable, name;
     std::vector<int> affinity;
   };
   void read_thread(pid_t process, pid_t thread);
   void sight(pid_t process);
+  ended_process* told_with(const sighting& seen);
 
   std::map<pid_t, schedule_times> threads_;
   std::map<pid_t, sighting> sightings_;
-  schedule_times before_;   // of the main process, until its program was executed
-  schedule_times earlier_;  // of threads whose id was given out again
+  schedule_times before_;  // of the main process, until its program was executed
+  schedule_times ended_threads_;
+  bool scheduled_ = false, children_unheard_ = false;
   std::vector<ended_process> ended_;
-  std::uint64_t sampled_peak_ = 0;
+  std::uint64_t anonymous_peak_ = 0;
 };
 
 /// CPUs that the thread may run on; empty where it cannot be asked.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where this process sits in the control groups, version 1, 2 or both side by side.
+//
+// `root` stands before every path of /proc and of a mount, so that tests show another machine's.
 #pragma once
 
-#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,42 +22,32 @@ struct cgroup_place {
   std::vector<std::string> ancestry() const;
 };
 
-/// The group whose `controller` governs the process, from the texts of its mountinfo and cgroup files.
+/// The group whose `controller` governs the process, from the texts of its mountinfo and cgroup files; the
+/// version 2 group where `controller` is empty.
 std::optional<cgroup_place> locate_cgroup(std::string_view controller, std::string_view mountinfo,
                                           std::string_view memberships);
 
 /// The same for this process.
-std::optional<cgroup_place> own_cgroup(std::string_view controller);
+std::optional<cgroup_place> own_cgroup(std::string_view controller, const std::string& root = "");
 
-/// A memory group of its own for whatever this process starts from now on; inert where none can be made.
-///
-/// The peak counts anonymous memory, page cache and kernel memory charged to the group. Entering can take
-/// milliseconds, so construct it before any clock starts. Version 2 forbids a group to hold processes beside
-/// groups with controllers, so there it works only from the root group: elsewhere it is inert.
-class memory_group {
+/// Whether `names`, a list with `separator`, holds `wanted`.
+bool lists(std::string_view names, std::string_view wanted, char separator);
+
+/// The number of the line of a statistics file that begins with `name`; nothing without one.
+std::optional<std::uint64_t> statistic(const std::string& path, std::string_view name);
+
+/// For how long CPU quotas have held this process back since construction.
+class throttling {
  public:
-  /// `limit` in bytes; 0 is none.
-  explicit memory_group(std::uint64_t limit);
-  memory_group(const memory_group&) = delete;
-  memory_group& operator=(const memory_group&) = delete;
-  /// Goes back where it came from and removes the group, which must be empty by then.
-  ~memory_group();
-
-  bool active() const { return !directory_.empty(); }
-  /// Whether the kernel took the limit.
-  bool limited() const { return limited_; }
-  /// Bytes.
-  std::optional<std::uint64_t> peak() const;
+  explicit throttling(std::string root = "") : root_(std::move(root)), before_(totals()) {}
+  /// Seconds; of the group around it that was held back the longest. What several groups did at the same
+  /// time is counted once, so this is a lower bound.
+  double seconds() const;
 
  private:
-  bool enter(const cgroup_place& place);
-  std::string parent_;
-  std::string directory_;
-  int version_ = 0;
-  bool limited_ = false;
+  std::map<std::string, double> totals() const;
+  std::string root_;
+  std::map<std::string, double> before_;
 };
-
-/// Seconds that a CPU quota held this group or one around it back, since it exists.
-double throttled_seconds();
 
 }  // namespace corescale::probe

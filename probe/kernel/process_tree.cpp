@@ -2,10 +2,14 @@
 #include "kernel/process_tree.hpp"
 
 #include <dirent.h>
+#include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "kernel/file.hpp"
 #include "text/cpu_list.hpp"
@@ -25,11 +29,20 @@ std::vector<pid_t> numbers_in(const std::string& directory) {
   return found;
 }
 
-/// The fields of /proc/PID/stat from the state on; the name before them may hold blanks and brackets.
-std::string status_fields(pid_t process) {
+struct state {
+  char letter = 'X';
+  pid_t parent = 0;
+};
+
+/// From /proc/PID/stat, where the name before them may hold blanks and brackets.
+state state_of(pid_t process) {
   const std::string text = read_file(proc(process) + "/stat");
   const auto bracket = text.rfind(')');
-  return bracket == text.npos ? std::string() : text.substr(bracket + 1);
+  if (bracket == text.npos) return {};
+  std::string_view rest = std::string_view(text).substr(bracket + 1);
+  const auto letter = take_word(rest);
+  if (letter.empty()) return {};
+  return {letter[0], parse_number<pid_t>(take_word(rest)).value_or(0)};
 }
 
 void append_children(pid_t process, std::vector<pid_t>& found) {
@@ -43,13 +56,21 @@ void append_children(pid_t process, std::vector<pid_t>& found) {
 /// For kernels without CONFIG_PROC_CHILDREN: the parents of all processes of the machine.
 std::multimap<pid_t, pid_t> children_by_parent() {
   std::multimap<pid_t, pid_t> children;
-  for (const pid_t process : numbers_in("/proc")) {
-    const std::string fields = status_fields(process);
-    std::string_view rest = fields;
-    take_word(rest);
-    if (const auto parent = parse_number<pid_t>(take_word(rest))) children.emplace(*parent, process);
-  }
+  for (const pid_t process : numbers_in("/proc")) children.emplace(state_of(process).parent, process);
   return children;
+}
+
+bool runs(const state& of) { return of.letter != 'Z' && of.letter != 'X'; }
+
+/// The descriptor stands for the process that has the number now. If that one's parent is one of ours it is
+/// what was listed; if it ends before the signal, the signal reaches nobody.
+bool kill_child_of(const std::set<pid_t>& parents, pid_t process) {
+  const descriptor handle(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+  if (!handle && errno == ESRCH) return false;
+  const state now = state_of(process);
+  if (!runs(now) || !parents.contains(now.parent)) return false;
+  if (handle) return syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0) == 0 || errno != ESRCH;
+  return kill(process, SIGKILL) == 0 || errno != ESRCH;
 }
 
 }  // namespace
@@ -70,11 +91,18 @@ std::vector<pid_t> descendants() {
   return found;
 }
 
-bool is_running(pid_t process) {
-  const std::string fields = status_fields(process);
-  std::string_view rest = fields;
-  const auto state = take_word(rest);
-  return !state.empty() && state != "Z" && state != "X";
+std::vector<pid_t> running_descendants() {
+  auto processes = descendants();
+  std::erase_if(processes, [](pid_t process) { return !runs(state_of(process)); });
+  return processes;
+}
+
+std::vector<pid_t> kill_descendants() {
+  auto processes = descendants();
+  std::set<pid_t> parents(processes.begin(), processes.end());
+  parents.insert(getpid());
+  std::erase_if(processes, [&](pid_t process) { return !kill_child_of(parents, process); });
+  return processes;
 }
 
 std::string short_name(pid_t process) {

@@ -16,8 +16,12 @@ std::vector<pid_t> descendants();
 /// The thread ids of a process; empty where it has gone.
 std::vector<pid_t> threads_of(pid_t process);
 
-/// Whether it still runs: neither gone nor waiting to be reaped.
-bool is_running(pid_t process);
+/// Those that still run: neither gone nor waiting to be reaped.
+std::vector<pid_t> running_descendants();
+
+/// Kills every running descendant and returns those that it reached. No stranger that was given the number of
+/// one that ended meanwhile: each is held by a descriptor while its parent is looked up (Linux 5.3).
+std::vector<pid_t> kill_descendants();
 
 /// The name the kernel keeps (15 bytes), which even a zombie still has.
 std::string short_name(pid_t process);

@@ -38,8 +38,10 @@ void set_affinity(arguments& asked, const std::string& text) {
 
 void set_group(arguments& asked, const std::string& text) {
   if (text != "auto" && text != "off") refuse(text, "auto or off");
-  asked.memory_group = text == "auto";
+  asked.groups = text == "auto";
 }
+
+void inherit(arguments& asked, const std::string& text) { asked.inherited.push_back(number<int>(text)); }
 
 option text_option(std::string arguments::*field) {
   return {true, [field](arguments& asked, const std::string& text) { asked.*field = text; }};
@@ -73,6 +75,7 @@ const std::map<std::string, option>& options() {
       {"--stderr", text_option(&arguments::errors)},
       {"--count-output", flag(&arguments::count_output)},
       {"--tail", number_option(&arguments::tail)},
+      {"--inherit", {true, inherit}},
       {"--cwd", text_option(&arguments::directory)},
       {"--scratch", text_option(&arguments::scratch)},
       {"--sample-ms", number_option(&arguments::sample_ms)},
@@ -118,7 +121,8 @@ const char* usage() {
          "  --tail BYTES, --scratch DIR      report the end of stderr and kept stdout; where scratch files "
          "go\n"
          "  --sample-ms N                    look at the tree every N ms (100); 0 never\n"
-         "  --cgroup auto|off                peak memory by a memory group where possible\n"
+         "  --inherit FD                     an open descriptor that the program keeps\n"
+         "  --cgroup auto|off                accounts by control groups where possible\n"
          "  --prove                          trace it and report what every process had mapped at its end\n"
          "  --parent PID                     cancel once this process is gone\n";
 }

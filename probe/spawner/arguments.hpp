@@ -39,6 +39,8 @@ struct arguments {
   bool count_output = false;
   /// Bytes of the end of kept output in the report.
   std::uint64_t tail = 0;
+  /// Descriptors that the program keeps, beside the first three.
+  std::vector<int> inherited;
   /// Empty: as inherited.
   std::string directory;
   /// For scratch files; empty: $TMPDIR, else /tmp.
@@ -47,7 +49,7 @@ struct arguments {
   /// none.
   std::uint64_t sample_ms = 100;
   bool prove = false;
-  bool memory_group = true;
+  bool groups = true;
   /// Whose end cancels the launch; 0: whoever started the spawner.
   pid_t parent = 0;
   std::vector<std::string> command;

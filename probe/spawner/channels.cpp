@@ -26,10 +26,10 @@ std::string scratch_directory(const std::string& asked) {
 
 /// A file without a name; file systems that know no O_TMPFILE give it one for a moment.
 descriptor scratch_file(const std::string& directory) {
-  descriptor file(open(directory.c_str(), O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600));
+  descriptor file(open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file) return file;
   std::string path = directory + "/corescale-XXXXXX";
-  file = descriptor(mkostemp(path.data(), O_APPEND | O_CLOEXEC));
+  file = descriptor(mkostemp(path.data(), O_CLOEXEC));
   if (!file) throw start_failure{"scratch", errno};
   unlink(path.c_str());
   return file;
@@ -47,12 +47,14 @@ channels::channels(const arguments& asked) : tail_(asked.tail) {
   const std::string scratch = scratch_directory(asked.scratch);
   input_ = opened(asked.input, O_RDONLY, "stdin");
   output_ = open_sink(asked.output, asked.count_output, scratch, "stdout");
-  errors_ = open_sink(asked.errors, asked.tail > 0, scratch, "stderr");
+  errors_ = asked.errors == asked.output && !asked.errors.empty()
+                ? sink{descriptor(fcntl(output(), F_DUPFD_CLOEXEC, 0)), false}
+                : open_sink(asked.errors, asked.tail > 0, scratch, "stderr");
 }
 
 channels::sink channels::open_sink(const std::string& path, bool keep, const std::string& scratch,
                                    const char* step) {
-  if (!path.empty()) return {opened(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND, step), false};
+  if (!path.empty()) return {opened(path, O_RDWR | O_CREAT | O_TRUNC, step), false};
   if (keep) return {scratch_file(scratch), true};
   return {opened("/dev/null", O_RDWR, step), false};
 }

@@ -4,7 +4,9 @@
 // Nothing passes through the spawner while the program runs: a pipe would need a reader, which takes a core
 // from it. What is kept goes into a file, and only its end is read, after the exit. A scratch file has no
 // name, so nothing of it stays behind; what has been written beyond its wanted end is given back to the file
-// system at every look, so that it stays small however much the program writes.
+// system at every look, so that it stays small however much the program writes. Files are opened as a shell's
+// `> file` does, not for appending, which sendfile and copy_file_range refuse; standard error to the file of
+// standard output shares its position, as `2>&1`.
 #pragma once
 
 #include <cstdint>

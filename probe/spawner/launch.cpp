@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spawner/launch.hpp"
 
+#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <cerrno>
 #include <memory>
 
 #include "kernel/clock.hpp"
+#include "kernel/cpu_mask.hpp"
 #include "spawner/failure.hpp"
 
 namespace corescale::probe {
@@ -23,14 +26,15 @@ struct child_plan {
   std::string path;
   std::vector<char*> argv, envp;
   int files[3];
-  const cpu_set_t* affinity;
+  const std::vector<int>& inherited;
+  /// Null: as inherited.
+  cpu_mask* affinity;
   rlim_t data_limit, cpu_limit;
   pid_t spawner;
+  /// Read until it ends or gives a byte; -1: none.
   int gate;
   birth* tells;
 };
-
-descriptor gate_reader, gate_writer;
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
   std::vector<char*> result;
@@ -70,14 +74,20 @@ void read_schedstat(char (&text)[size]) {
   close(file);
 }
 
-int run_child(void* argument) {
-  const auto& plan = *static_cast<const child_plan*>(argument);
-  setsid();
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != plan.spawner) _exit(127);
+void take_files(const child_plan& plan) {
   for (int target = 0; target < 3; ++target)
     if (dup2(plan.files[target], target) < 0) give_up(plan, "process");
-  if (plan.affinity && sched_setaffinity(0, sizeof *plan.affinity, plan.affinity) != 0)
+  for (const int file : plan.inherited) fcntl(file, F_SETFD, 0);
+}
+
+/// A group of its own, but the spawner's session: a program that calls setpgid may, as under a shell.
+int run_child(void* argument) {
+  const auto& plan = *static_cast<const child_plan*>(argument);
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != plan.spawner) _exit(127);
+  take_files(plan);
+  if (plan.affinity && sched_setaffinity(0, plan.affinity->bytes(), plan.affinity->data()) != 0)
     give_up(plan, "affinity");
   limit(plan, RLIMIT_DATA, plan.data_limit);
   limit(plan, RLIMIT_CPU, plan.cpu_limit);
@@ -99,15 +109,34 @@ birth* shared_birth() {
   return new (memory) birth;
 }
 
-void open_gate() {
+struct pipe_ends {
+  descriptor reader, writer;
+};
+
+pipe_ends open_gate() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw start_failure{"process", errno};
-  gate_reader = descriptor(ends[0]);
-  gate_writer = descriptor(ends[1]);
+  return {descriptor(ends[0]), descriptor(ends[1])};
+}
+
+/// The child is born in the group, where to move costs milliseconds. It cannot share the spawner's memory,
+/// for which the C library has no call. -1 where the kernel (before 5.7) or a missing right forbids it.
+pid_t start_in_group(child_plan& plan, const launch_manner& how) {
+#ifdef CLONE_INTO_CGROUP
+  clone_args asked{};
+  asked.flags = CLONE_INTO_CGROUP | (how.traced ? 0 : CLONE_VFORK);
+  asked.exit_signal = SIGCHLD;
+  asked.cgroup = static_cast<std::uint64_t>(how.birthplace);
+  const auto child = static_cast<pid_t>(syscall(SYS_clone3, &asked, sizeof asked));
+  if (child == 0) _exit(run_child(&plan));
+  return child;
+#else
+  return static_cast<void>(plan), static_cast<void>(how), -1;
+#endif
 }
 
 /// A tracer must attach before the program runs, so a traced child may not hold the spawner up as vfork does.
-pid_t start(child_plan& plan, bool traced) {
+pid_t start_beside(child_plan& plan, bool traced) {
   constexpr std::size_t stack_bytes = 64 << 10;
   const auto stack = std::make_unique<char[]>(stack_bytes);
   const int sharing = traced ? 0 : CLONE_VM | CLONE_VFORK;
@@ -155,30 +184,33 @@ std::string find_program(const std::string& command, const std::vector<std::stri
   throw start_failure{error == EACCES ? "exec" : "find", error};
 }
 
-launched launch(const arguments& asked, const channels& io, bool limit_data, bool traced) {
+launched launch(const arguments& asked, const channels& io, const launch_manner& how) {
   if (!asked.directory.empty() && chdir(asked.directory.c_str()) != 0) throw start_failure{"cwd", errno};
   std::vector<std::string> words = asked.command, variables = environment_of(asked);
-  cpu_set_t affinity;
-  CPU_ZERO(&affinity);
-  for (const int cpu : asked.affinity) CPU_SET(static_cast<std::size_t>(cpu), &affinity);
-  if (traced) open_gate();
+  cpu_mask affinity(asked.affinity);
+  pipe_ends gate = how.traced ? open_gate() : pipe_ends{};
   child_plan plan{find_program(asked.command[0], variables),
                   pointers(words),
                   pointers(variables),
                   {io.input(), io.output(), io.errors()},
+                  asked.inherited,
                   asked.affinity.empty() ? nullptr : &affinity,
-                  limit_data ? rlim_t{asked.limit_memory} : 0,
+                  how.limit_data ? rlim_t{asked.limit_memory} : 0,
                   rlim_t{asked.limit_cpu},
                   getpid(),
-                  gate_reader.get(),
+                  gate.reader.get(),
                   shared_birth()};
-  const pid_t child = start(plan, traced);
-  return {child, plan.path, plan.tells};
+  pid_t child = how.birthplace >= 0 ? start_in_group(plan, how) : -1;
+  const bool in_group = child > 0;
+  if (!in_group && how.birthplace >= 0)
+    plan.data_limit = rlim_t{asked.limit_memory};  // the group's will not hold
+  if (!in_group) child = start_beside(plan, how.traced);
+  return {child, plan.path, plan.tells, std::move(gate.writer), in_group};
 }
 
-void release_traced() {
-  write_all(gate_writer.get(), "g");
-  gate_writer = descriptor();
+void launched::release() {
+  write_all(gate_.get(), "g");
+  gate_ = descriptor();
 }
 
 }  // namespace corescale::probe

@@ -6,8 +6,10 @@
 #include <sys/types.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "kernel/file.hpp"
 #include "spawner/arguments.hpp"
 #include "spawner/channels.hpp"
 
@@ -24,11 +26,26 @@ struct birth {
   int error = 0;
 };
 
-struct launched {
-  pid_t pid;
-  std::string path;
+/// The program, or the child on its way to it.
+class launched {
+ public:
+  launched(pid_t pid, std::string path, const birth* told, descriptor gate, bool in_group)
+      : pid_(pid), path_(std::move(path)), told_(told), gate_(std::move(gate)), in_group_(in_group) {}
+  pid_t pid() const { return pid_; }
+  const std::string& path() const { return path_; }
   /// Final once the child executes the program or ends.
-  const birth* told;
+  const birth& told() const { return *told_; }
+  /// Whether it was born in the group asked for; else it is in the spawner's.
+  bool in_group() const { return in_group_; }
+  /// Lets a child that was held for a tracer go on.
+  void release();
+
+ private:
+  pid_t pid_;
+  std::string path_;
+  const birth* told_;
+  descriptor gate_;
+  bool in_group_;
 };
 
 /// The inherited environment with the changes asked for.
@@ -37,13 +54,19 @@ std::vector<std::string> environment_of(const arguments& asked);
 /// The file that a command names, looked up in the PATH of `environment`. Throws start_failure.
 std::string find_program(const std::string& command, const std::vector<std::string>& environment);
 
-/// Starts the command in a session of its own, so that a terminal's Ctrl-C does not reach it, with default
-/// signal dispositions, no signal blocked, no descriptor beside the channels, and an end with the spawner's.
-/// `limit_data` asks for the memory limit per process. Without `traced` it returns once the program is
-/// executed or could not be; with it, the child waits until release(). Throws start_failure.
-launched launch(const arguments& asked, const channels& io, bool limit_data, bool traced);
+/// What launch() does besides what the command line asks.
+struct launch_manner {
+  /// Ask for the memory limit of each process, as no group could take it.
+  bool limit_data = false;
+  /// Hold the child for a tracer, until launched::release().
+  bool traced = false;
+  /// Descriptor of the version 2 group to be born in; -1: none.
+  int birthplace = -1;
+};
 
-/// Lets a child that launch() holds for a tracer go on.
-void release_traced();
+/// Starts the command in a process group of its own, as a shell does, with default signal dispositions, no
+/// signal blocked, no descriptor beside the channels and those asked for, and an end with the spawner's.
+/// Returns once the program is executed or could not be, unless it is traced. Throws start_failure.
+launched launch(const arguments& asked, const channels& io, const launch_manner& how);
 
 }  // namespace corescale::probe

@@ -21,8 +21,9 @@ void write_end(json_writer& json, const report& result) {
 void write_times(json_writer& json, const report& result) {
   json.member("started", result.started);
   json.member("wall", result.wall);
-  json.member("user", result.used.user());
-  json.member("system", result.used.system());
+  json.member("user", result.user);
+  json.member("system", result.system);
+  json.member("cpu_kind", result.cpu_kind);
   json.member("involuntary", result.used.involuntary());
   json.member("voluntary", result.used.voluntary());
   json.member("steal", result.steal);
@@ -37,6 +38,8 @@ void write_process(json_writer& json, const ended_process& process) {
   json.open('{');
   json.member("pid", process.pid);
   json.member("executable", process.executable);
+  json.member("name", process.name);
+  json.member("count", process.count);
   json.member("user", seconds_of(process.usage.ru_utime));
   json.member("system", seconds_of(process.usage.ru_stime));
   json.member("peak_memory", 1024 * std::int64_t{process.usage.ru_maxrss});
@@ -48,6 +51,7 @@ void write_image(json_writer& json, const image& program) {
   json.open('{');
   json.member("pid", program.pid);
   json.member("executable", program.executable);
+  json.member("name", program.name);
   json.member("static", program.is_static);
   json.member("setuid", program.is_privileged);
   json.member("replaced", program.replaced);

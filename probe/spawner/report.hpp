@@ -23,8 +23,13 @@ struct report {
   /// From the execution of the main program to its end.
   double wall = 0;
   accounts used;
+  /// CPU time of the whole tree. What nobody reaped counts as user time.
+  double user = 0, system = 0;
+  /// group: of every process; reaped: of those whose parents waited for them; sampled: a lower bound.
+  const char* cpu_kind = "reaped";
   std::uint64_t peak_memory = 0;
-  /// cgroup, sampled, process or none: see accounts and memory_group.
+  /// anonymous (the group's, sampled), anonymous-sum (of the processes, sampled), process (the largest,
+  /// mapped files included) or none. Never to be compared with one another.
   const char* peak_memory_kind = "none";
   double steal = 0, throttled = 0;
   int leftovers = 0, survivors = 0;

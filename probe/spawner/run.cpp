@@ -10,6 +10,7 @@
 #include "kernel/cgroup.hpp"
 #include "kernel/clock.hpp"
 #include "kernel/steal.hpp"
+#include "kernel/tree_group.hpp"
 #include "spawner/launch.hpp"
 #include "spawner/supervise.hpp"
 
@@ -19,17 +20,12 @@ namespace {
 /// Steal and throttling since its construction.
 struct noise {
   double steal = steal_seconds();
-  double throttled = throttled_seconds();
+  throttling throttled;
   void finish(report& result) const {
     result.steal = steal_seconds() - steal;
-    result.throttled = throttled_seconds() - throttled;
+    result.throttled = throttled.seconds();
   }
 };
-
-std::unique_ptr<reaping> reaping_for(const arguments& asked, pid_t main) {
-  if (asked.prove) return std::make_unique<tracer>(main);
-  return std::make_unique<plain_reaping>(main);
-}
 
 void describe_end(report& result, const supervised& outcome, int status) {
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
@@ -41,15 +37,27 @@ void describe_end(report& result, const supervised& outcome, int status) {
                                                       : "failed";
 }
 
-/// The best that can be known here; the largest exact process bounds a sampled tree from below.
-void describe_memory(report& result, const memory_group* group) {
-  const std::uint64_t sampled = result.used.sampled_peak(), largest = result.used.largest_peak();
-  if (const auto peak = group ? group->peak() : std::nullopt) {
-    result.peak_memory = *peak, result.peak_memory_kind = "cgroup";
-  } else {
-    result.peak_memory = std::max(sampled, largest);
-    result.peak_memory_kind = sampled > 0 ? "sampled" : "process";
+/// The group's account misses nobody. Else what was reaped, unless the samples alone show more.
+void describe_cpu(report& result, const tree_group* group) {
+  constexpr double rounding = 0.005;  // seconds; the samples count from the execution, rusage from the fork
+  const accounts& used = result.used;
+  result.user = used.user(), result.system = used.system();
+  const double reaped = result.user + result.system;
+  if (const auto all = group ? group->cpu_seconds() : std::nullopt) {
+    result.user += std::max(0.0, *all - reaped), result.cpu_kind = "group";
+    return;
   }
+  const double sampled = used.schedule().value_or(schedule_times{}).on_cpu;
+  const bool missed = sampled > reaped + rounding;
+  if (missed) result.user += sampled - reaped;
+  result.cpu_kind = missed || used.children_unheard() ? "sampled" : "reaped";
+}
+
+/// The best kind that can be known here.
+void describe_memory(report& result, std::uint64_t group_peak) {
+  const std::uint64_t sum = result.used.anonymous_peak();
+  result.peak_memory = group_peak > 0 ? group_peak : sum > 0 ? sum : result.used.largest_peak();
+  result.peak_memory_kind = group_peak > 0 ? "anonymous" : sum > 0 ? "anonymous-sum" : "process";
 }
 
 void describe_output(report& result, const channels& io) {
@@ -58,19 +66,62 @@ void describe_output(report& result, const channels& io) {
   result.stdout_tail = io.output_tail();
 }
 
-void follow(report& result, const arguments& asked, const channels& io, const launched& child,
-            int report_file) {
-  const auto children = reaping_for(asked, child.pid);
-  children->used().introduce(child.pid, child.path, child.told->schedstat);
-  const double begun = child.told->started > 0 ? child.told->started : monotonic();
-  const supervised outcome = supervise(asked, io, *children, begun, report_file);
-  if (child.told->failed_step) throw start_failure{child.told->failed_step, child.told->error};
-  const main_end end = children->ended().value_or(main_end{monotonic(), SIGKILL});
-  result.wall = end.at - child.told->started;
-  result.leftovers = outcome.leftovers, result.survivors = outcome.survivors;
-  result.used = children->used();
-  if (const auto* traced = dynamic_cast<const tracer*>(children.get())) result.proof = traced->images();
-  describe_end(result, outcome, end.status);
+/// One launch, from the child's birth to the last process's end.
+class follower {
+ public:
+  follower(const arguments& asked, const channels& io, tree_group* group)
+      : asked_(asked), io_(io), group_(group) {}
+
+  void follow(report& result, const launched& child, reaping& children, int report_file) {
+    const birth& told = child.told();
+    children.used().introduce(child.pid(), child.path(), told.schedstat);
+    const double begun = told.started > 0 ? told.started : monotonic();
+    const auto look = [&] { this->look(children.used()); };
+    const supervised outcome = supervise(asked_, children, begun, report_file, look);
+    if (told.failed_step) throw start_failure{told.failed_step, told.error};
+    const main_end end = children.ended().value_or(main_end{monotonic(), SIGKILL});
+    result.wall = end.at - told.started;
+    result.leftovers = outcome.leftovers, result.survivors = outcome.survivors;
+    result.used = children.used();
+    describe_end(result, outcome, end.status);
+    describe_cpu(result, group_);
+    describe_memory(result, group_peak_);
+  }
+
+ private:
+  void look(accounts& used) {
+    if (asked_.sample_ms > 0) {
+      used.sample();
+      if (group_) group_peak_ = std::max(group_peak_, group_->anonymous().value_or(0));
+    }
+    io_.trim();
+  }
+
+  const arguments& asked_;
+  const channels& io_;
+  tree_group* group_;
+  std::uint64_t group_peak_ = 0;
+};
+
+void start_and_follow(report& result, const arguments& asked, const channels& io, int report_file) {
+  const auto group = asked.groups ? std::make_unique<tree_group>(asked.limit_memory) : nullptr;
+  const noise before;
+  result.started = seconds_of(CLOCK_REALTIME);
+  launched child = launch(asked, io,
+                          {.limit_data = asked.limit_memory > 0 && !(group && group->limited()),
+                           .traced = asked.prove,
+                           .birthplace = group ? group->birthplace() : -1});
+  if (group && !child.in_group()) group->disown();
+  follower launch(asked, io, group.get());
+  if (asked.prove) {
+    tracer children(child);
+    launch.follow(result, child, children, report_file);
+    result.proof = children.images();
+  } else {
+    plain_reaping children(child.pid());
+    launch.follow(result, child, children, report_file);
+  }
+  before.finish(result);
 }
 
 }  // namespace
@@ -80,14 +131,7 @@ report run(const arguments& asked, int report_file) {
   result.started = seconds_of(CLOCK_REALTIME);
   try {
     const channels io(asked);
-    const auto group = asked.memory_group ? std::make_unique<memory_group>(asked.limit_memory) : nullptr;
-    const bool limit_data = asked.limit_memory > 0 && !(group && group->limited());
-    const noise before;
-    result.started = seconds_of(CLOCK_REALTIME);
-    const launched child = launch(asked, io, limit_data, asked.prove);
-    follow(result, asked, io, child, report_file);
-    before.finish(result);
-    describe_memory(result, group.get());
+    start_and_follow(result, asked, io, report_file);
     describe_output(result, io);
     result.affinity = asked.affinity.empty() ? affinity_of(0) : asked.affinity;
   } catch (const start_failure& failure) {

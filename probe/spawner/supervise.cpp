@@ -12,6 +12,7 @@
 #include <set>
 
 #include "kernel/clock.hpp"
+#include "kernel/descriptors.hpp"
 #include "kernel/process_tree.hpp"
 
 namespace corescale::probe {
@@ -19,6 +20,7 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double look_share = 0.005;  // of one core, at most, for looking at the tree
+constexpr double first_look = 0.01;   // seconds; a look at one process takes 50 us of another core
 constexpr double kill_patience = 10;  // seconds
 
 sigset_t watched_signals() {
@@ -37,14 +39,6 @@ int next_signal(double until) {
   return std::max(0, sigtimedwait(&watched, nullptr, &span));
 }
 
-/// Descriptors are closed when the program is executed; kernels before 5.11 cannot mark a range.
-void close_on_exec() {
-#ifdef CLOSE_RANGE_CLOEXEC
-  if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
-#endif
-  for (int file = 3; file < static_cast<int>(sysconf(_SC_OPEN_MAX)); ++file) fcntl(file, F_SETFD, FD_CLOEXEC);
-}
-
 /// A file opened later must not become one of the first three.
 void occupy_standard_files() {
   while (true) {
@@ -58,30 +52,29 @@ bool reader_gone(int report) {
   return poll(&ended, 1, 0) == 1 && (ended.revents & POLLERR) != 0;
 }
 
-/// Looks at the tree at intervals, and less often where a look is expensive.
+/// When to look at the tree: soon, so that short programs are seen too, then less and less often, up to the
+/// interval asked for; and less often yet where a look is expensive.
 class watch {
  public:
   watch(const arguments& asked, double started)
       : interval_(asked.sample_ms > 0 ? 1e-3 * static_cast<double>(asked.sample_ms) : 1.0),
-        sampling_(asked.sample_ms > 0),
-        next_(started + interval_) {}
+        pause_(std::min(first_look, interval_)),
+        next_(started + pause_) {}
   double next() const { return next_; }
-  void look(const channels& io, accounts& used) {
+  void look(const std::function<void()>& at_tree) {
     const double before = monotonic();
-    if (sampling_) used.sample();
-    io.trim();
+    at_tree();
     const double after = monotonic();
-    next_ = after + std::max(interval_, (after - before) / look_share);
+    pause_ = std::min(interval_, 2 * pause_);
+    next_ = after + std::max(pause_, (after - before) / look_share);
   }
 
  private:
-  double interval_;
-  bool sampling_;
-  double next_;
+  double interval_, pause_, next_;
 };
 
-verdict wait_for_end(const arguments& asked, const channels& io, reaping& children, double started,
-                     int report) {
+verdict wait_for_end(const arguments& asked, reaping& children, double started, int report,
+                     const std::function<void()>& look) {
   const double deadline = asked.timeout > 0 ? started + asked.timeout : never;
   watch eyes(asked, started);
   for (;;) {
@@ -93,7 +86,7 @@ verdict wait_for_end(const arguments& asked, const channels& io, reaping& childr
     if (now >= deadline) return verdict::timed_out;
     if (now < eyes.next()) continue;
     if (reader_gone(report)) return verdict::cancelled;
-    eyes.look(io, children.used());
+    eyes.look(look);
   }
 }
 
@@ -108,21 +101,13 @@ void ask_to_end(reaping& children, double grace) {
   }
 }
 
-std::vector<pid_t> running_descendants() {
-  auto processes = descendants();
-  std::erase_if(processes, [](pid_t process) { return !is_running(process); });
-  return processes;
-}
-
 /// Kills until there are no children: a process that was being born escapes one round, not the next.
 std::set<pid_t> kill_all(reaping& children) {
   std::set<pid_t> killed;
   for (const double deadline = monotonic() + kill_patience;
        !children.childless() && monotonic() < deadline;) {
-    for (const pid_t process : running_descendants()) {
-      kill(process, SIGKILL);
-      killed.insert(process);
-    }
+    const auto reached = kill_descendants();
+    killed.insert(reached.begin(), reached.end());
     children.drain(monotonic());
     if (children.childless()) break;
     next_signal(monotonic() + 0.002);
@@ -135,7 +120,8 @@ std::set<pid_t> kill_all(reaping& children) {
 
 void become_supervisor() {
   occupy_standard_files();
-  close_on_exec();
+  mark_close_on_exec(3);
+  setsid();
   for (int signal = 1; signal < NSIG; ++signal)
     if (signal != SIGKILL && signal != SIGSTOP) ::signal(signal, SIG_DFL);
   sigset_t blocked = watched_signals();
@@ -145,9 +131,9 @@ void become_supervisor() {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
-supervised supervise(const arguments& asked, const channels& io, reaping& children, double started,
-                     int report) {
-  const verdict why = wait_for_end(asked, io, children, started, report);
+supervised supervise(const arguments& asked, reaping& children, double started, int report,
+                     const std::function<void()>& look) {
+  const verdict why = wait_for_end(asked, children, started, report, look);
   ask_to_end(children, asked.grace);
   auto killed = kill_all(children);
   killed.erase(children.main());

@@ -2,8 +2,9 @@
 // Waits for the program, watches it meanwhile and leaves nothing running.
 #pragma once
 
+#include <functional>
+
 #include "spawner/arguments.hpp"
-#include "spawner/channels.hpp"
 #include "spawner/reaping.hpp"
 
 namespace corescale::probe {
@@ -20,11 +21,13 @@ struct supervised {
 };
 
 /// Makes this process fit to supervise: signals blocked, for sigtimedwait, with default dispositions for the
-/// program; subreaper; a cancellation once the parent is gone; no descriptor that the program would inherit.
+/// program; a session of its own, so that a terminal's Ctrl-C does not reach it, unless its caller made it
+/// the leader of a process group; subreaper; a cancellation once the parent is gone; no descriptor that the
+/// program would inherit.
 void become_supervisor();
 
-/// `report` is watched for its reader, whose end cancels.
-supervised supervise(const arguments& asked, const channels& io, reaping& children, double started,
-                     int report);
+/// `report` is watched for its reader, whose end cancels. `look` is called at intervals.
+supervised supervise(const arguments& asked, reaping& children, double started, int report,
+                     const std::function<void()>& look);
 
 }  // namespace corescale::probe

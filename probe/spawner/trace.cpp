@@ -14,8 +14,8 @@
 #include <cstring>
 
 #include "kernel/file.hpp"
+#include "kernel/process_tree.hpp"
 #include "spawner/failure.hpp"
-#include "spawner/launch.hpp"
 #include "text/cpu_list.hpp"
 
 namespace corescale::probe {
@@ -84,16 +84,16 @@ bool is_group_stop(int signal) {
 
 }  // namespace
 
-tracer::tracer(pid_t main) : reaping(main) {
+tracer::tracer(launched& main) : reaping(main.pid()) {
   constexpr long follow = PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
                           PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL;
-  if (ptrace(PTRACE_SEIZE, main, nullptr, follow) == 0) {
-    release_traced();
+  if (ptrace(PTRACE_SEIZE, main.pid(), nullptr, follow) == 0) {
+    main.release();
     return;
   }
   const int error = errno;
-  kill(main, SIGKILL);
-  waitpid(main, nullptr, 0);
+  kill(main.pid(), SIGKILL);
+  waitpid(main.pid(), nullptr, 0);
   throw start_failure{"trace", error};
 }
 
@@ -169,6 +169,7 @@ void tracer::about_to_exit(pid_t thread) {
   const pid_t process = process_of(thread);
   image& program = image_of(process);
   program.cpu = cpu_seconds(process);
+  program.name = short_name(process);
   if (!program.readable || thread == process || is_last(process)) {
     auto files = mapped_files(read_file(proc(thread, "/maps")));
     if (!files.empty()) program.maps = std::move(files), program.readable = true;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "spawner/launch.hpp"
 #include "spawner/reaping.hpp"
 
 namespace corescale::probe {
@@ -17,6 +18,8 @@ namespace corescale::probe {
 struct image {
   pid_t pid = 0;
   std::string executable;
+  /// The kernel's short name at its end, which a program may choose.
+  std::string name{};
   /// No dynamic loader takes part, so nothing can be preloaded.
   bool is_static = false;
   /// Set-user-id, set-group-id or file capabilities: the loader then ignores preloads from the environment.
@@ -36,7 +39,7 @@ struct image {
 class tracer final : public reaping {
  public:
   /// Attaches to a child that waits for its release. Throws start_failure where tracing is forbidden.
-  explicit tracer(pid_t main);
+  explicit tracer(launched& main);
 
   void drain(double now) override;
   const std::vector<image>& images() const { return images_; }

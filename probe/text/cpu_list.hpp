@@ -10,17 +10,17 @@
 namespace corescale::probe {
 
 /// The whole of `text` as a number; nothing for anything else, a sign or blanks included.
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
+template <class Number, class... Base>
+std::optional<Number> parse_number(std::string_view text, Base... base) {
   Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base...);
   if (error != std::errc{} || end != text.data() + text.size() || text.empty()) return {};
   if (!(value >= Number{})) return {};  // NaN as well
   return value;
 }
 
-/// One past the largest CPU number that an affinity mask of the C library can hold.
-inline constexpr int cpu_limit = 1024;
+/// One past the largest CPU number that is believed: kernels are built for 8192 CPUs at most.
+inline constexpr int cpu_limit = 65536;
 
 /// The CPUs of a list in the order given; nothing where it is malformed, descending or out of range.
 inline std::optional<std::vector<int>> parse_cpu_list(std::string_view text) {

@@ -140,9 +140,11 @@ class Record:
     user: float = 0.0
     system: float = 0.0
     peak_memory: int = 0
-    peak_memory_kind: Literal["cgroup", "sampled", "process", "none"] = "none"
-    """`cgroup`: whole tree, page cache charged to it included. `sampled`: whole tree, a lower bound. `process`: the
-    largest single process."""
+    peak_memory_kind: Literal["anonymous", "anonymous-sum", "process", "none", "cgroup", "sampled"] = "none"
+    """Never compared with one another. `anonymous`: of the whole tree, by its memory group; `anonymous-sum`: summed
+    over its processes, pages shared by a fork in each; both the largest sample, a lower bound in time. `process`:
+    resident memory of the largest process, mapped files included. Of earlier versions: `cgroup`, page cache included,
+    and `sampled`, which mixed kinds."""
     processes: tuple[Process, ...] = ()
     threads_asked: int = 1
     """p of the layout"""

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/sendfile.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -152,7 +153,64 @@ int inspect(double) {
   }
   for (int file = 3; file < 1000; ++file)
     if (fcntl(file, F_GETFD) >= 0) return 2;
-  return getsid(0) == getpid() ? 0 : 3;
+  if (getpgrp() != getpid() || setpgid(0, 0) != 0) return 3;
+  return open("/dev/tty", O_RDWR) < 0 ? 0 : 4;
+}
+
+/// What a program may do with `> file`: let the kernel copy to standard output.
+int copy_to_output(double) {
+  const int from = open("/etc/passwd", O_RDONLY);
+  if (from < 0 || sendfile(1, from, nullptr, 10) != 10) return 1;
+  return copy_file_range(from, nullptr, 1, nullptr, 10, 0) == 10 ? 0 : 2;
+}
+
+/// A child that uses `seconds` and that nobody waits for: the kernel reaps it.
+int leave_unreaped(double seconds) {
+  signal(SIGCHLD, SIG_IGN);
+  if (fork() == 0) {
+    burn(seconds);
+    _exit(0);
+  }
+  wait(nullptr);
+  return 0;
+}
+
+/// Four chains of `count` short children each, most of which no sample sees.
+int chain_children(double count) {
+  for (int chain = 0; chain < 4; ++chain) {
+    if (fork() != 0) continue;
+    for (int i = 0; i < static_cast<int>(count); ++i) {
+      if (fork() == 0) {
+        burn(0.007);
+        _exit(0);
+      }
+      wait(nullptr);
+    }
+    _exit(0);
+  }
+  return wait_for_children();
+}
+
+/// `count` processes whose parents are gone.
+int leave_orphans(double count) {
+  for (int i = 0; i < static_cast<int>(count); ++i) {
+    if (fork() == 0) {
+      if (fork() == 0) usleep(1000);
+      _exit(0);
+    }
+    wait(nullptr);
+  }
+  return 0;
+}
+
+/// Reads a file, which fills the page cache and no memory of its own.
+int read_file(double, const char* file) {
+  std::vector<char> block(1 << 20);
+  const int from = open(file, O_RDONLY);
+  while (read(from, block.data(), block.size()) > 0) {
+  }
+  usleep(50000);
+  return 0;
 }
 
 /// Ends by itself when asked to, after leaving a mark in `file`.
@@ -189,6 +247,11 @@ int main(int count, char** words) {
       {"signal", [&] { return signal_itself(number); }},
       {"catch", [&] { return catch_a_signal(number); }},
       {"inspect", [&] { return inspect(number); }},
+      {"copy", [&] { return copy_to_output(number); }},
+      {"unreaped", [&] { return leave_unreaped(number); }},
+      {"chains", [&] { return chain_children(number); }},
+      {"orphans", [&] { return leave_orphans(number); }},
+      {"read", [&] { return read_file(number, file); }},
       {"obey", [&] { return obey(number, file); }},
   };
   const auto act = acts.find(what);

@@ -17,7 +17,7 @@ TEST(arguments, are_read_up_to_the_command) {
   EXPECT_EQ(asked.affinity, std::vector<int>({0, 1}));
   EXPECT_EQ(asked.timeout, 2.5);
   EXPECT_TRUE(asked.prove);
-  EXPECT_FALSE(asked.memory_group);
+  EXPECT_FALSE(asked.groups);
   EXPECT_EQ(asked.command, std::vector<std::string>({"run", "--report", "--"}));
 }
 
@@ -39,10 +39,10 @@ TEST(arguments, that_make_no_sense_are_named) {
 
 TEST(arguments, usage_names_every_option) {
   const std::string text = usage();
-  for (const char* option :
-       {"--report", "--env", "--unset", "--affinity", "--timeout", "--grace", "--limit-memory", "--limit-cpu",
-        "--stdin", "--stdout", "--stderr", "--cwd", "--count-output", "--tail", "--scratch", "--sample-ms",
-        "--cgroup", "--prove", "--parent"})
+  for (const char* option : {"--report",    "--env",          "--unset",        "--affinity", "--timeout",
+                             "--grace",     "--limit-memory", "--limit-cpu",    "--stdin",    "--stdout",
+                             "--stderr",    "--cwd",          "--count-output", "--tail",     "--scratch",
+                             "--sample-ms", "--inherit",      "--cgroup",       "--prove",    "--parent"})
     EXPECT_NE(text.find(option), text.npos) << option;
 }
 

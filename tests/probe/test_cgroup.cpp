@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "kernel/cgroup.hpp"
+#include "kernel/tree_group.hpp"
 
 namespace corescale::probe {
 namespace {
@@ -35,6 +40,7 @@ TEST(cgroup, a_mount_may_show_only_a_part_of_the_hierarchy) {
   EXPECT_EQ(locate_cgroup("memory", container, "4:memory:/docker/ab/in\n")->directory(),
             "/sys/fs/cgroup/memory/in");
   EXPECT_FALSE(locate_cgroup("memory", container, "4:memory:/elsewhere\n"));
+  EXPECT_FALSE(locate_cgroup("memory", container, "4:memory:/docker/abc\n"));
   EXPECT_FALSE(locate_cgroup("memory", unified, "0::/../outside\n"));
   EXPECT_FALSE(locate_cgroup("memory", "", "0::/\n"));
 }
@@ -42,6 +48,65 @@ TEST(cgroup, a_mount_may_show_only_a_part_of_the_hierarchy) {
 TEST(cgroup, ancestry_goes_up_to_the_mount) {
   const cgroup_place place{"/m", "/a/b", 2};
   EXPECT_EQ(place.ancestry(), std::vector<std::string>({"/m/a/b", "/m/a", "/m"}));
+}
+
+/// A machine's /proc/self and control groups, recorded as files. The kernel's part, filling new groups, is
+/// the test's.
+class recorded_machine : public testing::Test {
+ protected:
+  void SetUp() override {
+    write("/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n");
+    write("/proc/self/cgroup", "0::/user.slice/job.scope\n");
+    write(own + "/cgroup.subtree_control", "\n");
+  }
+  void TearDown() override { std::filesystem::remove_all(root); }
+  void write(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(root + path).parent_path());
+    std::ofstream(root + path) << text;
+  }
+  std::string new_group() const { return own + "/corescale-" + std::to_string(getpid()); }
+
+  const std::string root = testing::TempDir() + "machine" + std::to_string(getpid());
+  const std::string own = "/sys/fs/cgroup/user.slice/job.scope";
+};
+
+TEST_F(recorded_machine, version_2_books_time_and_memory_where_the_controller_is) {
+  const tree_group group(0, root);
+  EXPECT_GE(group.birthplace(), 0);
+  EXPECT_FALSE(group.cpu_seconds());
+  EXPECT_FALSE(group.anonymous());
+  write(new_group() + "/cpu.stat", "usage_usec 2500000\nuser_usec 2000000\nsystem_usec 500000\n");
+  write(new_group() + "/memory.stat", "anon 4096\nfile 1048576\nshmem 8192\n");
+  EXPECT_EQ(group.cpu_seconds(), 2.5);
+  EXPECT_EQ(group.anonymous(), 4096U);
+  std::filesystem::remove(root + new_group() + "/cpu.stat");
+  std::filesystem::remove(root + new_group() + "/memory.stat");
+}
+
+TEST_F(recorded_machine, groups_are_gone_afterwards_and_those_of_dead_spawners_too) {
+  const std::string dead = own + "/corescale-2147483647";
+  std::filesystem::create_directories(root + dead);
+  { const tree_group group(0, root); }
+  EXPECT_FALSE(std::filesystem::exists(root + new_group()));
+  EXPECT_FALSE(std::filesystem::exists(root + dead));
+}
+
+TEST_F(recorded_machine, without_the_right_to_make_groups_there_are_none) {
+  write("/proc/self/cgroup", "0::/not/there\n");
+  const tree_group group(1 << 20, root);
+  EXPECT_LT(group.birthplace(), 0);
+  EXPECT_FALSE(group.limited());
+  EXPECT_FALSE(group.cpu_seconds());
+}
+
+TEST_F(recorded_machine, throttling_is_that_of_the_group_that_was_held_back_the_longest) {
+  write("/sys/fs/cgroup/user.slice/cpu.stat", "usage_usec 9\nthrottled_usec 90000000\n");
+  write(own + "/cpu.stat", "throttled_usec 1000000\n");
+  const throttling since(root);
+  EXPECT_EQ(since.seconds(), 0);
+  write(own + "/cpu.stat", "throttled_usec 2500000\n");
+  write("/sys/fs/cgroup/user.slice/cpu.stat", "usage_usec 9\nthrottled_usec 90250000\n");
+  EXPECT_EQ(since.seconds(), 1.5);
 }
 
 }  // namespace

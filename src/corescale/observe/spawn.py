@@ -23,7 +23,8 @@ from corescale import native
 from corescale.errors import CorescaleError
 
 SpawnStatus = Literal["ok", "failed", "signal", "timeout", "cancelled", "not-started"]
-MemoryKind = Literal["cgroup", "sampled", "process", "none"]
+CpuKind = Literal["group", "reaped", "sampled"]
+MemoryKind = Literal["anonymous", "anonymous-sum", "process", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +69,16 @@ class SpawnedProcess:
 
     pid: int
     executable: str
+    """the last one sampled, else the file launched or the kernel's short name; another may have taken over since"""
     user: float
     system: float
     peak_memory: int
+    """resident bytes, exact in time, mapped files included"""
     affinity: tuple[int, ...]
+    name: str = ""
+    """the kernel's short name at its end"""
+    count: int = 1
+    """how many it stands for: the orphans beyond a hundred are told together, by executable"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +87,8 @@ class ProvedProgram:
 
     pid: int
     executable: str
+    name: str
+    """the kernel's short name at its end"""
     static: bool
     """has no dynamic loader, so nothing can be preloaded into it"""
     setuid: bool
@@ -113,7 +122,10 @@ class SpawnReport:
     wall: float = 0.0
     """from the execution of the main program to its end"""
     user: float = 0.0
+    """of the whole tree; the time of processes that nobody reaped counts here"""
     system: float = 0.0
+    cpu_kind: CpuKind = "reaped"
+    """`group`: of every process. `reaped`: of those whose parents waited for them. `sampled`: a lower bound"""
     involuntary: int = 0
     voluntary: int = 0
     steal: float = 0.0
@@ -122,8 +134,12 @@ class SpawnReport:
     runqueue_wait: float | None = None
     """None where the kernel keeps no schedstat"""
     sampled: bool = False
-    """whether on_cpu and runqueue_wait miss the last part of some thread, and so are lower bounds"""
+    """whether on_cpu and runqueue_wait miss the last part of some thread, and so are lower bounds; their ratio is an
+    estimate"""
     peak_memory: int = 0
+    """`anonymous`: largest sampled anonymous memory of the tree, by its group. `anonymous-sum`: the same summed over
+    processes, pages shared by a fork in each. Both lower bounds in time. `process`: the largest process's resident
+    memory, mapped files included"""
     peak_memory_kind: MemoryKind = "none"
     affinity: tuple[int, ...] = ()
     stdout_bytes: int | None = None
@@ -220,7 +236,7 @@ def _start(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[bytes]
     """In a process group of its own: a terminal's Ctrl-C reaches the lab alone, which then cancels."""
     null = subprocess.DEVNULL
     return subprocess.Popen(
-        words, stdin=null, stdout=null, stderr=subprocess.PIPE, pass_fds=files, process_group=0, close_fds=True
+        words, stdin=null, stdout=null, stderr=subprocess.PIPE, pass_fds=files, start_new_session=True
     )
 
 

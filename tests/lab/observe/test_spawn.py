@@ -174,11 +174,10 @@ class TestAccounts:
         for _ in range(5):
             report = fixture("fill", 100, memory_group=memory_group, sample_ms=20)
             assert report.peak_memory < 215 << 20
-            if report.peak_memory >= 200 << 20 or report.peak_memory_kind != "sampled":
+            if report.peak_memory >= 200 << 20:
                 break
         assert report.peak_memory >= 200 << 20
-        if not memory_group:
-            assert report.peak_memory_kind == "sampled"
+        assert report.peak_memory_kind in (["anonymous", "anonymous-sum"] if memory_group else ["anonymous-sum"])
         assert 100 << 20 <= report.processes[0].peak_memory < 108 << 20
 
     def test_a_small_program_is_small_whoever_starts_it(self) -> None:

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Control groups of their own for all that one launch starts: what the kernel books for them misses nobody.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "kernel/cgroup.hpp"
+#include "kernel/file.hpp"
+
+namespace corescale::probe {
+
+/// Inert where no group can be made. Groups are made below this process's own, so that every limit above
+/// still binds.
+///
+/// Version 2: the program is born in the group, which costs nothing; CPU time is always booked there, memory
+/// only where the controller can be had (it cannot below a group that holds processes, except the root).
+/// Version 1, for memory alone: this process enters the group, which can take milliseconds, so construct it
+/// before any clock starts.
+class tree_group {
+ public:
+  /// `limit`: bytes of memory of all processes together; 0 is none.
+  explicit tree_group(std::uint64_t limit, const std::string& root = "");
+  tree_group(const tree_group&) = delete;
+  tree_group& operator=(const tree_group&) = delete;
+  /// Goes back where it came from and removes the groups, which must be empty by then.
+  ~tree_group();
+
+  /// Where a child is to be born, for clone3; -1: beside its parent.
+  int birthplace() const { return birthplace_.get(); }
+  /// To be called where the child could not be born there.
+  void disown();
+  /// Whether the kernel took the limit.
+  bool limited() const { return limited_; }
+  /// Seconds of all processes that were ever in the group.
+  std::optional<double> cpu_seconds() const;
+  /// Bytes now: anonymous pages of all processes, each once, and none of files or of the page cache.
+  std::optional<std::uint64_t> anonymous() const;
+
+ private:
+  void make_unified(const cgroup_place& place, std::uint64_t limit);
+  void enter_memory(const cgroup_place& place, std::uint64_t limit);
+
+  std::string root_;
+  std::string unified_;        // directories; empty: none
+  std::string memory_parent_;  // of version 1
+  std::string memory_;
+  descriptor birthplace_;
+  bool limited_ = false;
+};
+
+}  // namespace corescale::probe

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What crosses the process boundary stays true for programs that are out of the ordinary: real processes, each once
+measured wrongly.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corescale import native
+from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
+
+FIXTURE = str(native.find("spawner_fixture"))
+SPAWNER = str(native.find("corescale-spawn"))
+CORE = min(os.sched_getaffinity(0))
+
+
+def spawn(*argv: object, **options: Any) -> SpawnReport:
+    return Spawner().spawn(SpawnRequest(tuple(map(str, argv)), **options))
+
+
+class TestAsUnderAShell:
+    @pytest.mark.parametrize("kept", [{"stdout": True}, {"count_output": True}, {"hash_output": True}])
+    def test_the_kernel_may_copy_to_standard_output(self, tmp_path: Path, kept: dict[str, Any]) -> None:
+        options = {"stdout": tmp_path / "out"} if "stdout" in kept else kept
+        report = spawn(FIXTURE, "copy", **options)
+        assert (report.exit_code, report.stdout_bytes) == (0, 20)
+
+    def test_both_outputs_in_one_file_keep_each_other_s_text(self, tmp_path: Path) -> None:
+        script = "echo one; echo two >&2; echo three"
+        assert spawn("sh", "-c", script, stdout=tmp_path / "all", stderr=tmp_path / "all").status == "ok"
+        assert (tmp_path / "all").read_text() == "one\ntwo\nthree\n"
+
+    @pytest.mark.parametrize("prove", [False, True])
+    def test_a_process_group_of_its_own_and_no_terminal(self, prove: bool) -> None:
+        assert spawn(FIXTURE, "inspect", prove=prove).exit_code == 0
+
+    def test_only_a_descriptor_asked_for_is_inherited(self) -> None:
+        with Path("/dev/null").open("rb") as file:
+            words = [SPAWNER, "--report", "1", "--inherit", str(file.fileno()), "--", FIXTURE, "inspect"]
+            done = subprocess.run(words, pass_fds=(file.fileno(),), stdout=subprocess.PIPE, check=True)
+        assert json.loads(done.stdout)["exit_code"] == 2
+
+
+class TestCpuTime:
+    def test_of_a_child_that_nobody_waits_for(self) -> None:
+        report = spawn(FIXTURE, "unreaped", 0.5)
+        assert report.user + report.system == pytest.approx(0.5, abs=0.06)
+        assert report.cpu_kind in ("group", "sampled")
+
+    def test_without_a_group_it_is_a_lower_bound_and_says_so(self) -> None:
+        report = spawn(FIXTURE, "unreaped", 0.5, memory_group=False, sample_ms=20)
+        assert 0.4 < report.user + report.system < 0.56
+        assert report.cpu_kind == "sampled"
+        short = spawn(FIXTURE, "unreaped", 0.001, memory_group=False, sample_ms=0)
+        assert short.cpu_kind == "sampled"
+
+    def test_of_an_ordinary_tree_is_what_its_parents_were_told(self) -> None:
+        report = spawn(FIXTURE, "burn-tree", 0.2, memory_group=False)
+        assert report.cpu_kind == "reaped"
+        assert report.user + report.system == pytest.approx(0.6, abs=0.05)
+
+    def test_waiting_of_chains_of_short_children_is_a_share_of_what_was_seen(self) -> None:
+        report = spawn(FIXTURE, "chains", 40, affinity=(CORE,), sample_ms=10)
+        assert report.sampled
+        assert report.on_cpu is not None
+        assert report.runqueue_wait is not None
+        used = report.user + report.system
+        assert report.on_cpu < 0.7 * used  # most children lived and died unseen
+        share = report.runqueue_wait / (report.runqueue_wait + report.on_cpu)
+        assert 0.6 < share < 0.95  # four wait for one core: three quarters, more where others use it too
+
+
+class TestMemory:
+    def test_page_cache_is_none(self, tmp_path: Path) -> None:
+        file = tmp_path / "large"
+        file.write_bytes(bytes(100 << 20))
+        cold, warm = (self.peak(file, drop=drop) for drop in (True, False))
+        assert abs(cold - warm) < 2 << 20
+        assert max(cold, warm) < 10 << 20
+
+    def peak(self, file: Path, *, drop: bool) -> int:
+        with file.open("rb") as opened:
+            os.fsync(opened.fileno())
+            if drop:
+                os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        report = spawn(FIXTURE, "read", 0, file)
+        assert report.peak_memory_kind in ("anonymous", "anonymous-sum")
+        return report.peak_memory
+
+    def test_kept_output_is_none(self) -> None:
+        peaks = [spawn("head", "-c", "200M", "/dev/zero", count_output=kept).peak_memory for kept in (False, True)]
+        assert max(peaks) < 10 << 20
+
+    def test_a_short_program_is_sampled_too(self) -> None:
+        report = spawn(FIXTURE, "burn", 0.05)
+        assert report.peak_memory_kind in ("anonymous", "anonymous-sum")
+
+
+class TestManyProcesses:
+    def test_orphans_do_not_swell_the_report(self) -> None:
+        words = [SPAWNER, "--report", "1", "--", FIXTURE, "orphans", "3000"]
+        text = subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout
+        report = json.loads(text)
+        assert len(text) < 100_000
+        assert sum(process["count"] for process in report["processes"]) == 3001
+
+    def test_leftovers_are_killed_soon(self) -> None:
+        script = "i=0; while [ $i -lt 300 ]; do sleep 100 & i=$((i+1)); done"
+        begun = time.monotonic()
+        report = spawn("sh", "-c", script)
+        assert (report.leftovers, report.survivors) == (300, 0)
+        assert time.monotonic() - begun < 10
+
+
+class TestLargeMachines:
+    def test_cpu_numbers_beyond_1023_are_understood(self) -> None:
+        report = spawn("true", affinity=(1500, 4000))
+        assert (report.status, report.step) == ("not-started", "affinity")
+
+    def test_an_affinity_with_numbers_that_are_not_there_is_that_of_the_others(self) -> None:
+        assert spawn("true", affinity=(CORE, 2000)).processes[0].affinity == (CORE,)
+
+
+@contextlib.contextmanager
+def cpu_group(parent: Path, name: str) -> Iterator[Path]:
+    """A control group of version 1 whose quota a test may set."""
+    group = parent / name
+    try:
+        group.mkdir()
+        (group / "cpu.cfs_quota_us").read_text()
+    except OSError as error:
+        pytest.skip(f"no control group with a CPU quota can be made here: {error}")
+    try:
+        yield group
+    finally:
+        deadline = time.monotonic() + 5
+        while group.exists() and time.monotonic() < deadline:
+            with contextlib.suppress(OSError):
+                group.rmdir()
+
+
+def throttled(group: Path, *argv: object) -> float:
+    """The throttling that the spawner reports when it runs in `group`."""
+    words = [SPAWNER, "--report", "1", "--", *map(str, argv)]
+    enter = f'echo $$ > {group}/cgroup.procs && exec "$@"'
+    done = subprocess.run(["sh", "-c", enter, "sh", *words], stdout=subprocess.PIPE, check=True)
+    return float(json.loads(done.stdout)["throttled"])
+
+
+def test_throttling_of_the_inner_group_is_not_hidden_by_an_older_one_outside() -> None:
+    with (
+        cpu_group(Path("/sys/fs/cgroup/cpu"), f"corescale-test-{os.getpid()}") as outer,
+        cpu_group(outer, "inner") as inner,
+    ):
+        (outer / "cpu.cfs_quota_us").write_text("5000")
+        older = throttled(inner, FIXTURE, "burn", 0.2)
+        (outer / "cpu.cfs_quota_us").write_text("-1")
+        (inner / "cpu.cfs_quota_us").write_text("10000")
+        assert 0.02 < throttled(inner, FIXTURE, "burn", 0.1) < older

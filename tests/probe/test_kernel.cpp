@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "kernel/accounts.hpp"
+#include "kernel/cpu_mask.hpp"
+#include "kernel/descriptors.hpp"
+#include "kernel/process_tree.hpp"
+
+namespace corescale::probe {
+namespace {
+
+TEST(cpu_mask, holds_any_number) {
+  for (const auto& cpus : {std::vector<int>{0}, {63, 64}, {3, 1023, 1024, 1535}, {8191}}) {
+    EXPECT_EQ(cpu_mask(cpus).cpus(), cpus);
+    EXPECT_EQ(cpu_mask(cpus).bytes() % sizeof(unsigned long), 0U);
+  }
+  EXPECT_TRUE(cpu_mask(4096).cpus().empty());
+}
+
+TEST(cpu_mask, of_this_thread_is_its_affinity) { EXPECT_FALSE(affinity_of(0).empty()); }
+
+TEST(descriptors, that_are_open_are_marked_one_by_one_where_the_kernel_knows_no_range) {
+  const int low = dup(0), high = fcntl(0, F_DUPFD, 900);
+  ASSERT_TRUE(low > 2 && high >= 900);
+  ASSERT_TRUE(mark_listed_close_on_exec(low + 1));
+  EXPECT_EQ(fcntl(low, F_GETFD), 0);
+  EXPECT_EQ(fcntl(high, F_GETFD), FD_CLOEXEC);
+  close(low), close(high);
+}
+
+/// As the spawner does, this process adopts the children of those that it kills.
+TEST(descendants, are_killed_to_the_last) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  std::vector<pid_t> children;
+  for (int i = 0; i < 3; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      fork();
+      for (;;) pause();
+    }
+    children.push_back(child);
+  }
+  while (running_descendants().size() < 6) usleep(1000);
+  const auto killed = kill_descendants();
+  EXPECT_EQ(killed.size(), 6U);
+  for (const pid_t child : children) EXPECT_NE(std::find(killed.begin(), killed.end(), child), killed.end());
+  int status = 0;
+  for (int reaped = 0; reaped < 6; ++reaped) {
+    EXPECT_GT(wait(&status), 0);
+    EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  }
+  EXPECT_TRUE(running_descendants().empty());
+  EXPECT_TRUE(kill_descendants().empty());
+}
+
+}  // namespace
+}  // namespace corescale::probe
