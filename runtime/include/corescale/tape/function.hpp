@@ -10,7 +10,7 @@
 #include "corescale/tape/detail/reverse_sweep.hpp"
 #include "corescale/tape/real.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 template <class Base, class Alloc>
 class gradient_tape;

@@ -9,7 +9,7 @@
 #include "corescale/tape/function.hpp"
 #include "corescale/tape/real.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// A recording of the calling thread: from its construction to its end, what the thread does with variables
 /// over Base is recorded here.

@@ -7,7 +7,7 @@
 
 #include "corescale/tape/detail/apply.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// A number that records what is done with it: a value of Base, and, for a variable, its place in the
 /// recording that its thread has open for this Base (gradient_tape.hpp). A number made of a Base or a

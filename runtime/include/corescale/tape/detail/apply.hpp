@@ -6,7 +6,7 @@
 #include "corescale/tape/detail/recorder.hpp"
 #include "corescale/tape/operations.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 template <class Base>
 class real;

@@ -6,7 +6,7 @@
 #include "corescale/tape/real.hpp"
 
 /// What a reverse sweep asks of the type of its adjoints.
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// Whether x is 0 and stays 0: such an adjoint is not handed on. It saves work, and lets a selection that
 /// took the other side ignore an infinite derivative.

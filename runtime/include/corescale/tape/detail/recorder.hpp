@@ -7,7 +7,7 @@
 #include "corescale/tape/tape_misuse.hpp"
 
 // What an operator needs to record itself: a place to write, and the number of the recording that is open.
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// One operation z = op(x, y): its partial derivatives where it was recorded, and a word that names the
 /// operation and the numbers of its operands. 24 bytes for double.

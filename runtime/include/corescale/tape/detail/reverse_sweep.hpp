@@ -4,7 +4,7 @@
 #include "corescale/tape/detail/field.hpp"
 #include "corescale/tape/detail/operation_list.hpp"
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// adjoints[of] += weight * partial, where `of` may be "no variable". Returns the sum.
 template <class T>
