@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry.hpp"
 
-#include <pthread.h>
-
-#include <array>
 #include <cstdlib>
 #include <memory>
 #include <new>
-#include <system_error>
+#include <type_traits>
+
+#include "lifetime.hpp"
 
 namespace corescale::inline v0::detail {
 namespace {
@@ -16,64 +15,9 @@ using alloc_variant::contiguous;
 using alloc_variant::per_thread;
 using alloc_variant::system;
 
-// What a thread that has no memory yet points at. Written by nobody: its lists are empty, so nothing is taken
-// from them, and no stamp is 0, so nothing is put there.
-constinit pool<per_thread> no_per_thread(0, 0);
-constinit pool<system> no_system(0, 0);
-constinit std::array<block*, num_lists> no_roots{};
-constinit byte_count no_bytes;
-constinit pool<contiguous> no_contiguous(0, 0, contiguous_slice{no_roots.data(), &no_bytes, &no_bytes});
-
 // Never destroyed: objects with static lifetime may return memory after any destructor of ours.
 template <class Variant>
 constinit registry<Variant> the_registry{};
-
-template <class Function>
-void for_each_variant(Function function) {
-  function(per_thread{});
-  function(contiguous{});
-  function(system{});
-}
-
-template <class Variant>
-void end_of_thread() noexcept {
-  pool<Variant>*& mine = current_pool<Variant>();
-  if (mine == unattached<Variant>()) return;
-  pools<Variant>().detach(*mine);
-  mine = unattached<Variant>();
-}
-
-// A fork() while another thread holds one of these would leave it locked in the child for ever.
-template <class Variant>
-void lock_all() {
-  pools<Variant>().mutex.lock();
-  pools<Variant>().for_each([](pool<Variant>& p) { p.account.mutex.lock(); });
-}
-
-template <class Variant>
-void unlock_all() {
-  pools<Variant>().for_each([](pool<Variant>& p) { p.account.mutex.unlock(); });
-  pools<Variant>().mutex.unlock();
-}
-
-void before_fork() {
-  for_each_variant([]<class V>(V) { lock_all<V>(); });
-}
-
-void after_fork() {
-  for_each_variant([]<class V>(V) { unlock_all<V>(); });
-}
-
-// A key and not a thread_local object: its destructor runs after those of all thread_local objects, which may
-// still return memory, and again if memory is asked for even later.
-pthread_key_t make_key() {
-  pthread_key_t key{};
-  const auto ended = [](void*) { for_each_variant([]<class V>(V) { end_of_thread<V>(); }); };
-  const int failed = pthread_key_create(&key, ended);
-  if (failed) throw std::system_error(failed, std::generic_category(), "corescale::thread_alloc: thread key");
-  pthread_atfork(before_fork, after_fork, after_fork);
-  return key;
-}
 
 template <class Variant>
 pool<Variant>* make_pool(std::size_t number) {
@@ -91,104 +35,102 @@ pool<Variant>* make_pool(std::size_t number) {
   }
 }
 
+void clear(const contiguous_slice& slice) noexcept {
+  for (std::size_t c = 0; c < num_lists; ++c) slice.roots[c] = nullptr;
+  slice.inuse->subtract(slice.inuse->get());
+  slice.available->subtract(slice.available->get());
+}
+
 }  // namespace
-
-constinit thread_local pool<per_thread>* current_per_thread = &no_per_thread;
-constinit thread_local pool<contiguous>* current_contiguous = &no_contiguous;
-constinit thread_local pool<system>* current_system = &no_system;
-
-template <>
-pool<per_thread>* unattached() noexcept {
-  return &no_per_thread;
-}
-template <>
-pool<contiguous>* unattached() noexcept {
-  return &no_contiguous;
-}
-template <>
-pool<system>* unattached() noexcept {
-  return &no_system;
-}
 
 template <class Variant>
 registry<Variant>& pools() noexcept {
   return the_registry<Variant>;
 }
 
-void watch_this_thread() {
-  static const pthread_key_t key = make_key();
-  static const char noticed = 0;
-  if (pthread_setspecific(key, &noticed)) throw std::bad_alloc();
-}
-
-template <class Variant>
-pool<Variant>** registry<Variant>::place_of(std::size_t number) noexcept {
-  pool<Variant>** link = &first_;
-  while (*link && (*link)->number < number) link = &(*link)->next_pool;
-  return link;
-}
-
 template <class Variant>
 pool<Variant>* registry<Variant>::find(std::size_t number) noexcept {
-  pool<Variant>* const found = *place_of(number);
-  return found && found->number == number ? found : nullptr;
+  pool<Variant>* found = bucket_of(number);
+  while (found && found->number != number) found = found->next_pool;
+  return found;
 }
 
 template <class Variant>
 pool<Variant>& registry<Variant>::attach() {
   watch_this_thread();
   const std::lock_guard lock(mutex);
-  std::size_t number = 0;
-  pool<Variant>** link = &first_;
-  for (; *link && (*link)->number == number && (*link)->live; ++number) link = &(*link)->next_pool;
-  const bool there = *link && (*link)->number == number;
-  return enliven(there ? **link : insert(*link, number));
+  return enliven(live_.least_free());
 }
 
 template <class Variant>
 pool<Variant>* registry<Variant>::attach(std::size_t number) {
   watch_this_thread();
   const std::lock_guard lock(mutex);
-  pool<Variant>** const link = place_of(number);
-  const bool there = *link && (*link)->number == number;
-  if (there && (*link)->live) return nullptr;
-  return &enliven(there ? **link : insert(*link, number));
+  const pool<Variant>* const there = find(number);
+  return there && there->live ? nullptr : &enliven(number);
 }
 
 template <class Variant>
 void registry<Variant>::detach(pool<Variant>& left) {
-  left.receives = false;
+  left.receives.store(false, std::memory_order_release);
   left.flush_all();
   left.drain();
   left.release_available();
   const std::lock_guard lock(mutex);
   left.live = false;
+  live_.erase(left.number);
 }
 
 template <class Variant>
-pool<Variant>& registry<Variant>::insert(pool<Variant>*& link, std::size_t number) {
+pool<Variant>& registry<Variant>::enliven(std::size_t number) {
+  live_.insert(number);
+  try {
+    pool<Variant>* const there = find(number);
+    pool<Variant>& p = there ? *there : insert(number);
+    p.live = true;
+    p.receives.store(true, std::memory_order_release);
+    return p;
+  } catch (...) {
+    live_.erase(number);
+    throw;
+  }
+}
+
+template <class Variant>
+pool<Variant>& registry<Variant>::insert(std::size_t number) {
   pool<Variant>* const made = make_pool<Variant>(number);
   made->accepts = hold_ ? made->stamp(in_use) : 0;
-  made->next_pool = link;
-  link = made;
+  if (++size_ > num_buckets_) widen();
+  made->next_pool = bucket_of(number);
+  bucket_of(number) = made;
   return *made;
 }
 
+/// Without memory for more buckets their chains grow instead.
 template <class Variant>
-pool<Variant>& registry<Variant>::enliven(pool<Variant>& found) noexcept {
-  found.live = true;
-  found.receives = true;
-  return found;
+void registry<Variant>::widen() noexcept {
+  void* const room = std::calloc(2 * num_buckets_, sizeof(pool<Variant>*));
+  if (!room) return;
+  pool<Variant>** const old = buckets_;
+  const std::size_t old_number = num_buckets_;
+  buckets_ = static_cast<pool<Variant>**>(room);
+  num_buckets_ *= 2;
+  for (std::size_t k = 0; k < old_number; ++k) {
+    while (pool<Variant>* const p = old[k]) {
+      old[k] = p->next_pool;
+      p->next_pool = bucket_of(p->number);
+      bucket_of(p->number) = p;
+    }
+  }
+  if (old != first_buckets_.data()) std::free(old);
 }
 
 template <class Variant>
-void registry<Variant>::erase(pool<Variant>*& link) noexcept {
-  pool<Variant>* const dead = link;
-  link = dead->next_pool;
-  if (const std::size_t returned_by_others = dead->inuse())
-    dead->ended_in_use(returned_by_others);  // a slice of the shared vectors outlives its pool
-  std::destroy_at(dead);
-  std::free(dead);
+void registry<Variant>::destroy(pool<Variant>& dead) noexcept {
+  if (const std::size_t returned_by_others = dead.inuse())
+    dead.ended_in_use(returned_by_others);  // a slice of the shared vectors outlives its pool
+  std::destroy_at(&dead);
+  std::free(&dead);
 }
 
 template <class Variant>
@@ -196,6 +138,20 @@ void registry<Variant>::set_hold(bool hold) noexcept {
   const std::lock_guard lock(mutex);
   hold_ = hold && Variant::holds;
   for_each([this](pool<Variant>& p) { p.accepts = hold_ ? p.stamp(in_use) : 0; });
+}
+
+/// What they hold is lost: a thread may have been in the middle of any change.
+template <class Variant>
+void registry<Variant>::forget_others(pool<Variant>* mine) noexcept {
+  extract_if([mine](const pool<Variant>& p) { return p.live && &p != mine; },
+             [this](pool<Variant>& p) {
+               p.lost = true;
+               p.receives.store(false, std::memory_order_relaxed);
+               p.next_pool = lost_;
+               lost_ = &p;
+               live_.erase(p.number);
+               if constexpr (std::is_same_v<Variant, contiguous>) clear(p.slice());
+             });
 }
 
 template class registry<per_thread>;

@@ -1,29 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "system_memory.hpp"
 
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+
+// Of AddressSanitizer's interface; null where it is not in the process.
+extern "C" {
+void __asan_poison_memory_region(const volatile void* start, std::size_t bytes) __attribute__((weak));
+void __asan_unpoison_memory_region(const volatile void* start, std::size_t bytes) __attribute__((weak));
+}
 
 namespace corescale::inline v0::detail {
 namespace {
 
 constexpr std::array<char, guard_bytes> guard{'\xC0', '\x5E', '\xED', '\x0F', '\xA5', '\x5A', '\x3C', '\x96'};
 
-/// What malloc() may leave undone of the alignment.
-constexpr std::size_t slack = block_alignment - alignof(std::max_align_t);
+/// Memory stands at 32 behind a multiple of this.
+constexpr std::size_t period = 64;
+constexpr std::size_t smallest_page = 4096;
+
+/// Most bytes from what malloc() gives to the block.
+constexpr std::size_t slack = period - alignof(std::max_align_t);
+
+/// Asks the kernel, which reads the mask at `memory` before it finds that the first argument means nothing.
+bool is_readable(const void* memory) noexcept {
+  const int kept = errno;
+  const bool readable =
+      syscall(SYS_rt_sigprocmask, ~0, memory, nullptr, sizeof(std::uint64_t)) == 0 || errno != EFAULT;
+  errno = kept;
+  return readable;
+}
+
+CORESCALE_NO_ADDRESS_CHECK __attribute__((noinline)) block read_anything(const block* b) noexcept {
+  const volatile block* const any = b;
+  return {any->stamp, any->seal, any->size_class, 0};
+}
 
 }  // namespace
 
-block* block_from_system(std::size_t capacity_index, std::uint32_t salt) noexcept {
-  void* const given = std::malloc(slack + sizeof(block) + capacity_at(capacity_index) + guard_bytes);
+block* block_from_system(std::size_t size_class, std::uint32_t salt) noexcept {
+  void* const given = std::malloc(slack + sizeof(block) + class_capacity(size_class) + guard_bytes);
   if (!given) return nullptr;
-  const std::size_t lead = -reinterpret_cast<std::uintptr_t>(given) % block_alignment;
-  block* const b = new (static_cast<char*>(given) + lead) block{};
-  b->capacity_index = static_cast<std::uint16_t>(capacity_index);
-  b->lead = static_cast<std::uint16_t>(lead);
-  b->seal = seal_at(b, salt);
+  const std::size_t lead =
+      (block_alignment - sizeof(block) - reinterpret_cast<std::uintptr_t>(given)) % period;
+  void* const at = static_cast<char*>(given) + lead;
+  block* const b =
+      new (at) block{0, seal_at(static_cast<block*>(at), salt), static_cast<std::uint16_t>(size_class),
+                     static_cast<std::uint16_t>(lead / small_alignment)};
   forbid(guard_of(b), guard_bytes);
   return b;
 }
@@ -32,34 +62,45 @@ void block_to_system(block* b) noexcept {
   permit(b->memory(), b->capacity() + guard_bytes);
   b->seal = 0;
   asm volatile("" : : "r"(b) : "memory");  // or the store is dropped, as free() follows
-  std::free(reinterpret_cast<char*>(b) - b->lead);
+  std::free(reinterpret_cast<char*>(b) - b->lead * small_alignment);
 }
 
-CORESCALE_NO_ADDRESS_CHECK block peek(const block* b) noexcept {
-  const volatile block* const any = b;
-  return {nullptr, 0, any->stamp, any->seal, 0, 0};
+block peek(const block* b) noexcept {
+  // A foreign pointer to the start of a page may have nothing before it; any other has the page that it is
+  // in.
+  const bool ends_a_page = reinterpret_cast<std::uintptr_t>(b + 1) % smallest_page == 0;
+  return ends_a_page && !is_readable(b) ? block{} : read_anything(b);
 }
 
-#ifdef CORESCALE_ADDRESS_SANITIZER
-// It watches the guard itself, and better: at the write.
-void write_guard(block*) noexcept {}
-bool guard_is_whole(block*) noexcept { return true; }
-#else
-void write_guard(block* b) noexcept { std::memcpy(guard_of(b), guard.data(), guard.size()); }
-bool guard_is_whole(block* b) noexcept { return std::memcmp(guard_of(b), guard.data(), guard.size()) == 0; }
-#endif
+bool address_sanitizer_watches() noexcept { return &__asan_poison_memory_region != nullptr; }
+
+void forbid(void* memory, std::size_t bytes) noexcept {
+  if (address_sanitizer_watches()) __asan_poison_memory_region(memory, bytes);
+}
+
+void permit(const void* memory, std::size_t bytes) noexcept {
+  if (address_sanitizer_watches()) __asan_unpoison_memory_region(memory, bytes);
+}
+
+// AddressSanitizer watches the guard itself, and better: at the write.
+void write_guard(block* b) noexcept {
+  if (!address_sanitizer_watches()) std::memcpy(guard_of(b), guard.data(), guard.size());
+}
+
+bool guard_is_whole(const block* b) noexcept {
+  const char* const behind = static_cast<const char*>(b->memory()) + b->capacity();
+  return address_sanitizer_watches() || std::memcmp(behind, guard.data(), guard.size()) == 0;
+}
 
 void* shift(block& b, std::size_t alignment, std::size_t& capacity) noexcept {
   const auto start = reinterpret_cast<std::uintptr_t>(b.memory());
-  std::uintptr_t aligned = (start + alignment - 1) & ~(alignment - 1);
-  if (aligned != start && aligned < start + sizeof(block)) aligned += alignment;
+  const std::uintptr_t aligned =
+      (start + alignment - 1) & ~(alignment - 1);  // 32 bytes on at least, as period > 32
   capacity = start + b.capacity() - aligned;
   void* const memory = reinterpret_cast<void*>(aligned);
-  if (aligned != start) {
-    block* const stand_in = new (block_of(memory)) block(b);
-    stand_in->stamp = reinterpret_cast<std::uintptr_t>(&b) | shifted;
-    stand_in->seal = b.seal ^ seal_at(&b, 0) ^ seal_at(stand_in, 0);
-  }
+  block* const stand_in = new (block_of(memory)) block(b);
+  stand_in->stamp = reinterpret_cast<std::uintptr_t>(&b) | shifted;
+  stand_in->seal = b.seal ^ seal_at(&b, 0) ^ seal_at(stand_in, 0);
   return memory;
 }
 

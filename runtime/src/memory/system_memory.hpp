@@ -23,17 +23,25 @@ inline std::uint32_t seal_at(const block* b, std::uint32_t salt) noexcept {
   return static_cast<std::uint32_t>(mixed >> 32) ^ salt;
 }
 
-/// A block of that capacity, without an owner; null when there is no memory.
-block* block_from_system(std::size_t capacity_index, std::uint32_t salt) noexcept;
+/// A block of that class, none of the small ones, without an owner; null when there is no memory.
+block* block_from_system(std::size_t size_class, std::uint32_t salt) noexcept;
 
 /// The end of a block. Whoever returns it once more returns what is foreign.
 void block_to_system(block* b) noexcept;
 
-/// The stamp and the seal, and no more, of what may be a block or anything else, read without the leave of
-/// AddressSanitizer.
+/// What stands at b, which may be anything, read without the leave of AddressSanitizer; a block of zeros
+/// where nothing can be read.
 block peek(const block* b) noexcept;
 
 void write_guard(block* b) noexcept;
-bool guard_is_whole(block* b) noexcept;
+bool guard_is_whole(const block* b) noexcept;
+
+/// Whether AddressSanitizer is in the process. It is asked at run time, as the program may have it and this
+/// library not, or the other way round.
+bool address_sanitizer_watches() noexcept;
+
+/// AddressSanitizer, where it watches, reports whoever touches the memory from now on, or until permitted.
+void forbid(void* memory, std::size_t bytes) noexcept;
+void permit(const void* memory, std::size_t bytes) noexcept;
 
 }  // namespace corescale::detail

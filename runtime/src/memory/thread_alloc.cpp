@@ -6,6 +6,7 @@
 
 #include "registry.hpp"
 #include "report.hpp"
+#include "system_memory.hpp"
 
 namespace corescale::inline v0 {
 namespace {
@@ -19,31 +20,31 @@ void set_thread_rules(thread_rules replacement) noexcept { rules = replacement; 
 namespace detail {
 namespace {
 
+/// The owner's counts first: a batch leaves the other thread's count before it enters one of these, so none
+/// is counted twice.
 template <class Variant>
 std::size_t bytes_on_their_way(registry<Variant>& all, const pool<Variant>& home) {
-  std::size_t bytes = home.inbox_bytes;
-  all.for_each([&](pool<Variant>& p) {
-    for (const batch<Variant>& out : p.outgoing)
-      if (out.owner.load(std::memory_order_relaxed) == &home)
-        bytes += out.bytes.load(std::memory_order_relaxed);
-  });
+  std::size_t bytes = home.inbox_bytes.load(std::memory_order_acquire);
+  all.for_each([&](const pool<Variant>& p) { bytes += p.bytes_on_their_way_to(&home); });
   return bytes;
 }
 
 template <class Variant>
-std::size_t bytes_in_use(registry<Variant>& all, pool<Variant>& p) {
-  return p.inuse() - p.gone_bytes - bytes_on_their_way(all, p);
+std::size_t bytes_in_use(registry<Variant>& all, const pool<Variant>& p) {
+  const std::size_t gone = p.gone_bytes.load(std::memory_order_acquire);
+  return p.inuse() - gone - bytes_on_their_way(all, p);
 }
 
-/// Whether this thread may touch `touched` and all others' memory: told by its number in checked builds.
+/// Whether this thread may touch `touched`: told by its number, by the named types with checks. False after
+/// the handler of misuse was told.
 template <class Variant>
-void require_right(std::size_t touched, bool checked) {
-  if (!checked || !rules.in_parallel || !rules.in_parallel()) return;
+bool has_right_to(std::size_t touched, bool checked) {
+  if (!checked || !rules.in_parallel || !rules.in_parallel()) return true;
   const std::size_t caller = pool<Variant>::attached().number;
-  if (touched != caller) report_misuse({misuse::wrong_thread, nullptr, 0, touched, caller});
+  if (touched == caller) return true;
+  report_misuse({misuse::wrong_thread, nullptr, 0, touched, caller});
+  return false;
 }
-
-bool known_to_be_sequential() { return rules.in_parallel && !rules.in_parallel(); }
 
 }  // namespace
 
@@ -56,19 +57,19 @@ void threads<Variant>::hold_memory(bool hold) noexcept {
 
 template <class Variant>
 bool threads<Variant>::bind(std::size_t number) {
-  pool<Variant>*& mine = current_pool<Variant>();
-  const bool had_one = mine != unattached<Variant>();
-  if (had_one && mine->number == number) return true;
+  pool<Variant>*& mine = own_pool<Variant>();
+  if (mine && mine->number == number) return true;
   pool<Variant>* const bound = pools<Variant>().attach(number);
   if (!bound) return false;
-  if (had_one) pools<Variant>().detach(*mine);
+  if (mine) pools<Variant>().detach(*mine);
   mine = bound;
+  if (!address_sanitizer_watches()) current_pool<Variant>() = mine;
   return true;
 }
 
 template <class Variant>
 std::size_t threads<Variant>::inuse(std::size_t thread, bool checked) {
-  require_right<Variant>(thread, checked);
+  if (!has_right_to<Variant>(thread, checked)) return 0;
   registry<Variant>& all = pools<Variant>();
   const std::lock_guard lock(all.mutex);
   pool<Variant>* const found = all.find(thread);
@@ -77,7 +78,7 @@ std::size_t threads<Variant>::inuse(std::size_t thread, bool checked) {
 
 template <class Variant>
 std::size_t threads<Variant>::available(std::size_t thread, bool checked) {
-  require_right<Variant>(thread, checked);
+  if (!has_right_to<Variant>(thread, checked)) return 0;
   registry<Variant>& all = pools<Variant>();
   const std::lock_guard lock(all.mutex);
   pool<Variant>* const found = all.find(thread);
@@ -86,12 +87,12 @@ std::size_t threads<Variant>::available(std::size_t thread, bool checked) {
 
 template <class Variant>
 void threads<Variant>::free_available(std::size_t thread, bool checked) {
-  require_right<Variant>(thread, checked);
+  if (!has_right_to<Variant>(thread, checked)) return;
   registry<Variant>& all = pools<Variant>();
   const std::lock_guard lock(all.mutex);
   pool<Variant>* const found = all.find(thread);
   if (!found) return;
-  if (found != current_pool<Variant>() || known_to_be_sequential())
+  if (found != own_pool<Variant>())  // then it is sequential mode, and no thread fills a batch
     all.for_each([](pool<Variant>& p) { p.flush_all(); });
   found->drain();
   found->release_available();
@@ -99,7 +100,7 @@ void threads<Variant>::free_available(std::size_t thread, bool checked) {
 
 template <class Variant>
 bool threads<Variant>::free_all(bool checked) {
-  require_right<Variant>(misuse_report::no_thread, checked);
+  if (!has_right_to<Variant>(misuse_report::no_thread, checked)) return false;
   registry<Variant>& all = pools<Variant>();
   const std::lock_guard lock(all.mutex);
   all.for_each([](pool<Variant>& p) { p.flush_all(); });
@@ -109,7 +110,7 @@ bool threads<Variant>::free_all(bool checked) {
     p.release_available();
     nothing_in_use &= bytes_in_use(all, p) == 0;
   });
-  all.erase_if_dead_and([&](pool<Variant>& p) { return bytes_in_use(all, p) == 0; });
+  all.extract_if([&](const pool<Variant>& p) { return !p.live && bytes_in_use(all, p) == 0; }, all.destroy);
   return nothing_in_use;
 }
 
@@ -117,13 +118,8 @@ template <class Variant>
 std::vector<const void*> threads<Variant>::checked_in_use(std::size_t thread) {
   registry<Variant>& all = pools<Variant>();
   const std::lock_guard lock(all.mutex);
-  std::vector<const void*> memory;
   pool<Variant>* const found = all.find(thread);
-  if (!found) return memory;
-  const std::lock_guard account(found->account.mutex);
-  for (block* root : found->account.roots)
-    for (; root; root = root->next) memory.push_back(root->memory());
-  return memory;
+  return found ? found->account.memory() : std::vector<const void*>{};
 }
 
 template struct threads<alloc_variant::per_thread>;

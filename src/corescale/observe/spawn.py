@@ -211,8 +211,7 @@ class Spawner:
             try:
                 kept = () if output is None else (output.fileno(),)
                 self._program = self._program or native.find("corescale-spawn")
-                target = f"/proc/self/fd/{kept[0]}" if kept else None
-                words = [str(self._program), "--parent", str(os.getpid()), *options(request, str(writer), target)]
+                words = [str(self._program), *_options(request, writer, kept)]
                 self._running = _start(words, (writer, *kept))
             finally:
                 os.close(writer)
@@ -229,7 +228,7 @@ class Spawner:
             raise
         finally:
             self._running = None
-        return parse(text, complaint)
+        return _parse(text, complaint)
 
 
 def _start(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[bytes]":
@@ -250,9 +249,8 @@ def _end(running: "subprocess.Popen[bytes]") -> None:
         running.stderr.close()
 
 
-def options(request: SpawnRequest, report: str, output: str | None = None) -> Iterator[str]:
-    """Words behind the spawner's name: where the report goes, and standard output if not as requested."""
-    yield from ("--report", report)
+def _options(request: SpawnRequest, report: int, kept: tuple[int, ...]) -> Iterator[str]:
+    yield from ("--report", str(report), "--parent", str(os.getpid()))
     for name, value in request.environment.items():
         yield from ("--unset", name) if value is None else ("--env", f"{name}={value}")
     if request.affinity:
@@ -260,8 +258,8 @@ def options(request: SpawnRequest, report: str, output: str | None = None) -> It
     for option, setting in _settings(request).items():
         if setting is not None:
             yield from (option, f"{setting:f}" if isinstance(setting, float) else str(setting))
-    if output is not None:
-        yield from ("--stdout", output)
+    if kept:
+        yield from ("--stdout", f"/proc/self/fd/{kept[0]}")
     elif request.count_output and request.stdout is None:
         yield "--count-output"
     if request.prove:
@@ -301,7 +299,7 @@ def _with_hash(report: SpawnReport, request: SpawnRequest, scratch: io.BufferedR
         return dataclasses.replace(report, output_hash=hashlib.file_digest(output, "sha256").hexdigest())
 
 
-def parse(text: bytes, complaint: bytes = b"") -> SpawnReport:
+def _parse(text: bytes, complaint: bytes) -> SpawnReport:
     """The spawner's one line; anything else is a defect, or the spawner itself was killed."""
     try:
         return _adapter().validate_python(json.loads(text))

@@ -23,6 +23,10 @@ using holding_allocators =
     testing::Types<per_thread_fast, per_thread_checked, contiguous_fast, contiguous_checked>;
 using checked_allocators = testing::Types<per_thread_checked, contiguous_checked, system_checked>;
 
+/// Asked at run time, as a test of the plain library in a program that has it asks too.
+extern "C" void __asan_poison_memory_region(const volatile void*, std::size_t) __attribute__((weak));
+inline bool address_sanitizer_watches() { return &__asan_poison_memory_region != nullptr; }
+
 inline void on_another_thread(const std::function<void()>& work) { std::thread(work).join(); }
 
 /// A test starts and ends with nothing in use and nothing held, or fails.

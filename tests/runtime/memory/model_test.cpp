@@ -14,10 +14,9 @@
 
 namespace {
 
-using corescale::capacity_at;
-using corescale::capacity_index;
+using corescale::detail::class_capacity;
 
-#if defined(__SANITIZE_THREAD__) || defined(CORESCALE_ADDRESS_SANITIZER)
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr long default_operations = 1'000'000;
 #else
 constexpr long default_operations = 10'000'000;
@@ -29,8 +28,8 @@ long from_environment(const char* name, long otherwise) {
 }
 
 constexpr std::size_t num_threads = 4;
-constexpr std::size_t num_classes = 24;  // capacities to 1.5 MB
-constexpr std::size_t batch_blocks = 17;
+constexpr std::size_t num_classes = 27;  // capacities to 1.5 MB
+constexpr std::size_t batch_blocks = 32;
 constexpr std::size_t batch_bytes = 64 << 10;
 
 struct object {
@@ -43,14 +42,14 @@ struct object {
 void fill(const object& o) {
   const std::uintptr_t mark = reinterpret_cast<std::uintptr_t>(o.memory) ^ o.index;
   std::memcpy(o.memory, &mark, sizeof mark);
-  std::memcpy(static_cast<char*>(o.memory) + capacity_at(o.index) - sizeof mark, &mark, sizeof mark);
+  std::memcpy(static_cast<char*>(o.memory) + class_capacity(o.index) - sizeof mark, &mark, sizeof mark);
 }
 
 bool is_filled(const object& o) {
   const std::uintptr_t mark = reinterpret_cast<std::uintptr_t>(o.memory) ^ o.index;
   return std::memcmp(o.memory, &mark, sizeof mark) == 0 &&
-         std::memcmp(static_cast<char*>(o.memory) + capacity_at(o.index) - sizeof mark, &mark, sizeof mark) ==
-             0;
+         std::memcmp(static_cast<char*>(o.memory) + class_capacity(o.index) - sizeof mark, &mark,
+                     sizeof mark) == 0;
 }
 
 /// What one thread must have.
@@ -115,8 +114,9 @@ class simulation {
     const std::size_t octave = random_[self]() % 64 ? random_[self]() % 12 : random_[self]() % 20;
     const std::size_t bytes = random_[self]() % (std::size_t{2} << octave);
     std::size_t capacity = 0;
-    const object made{Alloc::get_memory(bytes, capacity), capacity_index(bytes), self};
-    if (capacity != capacity_at(made.index)) ++wrong_;
+    const object made{Alloc::get_memory(bytes, capacity),
+                      corescale::detail::size_class<Alloc::variant::first_class>(bytes), self};
+    if (capacity != class_capacity(made.index)) ++wrong_;
     fill(made);
     objects_[self].push_back(made);
     account& mine = accounts_[self];
@@ -137,9 +137,9 @@ class simulation {
     const object o = take_out(self, which);
     if (!is_filled(o)) ++wrong_;
     Alloc::return_memory(o.memory);
-    accounts_[self].inuse -= capacity_at(o.index);
+    accounts_[self].inuse -= class_capacity(o.index);
     if (!Alloc::variant::holds) return;
-    accounts_[self].available += capacity_at(o.index);
+    accounts_[self].available += class_capacity(o.index);
     ++accounts_[self].at_home[o.index];
   }
 
@@ -168,7 +168,7 @@ class simulation {
 
   static void travel(way& out, std::size_t index, std::array<std::size_t, num_classes>& arrived) {
     out.indices.push_back(index);
-    out.bytes += capacity_at(index);
+    out.bytes += class_capacity(index);
     if (out.indices.size() < batch_blocks && out.bytes < batch_bytes) return;
     for (std::size_t i : out.indices) ++arrived[i];
     out = {};
@@ -179,8 +179,8 @@ class simulation {
     for (std::size_t owner = 0; owner < num_threads; ++owner) {
       for (std::size_t by = 0; by < num_threads; ++by) {
         for (const object& o : given_[owner][by]) {
-          accounts_[owner].inuse -= capacity_at(o.index);
-          if (Alloc::variant::holds) accounts_[owner].available += capacity_at(o.index);
+          accounts_[owner].inuse -= class_capacity(o.index);
+          if (Alloc::variant::holds) accounts_[owner].available += class_capacity(o.index);
         }
         given_[owner][by].clear();
         for (std::size_t i = 0; i < num_classes; ++i)

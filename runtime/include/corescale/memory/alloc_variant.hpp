@@ -2,32 +2,17 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 
-#include "corescale/machine/cache_line.hpp"
-#include "corescale/memory/capacity.hpp"
+#include "corescale/memory/detail/block.hpp"
+#include "corescale/memory/detail/byte_count.hpp"
 
 namespace corescale::inline v0 {
 
 namespace detail {
 
-struct block;
-
-/// A count of bytes that one thread writes and any may read. Exact for the writer, and for others once they
-/// are ordered behind it (a join, sequential mode).
-class byte_count {
- public:
-  std::size_t get() const noexcept { return bytes_.load(std::memory_order_relaxed); }
-  void add(std::size_t bytes) noexcept { bytes_.store(get() + bytes, std::memory_order_relaxed); }
-  void subtract(std::size_t bytes) noexcept { add(0 - bytes); }
-
- private:
-  std::atomic<std::size_t> bytes_{0};
-};
-
-/// One list per capacity, and an empty one for sizes that no capacity holds.
-inline constexpr std::size_t num_lists = num_capacities + 1;
+/// One list per class, and an empty one for sizes that no class holds.
+inline constexpr std::size_t num_lists = num_classes + 1;
 
 /// The part of the shared vectors that belongs to one thread.
 struct contiguous_slice {
@@ -44,30 +29,60 @@ contiguous_slice slice_of_thread(std::size_t thread);
 }  // namespace detail
 
 /// The three allocators that Bell and Hepperger compare, as policies: whether there are lists of available
-/// blocks, where a thread's roots and byte counts lie, and what each event does to the counts.
+/// blocks, where a thread's lists and byte counts lie, and what each event does to the counts. pop(c) takes
+/// an available block of class c, null if there is none. push(b) makes b available. made() and ended_in_use()
+/// tell of blocks in use that came from the system or went there; pop() then ended_in_use() is how an
+/// available one goes there.
 namespace alloc_variant {
 
-/// Version 2012_1, the default: a structure of its own for each thread, which shares no cache line. Unlike
-/// the original it counts neither request nor return: each list knows its length, so what is available
-/// follows, and with it what is in use. A count per call would make each call wait for the one before.
+/// Version 2012_1, the default: a structure of its own for each thread, which shares no cache line.
+/// The block returned last stands in front of all lists, in a place of its own: a request of the same size
+/// takes it from there without a look at its list, and the next one finds the place at a fixed address. A
+/// place that depended on the block would make each call wait until the one before has read the block's size.
+/// Below the study's capacities it has small classes, whose blocks lie side by side in slabs.
 struct per_thread {
   static constexpr bool holds = true;
+  static constexpr std::size_t first_class = 0;
   static constexpr const char* name = "per_thread";
 
   class accounts {
    public:
-    detail::block*& root(std::size_t i) noexcept { return roots_[i]; }
+    detail::block* pop(std::size_t c) noexcept {
+      detail::block* const newest = newest_;
+      if (newest && newest->size_class == c) [[likely]] {
+        newest_ = nullptr;
+        return newest;
+      }
+      list& from = lists_[c];
+      detail::block* const front = from.root;
+      if (!front) return nullptr;
+      from.root = next_of(front);
+      --from.length;
+      return front;
+    }
+
+    void push(detail::block* b) noexcept {
+      detail::block* const before = newest_;
+      newest_ = b;
+      if (!before) return;
+      list& to = lists_[before->size_class];
+      set_next(before, to.root);
+      to.root = before;
+      ++to.length;
+    }
+
     std::size_t available() const noexcept;
     std::size_t inuse() const noexcept { return held_.get() - available(); }
-
-    void reused(std::size_t) noexcept {}
-    void kept(std::size_t) noexcept {}
     void made(std::size_t bytes) noexcept { held_.add(bytes); }
     void ended_in_use(std::size_t bytes) noexcept { held_.subtract(bytes); }
-    void ended_available(std::size_t bytes) noexcept { held_.subtract(bytes); }
 
    private:
-    std::array<detail::block*, detail::num_lists> roots_{};
+    struct list {
+      detail::block* root = nullptr;
+      std::size_t length = 0;
+    };
+    detail::block* newest_ = nullptr;
+    std::array<list, detail::num_lists> lists_{};
     detail::byte_count held_;
   };
 };
@@ -77,27 +92,36 @@ struct per_thread {
 /// detail::contiguous_threads threads at a time, as its vectors cannot move.
 struct contiguous {
   static constexpr bool holds = true;
+  static constexpr std::size_t first_class = detail::num_small;
   static constexpr const char* name = "contiguous";
 
   class accounts {
    public:
     constexpr explicit accounts(detail::contiguous_slice slice) : slice_(slice) {}
-    detail::block*& root(std::size_t i) noexcept { return slice_.roots[i]; }
+
+    detail::block* pop(std::size_t c) noexcept {
+      detail::block*& root = slice_.roots[c];
+      detail::block* const front = root;
+      if (!front) return nullptr;
+      root = next_of(front);
+      slice_.inuse->add(detail::class_capacity(c));
+      slice_.available->subtract(detail::class_capacity(c));
+      return front;
+    }
+
+    void push(detail::block* b) noexcept {
+      detail::block*& root = slice_.roots[b->size_class];
+      set_next(b, root);
+      root = b;
+      slice_.inuse->subtract(b->capacity());
+      slice_.available->add(b->capacity());
+    }
+
     std::size_t available() const noexcept { return slice_.available->get(); }
     std::size_t inuse() const noexcept { return slice_.inuse->get(); }
-    const detail::contiguous_slice& slice() const noexcept { return slice_; }
-
-    void reused(std::size_t bytes) noexcept {
-      slice_.inuse->add(bytes);
-      slice_.available->subtract(bytes);
-    }
-    void kept(std::size_t bytes) noexcept {
-      slice_.inuse->subtract(bytes);
-      slice_.available->add(bytes);
-    }
     void made(std::size_t bytes) noexcept { slice_.inuse->add(bytes); }
     void ended_in_use(std::size_t bytes) noexcept { slice_.inuse->subtract(bytes); }
-    void ended_available(std::size_t bytes) noexcept { slice_.available->subtract(bytes); }
+    const detail::contiguous_slice& slice() const noexcept { return slice_; }
 
    private:
     detail::contiguous_slice slice_;
@@ -107,6 +131,7 @@ struct contiguous {
 /// Version 2011_0: the system allocator, with its sizes rounded up to the capacities.
 struct system {
   static constexpr bool holds = false;
+  static constexpr std::size_t first_class = detail::num_small;
   static constexpr const char* name = "system";
 
   class accounts {

@@ -39,8 +39,8 @@ class memory_misuse : public std::logic_error {
 using misuse_handler = void (*)(const misuse_report&);
 
 /// Replaces the handler of the process and returns the one before; null restores the default, which throws memory_misuse.
-/// That reaches the caller of return_memory(), and, from a destructor, ends the program through std::terminate, which prints
-/// what().
+/// That reaches the caller of a function that takes a thread number.
+/// Returning memory never throws: there it ends the program through std::terminate, which prints what().
 /// This library itself never prints and never exits.
 /// Thread-safe.
 misuse_handler set_misuse_handler(misuse_handler handler) noexcept;

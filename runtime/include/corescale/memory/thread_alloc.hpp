@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -15,18 +16,7 @@
 
 namespace corescale::inline v0 {
 
-/// Whether a translation unit's thread_alloc checks what it is given: as assert() does, unless told otherwise by
-/// -DCORESCALE_MEMORY_CHECKS=0 or =1.
-/// Code with and without may share memory; only the code with finds misuse.
-#ifdef CORESCALE_MEMORY_CHECKS
-inline constexpr bool memory_checks = CORESCALE_MEMORY_CHECKS;
-#elif defined(NDEBUG)
-inline constexpr bool memory_checks = false;
-#else
-inline constexpr bool memory_checks = true;
-#endif
-
-/// What checked builds need to know of a program's threads to find misuse::wrong_thread.
+/// What types with checks need to know of a program's threads to find misuse::wrong_thread.
 struct thread_rules {
   /// True while other threads may run; null where nobody can tell. corescale::in_parallel fits.
   bool (*in_parallel)() noexcept = nullptr;
@@ -42,42 +32,53 @@ void set_thread_rules(thread_rules rules) noexcept;
 /// Memory for the threads of a program: what a thread returns is kept for its next request, so that threads
 /// do not meet in the system allocator (Bell and Hepperger 2012, section VI).
 ///
-/// A request is served from the front of the calling thread's list of available blocks of the least capacity
-/// that is enough; else from what other threads have returned of this thread's memory; else by malloc().
+/// A request is served from the calling thread's available blocks of the least capacity that is enough, newest first;
+/// else from what other threads have returned of this thread's memory; else by malloc().
+/// Beside the study's capacities, per_thread has 24, 56 and 88 bytes, whose blocks are cut from slabs of 4 to 64 KiB.
 ///
-/// Threads: each OS thread has a number, the least that no living thread has when it first asks for memory, or what it chose by
-/// bind_thread(). Numbers have no limit.
+/// Checked: whether each return is checked for misuse, in O(1).
+/// The type says it, so that it is the same in all translation units.
+/// Code with checks and without may share memory; only the code with them finds misuse.
+///
+/// Threads: each OS thread has a number, the least that no living thread has when it first asks for memory, or what it
+/// chose by bind_thread(). Numbers have no limit.
 /// Any thread may return any memory.
-/// Another thread's goes home in batches of up to 17 blocks or 64 KiB, each one atomic operation, the rest when the returning thread ends.
+/// Another thread's goes home in batches of up to 32 blocks or 64 KiB, each one atomic operation, the rest when the
+/// returning thread ends.
 /// A thread that ends gives its available memory back to the system.
 /// Its blocks in use stay valid and are accounted to its number, which a later thread may get.
 ///
-/// Concurrency: get_memory, return_memory, create_array, delete_array, thread and bind_thread may be called by any thread at any time;
-/// functions that take a thread number by that thread itself at any time, by others in sequential mode;
+/// Concurrency: get_memory, return_memory, create_array, delete_array, thread and bind_thread may be called by any thread at
+/// any time; functions that take a thread number by that thread itself at any time, by others in sequential mode;
 /// hold_memory and free_all in sequential mode.
 ///
 /// Complexity: get and return are O(1).
 /// Those with a thread number are linear in the number of threads, and, where they free, in blocks.
 ///
-/// fork(): the child has the calling thread's memory; what other threads held in the parent is lost to it.
-template <class Variant, bool Checked = memory_checks>
+/// fork(): the child has the calling thread's memory.
+/// What other threads held in the parent is lost to it, and their numbers are free.
+template <class Variant, bool Checked = false>
 class basic_thread_alloc {
  public:
   using variant = Variant;
 
-  /// At least min_bytes bytes at 32-byte alignment; capacity is set to how many there are, all usable.
-  /// Throws std::bad_alloc.
+  /// At least min_bytes bytes; capacity is set to how many there are, all usable. At 32-byte alignment where
+  /// capacity is 128 or more, else at 16. Throws std::bad_alloc.
   [[nodiscard]] static void* get_memory(std::size_t min_bytes, std::size_t& capacity) {
-    detail::block* const taken = take(capacity_index(min_bytes));
-    capacity = taken->capacity();
+    const std::size_t size_class = detail::size_class<Variant::first_class>(min_bytes);
+    detail::block* const taken = take(size_class);
+    capacity = detail::class_capacity(size_class);
     return taken->memory();
   }
 
   /// As above, at any power of two alignment. Beyond 32 bytes it takes up to `alignment` bytes more.
   [[nodiscard]] static void* get_memory(std::size_t min_bytes, std::size_t& capacity, std::size_t alignment);
 
-  /// Takes back what get_memory() gave, once. Undefined otherwise, but where checks find it: O(1) each.
-  static void return_memory(void* memory) {
+  /// Takes back what get_memory() gave, once. Undefined otherwise, but where it is found: always a second
+  /// return of what is still kept, all else by types with checks. Then the handler of misuse is told; its
+  /// exception, as the default throws one, ends the program through std::terminate, which prints what it
+  /// says.
+  static void return_memory(void* memory) noexcept {
     if constexpr (Checked) {
       pool::give_checked(memory);
     } else {
@@ -90,9 +91,10 @@ class basic_thread_alloc {
   template <class T>
   [[nodiscard]] static T* create_array(std::size_t min_size, std::size_t& size);
 
-  /// Destroys all elements of what create_array() gave and returns its memory; null is allowed.
+  /// Destroys all elements of what create_array() gave and returns its memory; null is allowed. Misuse as in
+  /// return_memory().
   template <class T>
-  static void delete_array(T* array);
+  static void delete_array(T* array) noexcept;
 
   /// The bytes usable at `memory`, which get_memory() gave.
   static std::size_t capacity_of(const void* memory) noexcept;
@@ -109,6 +111,7 @@ class basic_thread_alloc {
 
   /// Returns the thread's available memory to the system.
   /// By the thread itself, all but what is on its way home in another thread's batch; by another, all.
+  /// Of a slab with a block in use the others stay; they serve later requests and count neither as in use nor as available.
   static void free_available(std::size_t thread) { threads::free_available(thread, Checked); }
 
   /// free_available() for every thread. True when no thread has memory in use.
@@ -131,11 +134,11 @@ class basic_thread_alloc {
   using pool = detail::pool<Variant>;
   using threads = detail::threads<Variant>;
 
-  static detail::block* take(std::size_t i) {
+  static detail::block* take(std::size_t size_class) {
     if constexpr (Checked) {
-      return pool::take_checked(i);
+      return pool::take_checked(size_class);
     } else {
-      return pool::take(i);
+      return pool::take(size_class);
     }
   }
 };
@@ -143,13 +146,19 @@ class basic_thread_alloc {
 /// The allocator: version 2012_1, a structure per thread.
 using thread_alloc = basic_thread_alloc<alloc_variant::per_thread>;
 
+/// The same with checks: for tests, and to find a mistake.
+using checked_thread_alloc = basic_thread_alloc<alloc_variant::per_thread, true>;
+
 template <class Variant, bool Checked>
 void* basic_thread_alloc<Variant, Checked>::get_memory(std::size_t min_bytes, std::size_t& capacity,
                                                        std::size_t alignment) {
-  if (alignment <= detail::block_alignment) return get_memory(min_bytes, capacity);
-  const std::size_t extra = alignment + sizeof(detail::block) - detail::block_alignment;
-  if (min_bytes > detail::largest_size - extra) throw std::bad_alloc();
-  return detail::shift(*take(capacity_index(min_bytes + extra)), alignment, capacity);
+  using namespace detail;
+  if (alignment <= small_alignment) return get_memory(min_bytes, capacity);
+  if (alignment <= block_alignment)
+    return get_memory(std::max(min_bytes, small_capacities.back() + 1), capacity);
+  const std::size_t extra = alignment - block_alignment;
+  if (min_bytes > largest_size - extra) throw std::bad_alloc();
+  return shift(*take(num_small + capacity_index(min_bytes + extra)), alignment, capacity);
 }
 
 template <class Variant, bool Checked>
@@ -179,10 +188,11 @@ T* basic_thread_alloc<Variant, Checked>::create_array(std::size_t min_size, std:
 
 template <class Variant, bool Checked>
 template <class T>
-void basic_thread_alloc<Variant, Checked>::delete_array(T* array) {
+void basic_thread_alloc<Variant, Checked>::delete_array(T* array) noexcept {
   if (!array) return;
   if constexpr (!std::is_trivially_destructible_v<T>) {
-    if constexpr (Checked) pool::verify(array);
+    if constexpr (Checked)
+      if (!pool::verify(array)) return;
     std::destroy_n(array, capacity_of(array) / sizeof(T));
   }
   return_memory(array);

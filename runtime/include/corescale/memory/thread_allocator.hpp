@@ -6,17 +6,24 @@
 #include <memory>
 #include <new>
 #include <type_traits>
+#include <version>
 
 #include "corescale/memory/thread_alloc.hpp"
 
 namespace corescale::inline v0 {
 
-/// What allocate_at_least() gives: room for count elements.
+/// What allocate_at_least() gives: room for count elements. The standard's own where there is one, as its
+/// containers ask for that.
+#ifdef __cpp_lib_allocate_at_least
+template <class T>
+using allocation = std::allocation_result<T*>;
+#else
 template <class T>
 struct allocation {
   T* ptr;
   std::size_t count;
 };
+#endif
 
 /// A standard allocator over thread_alloc: stateless, all equal, for any alignment.
 /// Containers may be freed by any thread.
@@ -47,7 +54,7 @@ class thread_allocator {
     return {static_cast<T*>(memory), capacity / sizeof(T)};
   }
 
-  void deallocate(T* memory, std::size_t) { Alloc::return_memory(memory); }
+  void deallocate(T* memory, std::size_t) noexcept { Alloc::return_memory(memory); }
 
   template <class U>
   friend constexpr bool operator==(const thread_allocator&, const thread_allocator<U, Alloc>&) noexcept {

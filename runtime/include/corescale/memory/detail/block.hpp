@@ -3,57 +3,45 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
-#include "corescale/memory/capacity.hpp"
+#include "corescale/memory/detail/size_class.hpp"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define CORESCALE_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define CORESCALE_ADDRESS_SANITIZER 1
-#endif
-#endif
-#ifdef CORESCALE_ADDRESS_SANITIZER
-#include <sanitizer/asan_interface.h>
-#define CORESCALE_NO_ADDRESS_CHECK __attribute__((no_sanitize_address, noinline))
-#else
-#define CORESCALE_NO_ADDRESS_CHECK
-#endif
+// Memory of a block that nobody has in use is poisoned while AddressSanitizer watches, and the links of lists
+// lie in it.
+#define CORESCALE_NO_ADDRESS_CHECK __attribute__((no_sanitize("address")))
 
 namespace corescale::inline v0::detail {
 
 /// Where a block is, in the low bits of its stamp.
 enum block_state : std::uintptr_t {
   in_use = 0,
-  in_use_checked = 1,  ///< and linked into its thread's in-use account
+  in_use_checked = 1,  ///< and in its thread's in-use account
   available = 2,
-  in_transit = 3,  ///< on its way home from another thread (checked builds; others leave it in_use)
+  in_transit = 3,  ///< on its way home from another thread, which has checks; without them it stays in_use
   shifted = 4,     ///< not a block: stands before over-aligned memory, and the stamp is the true block
 };
 inline constexpr std::uintptr_t state_bits = 7;
 
-/// What stands before the memory that a program gets. One layout in all builds, so that code with and without
-/// checks may share blocks.
+/// What stands before the memory that a program gets; the same with checks and without, so that code of both
+/// kinds may share blocks. While a block is in no use its memory holds the links.
 struct block {
-  block* next;           ///< available: the next one of the list; in_use_checked: of the account
-  std::uintptr_t back;   ///< available: length of the list from here on; in_use_checked: the block before;
-                         ///< at the head of a batch: how many it carries
   std::uintptr_t stamp;  ///< address of the owner's pool, which is aligned, and the state
   std::uint32_t seal;    ///< tells a block from other memory
-  std::uint16_t capacity_index;
-  std::uint16_t lead;  ///< bytes from the start of what malloc() gave to here
+  std::uint16_t size_class;
+  std::uint16_t
+      lead;  ///< from the start of its slab, or of what malloc() gave, to here; in units of 16 bytes
 
   void* memory() noexcept { return this + 1; }
-  std::size_t capacity() const noexcept { return capacity_at(capacity_index); }
+  const void* memory() const noexcept { return this + 1; }
+  std::size_t capacity() const noexcept { return class_capacity(size_class); }
   block_state state() const noexcept { return static_cast<block_state>(stamp & state_bits); }
 };
-static_assert(sizeof(block) == 32 && num_capacities < 256);
+static_assert(sizeof(block) == 16 && num_classes < 256);
 
-/// The alignment of every block and of its memory. Twice what malloc() gives: on Zen 3 a pair of take() and
-/// give() takes 1.8 ns for a block at a multiple of 32, and 7.5 ns for one 16 bytes beside it, as the core
-/// then forwards the stores of one call to the loads of the next late
-/// (docs/results/allocate_kvm_epyc_2_cores.md).
+/// Alignment of all memory, and of memory of 128 bytes or more: that stands 32 bytes behind a multiple of 64,
+/// so that the block and the memory's first 32 bytes share a cache line, which then moves once when another
+/// thread returns the block.
+inline constexpr std::size_t small_alignment = 16;
 inline constexpr std::size_t block_alignment = 32;
 
 inline block* block_of(void* memory) noexcept { return static_cast<block*>(memory) - 1; }
@@ -68,21 +56,19 @@ inline block* unshifted(const block* stands_before) noexcept {
   return reinterpret_cast<block*>(stands_before->stamp & ~state_bits);
 }
 
-/// The first memory of b at that alignment which leaves room to stand before it; capacity is set to the bytes
-/// from there on.
+/// Word k of the memory of a block that is in no use.
+CORESCALE_NO_ADDRESS_CHECK inline block* word_of(const block* b, std::size_t k) noexcept {
+  return static_cast<block* const*>(b->memory())[k];
+}
+CORESCALE_NO_ADDRESS_CHECK inline void set_word(block* b, std::size_t k, block* value) noexcept {
+  static_cast<block**>(b->memory())[k] = value;
+}
+
+/// The next block of the list that b is in.
+inline block* next_of(const block* b) noexcept { return word_of(b, 0); }
+inline void set_next(block* b, block* next) noexcept { set_word(b, 0, next); }
+
+/// The first memory of b at that alignment, of 64 or more; capacity is set to the bytes from there on.
 void* shift(block& b, std::size_t alignment, std::size_t& capacity) noexcept;
-
-/// AddressSanitizer reports whoever touches the memory from now on.
-inline void forbid([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
-#ifdef CORESCALE_ADDRESS_SANITIZER
-  __asan_poison_memory_region(memory, bytes);
-#endif
-}
-
-inline void permit([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
-#ifdef CORESCALE_ADDRESS_SANITIZER
-  __asan_unpoison_memory_region(memory, bytes);
-#endif
-}
 
 }  // namespace corescale::detail

@@ -12,6 +12,7 @@
 #include "corescale/machine/cache_line.hpp"
 #include "corescale/memory/alloc_variant.hpp"
 #include "corescale/memory/detail/block.hpp"
+#include "corescale/memory/detail/slabs.hpp"
 
 // The state behind thread_alloc. take() and give() are the hot path and inline; all else is in the library.
 namespace corescale::inline v0::detail {
@@ -19,28 +20,32 @@ namespace corescale::inline v0::detail {
 template <class Variant>
 struct pool;
 
-/// Blocks of one owner that another thread returns, until they go home together. The first block carries the
-/// addresses of the others in its memory, so that a batch needs none of its own and the blocks stay untouched
-/// (their cache lines move once, straight to the owner).
 template <class Variant>
-struct batch {
-  std::atomic<pool<Variant>*> owner{nullptr};
-  std::atomic<std::size_t> bytes{0};
-  block* carrier = nullptr;
-  std::size_t cargo = 0;
+struct outbox;
 
-  static constexpr std::size_t max_cargo = 128 / sizeof(block*);  // what the smallest capacity holds
-  static constexpr std::size_t max_bytes = std::size_t{64} << 10;
-};
+/// Every block of a thread that checked code has in use. Any thread that returns a block takes it out, hence
+/// the mutex. A set by open addressing, of malloc()ed memory.
+class in_use_account {
+ public:
+  constexpr in_use_account() = default;
+  in_use_account(const in_use_account&) = delete;
+  in_use_account& operator=(const in_use_account&) = delete;
+  ~in_use_account();
 
-/// Every block of a thread that is in use, by capacity; kept by checked builds only. Any thread that returns
-/// a block takes it out, hence the mutex.
-struct in_use_account {
+  /// False when there is no memory for it.
+  bool insert(block* b) noexcept;
+  void erase(const block* b) noexcept;
+  std::vector<const void*> memory();
+
   std::mutex mutex;
-  std::array<block*, num_capacities> roots{};
 
-  void insert(block* b);
-  void erase(block* b);
+ private:
+  std::size_t place_of(const block* b) const noexcept;
+  bool grow() noexcept;
+
+  block** places_ = nullptr;
+  std::size_t room_ = 0;  ///< a power of two, or 0; half of it is used at most
+  std::size_t size_ = 0;
 };
 
 /// What one thread holds. Its thread alone calls the non-static members, but receive().
@@ -49,51 +54,63 @@ struct alignas(cache_line) pool : Variant::accounts {
   template <class... Slice>
   constexpr explicit pool(std::size_t thread, std::uintptr_t accepted, Slice... slice)
       : Variant::accounts(slice...), accepts(accepted), number(thread) {}
+  pool(const pool&) = delete;
+  pool& operator=(const pool&) = delete;
+  ~pool();
 
-  /// A block of capacity index i, in use. Throws std::bad_alloc.
-  static block* take(std::size_t i);
+  /// A block of that class, in use. Throws std::bad_alloc.
+  static block* take(std::size_t size_class);
 
   /// Back to where it came from.
-  static void give(block* b);
+  static void give(block* b) noexcept;
 
   /// As take() and give(), with the checks.
-  static block* take_checked(std::size_t i);
-  static void give_checked(void* memory);
+  static block* take_checked(std::size_t size_class);
+  static void give_checked(void* memory) noexcept;
 
   /// The block of memory in use. Null after the misuse handler was told that it is something else.
   static block* verify(void* memory);
+
+  /// That of the calling thread, which gets one if it has none. The second is null when there is no memory
+  /// for it.
+  static pool& attached();
+  static pool* attached_or_null() noexcept;
 
   std::uintptr_t stamp(block_state state) const noexcept {
     return reinterpret_cast<std::uintptr_t>(this) | state;
   }
 
-  void put(block* b) noexcept;
   void drain() noexcept;
-  void send(block* b, pool* owner) noexcept;
-  void flush(batch<Variant>& out) noexcept;
   void flush_all() noexcept;
-  void receive(block* carrier, std::size_t bytes) noexcept;
   void release_available() noexcept;
-  void put_or_release(block* b) noexcept;
-
-  static pool& attached();
-  static block* take_slowly(std::size_t i);
-  static void give_slowly(block* b);
-  static void give_home(block* b, pool* owner);
+  void receive(block* newest, block* oldest, std::size_t bytes) noexcept;
+  std::size_t bytes_on_their_way_to(const pool* home) const noexcept;
 
   /// The stamp of the blocks that give() may put straight into a list: this pool's, in use; or, while memory
   /// is not held, one that no block has.
   std::atomic<std::uintptr_t> accepts;
   std::size_t number;
   bool live = false;                  ///< whether a thread has this pool; the registry's mutex guards it
+  bool lost = false;                  ///< whether its thread exists in the parent of this process only
   std::atomic<bool> receives{false};  ///< what comes home while not goes to the system instead
-  pool* next_pool = nullptr;          ///< the registry's list, by number
-  std::array<batch<Variant>, 8> outgoing;
+  pool* next_pool = nullptr;          ///< the registry's, as it needs it
+  std::atomic<outbox<Variant>*> outgoing{nullptr};  ///< made at the first return of another thread's block
   in_use_account account;
+  slab_store slabs;
 
   alignas(cache_line) std::atomic<block*> inbox{nullptr};  ///< batches that came home, newest first
   std::atomic<std::size_t> inbox_bytes{0};
   std::atomic<std::size_t> gone_bytes{0};  ///< returned to the system by other threads
+
+ private:
+  static block* take_slowly(std::size_t size_class);
+  static void give_slowly(block* b) noexcept;
+  static void give_home(block* b, pool* owner) noexcept;
+  block* make(std::size_t size_class) noexcept;
+  void put_or_release(block* b) noexcept;
+  void discard(block* b) noexcept;
+  void send(block* b, pool* owner) noexcept;
+  void receive_one(block* b) noexcept;
 };
 
 /// What thread_alloc does about whole threads; `checked` tells whether its rules are to be enforced.
@@ -112,9 +129,11 @@ extern template struct threads<alloc_variant::per_thread>;
 extern template struct threads<alloc_variant::contiguous>;
 extern template struct threads<alloc_variant::system>;
 
-/// The pool of the calling thread; never null, as a thread starts with a shared empty one that accepts
-/// nothing. Initial-exec: 24 bytes of static thread storage in all, which glibc's reserve grants to a library
-/// that is loaded late as well, spare each call of each allocation a call of __tls_get_addr.
+/// The pool of the calling thread, as far as the hot path may use it. Never null: a thread starts with a
+/// shared empty one that accepts nothing, and keeps it while AddressSanitizer watches, so that all calls go
+/// to the library, which knows of it. Initial-exec: 48 bytes of static thread storage in all, which glibc's
+/// reserve grants to a library that is loaded late as well, spare each call of each allocation a call of
+/// __tls_get_addr.
 #define CORESCALE_CURRENT_POOL(variant)                                         \
   extern constinit thread_local pool<alloc_variant::variant>* current_##variant \
       __attribute__((tls_model("initial-exec")))
@@ -135,41 +154,24 @@ pool<Variant>*& current_pool() noexcept {
 }
 
 template <class Variant>
-inline block* pool<Variant>::take(std::size_t i) {
+inline block* pool<Variant>::take(std::size_t size_class) {
   if constexpr (Variant::holds) {
     pool& mine = *current_pool<Variant>();
-    if (block* front = mine.root(i)) [[likely]] {
-      mine.root(i) = front->next;
-      front->stamp = mine.stamp(in_use);
-      mine.reused(capacity_at(i));
-      permit(front->memory(), capacity_at(i));
-      return front;
+    if (block* const b = mine.pop(size_class)) [[likely]] {
+      b->stamp = mine.stamp(in_use);
+      return b;
     }
   }
-  return take_slowly(i);
+  return take_slowly(size_class);
 }
 
 template <class Variant>
-inline void pool<Variant>::put(block* b) noexcept {
-  if constexpr (Variant::holds) {
-    const std::size_t i = b->capacity_index;
-    forbid(b->memory(), capacity_at(i));
-    b->stamp = stamp(available);
-    block* const below = this->root(i);
-    b->next = below;
-    b->back = below ? below->back + 1 : 1;
-    this->root(i) = b;
-    this->kept(capacity_at(i));
-  }
-}
-
-template <class Variant>
-inline void pool<Variant>::give(block* b) {
+inline void pool<Variant>::give(block* b) noexcept {
   if constexpr (Variant::holds) {
     pool& mine = *current_pool<Variant>();
     if (b->stamp == mine.accepts.load(std::memory_order_relaxed)) [[likely]] {
-      mine.put(b);
-      return;
+      b->stamp = mine.stamp(available);
+      return mine.push(b);
     }
   }
   give_slowly(b);

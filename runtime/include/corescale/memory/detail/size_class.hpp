@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "corescale/memory/capacity.hpp"
+
+// The sizes of blocks: a few below the study's capacities, for a program's many small objects, and those.
+namespace corescale::inline v0::detail {
+
+/// Of the small classes. With the 16 bytes before it and the 8 behind it that show an overrun, a small block
+/// takes 48, 80 or 112 bytes, so the memory stands at multiples of 16 and no byte is lost. 24 is a list node
+/// of an int or a pointer.
+inline constexpr std::array<std::size_t, 3> small_capacities{24, 56, 88};
+inline constexpr std::size_t num_small = small_capacities.size();
+
+/// All classes: the small ones, then the study's. The class num_classes stands for what nothing holds.
+inline constexpr std::size_t num_classes = num_small + num_capacities;
+
+inline constexpr auto class_capacities = [] {
+  std::array<std::size_t, num_classes + 1> table{};
+  for (std::size_t c = 0; c < num_small; ++c) table[c] = small_capacities[c];
+  for (std::size_t i = 0; i <= num_capacities; ++i) table[num_small + i] = capacities[i];
+  return table;
+}();
+
+constexpr std::size_t class_capacity(std::size_t c) noexcept { return class_capacities[c]; }
+
+/// Up to this many bytes the class is looked up in one step.
+inline constexpr std::size_t table_bytes = 1024;
+
+/// For sizes in steps of 8 bytes, rounded up: the least class of `first` or above that holds them.
+template <std::size_t first>
+inline constexpr auto class_of_step = [] {
+  std::array<std::uint8_t, table_bytes / 8 + 1> table{};
+  for (std::size_t step = 0; step < table.size(); ++step) {
+    table[step] = first;
+    while (class_capacities[table[step]] < 8 * step) ++table[step];
+  }
+  return table;
+}();
+
+/// The least class of `first` or above that holds so many bytes.
+template <std::size_t first>
+constexpr std::size_t size_class(std::size_t bytes) noexcept {
+  if (bytes <= table_bytes) [[likely]]
+    return class_of_step<first>[(bytes + 7) / 8];
+  return num_small + capacity_index(bytes);
+}
+
+}  // namespace corescale::detail

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a thread has of each variant, what is done when it ends, and what a fork() leaves.
+#include "lifetime.hpp"
+
+#include <pthread.h>
+
+#include <array>
+#include <new>
+#include <system_error>
+
+#include "registry.hpp"
+
+namespace corescale::inline v0::detail {
+namespace {
+
+using alloc_variant::contiguous;
+using alloc_variant::per_thread;
+using alloc_variant::system;
+
+// What a thread that has no memory yet points at. Written by nobody: its lists are empty, so nothing is taken
+// from them, and no stamp is 0, so nothing is put there.
+constinit pool<per_thread> no_per_thread(0, 0);
+constinit pool<system> no_system(0, 0);
+constinit std::array<block*, num_lists> no_roots{};
+constinit byte_count no_bytes;
+constinit pool<contiguous> no_contiguous(0, 0, contiguous_slice{no_roots.data(), &no_bytes, &no_bytes});
+
+#define CORESCALE_OWN_POOL(variant) \
+  constinit thread_local pool<variant>* own_##variant __attribute__((tls_model("initial-exec"))) = nullptr
+CORESCALE_OWN_POOL(per_thread);
+CORESCALE_OWN_POOL(contiguous);
+CORESCALE_OWN_POOL(system);
+#undef CORESCALE_OWN_POOL
+
+template <class Function>
+void for_each_variant(Function function) {
+  function(per_thread{});
+  function(contiguous{});
+  function(system{});
+}
+
+template <class Variant>
+void end_of_thread() noexcept {
+  pool<Variant>* const mine = own_pool<Variant>();
+  if (!mine) return;
+  current_pool<Variant>() = unattached<Variant>();
+  own_pool<Variant>() = nullptr;
+  pools<Variant>().detach(*mine);
+}
+
+// A fork() while another thread holds one of these would leave it locked in the child for ever. The accounts
+// of other threads are lost there, and so never locked.
+template <class Variant>
+void lock() {
+  pools<Variant>().mutex.lock();
+  if (pool<Variant>* const mine = own_pool<Variant>()) mine->account.mutex.lock();
+}
+
+template <class Variant>
+void unlock() {
+  if (pool<Variant>* const mine = own_pool<Variant>()) mine->account.mutex.unlock();
+  pools<Variant>().mutex.unlock();
+}
+
+/// What another thread was about to put into the inbox never arrives.
+template <class Variant>
+void begin_child() {
+  pool<Variant>* const mine = own_pool<Variant>();
+  pools<Variant>().forget_others(mine);
+  unlock<Variant>();
+  if (!mine) return;
+  mine->drain();
+  mine->inbox_bytes.store(0, std::memory_order_relaxed);
+}
+
+void before_fork() {
+  for_each_variant([]<class V>(V) { lock<V>(); });
+}
+
+void after_fork_in_parent() {
+  for_each_variant([]<class V>(V) { unlock<V>(); });
+}
+
+void after_fork_in_child() {
+  for_each_variant([]<class V>(V) { begin_child<V>(); });
+}
+
+// A key and not a thread_local object: its destructor runs after those of all thread_local objects, which may
+// still return memory, and again if memory is asked for even later.
+pthread_key_t make_key() {
+  pthread_key_t key{};
+  const auto ended = [](void*) { for_each_variant([]<class V>(V) { end_of_thread<V>(); }); };
+  const int failed = pthread_key_create(&key, ended);
+  if (failed) throw std::system_error(failed, std::generic_category(), "corescale::thread_alloc: thread key");
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  return key;
+}
+
+}  // namespace
+
+constinit thread_local pool<per_thread>* current_per_thread = &no_per_thread;
+constinit thread_local pool<contiguous>* current_contiguous = &no_contiguous;
+constinit thread_local pool<system>* current_system = &no_system;
+
+#define CORESCALE_POOLS_OF_A_THREAD(variant)     \
+  template <>                                    \
+  pool<variant>* unattached() noexcept {         \
+    return &no_##variant;                        \
+  }                                              \
+  template <>                                    \
+  pool<variant>*& own_pool<variant>() noexcept { \
+    return own_##variant;                        \
+  }
+CORESCALE_POOLS_OF_A_THREAD(per_thread)
+CORESCALE_POOLS_OF_A_THREAD(contiguous)
+CORESCALE_POOLS_OF_A_THREAD(system)
+#undef CORESCALE_POOLS_OF_A_THREAD
+
+void watch_this_thread() {
+  static const pthread_key_t key = make_key();
+  static const char noticed = 0;
+  if (pthread_setspecific(key, &noticed)) throw std::bad_alloc();
+}
+
+}  // namespace corescale::detail

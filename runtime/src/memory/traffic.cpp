@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a block that another thread returns goes home.
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "outbox.hpp"
+#include "system_memory.hpp"
+
+namespace corescale::inline v0::detail {
+
+template <class Variant>
+void batch<Variant>::add(block* b, pool<Variant>* owner) noexcept {
+  if (owner_.load(std::memory_order_relaxed) != owner) {
+    flush();
+    retarget(owner);
+  }
+  const std::size_t bytes = bytes_.load(std::memory_order_relaxed) + b->capacity();
+  bytes_.store(bytes, std::memory_order_release);
+  load(b);
+  if (++blocks_ == max_blocks || bytes >= max_bytes) flush();
+}
+
+template <class Variant>
+void batch<Variant>::load(block* b) noexcept {
+  if (newest_ && cargo_ < std::min(cargo_room(newest_), max_blocks)) return set_word(newest_, ++cargo_, b);
+  set_next(b, newest_);
+  newest_ = b;
+  cargo_ = 0;
+  if (!oldest_) oldest_ = b;
+}
+
+/// bytes_for() must not see the bytes of one owner with the name of another. All stores here and in flush()
+/// are releases and all of its loads are acquires, so that what it sees is never newer than the count of
+/// changes that it reads last.
+template <class Variant>
+void batch<Variant>::retarget(pool<Variant>* owner) noexcept {
+  const std::size_t changes = changes_.load(std::memory_order_relaxed);
+  changes_.store(changes + 1, std::memory_order_relaxed);
+  owner_.store(owner, std::memory_order_release);
+  changes_.store(changes + 2, std::memory_order_release);
+}
+
+template <class Variant>
+std::size_t batch<Variant>::bytes_for(const pool<Variant>* home) const noexcept {
+  for (;; sched_yield()) {
+    const std::size_t changes = changes_.load(std::memory_order_acquire);
+    const pool<Variant>* const owner = owner_.load(std::memory_order_acquire);
+    const std::size_t bytes = bytes_.load(std::memory_order_acquire);
+    if (changes % 2 == 0 && changes_.load(std::memory_order_relaxed) == changes)
+      return owner == home ? bytes : 0;
+  }
+}
+
+/// The bytes leave this count before they enter the owner's, so that whoever reads the owner's first counts
+/// none twice.
+template <class Variant>
+void batch<Variant>::flush() noexcept {
+  block* const newest = std::exchange(newest_, nullptr);
+  if (!newest) return;
+  if (cargo_ < cargo_room(newest)) set_word(newest, 1 + cargo_, nullptr);
+  blocks_ = 0;
+  const std::size_t bytes = bytes_.load(std::memory_order_relaxed);
+  bytes_.store(0, std::memory_order_release);
+  owner_.load(std::memory_order_relaxed)->receive(newest, std::exchange(oldest_, nullptr), bytes);
+}
+
+/// Without memory for an outbox each block goes home alone.
+template <class Variant>
+void pool<Variant>::send(block* b, pool* owner) noexcept {
+  outbox<Variant>* out = outgoing.load(std::memory_order_relaxed);
+  if (!out) {
+    void* const room = std::malloc(sizeof(outbox<Variant>));
+    if (!room) return owner->receive_one(b);
+    out = new (room) outbox<Variant>;
+    outgoing.store(out, std::memory_order_release);
+  }
+  out->batch_for(owner).add(b, owner);
+}
+
+template <class Variant>
+void pool<Variant>::flush_all() noexcept {
+  if (outbox<Variant>* const out = outgoing.load(std::memory_order_relaxed))
+    for (batch<Variant>& one : out->batches) one.flush();
+}
+
+template <class Variant>
+std::size_t pool<Variant>::bytes_on_their_way_to(const pool* home) const noexcept {
+  const outbox<Variant>* const out = outgoing.load(std::memory_order_acquire);
+  std::size_t bytes = 0;
+  if (out)
+    for (const batch<Variant>& one : out->batches) bytes += one.bytes_for(home);
+  return bytes;
+}
+
+template <class Variant>
+void pool<Variant>::receive_one(block* b) noexcept {
+  set_next(b, nullptr);
+  set_word(b, 1, nullptr);
+  receive(b, b, b->capacity());
+}
+
+/// By any thread. What arrives in the moment in which the owner ends waits for the number's next thread, or
+/// for free_available(); so do small blocks, as only the owner may touch their slab.
+template <class Variant>
+void pool<Variant>::receive(block* newest, block* oldest, std::size_t bytes) noexcept {
+  const bool to_system = !receives.load(std::memory_order_acquire);
+  if (to_system && (newest->size_class >= num_small || newest != oldest || word_of(newest, 1))) {
+    return unload(newest, [this](block* b) {
+      if (b->size_class < num_small) return receive_one(b);
+      gone_bytes.fetch_add(b->capacity(), std::memory_order_release);
+      block_to_system(b);
+    });
+  }
+  inbox_bytes.fetch_add(bytes, std::memory_order_release);
+  block* front = inbox.load(std::memory_order_relaxed);
+  do {
+    set_next(oldest, front);
+  } while (!inbox.compare_exchange_weak(front, newest, std::memory_order_release, std::memory_order_relaxed));
+}
+
+template <class Variant>
+void pool<Variant>::drain() noexcept {
+  if (!inbox.load(std::memory_order_relaxed)) return;
+  std::size_t bytes = 0;
+  unload(inbox.exchange(nullptr, std::memory_order_acquire), [&](block* b) {
+    bytes += b->capacity();
+    put_or_release(b);
+  });
+  inbox_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+template <class Variant>
+pool<Variant>::~pool() {
+  std::free(outgoing.load(std::memory_order_relaxed));
+}
+
+#define CORESCALE_INSTANTIATE(variant)                                                                  \
+  template class batch<alloc_variant::variant>;                                                         \
+  template void pool<alloc_variant::variant>::send(block*, pool*) noexcept;                             \
+  template void pool<alloc_variant::variant>::flush_all() noexcept;                                     \
+  template std::size_t pool<alloc_variant::variant>::bytes_on_their_way_to(const pool*) const noexcept; \
+  template void pool<alloc_variant::variant>::receive_one(block*) noexcept;                             \
+  template void pool<alloc_variant::variant>::receive(block*, block*, std::size_t) noexcept;            \
+  template void pool<alloc_variant::variant>::drain() noexcept;                                         \
+  template pool<alloc_variant::variant>::~pool();
+CORESCALE_INSTANTIATE(per_thread)
+CORESCALE_INSTANTIATE(contiguous)
+CORESCALE_INSTANTIATE(system)
+#undef CORESCALE_INSTANTIATE
+
+}  // namespace corescale::detail
