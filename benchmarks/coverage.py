@@ -16,7 +16,7 @@ import numpy as np
 from corescale.conclude.laws import LAWS, choose, fit
 from corescale.conclude.laws.centres import summarise
 from corescale.conclude.stats import Floats, hodges_lehmann, median_interval, tail_count, walsh_bounds, within_of_best
-from corescale.declare.experiment import Stop
+from corescale.declare.stop import Stop
 
 EXPERIMENTS = 2000
 BLOCKS = (8, 15, 40)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from corescale.conclude.stats import Interval
-from corescale.declare.experiment import Stop
+from corescale.declare.stop import Stop
 
 Reason = Literal["width", "budget", "blocks"]
 

@@ -19,16 +19,16 @@ from corescale.declare.experiment import (
     Experiment,
     Factor,
     Hooks,
-    Stop,
     Verb,
     Weak,
     combinations,
     configurations,
     launch,
-    must_be_even,
     today,
 )
 from corescale.declare.request import CompareRequest, Request, ScanRequest, TuneRequest
+from corescale.declare.stop import Stop
+from corescale.declare.work import must_be_even
 from corescale.errors import PreloadError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.records import Level

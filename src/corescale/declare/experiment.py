@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from corescale.declare import arithmetic, factors, template
 from corescale.declare.model import Model
 from corescale.declare.outputs import Output
+from corescale.declare.stop import Stop
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import INHERITED, Configuration, Layout, Level, Phase, canonical
@@ -20,19 +21,8 @@ from corescale.records import INHERITED, Configuration, Layout, Level, Phase, ca
 Verb = Literal["tune", "scan", "compare", "study"]
 MetricSource = Annotated[str, Field(pattern=r"^(stdout-size|peak-memory|cpu-time|output:[A-Za-z_][\w.-]*)$")]
 
-GROWTH = 1.25
-"""Blocks at a look, as a multiple of those at the look before."""
-
-MOST_BLOCKS = 1110
-"""Blocks of a race, at most: its last look. Where those do not tell, no number that anyone would wait for does."""
-
 SERIAL = "serial"
 """The command that `--serial` names: the best serial program, baseline of the speedup."""
-
-
-def growing(first: int) -> Iterator[int]:
-    """Numbers of blocks at which one looks, without end: few looks, and at most a quarter of the blocks late."""
-    return itertools.accumulate(itertools.repeat(GROWTH), lambda n, g: math.ceil(n * g), initial=first)
 
 
 class Command(Model):
@@ -90,53 +80,6 @@ class Constraint(Model):
                 where="--subject-to",
                 remedy="write METRIC<=NUMBER or METRIC<=NUMBER*today",
             ) from None
-
-
-class Stop(Model):
-    """When enough was measured: declared before the first launch and recorded with the plan."""
-
-    rule: Literal["width", "replicates", "race"] = "width"
-    min_blocks: int = Field(default=8, ge=1)
-    """first look; below 6 there is no 95% interval, and 8 spare the stop an interval that is narrow by luck"""
-    max_blocks: int = Field(default=40, ge=1)
-    """last look: reported as "width not reached", never as equality"""
-    width: float = Field(default=0.02, gt=0)
-    """wanted half width of every ratio, relative: 0.02 stops at 1.31 [1.284, 1.336]"""
-    within: float = Field(default=0.02, gt=0)
-    """a race ends when one configuration is proved to be within this fraction of the best"""
-    confidence: float = Field(default=0.95, gt=0.5, lt=1)
-    """claimed for every interval at the end"""
-    budget: float | None = Field(default=None, gt=0)
-    """seconds of launches"""
-    launches: int | None = Field(default=None, ge=1)
-    """the same budget counted in launches"""
-    confirm_blocks: int = Field(default=10, ge=0)
-    """fresh blocks of the winner against today's launch (tune)"""
-
-    @model_validator(mode="after")
-    def _first_look_is_not_after_the_last(self) -> Self:
-        if self.min_blocks > self.max_blocks:
-            raise ValueError("min_blocks may not exceed max_blocks")
-        return self
-
-    @property
-    def looks(self) -> tuple[int, ...]:
-        """The block counts at which the width may end the experiment: few, and at most a quarter of the blocks late."""
-        return (*itertools.takewhile(lambda n: n < self.max_blocks, growing(self.min_blocks)), self.max_blocks)
-
-    @property
-    def look_confidence(self) -> float:
-        """Of the intervals to compute for the looks and to print as `confidence`: a fifth of the doubt is set aside.
-
-        Stopping where an interval is narrow favours those that are too narrow: at 0.95 per look 92.9% covered in the
-        worst of 25 simulated cases, at 0.96 93.6% (docs/measuring.md).
-        """
-        return 1 - 0.8 * (1 - self.confidence)
-
-    @property
-    def reading_confidence(self) -> float:
-        """Of the ratio intervals to compute, so that they cover with `confidence` where a width may stop."""
-        return self.look_confidence if self.rule == "width" else self.confidence
 
 
 class Weak(Model):
@@ -294,37 +237,6 @@ def parameters(experiment: Experiment, chosen: Configuration) -> dict[str, Level
     for name in arithmetic.ordered(formulas, values, "derived"):
         values[name] = formulas[name].value(values, f"derived.{name}")
     return values
-
-
-CONSTANT = 0.01
-"""Work per thread may differ by this fraction over p and still count as constant: rounding to whole rows or cells."""
-
-
-def must_be_even(experiment: Experiment, where: str) -> None:
-    """Raises UsageError where weak scaling is asked for and the declared work per thread depends on p."""
-    if why := uneven(experiment, {c: work_of(experiment, c) for c in configurations(experiment)}):
-        raise UsageError(why, where=where, remedy="let the work grow with the threads, as {work} = p * load")
-
-
-def work_of(experiment: Experiment, chosen: Configuration) -> float:
-    """The declared work of a configuration; NaN where there is none."""
-    value = parameters(experiment, chosen).get(experiment.weak.work) if experiment.weak else None
-    return float(value) if isinstance(value, int | float) else math.nan
-
-
-def uneven(experiment: Experiment, works: Mapping[Configuration, float], says: str = "as declared") -> str:
-    """Where the work per thread depends on p, with every other level the same; empty where it does not."""
-    groups: dict[tuple[tuple[str, Level], ...], list[tuple[float, int]]] = {}
-    for c, work in works.items():
-        groups.setdefault(experiment.beside_p(c), []).append((work / c.layout.p, c.layout.p))
-    for found in ([pair for pair in group if math.isfinite(pair[0])] for group in groups.values()):
-        (low, p_low), (high, p_high) = min(found, default=(1.0, 1)), max(found, default=(1.0, 1))
-        if high - low > CONSTANT * high:
-            return (
-                "this is no weak scaling: the work per thread is not constant"
-                f" ({says}, {high:g} at p = {p_high} and {low:g} at p = {p_low})"
-            )
-    return ""
 
 
 def launch(experiment: Experiment, chosen: Configuration, machine: Machine, phase: Phase = "measure") -> factors.Launch:

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
-from corescale.declare.experiment import MOST_BLOCKS
+from corescale.declare.stop import MOST_BLOCKS
 from corescale.errors import UsageError
 
 

@@ -18,7 +18,6 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from corescale.declare import arithmetic, factors, template
 from corescale.declare.command_line import bundled, factor_of, seconds, share
 from corescale.declare.experiment import (
-    MOST_BLOCKS,
     PRESENTATION,
     SERIAL,
     Along,
@@ -28,17 +27,17 @@ from corescale.declare.experiment import (
     Factor,
     Hooks,
     MetricSource,
-    Stop,
     Weak,
     configurations,
     launch,
-    must_be_even,
     parameters,
     today,
 )
 from corescale.declare.faults import fault, in_file
 from corescale.declare.model import Model
 from corescale.declare.outputs import BUILT_IN, EXTREMES, Chart, Finding, Table
+from corescale.declare.stop import MOST_BLOCKS, Stop
+from corescale.declare.work import must_be_even
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Level

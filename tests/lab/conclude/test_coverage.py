@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from corescale.declare.experiment import Stop
+from corescale.declare.stop import Stop
 
 SIMULATION = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "coverage.py"))
 NOISE, BLOCKS = SIMULATION["NOISE"], SIMULATION["BLOCKS"]

@@ -16,7 +16,7 @@ from scipy.stats import wilcoxon
 from corescale.conclude import noise, stats
 from corescale.conclude.stats import Interval, hodges_lehmann, signed_rank_p, within_of_best
 from corescale.conclude.stopping import should_stop
-from corescale.declare.experiment import Stop
+from corescale.declare.stop import Stop
 
 log_ratio = st.floats(-2, 2).map(lambda x: round(x, 3))
 samples = st.lists(log_ratio, min_size=6, max_size=25)

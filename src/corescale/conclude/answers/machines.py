@@ -4,7 +4,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from corescale.declare.experiment import Experiment, Factor, Stop
+from corescale.declare.experiment import Experiment, Factor
+from corescale.declare.stop import Stop
 from corescale.errors import UsageError
 from corescale.records import Configuration, Record
 

@@ -5,8 +5,8 @@ import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
-from corescale.declare.experiment import MOST_BLOCKS, growing
 from corescale.declare.plan import TODAY_EVERY
+from corescale.declare.stop import MOST_BLOCKS, growing
 
 Scale = tuple[float, float, float]
 """standard deviations of log time: per factor, per pair of factors, of a configuration alone"""
