@@ -13,4 +13,21 @@ inline std::int64_t now_ns() noexcept {
   return duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
+/// Ticks of the processor's own constant-rate counter (TSC, or Arm's virtual counter); nanoseconds where there is
+/// none. Costs 8 to 17 ns. Not ordered with the instructions around it.
+inline std::uint64_t ticks() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t value;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+#else
+  return static_cast<std::uint64_t>(now_ns());
+#endif
+}
+
+/// Length of a tick, from both clocks since the library was loaded: within 1% after 10 us, 0.01% after a millisecond.
+double ns_per_tick() noexcept;
+
 }  // namespace corescale

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "corescale/parallel_for/calibration.hpp"
+#include "corescale/parallel_for/loop_options.hpp"
+
+namespace corescale::inline v0 {
+
+/// What a policy may know of a loop.
+struct loop_description {
+  std::uint64_t n = 0;            ///< iterations, at least 1
+  std::uint32_t threads = 1;      ///< that may take part, at most n
+  std::uint32_t cores = 1;        ///< that the process may use; more threads than this is oversubscription
+  std::uint32_t core_groups = 1;  ///< among those
+  std::uint64_t block = 0;        ///< what the caller asked for, 0 for nothing
+  loop_cost cost{};
+  double iteration_ns = 0;  ///< mean, as learned at this call site; 0: not known
+  double spread = 0;        ///< coefficient of variation between blocks, as learned
+  bool hot = false;         ///< the call site is visited so often that the team will still spin
+  calibration machine{};
+};
+
+/// How a loop is divided. A claim takes `remaining / divisor` iterations of its counter, but from `smallest` to
+/// `largest`; always `largest` where the divisor is 0.
+struct loop_plan {
+  std::uint32_t threads = 1;
+  std::uint32_t counters = 0;  ///< contiguous ranges, a counter each; 0: the caller runs the loop alone
+  std::uint64_t largest = 1;
+  std::uint64_t smallest = 1;
+  std::uint32_t divisor = 0;
+  bool by_group = false;  ///< a thread's counter is that of its core group, not one by its id
+  bool steal = false;     ///< a thread whose counter is dry takes half of the richest
+  bool adapt = false;     ///< each thread finds its own largest and smallest by the time that its blocks take
+  bool clamped = false;   ///< the formula gave no usable block
+};
+
+/// One row per policy.
+struct block_policy {
+  std::string_view name;
+  std::string_view description;
+  loop_plan (*plan)(
+      const loop_description& loop);  ///< throws std::invalid_argument for options that it cannot obey
+};
+
+/// The table; `auto`, the default, comes first.
+std::span<const block_policy> block_policies() noexcept;
+
+/// The row of that name, or null.
+const block_policy* find_block_policy(std::string_view name) noexcept;
+
+}  // namespace corescale

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace corescale::inline v0 {
+
+struct block_policy;
+struct loop_statistics;
+
+/// What one iteration is expected to cost. Used until the loop has been seen to run, and by the published model.
+struct loop_cost {
+  double bytes_read = 0;
+  double bytes_written = 0;
+  double operations = 0;
+};
+
+/// How a loop is to be run; the default, which needs nothing, is meant to be the best.
+struct loop_options {
+  /// Iterations that a thread claims at once, in the policy `fixed`; naming a block chooses that policy.
+  /// 0: the policy decides.
+  std::uint64_t block = 0;
+  /// All 0: nothing is known beforehand.
+  loop_cost cost{};
+  /// Threads that take part at most. 0: all of the team.
+  std::uint32_t max_threads = 0;
+  /// A row of block_policies(). Null: `fixed` where a block is named, else `auto`.
+  const block_policy* policy = nullptr;
+  /// What is learned belongs to this name. Null: to the place of the call in the source, and the body's type.
+  const char* name = nullptr;
+  /// Filled in by the call where it is not null; costs two readings of the clock per thread and one per block.
+  loop_statistics* statistics = nullptr;
+};
+static_assert(sizeof(loop_options) <= 64);
+
+/// What one thread did.
+struct loop_share {
+  std::uint64_t iterations = 0;
+  std::uint64_t claims = 0;  ///< blocks that it ran
+  std::uint64_t steals = 0;  ///< ranges that it took from others' shares
+  double start_ns = 0;       ///< from the call to this thread's first block
+  double busy_ns = 0;        ///< from its first block to the end of its last, claims between them included
+};
+
+/// What a call did, on request. The shares are the caller's, so that a call allocates nothing: one is filled in per
+/// thread, in the order of thread ids, as far as they reach; those of threads that took no part become empty.
+struct loop_statistics {
+  std::span<loop_share> shares{};
+  const char* policy = "";  ///< its name
+  std::uint64_t iterations = 0;
+  std::uint64_t block = 0;  ///< iterations claimed at once, at most; in a first call, what it came to
+  std::uint64_t claims = 0;
+  std::uint64_t steals = 0;
+  std::uint32_t threads = 0;  ///< that took part
+  std::uint32_t counters =
+      0;                  ///< that blocks were claimed from; 0: the caller ran the loop alone, without claims
+  bool clamped = false;   ///< the policy's formula gave no usable block: a bound took its place
+  double elapsed_ns = 0;  ///< of the whole call
+};
+
+}  // namespace corescale

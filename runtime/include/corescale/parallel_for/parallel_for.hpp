@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <ranges>
+
+#include "corescale/parallel_for/block_policy.hpp"
+#include "corescale/parallel_for/default_team.hpp"
+#include "corescale/parallel_for/detail/index_range.hpp"
+#include "corescale/parallel_for/detail/run_loop.hpp"
+#include "corescale/parallel_for/loop_options.hpp"
+
+// Loops over the threads of a team; where none is named, over those of default_team().
+//
+// Every iteration runs exactly once, in no order that is promised, and before the call returns; what it wrote is then
+// visible to the caller. The caller takes part. Nothing is allocated.
+// A body that throws ends the loop early: no further block is begun, and after all threads have ended the first
+// exception leaves the call. Iterations that were not begun are not run.
+// Where the team cannot be used now, the whole loop runs on the calling thread: in a loop within a loop of the same
+// team, on another thread than the team's master, in a fork() of its owner, and on an empty any_team.
+// first > last throws std::invalid_argument. Up to 2^64 - 1 iterations; from 2^30 on, blocks are multiples of a power
+// of two, so that there are fewer than 2^30 of them.
+
+namespace corescale::inline v0 {
+
+/// body(begin, end) for disjoint blocks that together are first .. last - 1: for bodies that share work between
+/// neighbours, or that the compiler vectorises.
+template <detail::loop_team Team, std::integral First, std::integral Last, class Body>
+requires std::invocable<Body&, detail::index<First, Last>, detail::index<First, Last>>
+void parallel_for_blocks(Team& team, First first, Last last, Body&& body, const loop_options& options = {},
+                         detail::source_place here = detail::source_place::current()) {
+  using index = detail::index<First, Last>;
+  const auto block = [&](std::uint64_t begin, std::uint64_t end) {
+    std::invoke(body, detail::after<index>(first, begin), detail::after<index>(first, end));
+  };
+  detail::run_loop(detail::team_ref::to(team), detail::distance(first, last), block, options,
+                   detail::call_site(here, &detail::type_mark<Body>));
+}
+
+/// body(i) for each i in first .. last - 1.
+template <detail::loop_team Team, std::integral First, std::integral Last, class Body>
+requires std::invocable<Body&, detail::index<First, Last>>
+void parallel_for(Team& team, First first, Last last, Body&& body, const loop_options& options = {},
+                  detail::source_place here = detail::source_place::current()) {
+  using index = detail::index<First, Last>;
+  const auto block = [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) std::invoke(body, detail::after<index>(first, i));
+  };
+  detail::run_loop(detail::team_ref::to(team), detail::distance(first, last), block, options,
+                   detail::call_site(here, &detail::type_mark<Body>));
+}
+
+/// body(*it) for each it in first .. last - 1, as std::for_each.
+template <detail::loop_team Team, std::random_access_iterator Iterator, class Body>
+requires std::invocable<Body&, std::iter_reference_t<Iterator>>
+void parallel_for_each(Team& team, Iterator first, Iterator last, Body&& body,
+                       const loop_options& options = {},
+                       detail::source_place here = detail::source_place::current()) {
+  using offset = std::iter_difference_t<Iterator>;
+  const auto block = [&](std::uint64_t begin, std::uint64_t end) {
+    const Iterator stop = first + static_cast<offset>(end);
+    for (Iterator it = first + static_cast<offset>(begin); it != stop; ++it) std::invoke(body, *it);
+  };
+  detail::run_loop(detail::team_ref::to(team), detail::distance(offset{0}, last - first), block, options,
+                   detail::call_site(here, &detail::type_mark<Body>));
+}
+
+/// body(element) for each element of a random-access range.
+template <detail::loop_team Team, std::ranges::random_access_range Range, class Body>
+requires std::ranges::sized_range<Range> && std::invocable<Body&, std::ranges::range_reference_t<Range>>
+void parallel_for_each(Team& team, Range&& range, Body&& body, const loop_options& options = {},
+                       detail::source_place here = detail::source_place::current()) {
+  const auto first = std::ranges::begin(range);
+  const auto last = first + static_cast<std::ranges::range_difference_t<Range>>(std::ranges::size(range));
+  parallel_for_each(team, first, last, std::forward<Body>(body), options, here);
+}
+
+// The same on default_team().
+
+template <std::integral First, std::integral Last, class Body>
+requires std::invocable<Body&, detail::index<First, Last>, detail::index<First, Last>>
+void parallel_for_blocks(First first, Last last, Body&& body, const loop_options& options = {},
+                         detail::source_place here = detail::source_place::current()) {
+  parallel_for_blocks(default_team(), first, last, std::forward<Body>(body), options, here);
+}
+
+template <std::integral First, std::integral Last, class Body>
+requires std::invocable<Body&, detail::index<First, Last>>
+void parallel_for(First first, Last last, Body&& body, const loop_options& options = {},
+                  detail::source_place here = detail::source_place::current()) {
+  parallel_for(default_team(), first, last, std::forward<Body>(body), options, here);
+}
+
+template <std::random_access_iterator Iterator, class Body>
+requires std::invocable<Body&, std::iter_reference_t<Iterator>>
+void parallel_for_each(Iterator first, Iterator last, Body&& body, const loop_options& options = {},
+                       detail::source_place here = detail::source_place::current()) {
+  parallel_for_each(default_team(), first, last, std::forward<Body>(body), options, here);
+}
+
+template <std::ranges::random_access_range Range, class Body>
+requires std::ranges::sized_range<Range> && std::invocable<Body&, std::ranges::range_reference_t<Range>>
+void parallel_for_each(Range&& range, Body&& body, const loop_options& options = {},
+                       detail::source_place here = detail::source_place::current()) {
+  parallel_for_each(default_team(), std::forward<Range>(range), std::forward<Body>(body), options, here);
+}
+
+}  // namespace corescale

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call_site.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "corescale/machine/clock.hpp"
+#include "corescale/parallel_for/detail/run_loop.hpp"
+
+namespace corescale::inline v0::detail {
+namespace {
+
+// 64 KiB, of which a program touches a line per loop. Large programs have some hundred parallel loops.
+constexpr std::size_t table_bits = 10;
+constexpr std::size_t probes = 16;
+constinit std::array<loop_record, 1U << table_bits> table;
+
+// A change by this factor is another loop, not noise: it is believed at once.
+constexpr double another_loop = 2;
+constexpr double weight_of_new = 0.25;
+
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) noexcept {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
+  return hash ^ hash >> 32;
+}
+
+std::uint64_t address(const void* what) noexcept { return reinterpret_cast<std::uintptr_t>(what); }
+
+float towards(float old, double seen) noexcept {
+  return static_cast<float>(old + weight_of_new * (seen - old));
+}
+
+}  // namespace
+
+std::uint64_t call_site(const source_place& here, const void* body_type) noexcept {
+  return mixed(mixed(mixed(1, address(here.file)), address(body_type)), here.line) | 1;
+}
+
+loop_record* find_record(std::uint64_t site) noexcept {
+  const std::size_t first = site >> (64 - table_bits);
+  for (std::size_t probe = 0; probe < probes; ++probe) {
+    loop_record& one = table[(first + probe) % table.size()];
+    std::uint64_t seen = one.site.load(std::memory_order_relaxed);
+    if (seen == site) [[likely]]
+      return &one;
+    if (seen == 0 &&
+        (one.site.compare_exchange_strong(seen, site, std::memory_order_relaxed) || seen == site))
+      return &one;
+  }
+  return nullptr;
+}
+
+void loop_record::learn(double mean_ns, double new_spread) noexcept {
+  const float old = iteration_ns.load(std::memory_order_relaxed);
+  const bool anew = old <= 0 || mean_ns > another_loop * old || another_loop * mean_ns < old;
+  const float old_spread = spread.load(std::memory_order_relaxed);
+  iteration_ns.store(anew ? static_cast<float>(mean_ns) : towards(old, mean_ns), std::memory_order_relaxed);
+  spread.store(anew ? static_cast<float>(new_spread) : towards(old_spread, new_spread),
+               std::memory_order_relaxed);
+  if (anew) serial_until.store(0, std::memory_order_relaxed);
+}
+
+// Two losses in a row, as one may be another program's doing; then longer and longer without a fork.
+void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
+  if (elapsed_ns < serial_ns) return losses.store(0, std::memory_order_relaxed);
+  const std::uint32_t in_a_row = std::min(losses.load(std::memory_order_relaxed) + 1, 8U);
+  losses.store(in_a_row, std::memory_order_relaxed);
+  if (in_a_row < 2) return;
+  const std::uint32_t until = calls.load(std::memory_order_relaxed) + (sample_every << (2 * in_a_row));
+  serial_until.store(until | 1, std::memory_order_relaxed);
+}
+
+void loop_record::learn_interval(std::uint64_t now) noexcept {
+  const std::uint32_t call = calls.load(std::memory_order_relaxed);
+  const std::uint32_t since = call - sampled_call.exchange(call, std::memory_order_relaxed);
+  const std::uint64_t before = sampled_at.exchange(now, std::memory_order_relaxed);
+  if (before == 0 || now <= before || since == 0) return;
+  const double interval = static_cast<double>(now - before) * ns_per_tick() / since;
+  interval_ns.store(static_cast<float>(interval), std::memory_order_relaxed);
+}
+
+}  // namespace corescale::detail

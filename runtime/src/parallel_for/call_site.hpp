@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace corescale::inline v0::detail {
+
+/// What is known of one place that loops, over all its calls. Any number of threads may read and write at once: each
+/// value stands for itself, and a lost update is one sample less.
+struct alignas(64) loop_record {
+  std::atomic<std::uint64_t> site{0};
+  std::atomic<std::uint64_t> sampled_at{0};  ///< ticks at the last sample
+  std::atomic<float> iteration_ns{0};        ///< 0: not known
+  std::atomic<float> spread{0};
+  std::atomic<float> interval_ns{0};           ///< between calls; 0: not known
+  std::atomic<std::uint32_t> calls{0};         ///< modulo 2^32
+  std::atomic<std::uint32_t> sampled_call{0};  ///< the number of the last sample
+  std::atomic<std::uint32_t> serial_until{0};  ///< calls before this one are not forked: forks did not pay
+  std::atomic<std::uint32_t> losses{0};        ///< samples in a row whose fork did not pay
+
+  /// Counts this call, and says whether it shall be timed.
+  bool begin_call() noexcept {
+    const std::uint32_t call = calls.load(std::memory_order_relaxed);
+    calls.store(call + 1, std::memory_order_relaxed);
+    return call < first_samples || call % sample_every == 0;
+  }
+
+  /// Takes in the mean time and the spread of a timed call's blocks.
+  void learn(double mean_ns, double new_spread) noexcept;
+
+  /// Takes in how long a forked call took, and what it would have taken alone.
+  void learn_gain(double elapsed_ns, double serial_ns) noexcept;
+
+  /// Takes in when a timed call began.
+  void learn_interval(std::uint64_t now) noexcept;
+
+  bool may_fork() const noexcept {
+    const std::uint32_t until = serial_until.load(std::memory_order_relaxed);
+    return until == 0 || static_cast<std::int32_t>(calls.load(std::memory_order_relaxed) - until) >= 0;
+  }
+
+  /// Whether calls follow so closely that the team still spins from one to the next.
+  bool is_visited_often() const noexcept {
+    const float interval = interval_ns.load(std::memory_order_relaxed);
+    return interval > 0 && interval < often_ns;
+  }
+
+ private:
+  // Reading the clock costs 1 to 2% of a loop of a microsecond; sixteen calls bear it easily.
+  static constexpr std::uint32_t first_samples = 3;
+  static constexpr std::uint32_t sample_every = 16;
+  // Half of the time for which a thread of the default team spins.
+  static constexpr float often_ns = 1e6F;
+};
+static_assert(sizeof(loop_record) == 64);
+
+/// The record of that site; null when the table is full: such a loop works, and learns nothing.
+loop_record* find_record(std::uint64_t site) noexcept;
+
+}  // namespace corescale::detail

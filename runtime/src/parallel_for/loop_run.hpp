@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "core_groups.hpp"
+#include "corescale/machine/cache_line.hpp"
+#include "corescale/parallel_for/block_policy.hpp"
+#include "corescale/parallel_for/detail/run_loop.hpp"
+#include "loop_times.hpp"
+#include "shared_ranges.hpp"
+
+namespace corescale::inline v0::detail {
+
+/// One loop in the hands of a team, without a clock. Lives on the caller's stack.
+class plain_loop {
+ public:
+  plain_loop(std::uint64_t n, const loop_plan& plan, block_ref body) noexcept
+      : n_(n), threads_(plan.threads), body_(body), ranges_(n, plan) {}
+
+  /// False when the team refused, and nothing was run.
+  bool run(const team_ref& team) {
+    return team.work(team.team, threads_, [this](std::size_t id) { work(static_cast<std::uint32_t>(id)); });
+  }
+
+ private:
+  void work(std::uint32_t id);
+
+  const std::uint64_t n_;
+  const std::uint32_t threads_;
+  const block_ref body_;
+  shared_ranges ranges_;
+};
+
+/// The same with a clock: it learns what blocks take, and can find their size as it goes.
+class timed_loop {
+ public:
+  timed_loop(const loop_description& loop, const loop_plan& plan, block_ref body,
+             loop_statistics* statistics) noexcept;
+
+  bool run(const team_ref& team);
+
+  double elapsed_ns() const noexcept;
+
+  /// Of all threads together, in ticks.
+  loop_times times() const noexcept;
+
+  void report(loop_statistics& statistics) const noexcept;
+
+ private:
+  struct alignas(cache_line) seen {
+    loop_times times;
+    std::uint64_t claims;
+    std::uint64_t steals;
+    std::uint64_t largest;
+  };
+
+  // Threads beyond these are not listened to: what their blocks take is like what others' take.
+  static constexpr std::uint32_t most_listened = 64;
+
+  void work(std::uint32_t id);
+  void adapt(shared_ranges::member& me, std::uint64_t iterations, std::uint64_t ticks) const noexcept;
+  std::uint32_t listened() const noexcept { return std::min(plan_.threads, most_listened); }
+
+  const loop_description& loop_;
+  const loop_plan plan_;
+  const block_ref body_;
+  loop_statistics* const statistics_;
+  const double tick_ns_;
+  std::uint64_t start_ = 0;
+  std::uint64_t end_ = 0;
+  shared_ranges ranges_;
+  union {
+    std::array<seen, most_listened> seen_;
+  };
+};
+
+}  // namespace corescale::detail

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "corescale/parallel_for/detail/run_loop.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "call_site.hpp"
+#include "core_groups.hpp"
+#include "corescale/machine/clock.hpp"
+#include "corescale/parallel_for/block_policy.hpp"
+#include "loop_run.hpp"
+
+namespace corescale::inline v0::detail {
+namespace {
+
+// From here on the clock costs nothing to speak of, and a loop may change while it runs.
+constexpr double always_timed_ns = 1e6;
+
+const block_policy& chosen_policy(const loop_options& options) noexcept {
+  const auto table = block_policies();
+  static const block_policy* const fixed = find_block_policy("fixed");
+  return options.policy ? *options.policy : options.block > 0 ? *fixed : table.front();
+}
+
+std::uint64_t named_site(const char* name) noexcept { return std::hash<std::string_view>()(name) | 1; }
+
+std::uint32_t most_threads(const team_ref& team, const loop_options& options, std::uint64_t n) noexcept {
+  const std::uint64_t wanted = options.max_threads > 0 ? options.max_threads : team.num_threads;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+      std::min<std::uint64_t>(wanted, team.num_threads), 1, std::min<std::uint64_t>(n, 1U << 20)));
+}
+
+loop_description describe(const team_ref& team, std::uint64_t n, const loop_options& options,
+                          const loop_record* record) {
+  const core_groups& groups = usable_core_groups();
+  loop_description loop{.n = n,
+                        .threads = most_threads(team, options, n),
+                        .cores = groups.cores(),
+                        .core_groups = groups.count(),
+                        .block = options.block,
+                        .cost = options.cost,
+                        .machine = machine_calibration()};
+  if (record) {
+    loop.iteration_ns = record->iteration_ns.load(std::memory_order_relaxed);
+    loop.spread = record->spread.load(std::memory_order_relaxed);
+    loop.hot = record->is_visited_often();
+    if (!record->may_fork()) loop.threads = 1;
+  }
+  return loop;
+}
+
+void run_alone(std::uint64_t n, block_ref body, loop_record* record, loop_statistics* statistics) {
+  const std::uint64_t start = ticks();
+  body(0, n);
+  const double elapsed = static_cast<double>(ticks() - start) * ns_per_tick();
+  if (record) record->learn(elapsed / static_cast<double>(n), record->spread.load(std::memory_order_relaxed));
+  if (!statistics) return;
+  statistics->iterations = n;
+  statistics->block = n;
+  statistics->claims = 1;
+  statistics->threads = 1;
+  statistics->counters = 0;
+  statistics->elapsed_ns = elapsed;
+  if (!statistics->shares.empty()) statistics->shares.front() = {n, 1, 0, 0, elapsed};
+}
+
+void run_timed(const team_ref& team, const loop_description& loop, const loop_plan& plan, block_ref body,
+               loop_record* record, loop_statistics* statistics) {
+  timed_loop run(loop, plan, body, statistics);
+  if (!run.run(team)) return run_alone(loop.n, body, record, statistics);
+  const double elapsed = run.elapsed_ns();
+  const loop_times times = run.times();
+  const double mean = times.mean() * ns_per_tick();
+  if (record) {
+    record->learn(mean, times.spread());
+    if (!plan.adapt) record->learn_gain(elapsed, mean * static_cast<double>(loop.n));
+  }
+  if (statistics) run.report(*statistics);
+}
+
+void clear(loop_statistics& statistics, const char* policy) {
+  std::ranges::fill(statistics.shares, loop_share{});
+  statistics = {.shares = statistics.shares, .policy = policy};
+}
+
+}  // namespace
+
+void run_loop(const team_ref& team, std::uint64_t n, block_ref body, const loop_options& options,
+              std::uint64_t site) {
+  const block_policy& policy = chosen_policy(options);
+  if (options.statistics) clear(*options.statistics, policy.name.data());
+  if (n == 0) return;
+  const bool learns = &policy == &block_policies().front();
+  loop_record* const record = learns ? find_record(options.name ? named_site(options.name) : site) : nullptr;
+  bool timed = record && record->begin_call();
+  const loop_description loop = describe(team, n, options, record);
+  const loop_plan plan = policy.plan(loop);
+  if (timed) record->learn_interval(ticks());
+  timed = timed || options.statistics || plan.adapt ||
+          loop.iteration_ns * static_cast<double>(n) > always_timed_ns;
+  if (plan.counters == 0) {
+    if (timed) return run_alone(n, body, record, options.statistics);
+    return body(0, n);
+  }
+  if (timed) return run_timed(team, loop, plan, body, record, options.statistics);
+  if (!plain_loop(n, plan, body).run(team)) body(0, n);
+}
+
+}  // namespace corescale::detail

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shared_ranges.hpp"
+
+#include <bit>
+#include <memory>
+
+namespace corescale::inline v0::detail {
+namespace {
+
+constexpr int unit_bits = 30;
+constexpr std::uint32_t none = ~0U;
+
+}  // namespace
+
+shared_ranges::shared_ranges(std::uint64_t n, const loop_plan& plan) noexcept
+    : counters_(std::clamp<std::uint32_t>(plan.counters, 1, most_counters)),
+      threads_(plan.threads),
+      divisor_(plan.divisor),
+      shift_(static_cast<std::uint32_t>(std::max(static_cast<int>(std::bit_width(n)) - unit_bits, 0))),
+      steal_(plan.steal),
+      shared_(plan.threads > counters_),
+      by_group_(plan.by_group) {
+  units_ = units_of(n);
+  // Every thread may add to a dry word once: together less than wraps it.
+  largest_ = std::min({units_of(plan.largest), units_, ((std::uint64_t{1} << 31) - 1) / plan.threads});
+  smallest_ = std::min(units_of(plan.smallest), largest_);
+  const member first{.largest = largest_, .smallest = smallest_};
+  for (std::uint32_t which = 0; which < counters_; ++which) {
+    const auto [begin, end] = share_of(which);
+    const std::uint64_t reserved = shared_ ? 0 : size(first, end - begin);
+    counter& one = *std::construct_at(&counter_[which]);
+    one.range.store(pack(begin + reserved, end), std::memory_order_relaxed);
+  }
+}
+
+unit_block shared_ranges::share_of(std::uint32_t which) const noexcept {
+  return {units_ * which / counters_, units_ * (which + 1) / counters_};
+}
+
+shared_ranges::member shared_ranges::join(std::uint32_t id, std::uint32_t group) noexcept {
+  member me{.group = group, .largest = largest_, .smallest = smallest_};
+  if (shared_) {
+    me.home = by_group_ ? group % counters_ : id * counters_ / threads_;
+    return me;
+  }
+  me.home = id;
+  const auto [begin, end] = share_of(id);
+  me.reserved = {begin, begin + size(me, end - begin)};
+  if (group != 0) counter_[id].group.store(group, std::memory_order_relaxed);
+  return me;
+}
+
+// The rest is read first, except where every claim is alike: then the addition alone tells.
+bool shared_ranges::take(member& me, std::uint32_t which, unit_block& block) noexcept {
+  std::atomic<word>& range = counter_[which].range;
+  std::uint64_t wanted = me.largest;
+  if (steal_ || divisor_ != 0) {
+    const std::uint64_t rest = rest_of(range.load(std::memory_order_relaxed));
+    if (rest == 0) return false;
+    wanted = size(me, rest);
+  }
+  const word before = range.fetch_add(wanted << 32, std::memory_order_relaxed);
+  const std::uint64_t rest = rest_of(before);
+  if (rest == 0) return false;
+  block = {next_of(before), next_of(before) + std::min(wanted, rest)};
+  return true;
+}
+
+std::uint32_t shared_ranges::richest(const member& me, bool own_group) const noexcept {
+  std::uint32_t best = none;
+  std::uint64_t most = 0;
+  for (std::uint32_t which = 0; which < counters_; ++which) {
+    if (which == me.home) continue;
+    if (own_group && counter_[which].group.load(std::memory_order_relaxed) != me.group) continue;
+    const std::uint64_t rest = rest_of(counter_[which].range.load(std::memory_order_relaxed));
+    if (rest > most) {
+      most = rest;
+      best = which;
+    }
+  }
+  return 2 * most > me.smallest ? best : none;  // less is not worth the way
+}
+
+// Where threads share the home counter, one of them refills it, and the others meanwhile claim where it steals.
+bool shared_ranges::steal(member& me, unit_block& block) noexcept {
+  bool refill = true;
+  if (shared_) {
+    std::atomic<word>& home = counter_[me.home].range;
+    word seen = home.load(std::memory_order_relaxed);
+    refill = rest_of(seen) == 0 && !is_refilling(seen) &&
+             home.compare_exchange_strong(seen, refilling, std::memory_order_relaxed);
+  }
+  for (;;) {
+    if (!refill && take(me, me.home, block)) return true;
+    std::uint32_t victim = shared_ ? none : richest(me, true);
+    if (victim == none) victim = richest(me, false);
+    if (victim == none) break;
+    if (refill ? steal_half(me, victim, block) : take(me, victim, block)) return true;
+  }
+  if (shared_ && refill) counter_[me.home].range.store(pack(0, 0), std::memory_order_relaxed);
+  return false;
+}
+
+bool shared_ranges::steal_half(member& me, std::uint32_t victim, unit_block& block) noexcept {
+  std::atomic<word>& range = counter_[victim].range;
+  word seen = range.load(std::memory_order_relaxed);
+  const std::uint64_t rest = rest_of(seen);
+  const std::uint64_t half = rest - rest / 2;
+  const std::uint64_t end = end_of(seen);
+  if (rest == 0 ||
+      !range.compare_exchange_strong(seen, pack(next_of(seen), end - half), std::memory_order_relaxed))
+    return false;
+  const std::uint64_t first = size(me, half);
+  block = {end - half, end - half + first};
+  counter_[me.home].range.store(pack(block.end, end), std::memory_order_relaxed);
+  ++me.steals;
+  return true;
+}
+
+}  // namespace corescale::detail

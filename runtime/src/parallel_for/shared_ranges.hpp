@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "corescale/machine/cache_line.hpp"
+#include "corescale/parallel_for/block_policy.hpp"
+
+namespace corescale::inline v0::detail {
+
+/// Units [begin, end) of a loop.
+struct unit_block {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+/// The iterations that nobody has claimed yet: contiguous ranges, a padded counter each.
+///
+/// Every range is one 64-bit word, next in its upper half and end in its lower, so that one addition claims, and one
+/// compare-and-exchange takes half. A word says all that there is to know of its range, so it may come back (ABA)
+/// without harm. A unit is 2^shift iterations, so that a loop has fewer than 2^30 of them: then additions to a dry
+/// word cannot wrap before its users have seen that it is dry.
+class shared_ranges {
+ public:
+  static constexpr std::uint32_t most_counters = 64;
+
+  /// One thread's view. A thread alone at its counter has claimed its first block before the loop starts.
+  struct member {
+    std::uint32_t home = 0;
+    std::uint32_t group = 0;
+    std::uint64_t largest = 1;  ///< in units, as smallest
+    std::uint64_t smallest = 1;
+    unit_block reserved{};
+    std::uint64_t claims = 0;
+    std::uint64_t steals = 0;
+  };
+
+  /// Only the counters of this plan are made: the rest of the object is not touched.
+  shared_ranges(std::uint64_t n, const loop_plan& plan) noexcept;
+
+  member join(std::uint32_t id, std::uint32_t group) noexcept;
+
+  /// The next block of this thread; false when there is none for it.
+  bool next(member& me, unit_block& block) noexcept {
+    if (stopped_.load(std::memory_order_relaxed)) [[unlikely]]
+      return false;
+    if (me.reserved.end > me.reserved.begin) {
+      block = me.reserved;
+      me.reserved = {};
+    } else if (!take(me, me.home, block) && (!steal_ || !steal(me, block))) {
+      return false;
+    }
+    ++me.claims;
+    return true;
+  }
+
+  /// No block is handed out any more.
+  void stop() noexcept { stopped_.store(true, std::memory_order_relaxed); }
+
+  std::uint32_t shift() const noexcept { return shift_; }
+  std::uint64_t units() const noexcept { return units_; }
+  std::uint64_t largest() const noexcept { return largest_; }
+  std::uint64_t units_of(std::uint64_t iterations) const noexcept {
+    return std::max<std::uint64_t>(1, (iterations >> shift_) + ((iterations & ((1ULL << shift_) - 1)) != 0));
+  }
+
+ private:
+  using word = std::uint64_t;
+  struct alignas(cache_line) counter {
+    std::atomic<word> range;
+    std::atomic<std::uint32_t> group;
+  };
+
+  static constexpr word pack(std::uint64_t next, std::uint64_t end) noexcept { return next << 32 | end; }
+  static constexpr std::uint64_t next_of(word range) noexcept { return range >> 32; }
+  static constexpr std::uint64_t end_of(word range) noexcept { return range & 0xffffffffU; }
+  static constexpr std::uint64_t rest_of(word range) noexcept {
+    return end_of(range) > next_of(range) ? end_of(range) - next_of(range) : 0;
+  }
+  // A dry range that one thread of several is refilling: dry whatever is added to it.
+  static constexpr word refilling = word{1} << 63;
+  static constexpr bool is_refilling(word range) noexcept { return range >= refilling && end_of(range) == 0; }
+
+  std::uint64_t size(const member& me, std::uint64_t rest) const noexcept {
+    if (divisor_ == 0) return std::min(me.largest, rest);
+    return std::min(rest, std::clamp(rest / divisor_, me.smallest, me.largest));
+  }
+
+  bool take(member& me, std::uint32_t which, unit_block& block) noexcept;
+  bool steal(member& me, unit_block& block) noexcept;
+  bool steal_half(member& me, std::uint32_t victim, unit_block& block) noexcept;
+  std::uint32_t richest(const member& me, bool own_group) const noexcept;
+  unit_block share_of(std::uint32_t which) const noexcept;
+
+  // Read by all, and written by nobody while the loop runs, but for an exception.
+  std::uint64_t units_;
+  std::uint64_t largest_;
+  std::uint64_t smallest_;
+  std::uint32_t counters_;
+  std::uint32_t threads_;
+  std::uint32_t divisor_;
+  std::uint32_t shift_;
+  bool steal_;
+  bool shared_;    // several threads to a counter
+  bool by_group_;  // a thread's counter is its core group's
+  std::atomic<bool> stopped_{false};
+  union {
+    std::array<counter, most_counters> counter_;
+  };
+};
+
+}  // namespace corescale::detail

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every policy under a simulated clock: threads that differ in speed, on machines that are not here.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "corescale/parallel_for/block_policy.hpp"
+#include "shared_ranges.hpp"
+
+namespace corescale::test {
+namespace {
+
+using detail::shared_ranges;
+using detail::unit_block;
+
+struct simulated {
+  std::uint64_t iterations = 0;
+  std::uint64_t claims = 0;
+  std::uint64_t steals = 0;
+  std::uint64_t smallest = ~0ULL;
+  double longest = 0;
+  double busy = 0;
+};
+
+/// Whoever is free first claims next; its block takes as long as its speed says.
+simulated run(const loop_description& loop, const loop_plan& plan, std::mt19937& random) {
+  simulated seen;
+  shared_ranges ranges(loop.n, plan);
+  std::uniform_real_distribution<double> speed(0.5, 2);
+  struct thread {
+    shared_ranges::member me;
+    double free_at, time_per_iteration;
+  };
+  std::vector<thread> threads;
+  for (std::uint32_t id = 0; id < plan.threads; ++id) {
+    const std::uint32_t group = id * loop.core_groups / plan.threads;
+    threads.push_back({ranges.join(id, group), 0.0, speed(random)});
+  }
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> blocks;
+  while (!threads.empty()) {
+    const auto first = std::ranges::min_element(threads, {}, &thread::free_at);
+    unit_block block;
+    if (!ranges.next(first->me, block)) {
+      seen.claims += first->me.claims;
+      seen.steals += first->me.steals;
+      seen.longest = std::max(seen.longest, first->free_at);
+      threads.erase(first);
+      continue;
+    }
+    const std::uint64_t begin = block.begin << ranges.shift();
+    const std::uint64_t end = std::min(loop.n, block.end << ranges.shift());
+    EXPECT_LT(begin, end);
+    EXPECT_LE(end, loop.n);
+    blocks.emplace_back(begin, end);
+    seen.iterations += end - begin;
+    seen.smallest = std::min(seen.smallest, end - begin);
+    const double time = static_cast<double>(end - begin) * first->time_per_iteration;
+    first->free_at += time;
+    seen.busy += time;
+  }
+  std::ranges::sort(blocks);
+  for (std::size_t i = 1; i < blocks.size(); ++i) EXPECT_EQ(blocks[i - 1].second, blocks[i].first);
+  return seen;
+}
+
+std::uint64_t pick(std::mt19937& random, std::uint64_t low, std::uint64_t high) {
+  return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
+}
+
+class Simulated : public testing::TestWithParam<block_policy> {};
+
+INSTANTIATE_TEST_SUITE_P(Policies, Simulated,
+                         testing::ValuesIn(block_policies().begin(), block_policies().end()),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST_P(Simulated, SumsToNOnMachinesOfAnySize) {
+  std::mt19937 random(13);
+  for (int round = 0; round < 2000; ++round) {
+    loop_description loop;
+    loop.n = pick(random, 1, 1ULL << pick(random, 1, 16));
+    loop.cores = static_cast<std::uint32_t>(pick(random, 1, 256));
+    loop.threads = static_cast<std::uint32_t>(std::min<std::uint64_t>(loop.n, pick(random, 1, 256)));
+    loop.core_groups = static_cast<std::uint32_t>(pick(random, 1, 16));
+    loop.block = pick(random, 1, 1000);
+    loop.iteration_ns = static_cast<double>(pick(random, 0, 3)) * std::pow(10.0, pick(random, 0, 5));
+    loop.spread = static_cast<double>(pick(random, 0, 20)) / 10;
+    loop.cost = {std::pow(2.0, pick(random, 0, 16)), std::pow(2.0, pick(random, 0, 16)),
+                 std::pow(1024.0, pick(random, 0, 6))};
+    const loop_plan plan = GetParam().plan(loop);
+    ASSERT_GE(plan.largest, 1U);
+    ASSERT_GE(plan.smallest, 1U);
+    ASSERT_LE(plan.threads, std::max(1U, loop.threads));
+    if (plan.counters == 0) continue;  // the caller runs it alone
+    const simulated seen = run(loop, plan, random);
+    ASSERT_EQ(seen.iterations, loop.n) << GetParam().name << " n " << loop.n << " threads " << plan.threads;
+    ASSERT_GE(seen.smallest, 1U);
+  }
+}
+
+TEST(PublishedModel, GivesTheBlocksThatTheStudyPrints) {
+  const auto block = [](std::uint32_t groups, std::uint32_t threads, double read, double write,
+                        double operations) {
+    return find_block_policy("published_cost_model")
+        ->plan({.n = 1U << 20, .threads = threads, .core_groups = groups, .cost = {read, write, operations}});
+  };
+  const double c6 = std::pow(1024.0, 6);
+  EXPECT_EQ(block(1, 8, 1024, 1024, c6).largest, 20U);    // printed 19: truncated
+  EXPECT_EQ(block(1, 8, 64, 1024, c6).largest, 47U);      // 46
+  EXPECT_EQ(block(1, 24, 1024, 1024, c6).largest, 12U);   // 11
+  EXPECT_EQ(block(1, 8, 1024, 1024, 1024).largest, 46U);  // 46
+  EXPECT_FALSE(block(1, 8, 1024, 1024, c6).clamped);
+}
+
+TEST(PublishedModel, SaysWhereItIsNotPositive) {
+  const loop_plan plan =
+      find_block_policy("published_cost_model")->plan({.n = 4096, .threads = 8, .cost = {64, 64, 1024}});
+  EXPECT_TRUE(plan.clamped);
+  EXPECT_EQ(plan.largest, 512U);
+}
+
+TEST(Guided, TaskflowsBlocksAreHalfOfTheRestOverTheThreads) {
+  const loop_description loop{.n = 4000, .threads = 4};
+  const loop_plan plan = find_block_policy("taskflow_guided")->plan(loop);
+  shared_ranges ranges(loop.n, plan);
+  auto me = ranges.join(0, 0);
+  unit_block block;
+  for (std::uint64_t rest = loop.n; rest > 0; rest = loop.n - block.end) {
+    ASSERT_TRUE(ranges.next(me, block));
+    ASSERT_EQ(block.end - block.begin, std::max<std::uint64_t>(1, rest / 8));
+  }
+  EXPECT_FALSE(ranges.next(me, block));
+}
+
+TEST(Auto, StealingEvensOutThreadsOfDifferentSpeed) {
+  std::mt19937 random(7);
+  for (const std::uint32_t groups : {1U, 8U}) {
+    const loop_description loop{
+        .n = 100'000, .threads = 64, .cores = 64, .core_groups = groups, .iteration_ns = 1000, .hot = true};
+    const loop_plan plan = find_block_policy("auto")->plan(loop);
+    ASSERT_TRUE(plan.steal);
+    const simulated seen = run(loop, plan, random);
+    EXPECT_GT(seen.steals, 0U);
+    EXPECT_LT(seen.longest * 64, 1.05 * seen.busy) << groups << " groups";
+  }
+}
+
+}  // namespace
+}  // namespace corescale::test
