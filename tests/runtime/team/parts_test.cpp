@@ -11,7 +11,7 @@
 
 #include "corescale/machine/topology.hpp"
 #include "foreign_threads.hpp"
-#include "message_ports.hpp"
+#include "corescale/team/detail/message_ports.hpp"
 #include "systems_under_test.hpp"
 #include "waiting.hpp"
 

@@ -140,4 +140,4 @@ struct arbiter {
   }
 };
 
-}  // namespace corescale::message_ports
+}  // namespace corescale::inline v0::message_ports

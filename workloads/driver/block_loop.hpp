@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <corescale/team/any_team.hpp>
+#include <corescale/team/function_ref.hpp>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace driver {
+
+/// What a loop over blocks of data runs, once for each block.
+using Block = corescale::function_ref<void(std::size_t)>;
+
+/// A loop over blocks in the manner of one threading system, which is what Qiu et al. (2010, section III) compare: a team waits
+/// until all of its threads have started, so a team of tbb cannot steal; a loop of tbb can.
+/// One thread also goes through the system: its port, its arena, its team.
+class BlockLoop {
+ public:
+  virtual ~BlockLoop() = default;
+
+  /// Runs block(0) .. block(blocks - 1), and returns when all have ended.
+  /// Throws the first exception that left a block.
+  virtual void run(std::size_t blocks, Block block) = 0;
+
+  virtual std::size_t num_threads() const = 0;
+};
+
+/// The names of the systems that this build has.
+std::vector<std::string> loop_systems();
+
+/// `ports` posts a message a block to a port with a persistent receiver; `tbb` calls parallel_for, one block a task; every other
+/// system of the runtime gives thread i the i-th part of the blocks.
+/// Throws Error when the system is unknown or absent, or cannot hold so many threads.
+std::unique_ptr<BlockLoop> make_loop(std::string_view system, std::size_t threads);
+
+}  // namespace driver

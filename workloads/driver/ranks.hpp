@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <functional>
+#include <span>
+
+#include "driver/error.hpp"
+
+#ifdef CORESCALE_HAS_MPI
+#include <mpi.h>
+#endif
+
+namespace driver {
+
+/// The processes of one launch. MPI is started only under a launcher of it: a program that is started alone is rank 0 of 1 and
+/// pays nothing. One per process, made and destroyed by the main thread, which alone calls it.
+class Ranks {
+ public:
+  /// Throws Error under a launcher of several ranks when this build has no MPI: else each would think it was alone.
+  Ranks() {
+    if (!launched()) return;
+#ifdef CORESCALE_HAS_MPI
+    int provided = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    started_ = true;
+#else
+    throw Error("ranks", "this build has no MPI",
+                "install libopenmpi-dev and build again, or start it without mpirun");
+#endif
+  }
+
+  ~Ranks() {
+#ifdef CORESCALE_HAS_MPI
+    if (!started_) return;
+    if (std::uncaught_exceptions() > 0) MPI_Abort(MPI_COMM_WORLD, 1);  // the others would wait for ever
+    MPI_Finalize();
+#endif
+  }
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  /// The first of this rank's part of [0, n); that of rank + 1 is where the part ends.
+  std::size_t first_of(std::size_t n, int rank) const {
+    return n * static_cast<std::size_t>(rank) / static_cast<std::size_t>(size_);
+  }
+
+  /// Returns when every rank has come here.
+  void barrier() const {
+#ifdef CORESCALE_HAS_MPI
+    if (started_) MPI_Barrier(MPI_COMM_WORLD);
+#endif
+  }
+
+  /// The largest over ranks.
+  double largest(double value) const {
+#ifdef CORESCALE_HAS_MPI
+    if (started_) MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+#endif
+    return value;
+  }
+
+  /// Each element becomes its sum over ranks.
+  void sum([[maybe_unused]] std::span<double> values) const {
+#ifdef CORESCALE_HAS_MPI
+    if (started_)
+      MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_SUM,
+                    MPI_COMM_WORLD);
+#endif
+  }
+
+ private:
+  /// Open MPI's, MPICH's and Slurm's launchers each tell a rank that it is one.
+  static bool launched() {
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
+      if (std::getenv(name) != nullptr) return true;
+    return false;
+  }
+
+  int rank_ = 0, size_ = 1;
+  [[maybe_unused]] bool started_ = false;
+};
+
+}  // namespace driver
