@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "corescale/machine/topology.hpp"
-#include "foreign_threads.hpp"
 #include "corescale/team/detail/message_ports.hpp"
+#include "foreign_threads.hpp"
 #include "systems_under_test.hpp"
 #include "waiting.hpp"
 
