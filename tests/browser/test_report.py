@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
-import samples
-
 from corescale.show import charts, headline, html
 from corescale.show.charts import interactive, model
 from corescale.show.result import Result
+from support import samples
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (pip install playwright)")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

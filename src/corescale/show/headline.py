@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sentences that sum up a run: the same words in the terminal, the report and every export."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 from corescale.conclude.answers.findings import Answer, Verdict
@@ -12,7 +11,6 @@ from corescale.conclude.answers.verdict import Comparison
 from corescale.conclude.answers.weak import Line
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.laws import LAWS, Fit
-from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.stats import Interval
 from corescale.records import Configuration
 from corescale.show import text
@@ -284,36 +282,3 @@ def _faster(speedup: Interval, confidence: float) -> str:
     value, ends = text.times(speedup)
     return f"{value} faster {ends} at {text.percent(confidence)}" if ends else (
         f"{value} faster ({text.no_interval(confidence)})")  # fmt: skip
-
-
-def suggestion(result: Result) -> str:
-    """The command that would answer the next question; empty where there is none."""
-    found = result.conclusion
-    if isinstance(found, Recommendation):
-        return _after_tune(result, found)
-    if isinstance(found, Study) or (isinstance(found, Scan) and found.weak):
-        return ""
-    if isinstance(found, Scan):
-        return _after_scan(result)
-    narrow = any(one.decision in ("no difference shown", "too few blocks") for one in found)
-    return "more blocks (--runs) narrow the interval" if narrow else ""
-
-
-def _after_scan(result: Result) -> str:
-    """The same command, with the levels that its other placeholders need."""
-    named = [f for f in result.experiment.factors if "threads" not in f.how.makes and f.kind != "allocator"]
-    levels = [word for f in named for word in ("-f", f"{f.name}={f.how.separator.join(map(str, f.levels))}")]
-    fake = ["--on", "fake", "--landscape", "FILE"] if "fake" in result.origins else []
-    words = ["corescale", "tune", *fake, "--allocators", "auto", *levels, "--", *result.experiment.commands[0].argv]
-    return text.clean(shlex.join(words))
-
-
-def _after_tune(result: Result, found: Recommendation) -> str:
-    if not found.others:
-        return "name what to vary, as -f NAME=a,b; where nothing is named, threads and allocators are tried"
-    if not found.compared:
-        first = f"the first block alone launches up to {OPTIONS.first_block} configurations"
-        return f"the same command with a larger --budget: {first}"
-    if found.winner != found.today and found.keep_today:
-        return "the same command with a larger --budget or --confirm narrows the interval"
-    return "" if len(result.experiment.factors) > 1 else "--allocators auto tries memory allocators as well"

@@ -84,6 +84,11 @@ def share(interval: Interval) -> Shown:
     return _shown(interval, "%", 100, least=0, most=2)
 
 
+def amount(interval: Interval) -> Shown:
+    """A number that its unit stands above: `43.1`."""
+    return _shown(interval, "", 1, least=0)
+
+
 def number(interval: Interval) -> Shown:
     """A number without unit, four digits that matter."""
     if not math.isfinite(interval.estimate):
@@ -120,13 +125,13 @@ def _shown(interval: Interval, unit: str, factor: float, *, least: int, most: in
     value, half = interval.estimate * factor, (interval.half_width or 0) * factor
     if interval.low is None or interval.high is None:
         digits = 2 - math.floor(math.log10(abs(value))) if value else 0
-        return f"{value:.{min(max(digits, least), most)}f}{unit}", ""
+        return f"{value:z.{min(max(digits, least), most)}f}{unit}", ""
     if half <= abs(value) * 1e-9:
-        return f"{value:.{least}f}{unit}", ""
+        return f"{value:z.{least}f}{unit}", ""
     decimals = min(max(-math.floor(math.log10(half / 3)), least), most)
     return (
-        f"{value:.{decimals}f}{unit}",
-        f"[{interval.low * factor:.{decimals}f}, {interval.high * factor:.{decimals}f}]",
+        f"{value:z.{decimals}f}{unit}",
+        f"[{interval.low * factor:z.{decimals}f}, {interval.high * factor:z.{decimals}f}]",
     )
 
 

@@ -41,7 +41,7 @@ class Page(HTMLParser):
 
 @pytest.mark.parametrize("name", samples.RESULTS)
 def test_the_page_loads_nothing(name: str) -> None:
-    page = Page(html.report(samples.RESULTS[name]()))
+    page = Page(samples.page(name))
     addresses = [
         value
         for _, attributes in page.tags
@@ -55,22 +55,21 @@ def test_the_page_loads_nothing(name: str) -> None:
 @pytest.mark.parametrize("name", samples.RESULTS)
 def test_the_page_carries_its_records(name: str) -> None:
     result: Result = samples.RESULTS[name]()
-    page = Page(html.report(result))
+    page = Page(samples.page(name))
     rows = json.loads(page.scripts["records"])
     assert [decode(json.dumps(row)) for row in rows] == [decode(encode(record)) for record in result.records]
     assert json.loads(page.scripts["result"])["headline"] == headline.headline(result)
 
 
 def test_program_output_cannot_become_markup() -> None:
-    page = Page(html.report(samples.RESULTS["failing tune"]()))
+    page = Page(samples.page("failing tune"))
     assert "b" not in {tag for tag, _ in page.tags}
     assert any("</script><b>&\\x07 end" in piece for piece in page.texts)
     assert not any(c in "".join(page.texts) for c in "\x1b\x07")
 
 
 def test_every_chart_says_what_it_shows() -> None:
-    result = samples.RESULTS["tune"]()
-    page = Page(html.report(result))
+    page = Page(samples.page("tune"))
     drawn = [attributes for tag, attributes in page.tags if tag == "svg"]
     assert len(drawn) == 5
     assert all(attributes["role"] == "img" and len(attributes["aria-label"] or "") > 60 for attributes in drawn)
@@ -79,7 +78,7 @@ def test_every_chart_says_what_it_shows() -> None:
 
 
 def test_identifiers_are_unique() -> None:
-    names = [a["id"] for _, a in Page(html.report(samples.RESULTS["two curves"]())).tags if a.get("id")]
+    names = [a["id"] for _, a in Page(samples.page("two curves")).tags if a.get("id")]
     assert len(names) == len(set(names))
 
 
@@ -91,7 +90,7 @@ def test_colours_are_the_pages() -> None:
 
 
 def test_every_colour_has_its_variable_on_light_and_dark_pages() -> None:
-    style = Page(html.report(samples.RESULTS["scan"]())).scripts["style"]
+    style = Page(samples.page("scan")).scripts["style"]
     for name in look.VARIABLES.values():
         assert style.count(f"{name}:") >= 2
 
@@ -109,8 +108,7 @@ def test_without_the_optional_packages_pictures_remain(monkeypatch: pytest.Monke
 
 
 def test_the_same_result_gives_the_same_page() -> None:
-    result = samples.RESULTS["scan"]()
-    assert html.report(result) == html.report(result)
+    assert html.report(samples.RESULTS["scan"]()) == samples.page("scan")
 
 
 def test_lone_surrogates_and_separators_survive() -> None:

@@ -16,6 +16,7 @@ from corescale.declare.experiment import Command, Experiment, Factor, Weak, conf
 from corescale.declare.outputs import Normalise
 from corescale.declare.stop import Stop
 from corescale.records import Configuration, Layout, Noise, Origin, Phase, Record
+from corescale.show import html
 from corescale.show.result import Result, concluded
 
 Truth = Callable[[Configuration], float]
@@ -249,6 +250,12 @@ def many_curves() -> Result:
 def grid_frame() -> pd.DataFrame:
     """The frame of its records."""
     return frame(grid_result().records, grid_result().experiment)
+
+
+@functools.cache
+def page(name: str) -> str:
+    """The report of one of RESULTS; drawn once, as its charts take seconds."""
+    return html.report(RESULTS[name]())
 
 
 RESULTS: dict[str, Callable[[], Result]] = {

@@ -1,22 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hyperfine's CSV: one line a configuration, its columns and order, `parameter_NAME` behind them."""
+"""CSV, one line a configuration: hyperfine's columns in its order, `parameter_NAME` behind them, then ours."""
 
 import csv
 import io
+import math
+from collections.abc import Iterator
 
+from corescale.conclude.stats import Interval
+from corescale.show import columns
+from corescale.show.columns import Column, Table, Value
 from corescale.show.exchange.hyperfine import benchmarks, summary
 from corescale.show.result import Result
+from corescale.show.text import clean
 
 
 def export(result: Result) -> str:
-    """The CSV text; a single launch has stddev 0, as hyperfine writes it."""
-    rows = benchmarks(result)
+    """The CSV text; a single launch has stddev 0, as hyperfine writes it. An interval is NAME, NAME_low, NAME_high."""
+    rows, table = benchmarks(result), columns.of(result)
     parameters = list(dict.fromkeys(name for row in rows for name in row.parameters))
     names = ["command", "mean", "stddev", "median", "user", "system", "min", "max"]
+    own = [head for column in table.columns for head in _heads(column)]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*names, *(f"parameter_{name}" for name in parameters)])
+    writer.writerow([*names, *(f"parameter_{name}" for name in parameters), *own])
     for row in rows:
         numbers = [value or 0.0 for value in summary(row).values()]
-        writer.writerow([row.command, *numbers, *(row.parameters.get(name, "") for name in parameters)])
+        levels = [row.parameters.get(name, "") for name in parameters]
+        writer.writerow([row.command, *numbers, *levels, *_own(table, table.rows.get(row.configuration))])
     return text.getvalue()
+
+
+def _heads(column: Column) -> list[str]:
+    ends = ("", "_low", "_high") if column.format.interval else ("",)
+    return [f"{column.name}{end}" for end in ends]
+
+
+def _own(table: Table, row: object) -> Iterator[object]:
+    for column in table.columns:
+        value = None if row is None else column.value(row, table.result)
+        value = clean(value) if isinstance(value, str) else value
+        ends = (value.estimate, value.low, value.high) if isinstance(value, Interval) else (value,)
+        yield from map(_plain, (*ends, *[None] * (len(_heads(column)) - len(ends))))
+
+
+def _plain(value: Value) -> object:
+    """Empty for what is missing."""
+    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value

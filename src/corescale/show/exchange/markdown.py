@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hyperfine's Markdown table with the columns that it lacks: paired ratio with interval, cores used, doubt below."""
+"""hyperfine's Markdown table, the columns that it lacks behind its own, and every doubt beneath."""
 
-import math
 from collections.abc import Iterator
 
-from corescale.conclude.response import median
-from corescale.conclude.stats import Interval
-from corescale.show import headline, text
+from corescale.show import columns, headline, text
+from corescale.show.columns import Table
 from corescale.show.exchange.hyperfine import Benchmark, benchmarks, summary
 from corescale.show.result import Result
 
@@ -27,29 +25,25 @@ def _notes(result: Result) -> Iterator[str]:
 def _table(result: Result) -> Iterator[str]:
     rows = benchmarks(result)
     unit, factor = ("s", 1.0) if all(min(row.times) >= 1 for row in rows) else ("ms", 1e3)
-    head, ratio = result.ratios
-    yield f"| Command | Mean [{unit}] | Min [{unit}] | Max [{unit}] | {head} | Cores used | |"
-    yield "|:---|---:|---:|---:|---:|---:|:---|"
+    table = columns.of(result)
+    heads = "".join(f" {_escape(column.title)} |" for column in table.columns)
+    yield f"| Command | Mean [{unit}] | Min [{unit}] | Max [{unit}] |{heads} |"
+    yield "|:---|---:|---:|---:|" + "".join(":---|" if c.format.words else "---:|" for c in table.columns) + ":---|"
     for row in rows:
-        yield "| " + " | ".join(_cells(result, row, factor, ratio.get(row.configuration))) + " |"
+        yield "| " + " | ".join(_cells(table, row, factor)) + " |"
 
 
-def _cells(result: Result, row: Benchmark, factor: float, ratio: Interval | None) -> list[str]:
+def _cells(table: Table, row: Benchmark, factor: float) -> Iterator[str]:
     numbers = {name: (value or 0.0) * factor for name, value in summary(row).items()}
-    cores = median([record.effective_cores for record in row.counted])
     failures = sum(not record.ok for record in row.launches)
-    marks = [*result.labels(row.configuration), *([f"{failures} failed"] if failures else [])]
-    if failures == len(row.launches):
-        return [_code(row.command), *["-"] * 5, ", ".join(marks)]
-    return [
-        _code(row.command),
-        f"{numbers['mean']:.3f} ± {numbers['stddev']:.3f}",
-        f"{numbers['min']:.3f}",
-        f"{numbers['max']:.3f}",
-        text.join(text.times(ratio)) if ratio else text.UNKNOWN,
-        f"{cores:.1f}" if math.isfinite(cores) else text.UNKNOWN,
-        ", ".join(marks),
-    ]
+    none = failures == len(row.launches)
+    yield _code(row.command)
+    yield "-" if none else f"{numbers['mean']:.3f} ± {numbers['stddev']:.3f}"
+    yield from ("-" if none else f"{numbers[name]:.3f}" for name in ("min", "max"))
+    for column, shown in table.cells(row.configuration):
+        said = text.join(shown) or text.UNKNOWN
+        yield _escape(said) if column.format.words else said
+    yield ", ".join([*table.result.labels(row.configuration), *([f"{failures} failed"] if failures else [])])
 
 
 def _code(command: str) -> str:

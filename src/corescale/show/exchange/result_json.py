@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our own result as JSON, described by schema/result.schema.json, which ships with the package.
+"""Our own result as JSON, described by `schema()`: schema/result.schema.json with the columns of show/columns.py.
 
 NaN and infinity do not exist in JSON: they are null. Times in seconds, memory in bytes, shares as fractions.
 
@@ -7,7 +7,6 @@ Format history
     1  the first.
 """
 
-import functools
 import importlib.resources
 import json
 import math
@@ -28,7 +27,7 @@ from corescale.conclude.laws import LAWS, Fit
 from corescale.conclude.race.rehearsal import Rehearsal
 from corescale.conclude.stats import Interval
 from corescale.records import Configuration
-from corescale.show import headline
+from corescale.show import columns, headline
 from corescale.show.result import Result
 
 FORMAT = 1
@@ -41,11 +40,14 @@ def to_json(result: Result) -> str:
     return json.dumps(to_dict(result), indent=2, allow_nan=False)
 
 
-@functools.cache
-def schema() -> Mapping[str, Any]:
+def schema() -> Json:
     """The JSON schema (draft 2020-12) that every export meets."""
     file = importlib.resources.files("corescale.show") / "schema" / "result.schema.json"
-    found: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    found: Json = json.loads(file.read_text(encoding="utf-8"))
+    for name, table in columns.TABLES.items():
+        row = found["$defs"][name]
+        row["properties"] |= {c.name: {**c.format.schema, "description": c.explained} for c in table}
+        row["required"] += [column.name for column in table]
     return found
 
 
@@ -144,13 +146,8 @@ def _row(result: Result, row: Row) -> Json:
     return {
         **_configuration(result, row.configuration),
         "p": row.p,
-        "time": _interval(row.time),
-        "speedup": _interval(row.speedup),
-        "efficiency": _interval(row.efficiency),
-        "overhead": _interval(row.overhead),
-        "effective_cores": row.effective_cores,
+        **_columns("row", row, result),
         "idle": row.idle,
-        "peak_memory": row.peak_memory,
         "launches": row.launches,
         "failures": row.failures,
     }
@@ -214,14 +211,9 @@ def _rehearsal(found: Rehearsal | None) -> Json | None:
 def _candidate(result: Result, candidate: Candidate) -> Json:
     return {
         **_configuration(result, candidate.configuration),
-        "time": _interval(candidate.time),
-        "ratio": _interval(candidate.ratio),
+        **_columns("candidate", candidate, result),
         "regret": {"estimate": candidate.regret.estimate, "bound": candidate.regret.bound},
-        "effective_cores": candidate.effective_cores,
-        "core_seconds": candidate.core_seconds,
         "metrics": dict(candidate.metrics),
-        "excluded": candidate.excluded,
-        "launches": candidate.launches,
     }
 
 
@@ -230,13 +222,15 @@ def _comparison(result: Result, one: Comparison) -> Json:
         "reference": _configuration(result, one.reference),
         "other": _configuration(result, one.other),
         "reference_time": _interval(one.reference_time),
-        "other_time": _interval(one.other_time),
-        "ratio": _interval(one.ratio),
-        "p_value": one.p_value,
-        "decision": one.decision,
+        **_columns("compared", one, result),
         "failures": list(one.failures),
-        "gate": one.gate,
     }
+
+
+def _columns(name: str, row: object, result: Result) -> Json:
+    """Every column of the row, by name."""
+    found = columns.values(name, row, result).items()
+    return {key: _interval(value) if isinstance(value, Interval) else value for key, value in found}
 
 
 def _configuration(result: Result, configuration: Configuration) -> Json:

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A declared chart (declare/outputs.py) over the frame of a run (conclude/frame.py).
+
+A new kind is a function and a line in KINDS, and its name in declare/outputs.py.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from corescale.declare import outputs
+from corescale.declare.experiment import Experiment
+from corescale.errors import UsageError
+from corescale.show.charts.declared import grouped, ratios
+from corescale.show.charts.declared.asked import Asked, present
+from corescale.show.charts.declared.normalise import normalised
+from corescale.show.charts.model import Chart
+
+__all__ = ["KINDS", "declared"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a kind of chart is drawn."""
+
+    draw: Callable[[Asked], Chart]
+    defaults: Mapping[str, str]
+    """columns where none is declared. A heat map's x and y are factors, its colour is the value"""
+    numeric: bool = False
+    """x is a number"""
+
+
+_OVER_P = {"x": "p", "y": "time"}
+
+KINDS: dict[outputs.ChartKind, Kind] = {
+    "lines": Kind(grouped.lines, {"y": "time"}),
+    "bars": Kind(grouped.bars, {"y": "time"}),
+    "heat": Kind(grouped.heat, {"colour": "time"}),
+    "forest": Kind(ratios.forest, {"y": "time"}),
+    "weak": Kind(grouped.weak, {"x": "work", "y": "time"}, numeric=True),
+    "time-order": Kind(ratios.in_time, {"x": "order", "y": "time"}),
+    "scaling": Kind(ratios.scaling, _OVER_P, numeric=True),
+    "efficiency": Kind(ratios.scaling, _OVER_P, numeric=True),
+    "overhead": Kind(ratios.scaling, _OVER_P, numeric=True),
+}
+
+
+def declared(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) -> Chart | None:
+    """The chart, or None where no launch has what it shows. UsageError for a column or level that is not there."""
+    kind = KINDS[chart.kind]
+    chart = chart.model_copy(update={key: name for key, name in kind.defaults.items() if not getattr(chart, key)})
+    for name in filter(None, (chart.x, chart.y, chart.colour, *chart.facet)):
+        present(name, frame, chart.name)
+    if kind.numeric and not pd.api.types.is_numeric_dtype(frame[chart.x]):
+        raise UsageError(
+            f"x = {chart.x!r} has no numbers", where=f"chart {chart.name}", remedy=f"{chart.kind} needs them"
+        )
+    value = chart.colour if chart.kind == "heat" else chart.y
+    rows = frame.assign(**{value: pd.to_numeric(frame[value], errors="coerce")})
+    rows = rows[np.isfinite(rows[value])]
+    if rows.empty:
+        return None
+    asked = Asked(chart, rows, experiment, len(frame) - len(rows))
+    made = kind.draw(normalised(asked) if chart.normalise else asked)
+    references = made.references if chart.reference is None else (*made.references, chart.reference)
+    origins = sorted({str(origin) for origin in rows["origin"]} - {"measured"})
+    return replace(made, references=references).labelled(origins)

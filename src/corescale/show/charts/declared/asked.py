@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a declared chart is drawn from: the declaration, its launches, and how levels and numbers are written."""
+
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from corescale.conclude.means import bootstrapped
+from corescale.conclude.stats import Interval
+from corescale.declare import outputs
+from corescale.declare.experiment import Experiment
+from corescale.errors import UsageError
+from corescale.records import Level
+from corescale.show import text
+from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, sure
+
+MANY = 20
+"""Launches from which a percentile bootstrap is no longer said to be too narrow."""
+
+Shown = Callable[[Interval], text.Shown]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A declaration with its defaults, the launches it is about, and what they were part of."""
+
+    chart: outputs.Chart
+    rows: pd.DataFrame
+    experiment: Experiment
+    failed: int
+    """launches without a value"""
+
+    @property
+    def value(self) -> str:
+        """The column whose numbers are shown."""
+        return self.chart.colour if self.chart.kind == "heat" else self.chart.y
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The columns that split the launches into marks."""
+        chart = self.chart
+        given = (chart.x, chart.y) if chart.kind == "heat" else (chart.x, chart.colour)
+        return tuple(dict.fromkeys(name for name in (*given, *chart.facet) if name))
+
+    def panels(self) -> Iterator[tuple[str, str, pd.DataFrame]]:
+        """Row, column and launches of each panel that has any."""
+        facet = self.chart.facet
+        rows_by, columns_by = (facet[0], facet[1]) if len(facet) == 2 else ("", facet[0] if facet else "")
+        for down in self.levels(rows_by) if rows_by else [""]:
+            for across in self.levels(columns_by) if columns_by else [""]:
+                chosen = self.rows
+                chosen = chosen[chosen[rows_by] == down] if rows_by else chosen
+                chosen = chosen[chosen[columns_by] == across] if columns_by else chosen
+                if not chosen.empty:
+                    yield named(rows_by, down), named(columns_by, across), chosen
+
+    def levels(self, name: str) -> list[Level]:
+        """What a column has, in the order declared, or of size, or of the alphabet."""
+        factor = self.experiment.factor(name)
+        found: list[Level] = [getattr(level, "item", lambda level=level: level)() for level in self.rows[name].unique()]
+        if factor is not None and not pd.api.types.is_numeric_dtype(self.rows[name]):
+            rank = {level: k for k, level in enumerate(factor.levels)}
+            return sorted(found, key=lambda level: (rank.get(level, len(rank)), str(level)))
+        return sorted(found, key=lambda level: (isinstance(level, str), level))
+
+    def coloured(self, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Label and launches of each level of colour that has any."""
+        name = self.chart.colour
+        if not name:
+            yield "", rows
+            return
+        for level in self.levels(name):
+            if not (chosen := rows[rows[name] == level]).empty:
+                yield named(name, level), chosen
+
+    def logs(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Mean logarithm of y, a row a block and a column a level of x, from the smallest."""
+        logs = rows.assign(_log=np.log(rows[self.chart.y].where(rows[self.chart.y] > 0)))
+        return logs.pivot_table(index=["machine", "replicate"], columns=self.chart.x, values="_log", sort=True)
+
+    def estimate(self, rows: pd.DataFrame) -> Interval:
+        """The statistic of some launches, with its interval where one is wanted."""
+        chart = self.chart
+        found = bootstrapped(rows[self.value], chart.statistic)
+        return found if chart.error == "bootstrap" else Interval(found.estimate, None, None, None, found.n)
+
+    def mark(self, rows: pd.DataFrame, x: float | str, head: str, shown: Shown) -> Mark:
+        """The mark of some launches at x."""
+        found, over = self.estimate(rows), bool(rows["oversubscribed"].any())
+        said = f"{head}: {text.join(shown(found))}, n = {found.n}" + (", oversubscribed" if over else "")
+        return Mark(x if isinstance(x, str) else float(x), found.estimate, text.clean(said), *sure(found), hollow=over)
+
+    def quantity(self) -> tuple[Shown, Format]:
+        """How the values are written, in words and on an axis."""
+        if self.chart.normalise is not None:
+            return text.times, "times"
+        if self.value == "time" and not self.experiment.response.startswith("metric:"):
+            return text.time, "seconds"
+        if self.value == "peak_memory":
+            return lambda found: (text.memory(found.estimate), ""), "bytes"
+        return text.number, "number"
+
+    def title(self) -> str:
+        """What the axis of the values says."""
+        name = text.quantity_name(self.experiment.response) if self.value == "time" else self.value.replace("_", " ")
+        wanted = self.chart.normalise
+        return f"{name} / {name} at {', '.join(f'{k}={v}' for k, v in wanted.to.items())}" if wanted else name
+
+    def caption(self) -> str:
+        """The declared one, then what the numbers are."""
+        chart = self.chart
+        fewest = int(self.rows.groupby(list(self.groups), dropna=False).size().min())
+        what = f"{chart.statistic.capitalize()} of {fewest} launches or more" if fewest > 1 else "Single launches"
+        spread = "whiskers"
+        if chart.kind == "heat":
+            what = f"Colour and number: {self.title()}, {what[:1].lower()}{what[1:]}"
+            spread = "brackets, on pointing at a cell"
+        error = ""
+        if chart.error == "bootstrap" and fewest > 1:
+            error = f"; {spread}: bootstrapped 95% intervals of the {chart.statistic}"
+            error += ", too narrow at so few" if fewest < MANY else ""
+        return f"{chart.caption} {what}{error}.{self.beside()}".strip()
+
+    def beside(self) -> str:
+        """What is averaged over, and what is missing."""
+        cells = self.rows.assign(_=0).groupby(["_", *self.groups], dropna=False)
+        columns = [*(factor.name for factor in self.experiment.factors), "machine"]
+        mixed = [name for name in columns if name not in self.groups and cells[name].nunique().max() > 1]
+        over = f" Averaged over every {' and '.join(mixed)}." if mixed else ""
+        return over + (f" {self.failed} launches without a value are left out." if self.failed else "")
+
+    def made(self, x: Axis, y: Axis, panels: Sequence[Panel]) -> Chart:
+        """The chart of these panels."""
+        chart = self.chart
+        said = "; ".join(mark.says for panel in panels for series in panel.series for mark in series.marks)
+        wide = len(panels) > 1 or chart.kind == "bars" or len(x.categories) > 6
+        return Chart(
+            name=chart.name,
+            title=chart.title,
+            caption=self.caption(),
+            alternative=text.clean(f"{self.title()} by {' and '.join(self.groups)}. {said}."),
+            x=x,
+            y=y,
+            panels=tuple(panels),
+            wide=wide,
+            height=2.6 if len(panels) > 1 else 3.5,
+        )
+
+
+def named(column: str, level: Level) -> str:
+    """`threads=4`, `mimalloc`: what is a word needs no column before it; of no column nothing."""
+    if not column:
+        return ""
+    return text.clean(level if isinstance(level, str) else f"{column}={level:g}")
+
+
+def present(name: str, frame: pd.DataFrame, chart: str) -> None:
+    """Raises UsageError for a column that the frame lacks."""
+    if name not in frame.columns:
+        known = [str(column) for column in frame.columns]
+        near = difflib.get_close_matches(name, known, 1)
+        remedy = f"did you mean {near[0]}?" if near else f"columns here: {', '.join(known)}"
+        raise UsageError(f"no column {name!r}", where=f"chart {chart}", remedy=remedy)

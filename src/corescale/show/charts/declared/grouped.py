@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values over a column, a series for each level of another: lines, bars, weak scaling, heat maps."""
+
+from dataclasses import replace
+
+import pandas as pd
+
+from corescale.conclude.laws import Fit, fit
+from corescale.conclude.laws.flat import FLAT
+from corescale.conclude.stats import Interval
+from corescale.show import text
+from corescale.show.charts.declared.asked import Asked, named
+from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind
+
+OWN_RANGE = 5
+"""Panels whose largest values differ by more than this each have a range of y of their own."""
+
+
+def lines(asked: Asked) -> Chart:
+    """The statistic over x, a line for each level of colour; a fitted law where the kind has one."""
+    return _grouped(asked, "curve")
+
+
+def bars(asked: Asked) -> Chart:
+    """Bars side by side; panels with very different ranges have an axis each."""
+    made = _grouped(asked, "bars")
+    highest = [max(float(m.y) for s in panel.series for m in s.marks) for panel in made.panels]
+    own = min(highest) > 0 and max(highest) > OWN_RANGE * min(highest)
+    note = " Each panel has its own range." if own else ""
+    return replace(made, own_y=own, caption=f"{made.caption}{note}", y=replace(made.y, zero=True))
+
+
+def _grouped(asked: Asked, kind: SeriesKind) -> Chart:
+    chart = asked.chart
+    numbers = kind != "bars" and pd.api.types.is_numeric_dtype(asked.rows[chart.x])
+    colours = asked.levels(chart.colour) if chart.colour else [""]
+    shown, written = asked.quantity()
+    panels = []
+    for row, column, rows in asked.panels():
+        series = []
+        for slot, level in enumerate(colours):
+            of = rows[rows[chart.colour] == level] if chart.colour else rows
+            label = named(chart.colour, level)
+            head = ", ".join(filter(None, (row, column, label if chart.colour != chart.x else "")))
+            marks = tuple(
+                asked.mark(cell, at if numbers else str(at), f"{head}{', ' if head else ''}{named(chart.x, at)}", shown)
+                for at in asked.levels(chart.x)
+                if not (cell := of[of[chart.x] == at]).empty
+            )
+            if marks:
+                series.append(Series(kind, label, marks, slot))
+        panels.append(Panel(tuple(series), row, column))
+    x = Axis(chart.x) if numbers else Axis(chart.x, categories=tuple(str(at) for at in asked.levels(chart.x)))
+    if numbers and (levels := [float(at) for at in asked.levels(chart.x)]) and len(levels) <= 8:
+        x = replace(x, ticks=tuple(levels), log=min(levels) > 0 and len(levels) > 2 and max(levels) >= 8 * min(levels))
+    return asked.made(x, Axis(asked.title(), written), panels)
+
+
+def weak(asked: Asked) -> Chart:
+    """Time over work with the line T = a + b work of each colour: a is what does not grow with the work."""
+    made, (shown, _), said, panels = _grouped(asked, "points"), asked.quantity(), [], []
+    slots = {series.label: series.slot for series in made.series}
+    law = f"T = a + b {asked.chart.x}"
+    for panel, (row, column, rows) in zip(made.panels, asked.panels(), strict=True):
+        lines = []
+        for label, of in asked.coloured(rows):
+            found = _flat(asked, of)
+            if found.identifiable:
+                name = " ".join(filter(None, (row, column, label)))
+                values = ", ".join(f"{key} = {text.join(shown(value))}" for key, value in found.parameters.items())
+                said.append(f"{name}: {values}" if name else values)
+                ends = ((work, float(found.time(work))) for work in found.measured)
+                marks = tuple(Mark(work, time, f"fit at {work:g}: {time:.4g}") for work, time in ends)
+                lines.append(Series("dotted", "" if slots[label] else law, marks, slots[label]))
+        panels.append(replace(panel, series=(*panel.series, *lines)))
+    fits = f" {law}: {'; '.join(said)}." if said else ""
+    return replace(
+        made,
+        panels=tuple(panels),
+        x=Axis(asked.chart.x, zero=True),
+        y=replace(made.y, zero=True),
+        caption=made.caption + fits,
+        alternative=made.alternative + fits,
+    )
+
+
+def _flat(asked: Asked, rows: pd.DataFrame) -> Fit:
+    """The line through the launches of one colour, by blocks."""
+    table = asked.logs(rows)
+    return fit(FLAT, [float(work) for work in table.columns], table.to_numpy(), asked.experiment.stop.confidence)
+
+
+def heat(asked: Asked) -> Chart:
+    """The value at every pair of levels, as a colour and as a number."""
+    chart = asked.chart
+    shown, _ = asked.quantity()
+    panels = []
+    for row, column, rows in asked.panels():
+        marks = []
+        for y in asked.levels(chart.y):
+            for x in asked.levels(chart.x):
+                cell = rows[(rows[chart.x] == x) & (rows[chart.y] == y)]
+                if not cell.empty:
+                    head = ", ".join(filter(None, (row, column, named(chart.x, x), named(chart.y, y))))
+                    mark = asked.mark(cell, str(x), head, shown)
+                    written = shown(Interval(float(mark.y), mark.low, mark.high, None, 0))[0] + "*" * mark.hollow
+                    marks.append(replace(mark, y=str(y), value=float(mark.y), low=None, high=None, written=written))
+        panels.append(Panel((Series("cells", "", tuple(marks)),), row, column))
+    axes = [Axis(name, categories=tuple(str(at) for at in asked.levels(name))) for name in (chart.x, chart.y)]
+    made = asked.made(axes[0], axes[1], panels)
+    return replace(made, wide=made.wide or len(axes[0].categories) > 6, height=1.3 + 0.45 * len(axes[1].categories))

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ratios of launches: a forest of them, their order in time, speedup and what follows from it."""
+
+import math
+from dataclasses import replace
+
+import pandas as pd
+
+from corescale.conclude import stats
+from corescale.show import text
+from corescale.show.charts import curves
+from corescale.show.charts.curves import Line, Lines, Step, Words
+from corescale.show.charts.declared.asked import Asked, named
+from corescale.show.charts.forest import forest as drawn
+from corescale.show.charts.model import Chart
+from corescale.show.charts.order import Point, order
+
+
+def forest(asked: Asked) -> Chart:
+    """A row for each level of x, and of facets, grouped by colour."""
+    chart, (shown, written) = asked.chart, asked.quantity()
+    groups = []
+    for level in asked.levels(chart.colour) if chart.colour else [""]:
+        rows = []
+        for row, column, of in asked.panels():
+            for at in asked.levels(chart.x):
+                cell = of[(of[chart.x] == at) & ((of[chart.colour] == level) if chart.colour else True)]
+                if not cell.empty:
+                    colour = named(chart.colour, level) if chart.colour not in ("", chart.x) else ""
+                    label = text.clean(" ".join(filter(None, (row, column, colour, named(chart.x, at)))))
+                    rows.append((label, asked.estimate(cell), bool(cell["oversubscribed"].any())))
+        groups.append((named(chart.colour, level), rows))
+    made = drawn(chart.name, chart.title, asked.caption(), asked.title(), groups, shown=shown, format=written,
+                  reference=1.0 if chart.normalise else None)  # fmt: skip
+    return replace(made, references=() if chart.reference is not None else made.references)
+
+
+def in_time(asked: Asked) -> Chart:
+    """Launches in the order made, each against the median of its own configuration."""
+    chart, rows = asked.chart, asked.rows
+    keys = [
+        name for name in dict.fromkeys((*(f.name for f in asked.experiment.factors), "p", "machine")) if name in rows
+    ]
+    usual = rows.groupby(keys, dropna=False)[asked.value].transform("median")
+    varied = [name for name in keys if rows[name].nunique() > 1 and name != "p"]
+    points = [
+        Point(int(row["order"]), text.clean(" ".join(named(name, row[name]) for name in varied)) or "as given",
+              row[asked.value] / median - 1, named(chart.colour, row[chart.colour]) if chart.colour else "measuring",
+              bool(row["noisy"]), bool(row["oversubscribed"]))
+        for row, median in zip(rows.to_dict("records"), usual, strict=True)
+        if median > 0
+    ]  # fmt: skip
+    return order(chart.name, chart.title, chart.caption, points)
+
+
+def scaling(asked: Asked) -> Chart:
+    """Speedup, efficiency or overhead from ratios within blocks, against the smallest x of the same curve."""
+    chart = asked.chart
+    ps = [int(p) for p in asked.levels(chart.x)]
+    lines: Lines = [(row, column, [_line(asked, level, of) for level, of in asked.coloured(rows)])
+                    for row, column, rows in asked.panels()]  # fmt: skip
+    caption = (
+        f"{chart.caption} Against {chart.x} = {ps[0]} of the same curve, ratios within blocks; bands and whiskers: "
+        f"{text.percent(asked.experiment.stop.confidence)} signed-rank intervals.{asked.beside()}"
+    )
+    words = Words(chart.name, chart.title, caption.strip())
+    if chart.kind == "scaling":
+        return curves.scaling(words, lines, ps[0])
+    return curves.efficiency(words, lines) if chart.kind == "efficiency" else curves.overhead(words, lines)
+
+
+def _line(asked: Asked, label: str, rows: pd.DataFrame) -> Line:
+    chart, table = asked.chart, asked.logs(rows)
+    levels = list(table.columns)
+    first = levels[0]
+    steps = []
+    for level in levels:
+        ratio = stats.hodges_lehmann(table[first] - table[level], asked.experiment.stop.confidence)
+        over = bool(rows[rows[chart.x] == level]["oversubscribed"].any())
+        steps.append(Step(int(level), stats.speedup(ratio), stats.efficiency(ratio, int(first), int(level)),
+                          stats.overhead(ratio, int(first), int(level)), over))  # fmt: skip
+    return Line(label, tuple(step for step in steps if math.isfinite(step.speedup.estimate)))

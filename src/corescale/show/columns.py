@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The columns of every table of configurations: terminal, page, JSON with its schema, CSV and Markdown loop over them.
+
+A new column is one line in SCAN, TUNE or COMPARE.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from corescale.conclude.answers.candidates import Candidate
+from corescale.conclude.answers.recommendation import Recommendation
+from corescale.conclude.answers.scaling import Row, Scan
+from corescale.conclude.answers.study import Study
+from corescale.conclude.answers.verdict import Comparison, Decision, Gate
+from corescale.conclude.response import median
+from corescale.conclude.stats import Interval
+from corescale.records import Configuration
+from corescale.show import text
+from corescale.show.result import Result
+
+Value = Interval | float | str | None
+"""None: does not apply to this row, and is left empty."""
+
+MAIN, DERIVED, FULL, WIDE, DOCUMENT = range(1, 6)
+"""Importance: what the question is about, what follows from it, more where a terminal has room, more where it has
+plenty, and what documents alone have."""
+
+INTERVAL: Mapping[str, object] = {"$ref": "#/$defs/interval"}
+NUMBER: Mapping[str, object] = {"type": ["number", "null"]}
+COUNT: Mapping[str, object] = {"type": "integer", "minimum": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How people read a value, and what it is in JSON."""
+
+    shown: Callable[[Any], text.Shown]
+    schema: Mapping[str, object]
+    words: bool = False
+    """text, not a number"""
+
+    @property
+    def interval(self) -> bool:
+        """An estimate with its ends."""
+        return self.schema is INTERVAL
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One number, or word, of every configuration."""
+
+    name: str
+    """key in JSON and CSV"""
+    unit: str
+    """of the value in JSON and CSV; 1 for ratios, empty for counts and words"""
+    format: Format
+    importance: int
+    description: str
+    heading: str = ""
+    """head in documents; the name where there is none"""
+    short: str = ""
+    """head on a terminal; that of documents where there is none"""
+    of: Callable[[Any, Result], Value] | None = None
+    """the value, from the conclusion's row of a configuration; None: the row's attribute of that name"""
+
+    @property
+    def title(self) -> str:
+        """The head in documents."""
+        return self.heading or self.name.replace("_", " ")
+
+    @property
+    def explained(self) -> str:
+        """What the value is, and its unit."""
+        return f"{self.description}; {self.unit}" if self.unit not in ("", "1") else self.description
+
+    def value(self, row: Any, result: Result) -> Value:
+        """The value itself."""
+        found: Value = self.of(row, result) if self.of else getattr(row, self.name)
+        return found
+
+    def shown(self, row: Any, result: Result) -> text.Shown:
+        """The value and its interval, as people read them."""
+        value = self.value(row, result)
+        return ("", "") if value is None else self.format.shown(value)
+
+
+def _number(form: str) -> Format:
+    return Format(lambda value: (f"{value:{form}}" if math.isfinite(value) else text.UNKNOWN, ""), NUMBER)
+
+
+def _words(schema: Mapping[str, object]) -> Format:
+    return Format(lambda value: (text.clean(value), ""), schema, words=True)
+
+
+RESPONSE = Format(text.time, INTERVAL)
+"""of a metric a number without unit"""
+TIMES, SHARE, AMOUNT = (Format(shown, INTERVAL) for shown in (text.times, text.share, text.amount))
+TENTHS, HUNDREDTHS, TWO_DIGITS, SIX_DIGITS = (_number(form) for form in (".1f", ".2f", ".2g", ".6g"))
+MEMORY = Format(lambda value: (text.memory(value), ""), COUNT)
+WHOLE = Format(lambda value: (str(value), ""), COUNT)
+REASON = _words({"type": ["string", "null"]})
+DECISION, GATE = _words({"enum": [*get_args(Decision)]}), _words({"enum": [*get_args(Gate), None]})
+
+
+def _lost(row: Row, result: Result) -> Interval:
+    """The interval is that of the efficiency; T counts as known."""
+    if result.experiment.response.startswith("metric:"):
+        return Interval(math.nan, None, None, None, 0)
+    return row.efficiency.map(lambda efficiency: row.p * row.time.estimate * (1 - efficiency))
+
+
+def _cores(one: Comparison, result: Result) -> float:
+    return median([r.effective_cores for r in result.timed if r.ok and r.configuration == one.other])
+
+
+def _of_other(name: str) -> Callable[[Comparison, Result], Value]:
+    """Empty in the reference's own row."""
+    return lambda one, result: None if one.other == one.reference else getattr(one, name)
+
+
+# fmt: off
+SCAN: tuple[Column, ...] = (
+    Column("time", "s", RESPONSE, MAIN, "median of the response"),
+    Column("speedup", "1", TIMES, MAIN, "T(reference) / T, within blocks"),
+    Column("efficiency", "1", SHARE, DERIVED, "speedup for each unit of parallelism"),
+    Column("overhead", "1", SHARE, FULL, "1 / efficiency - 1"),
+    Column("efficiency_loss", "core-s", AMOUNT, WIDE, "p T (1 - efficiency)", "loss (core-s)", of=_lost),
+    Column("effective_cores", "cores", TENTHS, MAIN, "CPU time / wall time", "cores used", "cores"),
+    Column("peak_memory", "bytes", MEMORY, FULL, "largest of all launches", short="memory"),
+)
+TUNE: tuple[Column, ...] = (
+    Column("time", "s", RESPONSE, MAIN, "median of the response"),
+    Column("ratio", "1", TIMES, MAIN, "T(today) / T, from measuring blocks: exploratory", "T(today) / T"),
+    Column("effective_cores", "cores", TENTHS, MAIN, "CPU time / wall time", "cores used", "cores"),
+    Column("core_seconds", "s", HUNDREDTHS, FULL, "median CPU time", short="core-s"),
+    Column("launches", "", WHOLE, DOCUMENT, "launches made"),
+    Column("excluded", "", REASON, DOCUMENT, "why it may not win", "why not"),
+)
+COMPARE: tuple[Column, ...] = (
+    Column("other_time", "s", RESPONSE, MAIN, "median of the response"),
+    Column("ratio", "1", TIMES, MAIN, "T(other) / T(reference)", "T / T(reference)"),
+    Column("p_value", "1", TWO_DIGITS, MAIN, "of no difference", "p-value", of=_of_other("p_value")),
+    Column("effective_cores", "cores", TENTHS, DOCUMENT, "CPU time / wall time", "cores used", of=_cores),
+    Column("decision", "", DECISION, DOCUMENT, "what is certain", "verdict", of=_of_other("decision")),
+    Column("gate", "", GATE, DOCUMENT, "whether --gate lets it pass", of=_of_other("gate")),
+)
+# fmt: on
+
+TABLES: dict[str, tuple[Column, ...]] = {"row": SCAN, "candidate": TUNE, "compared": COMPARE}
+"""The columns by the name of their rows in schema/result.schema.json."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The columns of a result, and its rows by configuration in the order to be shown."""
+
+    result: Result
+    columns: tuple[Column, ...]
+    rows: Mapping[Configuration, Any]
+
+    def cells(self, configuration: Configuration) -> Iterator[tuple[Column, text.Shown]]:
+        """Of one configuration every column with its value; empty values where nothing was concluded of it."""
+        row = self.rows.get(configuration)
+        return ((column, ("", "") if row is None else column.shown(row, self.result)) for column in self.columns)
+
+    def upto(self, importance: int) -> "Table":
+        """Without the columns of less importance."""
+        return replace(self, columns=tuple(c for c in self.columns if c.importance <= importance))
+
+
+def of(result: Result) -> Table:
+    """The table of a result."""
+    found = result.conclusion.found if isinstance(result.conclusion, Study) else result.conclusion
+    if isinstance(found, Scan):
+        return Table(result, _named("row", result), {row.configuration: row for row in found.rows})
+    if isinstance(found, Recommendation):
+        return Table(result, _named("candidate", result), {one.configuration: one for one in found.candidates})
+    return Table(result, _named("compared", result), {one.other: one for one in (*_reference(found), *found)})
+
+
+def values(name: str, row: Any, result: Result) -> dict[str, Value]:
+    """The columns of a row of TABLES, by name."""
+    return {column.name: column.value(row, result) for column in TABLES[name]}
+
+
+def _named(name: str, result: Result) -> tuple[Column, ...]:
+    """With the response under its name, a column for each metric, and no gate where none was asked for."""
+    response = result.experiment.response
+    heading, form = text.quantity_name(response), Format(text.quantity(response), INTERVAL)
+    given = [replace(c, heading=heading, format=form) if c.format is RESPONSE else c for c in TABLES[name]]
+    given += [_metric(metric) for metric in result.experiment.metrics if name == "candidate"]
+    gated = isinstance(result.conclusion, tuple) and any(one.gate for one in result.conclusion)
+    return tuple(sorted((c for c in given if gated or c.format is not GATE), key=lambda c: c.importance == DOCUMENT))
+
+
+def _metric(name: str) -> Column:
+    def of(one: Candidate, _: Result) -> Value:
+        return one.metrics.get(name, math.nan)
+
+    return Column(f"metric_{name}", "", SIX_DIGITS, FULL, "median of the metric", text.clean(name), of=of)
+
+
+def _reference(found: Sequence[Comparison]) -> Sequence[Comparison]:
+    """The reference beside itself: the first row of a comparison's table."""
+    one = Interval(1.0, None, None, None, 0)
+    return [replace(first, other=first.reference, other_time=first.reference_time, ratio=one) for first in found[:1]]

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report.html: one file with the answer, the charts, every number and the records; it loads nothing.
+
+The templates (templates/) are Jinja2's with autoescape, and what enters them passes `text.clean`, so that nothing that
+a program or a person wrote becomes markup. JSON has its `<`, `>` and `&` spelt as escapes: no string ends its element.
+"""
+
+import functools
+import importlib.resources
+import json
+import re
+import time
+from typing import Any
+
+import jinja2
+import pandas as pd
+from markupsafe import Markup
+
+from corescale import __version__
+from corescale.conclude.answers.recommendation import Recommendation
+from corescale.conclude.answers.scaling import Scan, scan
+from corescale.conclude.answers.study import Study
+from corescale.records import to_dict
+from corescale.show import charts, headline, text
+from corescale.show.charts import interactive, static
+from corescale.show.exchange import result_json
+from corescale.show.html import rows, said
+from corescale.show.result import Result
+
+Part = dict[str, Any]
+"""Values of a part of the page, by the names that the templates use."""
+
+MOST_CURVES = 12
+"""of a study in one chart; a larger study declares the charts that show it"""
+
+
+def report(result: Result, frame: pd.DataFrame | None = None) -> str:
+    """The whole page; declared charts read `frame`, by default that of the result's own records."""
+    curves = curves_of(result)
+    drawn = charts.of(result, curves, frame)
+    return (
+        _templates()
+        .get_template("report.html")
+        .render(
+            version=__version__,
+            title=headline.headline(result),
+            verb=result.experiment.verb,
+            when=_when(result),
+            program=" | ".join(" ".join(command.argv) for command in result.experiment.commands),
+            said=_headline(result),
+            launch=_launch(result),
+            facts=said.facts(result),
+            doubts=[*result.doubts, *filter(None, [headline.undisturbed(result)])],
+            charts=[_figure(chart) for chart in drawn],
+            table=rows.table(result),
+            notes=said.notes(result),
+            laws=said.laws(curves),
+            failures=said.failures(result),
+            environment=said.environment(result.environment),
+            count=len(result.records),
+            result=embedded(result_json.to_dict(result)),
+            records=embedded([to_dict(record) for record in result.records]),
+            vega=Markup(interactive.scripts()) if drawn and interactive.available() else "",
+        )
+    )
+
+
+@functools.cache
+def _templates() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(_template),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=lambda value: value if isinstance(value, Markup) else text.clean(str(value)),
+        keep_trailing_newline=True,
+    )
+
+
+def _template(name: str) -> str:
+    return (importlib.resources.files("corescale.show.html") / "templates" / name).read_text(encoding="utf-8")
+
+
+def embedded(values: Any) -> Markup:
+    """JSON that no HTML parser can read as markup."""
+    plain = json.dumps(result_json.finite(values), separators=(",", ":"), allow_nan=False)
+    return Markup(plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def curves_of(result: Result) -> Scan | None:
+    """The curves, also of a tune that varied threads."""
+    if isinstance(result.conclusion, Study):
+        found = result.conclusion.found
+        return found if len(found.curves) <= MOST_CURVES else None
+    if isinstance(result.conclusion, Scan):
+        return result.conclusion
+    return scan(result.records, result.experiment) if result.experiment.makes_p else None
+
+
+def _when(result: Result) -> str:
+    started = min((record.started for record in result.records), default=0.0)
+    host = result.environment.get("description", {}).get("hostname", "")
+    day = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(started)) if started else ""
+    return " · ".join(filter(None, [day, str(host)]))
+
+
+def _headline(result: Result) -> Part:
+    """The first statement large, every second piece of it an interval; what else is said beneath."""
+    whole = headline.headline(result)
+    cut = re.search(r"; |, (?=within|the best of )", whole)
+    first, rest = (whole[: cut.start()], whole[cut.end() :]) if cut else (whole, "")
+    return {"pieces": re.split(r"(\[[^\]]*\])", first), "rest": rest}
+
+
+def _launch(result: Result) -> Part | None:
+    if not isinstance(result.conclusion, Recommendation):
+        return None
+    label = "Today's launch, to keep" if result.conclusion.keep_today else "Launch it so"
+    return {"label": label, "line": result.line(result.conclusion.chosen)}
+
+
+def _figure(chart: charts.Chart) -> Part:
+    return {
+        "name": chart.name,
+        "wide": chart.wide,
+        "title": chart.title,
+        "caption": chart.caption,
+        "picture": Markup(static.svg(chart)),
+        "live": embedded(interactive.specification(chart)) if interactive.available() else "",
+    }

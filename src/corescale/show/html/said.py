@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the page says around its charts and its table: facts, notes, laws, failures, the machine."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from corescale.conclude import stats
+from corescale.conclude.answers.recommendation import Recommendation
+from corescale.conclude.answers.scaling import Scan
+from corescale.conclude.answers.study import Study
+from corescale.conclude.laws import Fit
+from corescale.show import headline, text
+from corescale.show.result import Result
+
+Part = dict[str, Any]
+
+
+def facts(result: Result) -> list[Part]:
+    """The numbers at the top: name, value, small print."""
+    return [{"name": name, "value": value, "small": small} for name, value, small in _facts(result)]
+
+
+def _facts(result: Result) -> Iterator[tuple[str, str, str]]:
+    found = result.conclusion
+    if isinstance(found, Scan):
+        yield from _facts_of_scan(found)
+    elif isinstance(found, Recommendation):
+        yield from _facts_of_recommendation(result, found)
+    yield "blocks", str(result.blocks), f"{len(result.timed)} launches in random order"
+    lost = sum(record.status == "capped" for record in result.timed)
+    failed = sum(not record.ok for record in result.timed) - lost
+    stopped = f"; {lost} stopped as lost" if lost else ""
+    yield "failed launches", str(failed), f"of {len(result.timed)}{stopped}"
+    yield "noisy launches", str(len(result.noisy)), "flagged by rules fixed beforehand"
+
+
+def _facts_of_scan(found: Scan) -> Iterator[tuple[str, str, str]]:
+    ran = [row for row in found.rows if row.speedup.estimate > 0]
+    if not ran:
+        return
+    best = max(ran, key=lambda row: row.speedup.estimate)
+    yield "best speedup", *text.times(best.speedup)
+    yield "efficiency there", *text.share(best.efficiency)
+    most = max(ran, key=lambda row: row.p)
+    yield "cores used", f"{most.effective_cores:.1f}", f"of {most.p} asked"
+
+
+def _facts_of_recommendation(result: Result, found: Recommendation) -> Iterator[tuple[str, str, str]]:
+    quantity = text.quantity(result.experiment.response)
+    seen = {candidate.configuration: candidate for candidate in found.candidates}
+    for name, configuration in (("today", found.today), ("recommended", found.chosen)):
+        if configuration in seen:
+            yield name, *quantity(seen[configuration].time)
+
+
+def notes(result: Result) -> list[str]:
+    """Lines beneath the table."""
+    return list(_notes(result))
+
+
+def _notes(result: Result) -> Iterator[str]:
+    if isinstance(result.conclusion, Study):
+        yield from (f"{one.finding.statement} {headline.answer(one)}" for one in result.conclusion.answers)
+    yield headline.stop(result)
+    if 0 < result.blocks < stats.fewest_blocks(result.confidence):
+        yield text.no_interval(result.confidence)
+    if isinstance(result.conclusion, Recommendation):
+        yield headline.exploratory(result.conclusion)
+        yield from headline.beside(result.conclusion, result.experiment.response)
+    for constraint in result.experiment.constraints:
+        today = " * today" if constraint.relative else ""
+        yield f"subject to {constraint.metric} {constraint.relation} {constraint.bound:g}{today}"
+    yield from (f"left out: {reason}" for reason in result.experiment.left_out)
+
+
+def laws(found: Scan | None) -> list[Part]:
+    """The law of every curve with its parameters; a forecast says that it is extrapolated."""
+    return [
+        {"label": curve.label, "statement": curve.choice.statement, "lines": list(_lines(curve.choice.best))}
+        for curve in (found.curves if found else ())
+        if curve.choice is not None and curve.choice.best is not None
+    ]
+
+
+def _lines(best: Fit) -> Iterator[str]:
+    yield from headline.parameters(best)
+    if best.identifiable:
+        beyond = best.forecast(2 * best.measured[1])
+        yield f"at p={beyond.p:g}: {text.join(text.time(beyond.seconds))}, extrapolated: holds if the law does"
+    if best.doubt:
+        yield f"doubt: {best.doubt}"
+
+
+def failures(result: Result) -> list[Part]:
+    """The first failure of every configuration with the end of its output."""
+    bad = {record.configuration: record for record in reversed(result.timed) if not record.ok}
+    return [
+        {"label": c.label, "status": r.status, "exit_code": r.exit_code, "lines": r.tail.splitlines()}
+        for c, r in reversed(bad.items())
+    ]
+
+
+def environment(found: Mapping[str, Any]) -> list[Part]:
+    """Everything that is stored of the machine, by its path: `machine.cpu_model`."""
+    return [{"name": name, "value": value, "small": ""} for name, value in dict(_flat("", found)).items()]
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Lists of objects, such as one entry for each CPU, by their number."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flat(f"{name}.{key}" if name else str(key), inner)
+    elif isinstance(value, list | tuple):
+        plain = not any(isinstance(inner, Mapping | list | tuple) for inner in value)
+        yield name, " ".join(map(str, value)) if plain else f"{len(value)} entries"
+    elif value is not None and value != "":
+        yield name, str(value)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command that would answer the next question."""
+
+import shlex
+
+from corescale.conclude.answers.recommendation import Recommendation
+from corescale.conclude.answers.scaling import Scan
+from corescale.conclude.answers.study import Study
+from corescale.conclude.race.options import OPTIONS
+from corescale.show import text
+from corescale.show.result import Result
+
+
+def suggestion(result: Result) -> str:
+    """Said behind `next:`; empty where there is none."""
+    found = result.conclusion
+    if isinstance(found, Recommendation):
+        return _after_tune(result, found)
+    if isinstance(found, Study) or (isinstance(found, Scan) and found.weak):
+        return ""
+    if isinstance(found, Scan):
+        return _after_scan(result)
+    narrow = any(one.decision in ("no difference shown", "too few blocks") for one in found)
+    return "more blocks (--runs) narrow the interval" if narrow else ""
+
+
+def _after_scan(result: Result) -> str:
+    """The same command, with the levels that its other placeholders need."""
+    named = [f for f in result.experiment.factors if "threads" not in f.how.makes and f.kind != "allocator"]
+    levels = [word for f in named for word in ("-f", f"{f.name}={f.how.separator.join(map(str, f.levels))}")]
+    fake = ["--on", "fake", "--landscape", "FILE"] if "fake" in result.origins else []
+    words = ["corescale", "tune", *fake, "--allocators", "auto", *levels, "--", *result.experiment.commands[0].argv]
+    return text.clean(shlex.join(words))
+
+
+def _after_tune(result: Result, found: Recommendation) -> str:
+    if not found.others:
+        return "name what to vary, as -f NAME=a,b; where nothing is named, threads and allocators are tried"
+    if not found.compared:
+        first = f"the first block alone launches up to {OPTIONS.first_block} configurations"
+        return f"the same command with a larger --budget: {first}"
+    if found.winner != found.today and found.keep_today:
+        return "the same command with a larger --budget or --confirm narrows the interval"
+    return "" if len(result.experiment.factors) > 1 else "--allocators auto tries memory allocators as well"
