@@ -16,10 +16,18 @@ struct parts {
   using lock = boost::unique_lock<boost::mutex>;
   using condition_variable = boost::condition_variable;
   using thread = boost::thread;
+  static constexpr const char* name = "boost";
+
+  static boost::thread::attributes attributes(std::size_t stack_bytes) {
+    boost::thread::attributes with;
+    if (stack_bytes) with.set_stack_size(stack_bytes);
+    return with;
+  }
 
   template <class Function>
-  static thread start(Function function, const team_options&) {
-    return thread(function);
+  static thread start(Function function, std::size_t stack_bytes) {
+    const boost::thread::attributes with = attributes(stack_bytes);
+    return thread(with, std::move(function));
   }
 };
 

@@ -21,7 +21,8 @@ struct condition_crew {
     bool has_round = false;  // guarded by mutex
   };
 
-  condition_crew(std::size_t n, const team_options& asked) : num_threads(n), options(asked), members(n) {}
+  condition_crew(std::size_t n, const team_options& options)
+      : num_threads(n), stack_bytes(options.stack_bytes), members(n) {}
   ~condition_crew() {
     ended = true;
     for (std::size_t id = 1; id <= threads.size(); ++id) tell(members[id]);
@@ -33,7 +34,7 @@ struct condition_crew {
   bool start() {
     threads.reserve(num_threads - 1);
     for (std::size_t id = 1; id < num_threads; ++id)
-      threads.push_back(Parts::start([this, id] { serve(id); }, options));
+      threads.push_back(Parts::start([this, id] { serve(id); }, stack_bytes));
     return true;
   }
 
@@ -73,9 +74,11 @@ struct condition_crew {
 
   static void no_worker(std::size_t) noexcept {}
 
+  static constexpr const char* name = Parts::name;
+  static constexpr bool ids_stay = true;
   team_core core;
   const std::size_t num_threads;
-  const team_options options;
+  const std::size_t stack_bytes;
   std::vector<member> members;
   std::vector<typename Parts::thread> threads;
 

@@ -53,6 +53,8 @@ struct crew {
     return complete;
   }
 
+  static constexpr const char* name = "openmp";
+  static constexpr bool ids_stay = true;
   detail::team_core core;
   const std::size_t num_threads;
 };

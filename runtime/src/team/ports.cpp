@@ -26,7 +26,7 @@ struct round {
 /// A handler waits until all k have started, so that no thread of the dispatcher takes two messages.
 /// A round for whose messages no memory is left is not run: too_few_threads.
 struct crew {
-  crew(std::size_t n, const team_options&) : num_threads(n), queue(n - 1) {}
+  crew(std::size_t n, const team_options& options) : num_threads(n), queue(n - 1, options.stack_bytes) {}
 
   bool start() {
     message_ports::arbiter::activate(
@@ -64,6 +64,8 @@ struct crew {
     at_work.others_ended.arrive();
   }
 
+  static constexpr const char* name = "ports";
+  static constexpr bool ids_stay = false;
   detail::team_core core;
   const std::size_t num_threads;
   round* now = nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <mutex>
-#include <thread>
 
 #include "condition_crew.hpp"
+#include "posix_thread.hpp"
 #include "systems.hpp"
 
 namespace corescale::inline v0 {
@@ -13,11 +13,12 @@ struct parts {
   using mutex = std::mutex;
   using lock = std::unique_lock<std::mutex>;
   using condition_variable = std::condition_variable;
-  using thread = std::thread;
+  using thread = detail::posix_thread;
+  static constexpr const char* name = "pthread";
 
   template <class Function>
-  static thread start(Function function, const team_options&) {
-    return thread(function);
+  static thread start(Function function, std::size_t stack_bytes) {
+    return thread(function, stack_bytes);
   }
 };
 

@@ -2,10 +2,10 @@
 #include "corescale/team/spin.hpp"
 
 #include <algorithm>
-#include <thread>
 #include <vector>
 
 #include "corescale/machine/cache_line.hpp"
+#include "posix_thread.hpp"
 #include "waiting.hpp"
 
 namespace corescale::inline v0::detail {
@@ -111,17 +111,19 @@ struct spin_crew {
   };
 
   spin_crew(std::size_t n, const team_options& options)
-      : num_threads(n), spin_for(options.spin_for), members(n) {}
+      : num_threads(n), spin_for(options.spin_for), stack_bytes(options.stack_bytes), members(n) {}
   ~spin_crew() {
     members[0].to_children.publish(round_word::end_after(number), no_worker, 0);
-    for (std::thread& one : threads) one.join();
+    for (posix_thread& one : threads) one.join();
   }
   spin_crew(const spin_crew&) = delete;
   spin_crew& operator=(const spin_crew&) = delete;
 
   bool start() {
+    note_usable_cores();
     threads.reserve(num_threads - 1);
-    for (std::size_t id = 1; id < num_threads; ++id) threads.emplace_back([this, id] { serve(id); });
+    for (std::size_t id = 1; id < num_threads; ++id)
+      threads.emplace_back([this, id] { serve(id); }, stack_bytes);
     return true;
   }
 
@@ -159,12 +161,15 @@ struct spin_crew {
       members[child].to_parent.ended.await(round.number(), spin_for);
   }
 
+  static constexpr const char* name = "spin";
+  static constexpr bool ids_stay = true;
   team_core core;
   std::uint64_t number = 0;  // written by the master alone
   const std::size_t num_threads;
   const std::chrono::nanoseconds spin_for;
+  const std::size_t stack_bytes;
   std::vector<member> members;
-  std::vector<std::thread> threads;
+  std::vector<posix_thread> threads;
 };
 
 template class crewed_team<spin_crew>;

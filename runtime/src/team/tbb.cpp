@@ -35,10 +35,14 @@ class share_of_limit {
   share_of_limit(const share_of_limit&) = delete;
   share_of_limit& operator=(const share_of_limit&) = delete;
 
-  /// Whether oneTBB may run all teams' members at once.
-  static bool is_granted() {
-    return 1 + others <= global_control::active_value(global_control::max_allowed_parallelism) &&
-           1 + others <= most_workers();
+  /// Whether oneTBB may run the members of all teams at once.
+  static bool is_granted_to_all() {
+    const std::scoped_lock lock(mutex);
+    return allows(1 + others) && 1 + others <= most_workers();
+  }
+
+  static bool allows(std::size_t num_threads) {
+    return num_threads <= global_control::active_value(global_control::max_allowed_parallelism);
   }
 
  private:
@@ -66,7 +70,7 @@ class share_of_limit {
 
   const std::size_t others_;
   static inline std::mutex mutex;
-  static inline std::atomic<std::size_t> others = 0;
+  static inline std::size_t others = 0;
   static inline std::unique_ptr<global_control> control;
 };
 
@@ -80,13 +84,13 @@ struct crew {
   crew(std::size_t n, const team_options&) : num_threads(n), share(n), arena(static_cast<int>(n), 1) {}
 
   bool start() {
-    return users.enter() && share_of_limit::is_granted() && detail::can_start_threads(num_threads - 1) &&
-           gathers_within(10s);
+    return users.enter() && share_of_limit::is_granted_to_all() &&
+           detail::can_start_threads(num_threads - 1) && gathers_within(10s);
   }
 
   bool run(std::size_t k, worker_ref worker) noexcept {
     if (k == 0) return true;
-    if (!share_of_limit::is_granted()) return false;
+    if (!share_of_limit::allows(k)) return false;
     detail::countdown_latch all_started(k);
     run_tasks(k, [&](std::size_t id) {
       all_started.arrive_and_wait(spin_for);
@@ -115,6 +119,8 @@ struct crew {
     });
   }
 
+  static constexpr const char* name = "tbb";
+  static constexpr bool ids_stay = false;
   detail::team_core core;
   const std::size_t num_threads;
   share_of_limit share;

@@ -20,9 +20,8 @@ namespace {
 
 /// What the threads of a process may spin with, all teams together.
 struct spin_budget {
-  std::atomic<int> awake{0};                // threads of teams that do not sleep, masters not among them
-  std::atomic<int> cores{0};                // as usable_cores() said last
-  std::atomic<std::int64_t> read_at_ns{0};  // when that was
+  std::atomic<int> awake{0};  // threads of teams that do not sleep, masters not among them
+  std::atomic<int> cores{1};  // the most that usable_cores() said when a team was made
   std::atomic<std::int64_t> crowded_until{
       0};  // a thread that spun was taken off its core: no spinning until then
 };
@@ -32,9 +31,6 @@ constinit spin_budget the_budget;
 [[maybe_unused]] const int no_thread_is_awake_in_a_child =
     pthread_atfork(nullptr, nullptr, [] { the_budget.awake = 0; });
 
-// Reading the cores takes some 50 us, of a thread that has nothing to do.
-constexpr std::int64_t cores_hold_ns = 100'000'000;
-
 // A yield that takes longer has run another thread for a while, or an interrupt that others want too.
 constexpr std::int64_t taken_off_ns = 50'000;
 
@@ -43,10 +39,8 @@ constexpr std::int64_t crowded_ns = 10'000'000;
 
 constexpr int most_checks = 16 * checks_per_look;
 
-bool process_has_a_core_for_each(std::int64_t now) noexcept {
-  auto read_at = the_budget.read_at_ns.load(std::memory_order_relaxed);
-  if (now - read_at > cores_hold_ns && the_budget.read_at_ns.compare_exchange_strong(read_at, now))
-    the_budget.cores = static_cast<int>(std::min<std::size_t>(usable_cores(), INT_MAX));
+// The master that waits, or works, is one more.
+bool process_has_a_core_for_each() noexcept {
   return the_budget.awake.load(std::memory_order_relaxed) + 1 <=
          the_budget.cores.load(std::memory_order_relaxed);
 }
@@ -54,6 +48,14 @@ bool process_has_a_core_for_each(std::int64_t now) noexcept {
 timespec duration_of(std::int64_t ns) noexcept { return {ns / 1'000'000'000, ns % 1'000'000'000}; }
 
 }  // namespace
+
+// The most: a thread that is pinned to one core sees that one alone.
+// Where the cores shrink later, a thread that spins finds out by being taken off its core.
+void note_usable_cores() noexcept {
+  const int seen = static_cast<int>(std::min<std::size_t>(usable_cores(), INT_MAX));
+  for (int known = the_budget.cores; known < seen && !the_budget.cores.compare_exchange_weak(known, seen);) {
+  }
+}
 
 awake_thread::awake_thread() noexcept { the_budget.awake.fetch_add(1, std::memory_order_relaxed); }
 awake_thread::~awake_thread() { the_budget.awake.fetch_sub(1, std::memory_order_relaxed); }
@@ -65,7 +67,7 @@ bool spin_watch::goes_on() noexcept {
   if (start_ == 0) start_ = before;
   if (before - start_ >= spin_for_ || before < the_budget.crowded_until.load(std::memory_order_relaxed))
     return false;
-  if (!process_has_a_core_for_each(before)) return false;
+  if (!process_has_a_core_for_each()) return false;
   sched_yield();
   const std::int64_t after = now_ns();
   checks_ = std::min(2 * checks_, most_checks);

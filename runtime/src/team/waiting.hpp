@@ -37,6 +37,9 @@ class spin_watch {
   int checks_ = checks_per_look;
 };
 
+/// To be called when a team is made that spins.
+void note_usable_cores() noexcept;
+
 /// A thread of a team, from its start on: counted while it is awake, so that the process never spins with more threads than it has cores.
 class awake_thread {
  public:

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "corescale/machine/topology.hpp"
 #include "corescale/team/team.hpp"
 
 namespace corescale::inline v0 {
@@ -77,7 +78,7 @@ std::span<const threading_system> threading_systems() noexcept;
 const threading_system* find_threading_system(std::string_view name) noexcept;
 
 /// An empty team when the name is unknown, the system absent from this build, or its create() failed.
-any_team make_team(std::size_t num_threads, std::string_view system = default_threading_system,
-                   const team_options& options = {});
+any_team make_team(std::size_t num_threads = usable_cores(),
+                   std::string_view system = default_threading_system, const team_options& options = {});
 
 }  // namespace corescale

@@ -20,7 +20,8 @@ namespace corescale::inline v0 {
 /// False also when a team exists whose master's thread lives, when n is 0, when the system is unknown or absent, and when threads
 /// or memory run out.
 /// A team whose master's thread has ended is ended first.
-bool team_create(std::size_t num_threads, std::string_view system = default_threading_system);
+bool team_create(std::size_t num_threads = usable_cores(),
+                 std::string_view system = default_threading_system);
 
 namespace detail {
 bool team_work(function_ref<bool()> worker);

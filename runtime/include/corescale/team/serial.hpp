@@ -17,6 +17,8 @@ struct serial_crew {
     return true;
   }
 
+  static constexpr const char* name = "serial";
+  static constexpr bool ids_stay = true;
   team_core core;
   const std::size_t num_threads;
 };

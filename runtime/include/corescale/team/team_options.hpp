@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <functional>
 
 namespace corescale::inline v0 {
 
@@ -11,6 +13,20 @@ struct team_options {
   /// 2 ms: a wake-up costs 5 to 30 us, so a program that forks every millisecond pays it never, and one that pauses
   /// wastes at most 2 ms per thread and pause.
   std::chrono::nanoseconds spin_for = std::chrono::milliseconds(2);
+
+  /// Whether each thread stays on the CPU that place_threads(n) has for its id (placement.hpp).
+  /// False: a pinned thread cannot leave a CPU that another program takes.
+  /// The master is pinned too, until it ends the team.
+  /// `tbb` and `ports` cannot: their ids change threads from round to round, so create() gives null.
+  bool pin = false;
+
+  /// Bytes of stack of the threads that the team makes; 0 for the system's default.
+  /// No effect on `openmp` (which has OMP_STACKSIZE) and `tbb` (global_control::thread_stack_size): they make their own.
+  std::size_t stack_bytes = 0;
+
+  /// Called once on each thread with its id, the master's 0 too, before create() returns; empty for nothing.
+  /// create() throws what it throws, and leaves no team.
+  std::function<void(std::size_t id)> on_thread_start = {};
 };
 
 }  // namespace corescale

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 
+#include "corescale/team/detail/first_round.hpp"
 #include "corescale/team/detail/team_core.hpp"
 #include "corescale/team/team.hpp"
 
@@ -19,6 +21,7 @@ namespace corescale::inline v0::detail {
 ///   bool run(k, w)     one round of worker w on the ids 0 .. k - 1, each by core.run(w, id, k); false when none was run.
 ///   ~Crew()            ends the threads that were started, however far start() came.
 ///   team_core core, const std::size_t num_threads.
+///   static constexpr const char* name, for its threads; static constexpr bool ids_stay, each on a thread of its own.
 template <class Crew>
 class crewed_team {
  public:
@@ -36,6 +39,7 @@ class crewed_team {
 
  private:
   explicit crewed_team(std::unique_ptr<Crew> crew) noexcept;
+  std::optional<masters_affinity> affinity_;  // of a pinned team
   std::unique_ptr<Crew> crew_;
 };
 
@@ -47,20 +51,25 @@ inline constexpr std::size_t most_threads = std::size_t{1} << 22;
 template <class Crew>
 std::unique_ptr<crewed_team<Crew>> crewed_team<Crew>::create(std::size_t num_threads,
                                                              const team_options& options) {
-  if (num_threads == 0 || num_threads > most_threads) return nullptr;
+  if (num_threads == 0 || num_threads > most_threads || (options.pin && !Crew::ids_stay)) return nullptr;
+  const signals_held_back while_threads_start;
+  std::unique_ptr<crewed_team> made;
   try {
-    auto crew = std::make_unique<Crew>(num_threads, options);
-    if (!crew->start() || !crew->run(num_threads, [](std::size_t) {})) return nullptr;
-    return std::unique_ptr<crewed_team>(new crewed_team(std::move(crew)));
+    made.reset(new crewed_team(std::make_unique<Crew>(num_threads, options)));
+    if (options.pin) made->affinity_.emplace();
+    const first_round prepare(Crew::name, num_threads, options);
+    if (!made->crew_->start() || !made->crew_->run(num_threads, prepare)) return nullptr;
   } catch (
       const std::exception&) {  // std::bad_alloc, std::system_error at the thread limit, or the library's own
     return nullptr;
   }
+  made->crew_->core.rethrow();
+  return made;
 }
 
 template <class Crew>
 std::unique_ptr<crewed_team<Crew>> crewed_team<Crew>::create(std::size_t num_threads) {
-  return create(num_threads, team_options{});
+  return create(num_threads, team_options());
 }
 
 template <class Crew>

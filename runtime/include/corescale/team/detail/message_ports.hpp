@@ -7,9 +7,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
+
+#include "posix_thread.hpp"
 
 // Message-based threading in the manner of the Concurrency and Coordination Runtime (Qiu et al., section III.A): a program posts
 // messages to typed ports; an arbiter activates receivers, which pair each message with a handler; a dispatcher runs the pairs.
@@ -19,10 +20,10 @@ namespace corescale::inline v0::message_ports {
 class dispatcher {
  public:
   /// Throws std::system_error at the thread limit, having ended the threads it had started.
-  explicit dispatcher(std::size_t num_threads) {
+  explicit dispatcher(std::size_t num_threads, std::size_t stack_bytes = 0) {
     threads_.reserve(num_threads);
     try {
-      while (threads_.size() < num_threads) threads_.emplace_back([this] { serve(); });
+      while (threads_.size() < num_threads) threads_.emplace_back([this] { serve(); }, stack_bytes);
     } catch (...) {
       end();
       throw;
@@ -59,7 +60,7 @@ class dispatcher {
       ended_ = true;
     }
     ready_.notify_all();
-    for (std::thread& one : threads_) one.join();
+    for (detail::posix_thread& one : threads_) one.join();
     threads_.clear();
   }
 
@@ -67,7 +68,7 @@ class dispatcher {
   std::condition_variable ready_;
   std::deque<std::function<void()>> tasks_;
   bool ended_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<detail::posix_thread> threads_;
 };
 
 template <class Message>
