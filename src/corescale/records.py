@@ -49,6 +49,9 @@ class Layout:
         """The parallelism t*m*n."""
         return self.threads_per_rank * self.ranks_per_node * self.nodes
 
+    def __str__(self) -> str:
+        return f"{self.threads_per_rank}x{self.ranks_per_node}x{self.nodes}"
+
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
@@ -157,6 +160,8 @@ class Record:
     oversubscribed: bool = False
     sources: tuple[str, ...] = ()
     """probes that were active; records taken with different ones are never mixed"""
+    sidecars: Mapping[str, str] = field(default_factory=dict)
+    """What is too large for a record, by name: the hash of its content, under which the run folder keeps it."""
     leftovers: int = 0
     """processes that outlived the main one and were killed"""
     format: int = FORMAT

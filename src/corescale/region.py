@@ -9,13 +9,14 @@
     check("converged", True)
     work(1000)
 
-Where the environment variable CORESCALE_RESULT names a directory, each process writes one file there when it exits,
-whole or not at all; where it is unset, nothing happens. Needs only the standard library, is thread-safe, and never
-raises on account of the measuring: a file that cannot be written costs one line on stderr. `region` also decorates.
+Where the environment variable CORESCALE_RESULT names a directory when this is imported, each process that has something
+to report writes one file there when it exits, whole or not at all; where it is unset, nothing happens. Needs only the
+standard library, is thread-safe, and never raises on account of the measuring: a file that cannot be written costs one
+line on stderr. `region` also decorates.
 
-Limits: a region that is not left before exit is not reported, nor is anything from a process that ends by os._exit or a
-signal; call `write` before. A worker of `multiprocessing` reports at its own end. A recursive visit counts as a call,
-its time only once.
+Limits: a region that is not left before exit, or before its thread ends, is not reported, nor is anything from a
+process that ends by os._exit or a signal; call `write` before. A worker of `multiprocessing` reports at its own end. A
+recursive visit counts as a call, its time only once.
 """
 
 import atexit
@@ -48,8 +49,9 @@ class _Visits:
 class _State:
     """What this process has reported so far; a forked child starts anew."""
 
-    def __init__(self) -> None:
-        self.on = bool(os.environ.get("CORESCALE_RESULT"))
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.on = bool(self.directory)
         self.started = time.monotonic_ns()
         self.lock = threading.Lock()
         self.places: list[tuple[threading.Thread, dict[str, _Visits]]] = []
@@ -69,13 +71,15 @@ class _State:
         with self.lock:
             for index, (thread, regions) in enumerate(self.places):
                 if not thread.is_alive():
+                    for visits in regions.values():
+                        visits.depth = 0  # what it left open is open no more
                     self.places[index] = (threading.current_thread(), regions)
                     return regions
             self.places.append((threading.current_thread(), {}))
             return self.places[-1][1]
 
 
-_state = _State()
+_state = _State(os.environ.get("CORESCALE_RESULT", ""))
 
 
 class region(contextlib.ContextDecorator):  # noqa: N801  (reads as a statement: `with region("solve"):`)
@@ -126,16 +130,19 @@ def work(units: float) -> None:
 
 def write() -> None:
     """Write the file now, as the exit will do again."""
-    directory = os.environ.get("CORESCALE_RESULT")
-    if not directory or not _state.on:
+    if not _state.on:
         return
     values = _contents()
+    if values["work"] is None and not (values["regions"] or values["metrics"] or values["checks"]):
+        return
     stem = f"rank-{values['rank']}.{values['pid']}.{_state.started:x}"
-    temporary = Path(directory) / f".{stem}.tmp"
+    temporary = Path(_state.directory) / f".{stem}.tmp"
     try:
         temporary.write_text(json.dumps(values, separators=(",", ":"), allow_nan=False) + "\n", encoding="utf-8")
-        temporary.replace(Path(directory) / f"{stem}.json")
+        temporary.replace(Path(_state.directory) / f"{stem}.json")
     except (OSError, ValueError) as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
         print(f"corescale: {error}; the results of this process are not recorded", file=sys.stderr)
 
 
@@ -170,7 +177,7 @@ def _finite(value: float) -> float | None:
 
 def _forked() -> None:
     global _state  # noqa: PLW0603  (fork copies the one state; the child's must be its own)
-    _state = _State()
+    _state = _State(_state.directory)
 
 
 def _write_at_worker_end(_: object = None) -> None:

@@ -14,6 +14,7 @@ from corescale.declare.experiment import Command, Experiment, Factor, Verb
 from corescale.machine import Machine
 
 Make = Callable[..., Experiment]
+OF_A_KIND = ("threads", "ranks", "layout", "allocator", "bind")
 
 # A shell starts what runs in its background with Ctrl-C ignored, and every child would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -27,12 +28,16 @@ def two_cores() -> Machine:
 
 @pytest.fixture
 def experiment() -> Make:
-    """Of a command and the levels of its parameters; `threads`, `allocator` and `bind` are what they are called."""
+    """Of a command and the levels of its parameters, or of a kind in OF_A_KIND where a name is one."""
 
     def make(*argv: str, verb: Verb = "tune", shell: bool = False, **rest: Any) -> Experiment:
         levels = rest.pop("levels", {"threads": (1, 2)})
         factors = tuple(
-            Factor(name=name, kind=name if name in ("threads", "allocator", "bind") else "parameter", levels=tuple(of))
+            Factor(
+                name=name,
+                kind=name if name in ("threads", "layout", "allocator", "bind") else "parameter",
+                levels=tuple(of),
+            )
             for name, of in levels.items()
         )
         command = Command(name="main", argv=argv or ("true",), shell=shell)

@@ -209,6 +209,70 @@ def test_places_of_ended_threads_are_taken_again(tmp_path: Path) -> None:
     assert calls(results(tmp_path)) == {("work", 0, 0): 50_000}
 
 
+def test_a_thread_that_ends_inside_a_region_loses_no_later_time(tmp_path: Path) -> None:
+    source = """static void* leave(void* unused) { corescale_region_begin("solve"); return unused; }
+      static void* stay(void* unused) { corescale_region_begin("solve"); usleep(50000); corescale_region_end("solve");
+                                        return unused; }
+      int main(void) { pthread_t id; pthread_create(&id, NULL, leave, NULL); pthread_join(id, NULL);
+                       pthread_create(&id, NULL, stay, NULL); pthread_join(id, NULL); return 0; }"""
+    run(tmp_path, build_c(tmp_path, source, "-D_DEFAULT_SOURCE"))
+    (region,) = results(tmp_path).regions
+    assert (region.thread, region.calls) == (0, 1)
+    assert 0.05 <= region.seconds < 30
+
+
+PLUG_IN = """#include <corescale/region.h>
+__attribute__((visibility("default"))) void visit(void);
+void visit(void) { corescale_region_begin("plug-in"); corescale_region_end("plug-in"); }
+"""
+HOST = """#include <dlfcn.h>
+static void* load_use_unload(void* unused) {
+  void* plug = dlopen("./plug.so", RTLD_NOW | MODE);
+  void (*visit)(void);
+  if (!plug) exit(9);
+  *(void**)&visit = dlsym(plug, "visit");
+  visit();
+  dlclose(plug);
+  return unused;
+}
+int main(void) {
+  pthread_t id;
+  for (int i = 0; i < 3; ++i) { pthread_create(&id, NULL, load_use_unload, NULL); pthread_join(id, NULL); }
+  puts("fine");
+  OWN
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("mode", ["RTLD_LOCAL", "RTLD_GLOBAL"])
+@pytest.mark.parametrize("flags", [[], ["-Wl,-Bsymbolic-functions"], ["-fvisibility=hidden"]])
+@pytest.mark.parametrize("host", ["none", "unused", "exported"])
+def test_a_plug_in_with_regions_may_be_unloaded(tmp_path: Path, mode: str, flags: list[str], host: str) -> None:
+    """The thread that visited it ends afterwards; a state that the program shares with it outlives it."""
+    (tmp_path / "plug.c").write_text(PLUG_IN)
+    plug = ["gcc", *STRICT, *flags, "-shared", "-fPIC", "plug.c", "-o", "plug.so"]
+    subprocess.run(plug, check=True, cwd=tmp_path)
+    own = 'corescale_region_begin("host"); corescale_region_end("host");'
+    source = HOST.replace("OWN", "" if host == "none" else own)
+    options = ["-rdynamic"] if host == "exported" else []
+    path = tmp_path / "host.c"
+    path.write_text(
+        f"#include <{'stdio' if host == 'none' else 'corescale/region'}.h>\n#include <pthread.h>\n"
+        "#include <stdlib.h>\n" + source
+    )
+    program = build(tmp_path, "gcc", "-O2", f"-DMODE={mode}", f"-I{INCLUDE}", "-pthread", *options, path)
+    results_folder = tmp_path / "results"
+    results_folder.mkdir()
+    environment = {**os.environ, "CORESCALE_RESULT": str(results_folder)}
+    ran = subprocess.run([program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert (ran.stdout, ran.stderr) == ("fine\n", "")
+    found: dict[str, int] = {}
+    for region in results(tmp_path).regions:
+        found[region.name] = found.get(region.name, 0) + region.calls
+    assert found == {"plug-in": 3, **({} if host == "none" else {"host": 1})}
+
+
 def test_thread_still_running_at_exit(tmp_path: Path) -> None:
     source = """static void* forever(void* unused) { for (;;) { corescale_region_begin("spin");
                                                      corescale_region_end("spin"); } return unused; }
@@ -256,6 +320,34 @@ def test_fork(tmp_path: Path) -> None:
     assert result.work == 11
     assert sorted(region.name for region in result.regions) == ["across", "across", "before"]
     assert {region.thread for region in result.regions} == {0, 1}
+
+
+def test_a_forked_child_with_nothing_to_report_writes_no_file(tmp_path: Path) -> None:
+    source = """#include <sys/wait.h>
+      int main(void) { corescale_work(1); if (fork() == 0) exit(0); wait(NULL); return 0; }"""
+    run(tmp_path, build_c(tmp_path, source))
+    assert len(list((tmp_path / "results").iterdir())) == 1
+    run_python(tmp_path, "import os\nwork(1)\nif os.fork() == 0: raise SystemExit\nos.wait()")
+    assert len(list((tmp_path / "results").iterdir())) == 2
+
+
+def test_a_program_that_clears_its_environment_is_heard(tmp_path: Path) -> None:
+    source = 'int main(void) { corescale_work(1); unsetenv("CORESCALE_RESULT"); corescale_work(1); return 0; }'
+    run(tmp_path, build_c(tmp_path, source, "-D_DEFAULT_SOURCE"))
+    result = run_python(tmp_path, "import os\nwork(1)\ndel os.environ['CORESCALE_RESULT']")
+    assert result.work == 3
+
+
+@pytest.mark.parametrize("form", ["c", "python"])
+def test_a_limit_on_file_sizes_does_not_kill_the_program(tmp_path: Path, form: str) -> None:
+    """As `ulimit -f 0` does: without SIGXFSZ ignored, the first byte would."""
+    (tmp_path / "program.py").write_text("from corescale.region import *\nwork(1)")
+    argv: list[str | Path] = [sys.executable, "-B", tmp_path / "program.py"]
+    if form == "c":
+        argv = [build_c(tmp_path, "int main(void) { corescale_work(1); return 0; }")]
+    ran = run(tmp_path, "sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *argv)
+    assert UNWRITABLE in ran.stderr
+    assert list((tmp_path / "results").iterdir()) == []
 
 
 @pytest.mark.parametrize("variable", RANK_VARIABLES)
@@ -313,6 +405,23 @@ with region("later"): pass
     )
     assert calls(result) == {("step", 0, thread): 1 for thread in range(4)} | {("later", 0, 0): 1}
     assert (result.work, result.checks, result.metrics) == (400, {"a": False}, {"m": 2})
+
+
+def test_python_thread_that_ends_inside_a_region(tmp_path: Path) -> None:
+    result = run_python(
+        tmp_path,
+        """
+import threading, time
+def leave(): region("step").__enter__()
+def stay():
+    with region("step"): time.sleep(0.05)
+for body in (leave, stay):
+    thread = threading.Thread(target=body); thread.start(); thread.join()
+""",
+    )
+    (step,) = result.regions
+    assert (step.thread, step.calls) == (0, 1)
+    assert 0.05 <= step.seconds < 30
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])

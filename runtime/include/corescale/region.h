@@ -12,19 +12,23 @@
  * `__thread` and `__atomic` (GCC, Clang and what derives from them). With glibc before 2.34 link with
  * -pthread.
  *
- * Where the environment variable CORESCALE_RESULT names a directory, each process writes one file there when
- * it exits, `rank-<rank>.<pid>.<start>.json`, whole or not at all. Where it is unset every call returns after
- * one load and one branch. The rank is that of Open MPI, PMI, PMIx or Slurm, else 0.
+ * Where the environment variable CORESCALE_RESULT names a directory at the first call, each process that has
+ * something to report writes one file there when it exits, `rank-<rank>.<pid>.<start>.json`, whole or not at
+ * all. Where it is unset every call returns after one load and one branch. The rank is that of Open MPI, PMI,
+ * PMIx or Slurm, else 0.
  *
  * Every function may be called from any thread at any time. begin and end take no lock and, after a thread's
  * first visit to a region, allocate nothing: two clock reads and a search over that thread's own regions.
  * `end` counts in the thread that calls it and closes the region of that name that this thread opened;
  * without one it does nothing. Names are copied.
  *
- * Limits. A region that is not ended before exit is not reported, nor is anything from a process that ends by
- * _exit, quick_exit or a signal: call corescale_write() before. A recursive visit counts as a call, its time
- * only once. `thread` numbers threads that live at the same time, in the order of their first region, and is
- * taken again when its thread has ended. A forked child starts from zero, its open regions at the fork.
+ * Limits. A region that is not ended before exit, or before its thread ends, is not reported, nor is anything
+ * from a process that ends by _exit, quick_exit or a signal: call corescale_write() before. A recursive visit
+ * counts as a call, its time only once. `thread` numbers threads that live at the same time, in the order of
+ * their first region, and is taken again when its thread has ended. A forked child starts from zero, its open
+ * regions at the fork. A plug-in that is unloaded writes its file then.
+ *
+ * The file is written by hand, without a JSON library: this header goes into programs that have none.
  */
 #ifndef CORESCALE_REGION_H
 #define CORESCALE_REGION_H
@@ -34,6 +38,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -82,7 +87,10 @@ enum { corescale_unknown_ = 0, corescale_off_ = 1, corescale_on_ = 2 };
 typedef struct corescale_process_ {
   int mode;
   pthread_mutex_t lock; /* guards all that follows, except that threads may be walked without it */
+  int (*start)(void);   /* of the object that holds this: what it registers must not outlive its code */
+  char* directory;
   pthread_key_t key;
+  int has_key;
   long long started; /* tells apart processes that had the same rank and pid one after the other */
   corescale_thread_* threads;
   corescale_value_ *metrics, *checks;
@@ -90,12 +98,17 @@ typedef struct corescale_process_ {
   int has_work;
 } corescale_process_;
 
+static inline int corescale_start_(void);
+
 /* One object per process, however many translation units and linked libraries include this header. A plug-in
- * that is loaded with its symbols kept local has its own, and writes a file of its own. */
+ * that is loaded with its symbols kept local has its own, and writes a file of its own. The names count the
+ * layouts, so that objects built with another one keep apart. */
 #define CORESCALE_SHARED_ __attribute__((weak, visibility("default")))
+#define corescale_state_ corescale_state_2_
 extern corescale_process_ corescale_state_;
 CORESCALE_SHARED_ corescale_process_ corescale_state_ = {
-    0, PTHREAD_MUTEX_INITIALIZER, 0, 0, NULL, NULL, NULL, 0.0, 0};
+    0, PTHREAD_MUTEX_INITIALIZER, corescale_start_, NULL, 0, 0, 0, NULL, NULL, NULL, 0.0, 0};
+#define corescale_self_ corescale_self_2_
 extern __thread corescale_thread_* corescale_self_;
 CORESCALE_SHARED_ __thread corescale_thread_* corescale_self_ = NULL;
 
@@ -105,8 +118,12 @@ static inline long long corescale_now_(void) {
   return (long long)now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-static inline void corescale_thread_ended_(void* thread) {
-  __atomic_store_n(&((corescale_thread_*)thread)->taken, 0, __ATOMIC_RELEASE);
+/* What it left open is open no more when its place is taken again. */
+static inline void corescale_thread_ended_(void* ended) {
+  corescale_thread_* thread = (corescale_thread_*)ended;
+  corescale_region_* region;
+  for (region = thread->regions; region; region = region->next) region->depth = 0;
+  __atomic_store_n(&thread->taken, 0, __ATOMIC_RELEASE);
 }
 
 /* After fork the child has one thread and has done nothing yet. */
@@ -128,18 +145,35 @@ static inline void corescale_forked_(void) {
   corescale_state_.has_work = 0;
 }
 
-static inline void corescale_at_exit_(void) { (void)corescale_write(); }
+/* At exit, and where the object that holds the state is unloaded, when threads that end later must no longer
+ * call into it. */
+static inline void corescale_at_exit_(void) {
+  (void)corescale_write();
+  pthread_mutex_lock(&corescale_state_.lock);
+  if (corescale_state_.has_key) pthread_key_delete(corescale_state_.key);
+  corescale_state_.has_key = 0;
+  pthread_mutex_unlock(&corescale_state_.lock);
+}
 
+/* As strdup, which -std=c99 hides. */
+static inline char* corescale_copy_(const char* text) {
+  char* copy = (char*)malloc(strlen(text) + 1);
+  return copy ? strcpy(copy, text) : NULL;
+}
+
+/* Runs in the object that holds the state, so that atexit counts as that object's. The directory is kept, as
+ * a program may clear its environment. */
 static inline int corescale_start_(void) {
   const char* directory = getenv("CORESCALE_RESULT");
   int mode;
   pthread_mutex_lock(&corescale_state_.lock);
   mode = corescale_state_.mode;
   if (mode == corescale_unknown_) {
-    mode = directory && *directory ? corescale_on_ : corescale_off_;
+    corescale_state_.directory = directory && *directory ? corescale_copy_(directory) : NULL;
+    mode = corescale_state_.directory ? corescale_on_ : corescale_off_;
     if (mode == corescale_on_) {
       corescale_state_.started = corescale_now_();
-      pthread_key_create(&corescale_state_.key, corescale_thread_ended_);
+      corescale_state_.has_key = !pthread_key_create(&corescale_state_.key, corescale_thread_ended_);
       pthread_atfork(NULL, NULL, corescale_forked_);
       atexit(corescale_at_exit_);
     }
@@ -152,7 +186,7 @@ static inline int corescale_start_(void) {
 static inline int corescale_active_(void) {
   int mode = __atomic_load_n(&corescale_state_.mode, __ATOMIC_ACQUIRE);
   if (mode == corescale_off_) return 0;
-  return mode == corescale_on_ || corescale_start_();
+  return mode == corescale_on_ || corescale_state_.start();
 }
 
 /* This thread's place, one that an ended thread left where there is one. NULL when memory is out. */
@@ -170,8 +204,8 @@ static inline corescale_thread_* corescale_thread_self_(void) {
     *end = thread;
   }
   if (thread) thread->taken = 1;
+  if (thread && corescale_state_.has_key) pthread_setspecific(corescale_state_.key, thread);
   pthread_mutex_unlock(&corescale_state_.lock);
-  if (thread) pthread_setspecific(corescale_state_.key, thread);
   return corescale_self_ = thread;
 }
 
@@ -333,6 +367,31 @@ static inline void corescale_put_(FILE* file) {
   fputs("}\n", file);
 }
 
+/* Bytes that suffice for the file; 0 where there is nothing to report. */
+static inline size_t corescale_bound_(void) {
+  enum { frame = 256, digits = 128, escape = 6 };
+  const corescale_thread_* thread;
+  const corescale_region_* region;
+  const corescale_value_* value;
+  size_t bytes = corescale_state_.has_work ? digits : 0;
+  for (thread = corescale_state_.threads; thread; thread = thread->next) {
+    region = __atomic_load_n(&thread->regions, __ATOMIC_ACQUIRE);
+    for (; region; region = __atomic_load_n(&region->next, __ATOMIC_ACQUIRE))
+      if (__atomic_load_n(&region->calls, __ATOMIC_RELAXED)) bytes += digits + escape * strlen(region->name);
+  }
+  for (value = corescale_state_.metrics; value; value = value->next)
+    bytes += digits + escape * strlen(value->name);
+  for (value = corescale_state_.checks; value; value = value->next)
+    bytes += digits + escape * strlen(value->name);
+  return bytes ? frame + bytes : 0;
+}
+
+/* A write beyond the limit of file sizes would kill the program. */
+static inline int corescale_may_write_(size_t bytes) {
+  struct rlimit size;
+  return getrlimit(RLIMIT_FSIZE, &size) || size.rlim_cur >= bytes;
+}
+
 static inline int corescale_fault_(const char* path) {
   fprintf(stderr, "corescale: %s: %s; the results of this process are not recorded\n", path, strerror(errno));
   return -1;
@@ -347,19 +406,16 @@ static inline int corescale_paths_(char* temporary, char* path, size_t size, con
   return snprintf(path, size, "%s/%s.json", directory, stem) >= (int)size ? -1 : 0;
 }
 
-static inline int corescale_write(void) {
-  const char* directory = getenv("CORESCALE_RESULT");
-  char path[4096], temporary[4096];
-  FILE* file;
+/* Called with the lock held. */
+static inline int corescale_save_(const char* temporary, const char* path) {
+  const size_t bytes = corescale_bound_();
+  FILE* file = NULL;
   int bad;
-  if (!corescale_active_() || !directory) return 0;
-  errno = ENAMETOOLONG;
-  if (corescale_paths_(temporary, path, sizeof path, directory)) return corescale_fault_("CORESCALE_RESULT");
-  file = fopen(temporary, "w");
+  if (!bytes) return 0;
+  errno = EFBIG;
+  if (corescale_may_write_(bytes)) file = fopen(temporary, "w");
   if (!file) return corescale_fault_(temporary);
-  pthread_mutex_lock(&corescale_state_.lock);
   corescale_put_(file);
-  pthread_mutex_unlock(&corescale_state_.lock);
   bad = ferror(file);
   bad = fclose(file) || bad; /* a full disk may show itself only here */
   if (!bad) bad = rename(temporary, path);
@@ -367,6 +423,19 @@ static inline int corescale_write(void) {
   corescale_fault_(path);
   remove(temporary);
   return -1;
+}
+
+static inline int corescale_write(void) {
+  char path[4096], temporary[4096];
+  int bad;
+  if (!corescale_active_()) return 0;
+  errno = ENAMETOOLONG;
+  if (corescale_paths_(temporary, path, sizeof path, corescale_state_.directory))
+    return corescale_fault_("CORESCALE_RESULT");
+  pthread_mutex_lock(&corescale_state_.lock);
+  bad = corescale_save_(temporary, path);
+  pthread_mutex_unlock(&corescale_state_.lock);
+  return bad;
 }
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
 
 #include "corescale/tape/special.hpp"
 
-namespace corescale::special {
+namespace corescale::inline v0::special {
 namespace {
 
 constexpr std::array bernoulli{1.0 / 6,        -1.0 / 30,

@@ -3,7 +3,7 @@
 
 #include "corescale/tape/detail/recorder.hpp"
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 namespace {
 
 // Threads draw numbers in blocks, so that two that record short functions do not meet at the counter.

@@ -3,7 +3,7 @@
 
 #include "corescale/tape/detail/recorder.hpp"
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 void throw_not_open(std::uint32_t of, std::uint32_t open) {
   const std::string variable = "a variable of recording " + std::to_string(of) + " was used ";

@@ -8,18 +8,24 @@
 #include "corescale/team/serial.hpp"
 #include "corescale/team/spin.hpp"
 
+#ifdef CORESCALE_MODULE_SUFFIX
+#define CORESCALE_MAKER(name) systems::loaded::name
+#else
+#define CORESCALE_MAKER(name) systems::name
+#endif
+
 #ifdef CORESCALE_HAS_OPENMP
-#define CORESCALE_OPENMP systems::make_openmp
+#define CORESCALE_OPENMP CORESCALE_MAKER(make_openmp)
 #else
 #define CORESCALE_OPENMP nullptr
 #endif
 #ifdef CORESCALE_HAS_BOOST
-#define CORESCALE_BOOST systems::make_boost
+#define CORESCALE_BOOST CORESCALE_MAKER(make_boost)
 #else
 #define CORESCALE_BOOST nullptr
 #endif
 #ifdef CORESCALE_HAS_TBB
-#define CORESCALE_TBB systems::make_tbb
+#define CORESCALE_TBB CORESCALE_MAKER(make_tbb)
 #else
 #define CORESCALE_TBB nullptr
 #endif

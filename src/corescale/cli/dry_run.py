@@ -16,9 +16,8 @@ from corescale.declare.experiment import Experiment, configurations, launch, tod
 from corescale.declare.request import RunRequest
 from corescale.errors import CorescaleError
 from corescale.machine import Machine
-from corescale.observe import store
-from corescale.observe.launchers.direct import Direct
-from corescale.records import Record
+from corescale.observe import launchers, store
+from corescale.records import Configuration, Layout, Record
 from corescale.show import text
 
 RACE_LAUNCHES = (4, 15)
@@ -30,10 +29,11 @@ FIRST_ANSWER = f"--budget {4 * OPTIONS.first_block}x"
 
 def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> None:
     """Print the plan and the time that it takes."""
+    launcher = launchers.create(request.on, experiment, machine, request.landscape or None)
     for chosen in configurations(experiment):
-        typer.echo(f"{chosen.label}\n    {launch(experiment, chosen, machine).line}")
+        typer.echo(f"{chosen.label}\n    {launcher.line(chosen)}")
     root = Path(request.out or RUNS)
-    known = _known(experiment, root, machine) if request.on == Direct.name else {}
+    known = _known(experiment, root, machine, launcher.name)
     typer.echo(f"\n{_amount(experiment)}\n{_time(experiment, known, root, machine)}")
     for reason in experiment.left_out:
         typer.echo(f"left out: {reason}")
@@ -45,6 +45,14 @@ def missing(experiment: Experiment) -> list[str]:
     """Programs of the commands that cannot be launched; those of a shell nobody knows."""
     programs = sorted({command.argv[0] for command in experiment.commands if not command.shell})
     return [program for program in programs if shutil.which(program) is None]
+
+
+Line = tuple[Layout, str]
+"""What tells one launch from another."""
+
+
+def _line(experiment: Experiment, chosen: Configuration, machine: Machine) -> Line:
+    return chosen.layout, launch(experiment, chosen, machine).line
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +83,16 @@ def _launches(experiment: Experiment) -> tuple[int, int]:
     return min(least, limit), min(most, limit)
 
 
-def _time(experiment: Experiment, known: Mapping[str, Sequence[_Seen]], root: Path, machine: Machine) -> str:
+def _time(experiment: Experiment, known: Mapping[Line, Sequence[_Seen]], root: Path, machine: Machine) -> str:
     """For how long, with what that rests upon; a configuration that was never launched counts as today's."""
     budget = experiment.stop.budget
     limit = f", at most {text.duration(budget)} (--budget)" if budget is not None else ""
-    seen = known.get(launch(experiment, today(experiment), machine).line)
+    seen = known.get(_line(experiment, today(experiment), machine))
     if not seen:
         return f"time: {_range(experiment, 1)} for each second that one takes{limit}; {_how_to_know(experiment, root)}"
     typical = {line: statistics.median(each.seconds for each in of) for line, of in known.items()}
     now = statistics.median(each.seconds for each in seen)
-    lines = [launch(experiment, chosen, machine).line for chosen in configurations(experiment)]
+    lines = [_line(experiment, chosen, machine) for chosen in configurations(experiment)]
     each = statistics.fmean(typical.get(line, now) for line in lines)
     return f"time: {_range(experiment, each)}{limit}; today's launch took {now:.3g} s ({_source(seen)})"
 
@@ -104,27 +112,27 @@ def _source(seen: Sequence[_Seen]) -> str:
     return f"median of {len(seen)} in {folders[-1]}{others}"
 
 
-def _known(experiment: Experiment, root: Path, machine: Machine) -> dict[str, list[_Seen]]:
+def _known(experiment: Experiment, root: Path, machine: Machine, launcher: str) -> dict[Line, list[_Seen]]:
     """What runs under `root` on this machine measured, by the line that was launched."""
     programs = {command.argv[0] for command in experiment.commands}
 
     def alike(other: Experiment) -> bool:
         return other.input == experiment.input and any(command.argv[0] in programs for command in other.commands)
 
-    found: dict[str, list[_Seen]] = {}
+    found: dict[Line, list[_Seen]] = {}
     for run in store.runs(root, alike):
-        if run.launcher == Direct.name and run.environment.get("fingerprint") == machine.fingerprint():
+        if run.launcher == launcher and run.environment.get("fingerprint") == machine.fingerprint():
             for line, record in _lines(run, machine):
                 found.setdefault(line, []).append(_Seen(record.wall, run.folder))
     return found
 
 
-def _lines(run: store.Run, machine: Machine) -> Iterator[tuple[str, Record]]:
+def _lines(run: store.Run, machine: Machine) -> Iterator[tuple[Line, Record]]:
     """Of each launch that succeeded in full the line."""
-    lines: dict[object, str] = {}
+    lines: dict[object, Line] = {}
     for record in run.records:
         if record.ok and record.phase != "rehearse":
             with contextlib.suppress(CorescaleError):
                 if record.configuration not in lines:
-                    lines[record.configuration] = launch(run.experiment, record.configuration, machine).line
+                    lines[record.configuration] = _line(run.experiment, record.configuration, machine)
                 yield lines[record.configuration], record

@@ -22,7 +22,9 @@ def option(default: Any, *flags: str, help: str, metavar: str = "") -> Any:  # n
 class RunRequest:
     """How a run is made and shown, whatever is measured."""
 
-    on: str = option("direct", "--on", help="the launcher: direct, or fake with --landscape")
+    on: str = option(
+        "", "--on", help="the launcher (default: the first of direct, mpi that can); fake needs --landscape"
+    )
     landscape: str = option("", "--landscape", metavar="FILE", help="what the fake launcher pretends (docs/fake.md)")
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
     dry_run: bool = option(False, "--dry-run", help="print the plan and its estimated time, and stop")

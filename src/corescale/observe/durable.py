@@ -24,13 +24,13 @@ def writing(path: Path) -> Iterator[None]:
         ) from error
 
 
-def write_whole(path: Path, text: str) -> None:
-    """The file holds all of `text` after this, or is as it was before."""
+def write_whole(path: Path, content: str | bytes) -> None:
+    """The file holds all of `content` after this, or is as it was before."""
     draft = path.with_name(f".{path.name}.new")
     with writing(path):
         try:
-            with draft.open("w", encoding="utf-8") as file:
-                file.write(text)
+            with draft.open("wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(path)

@@ -1,47 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proof that a library which was asked for is in the program that was measured.
+"""Proof that a library which was asked for is in the program that is to be measured.
 
-Twice: once by an untimed traced launch that reads the memory map of every program of the tree, and in each timed launch
-from inside, by a witness library that is preloaded at every level alike, the system's allocator included.
+By an untimed traced launch that reads the memory map of every program of the tree, and by what the witness says there.
 """
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from corescale.errors import PreloadError
+from corescale.observe.sources.witness import Sighting
 from corescale.observe.spawn import ProvedProgram, SpawnReport
-
-SOURCE = "witness"
-"""How a record says that the witness was inside."""
-
-WITNESS_LIBRARY = "libcorescale_witness.so"
-WITNESS_FOLDER = "CORESCALE_WITNESS"
-"""The variable that tells the witness where to write."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """What the witness saw in one program before its main."""
-
-    pid: int
-    executable: str
-    malloc: str
-    """the object that serves malloc"""
-    aligned_alloc: str
-
-
-def read_witness(folder: Path) -> tuple[Sighting, ...]:
-    """Every sighting of a launch, each process's in the order of its programs; one cut short is left out."""
-    return tuple(one for path in sorted(folder.glob("witness.*")) for one in _sightings(path.read_bytes()))
-
-
-def with_witness(environment: Mapping[str, str | None], library: Path, folder: Path) -> dict[str, str | None]:
-    """The environment with the witness preloaded behind whatever is preloaded already."""
-    before = environment["LD_PRELOAD"] if "LD_PRELOAD" in environment else os.environ.get("LD_PRELOAD")
-    preload = ":".join(part for part in (before, str(_loadable(library, folder))) if part)
-    return {**environment, "LD_PRELOAD": preload, WITNESS_FOLDER: str(folder)}
 
 
 def judge(report: SpawnReport, libraries: Iterable[Path], heard: Sequence[Sighting]) -> str:
@@ -57,23 +25,6 @@ def judge(report: SpawnReport, libraries: Iterable[Path], heard: Sequence[Sighti
         _must_be_inside(library, programs, report.tail)
         _must_serve(library, _heaviest(programs), heard)
     return _note([p for p in programs if not all(_has(p, library) for library in libraries)])
-
-
-def inside(pid: int, libraries: Iterable[Path], heard: Sequence[Sighting]) -> tuple[str, ...]:
-    """Which of the libraries serve malloc in the last program of a process."""
-    served = [one.malloc for one in heard if one.pid == pid][-1:]
-    return tuple(str(library) for library in libraries if any(_same(library, malloc) for malloc in served))
-
-
-def must_be_heard(libraries: Iterable[Path], heard: Sequence[Sighting], label: str) -> None:
-    """Of a timed launch: raises PreloadError where no program of it had the library that the traced one had."""
-    for library in libraries:
-        if not any(_same(library, one.malloc) for one in heard):
-            raise PreloadError(
-                f"{library.name} was in the traced launch, but in no program of a timed one",
-                where=label,
-                remedy="see that the command does the same each time",
-            )
 
 
 def _must_be_inside(library: Path, programs: Sequence[ProvedProgram], said: str) -> None:
@@ -92,7 +43,7 @@ def _must_be_inside(library: Path, programs: Sequence[ProvedProgram], said: str)
 def _must_serve(library: Path, programs: Sequence[ProvedProgram], heard: Sequence[Sighting]) -> None:
     pids = {program.pid for program in programs}
     last = {one.pid: one for one in heard if one.pid in pids and one.malloc}
-    others = [one for one in last.values() if not _same(library, one.malloc)]
+    others = [one for one in last.values() if not one.has(library)]
     if last and len(others) == len(last):
         raise PreloadError(
             f"{library.name} is loaded, but malloc is served by {others[0].malloc}",
@@ -110,10 +61,6 @@ def _has(program: ProvedProgram, library: Path) -> bool:
     return str(library.resolve()) in program.maps
 
 
-def _same(library: Path, file: str) -> bool:
-    return bool(file) and Path(file).resolve() == library.resolve()
-
-
 def _reason(program: ProvedProgram) -> str:
     if program.static:
         return "is linked statically"
@@ -129,18 +76,3 @@ def _reason(program: ProvedProgram) -> str:
 def _note(lacking: Sequence[ProvedProgram]) -> str:
     said = dict.fromkeys(f"{program.executable} {_reason(program)}" for program in lacking)
     return f"the allocator is not in every program: {'; '.join(said)}" if said else ""
-
-
-def _sightings(data: bytes) -> Iterable[Sighting]:
-    words = [word.decode(errors="replace") for word in data.split(b"\0")[:-1]]
-    for pid, executable, malloc, aligned in zip(*(words[k::4] for k in range(4)), strict=False):
-        yield Sighting(int(pid), executable, malloc, aligned)
-
-
-def _loadable(library: Path, folder: Path) -> Path:
-    """LD_PRELOAD separates by colons and blanks, so a path with one is reached by a link."""
-    if not set(" :\t\n") & set(str(library)):
-        return library
-    link = folder / library.name
-    link.symlink_to(library)
-    return link

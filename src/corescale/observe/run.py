@@ -3,8 +3,7 @@
 
 import contextlib
 import itertools
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
 
 from corescale.declare import plan
 from corescale.declare.experiment import Experiment, configurations, today
@@ -13,42 +12,11 @@ from corescale.endings import ending
 from corescale.errors import CorescaleError, ProgramError
 from corescale.observe.launchers import Launcher
 from corescale.observe.store import Store
+from corescale.observe.watcher import Watcher
 from corescale.records import SHORT, Record
 
 NextBlock = Callable[[Sequence[Record]], Block | None]
 """From the records of completed blocks to the next block, or None when enough was measured."""
-
-
-class Progress(Protocol):
-    """Who watches."""
-
-    def launching(self, invocation: Invocation, line: str) -> None:
-        """This launch is next; `line` is what a person would type."""
-
-    def launched(self, record: Record) -> None:
-        """It ended, and is kept."""
-
-    def block_done(self, number: int, records: Sequence[Record]) -> None:
-        """A block counts; these are the records of all blocks that do."""
-
-    def note(self, text: str) -> None:
-        """Something to know beside the numbers."""
-
-
-class Silent:
-    """Nobody watches."""
-
-    def launching(self, invocation: Invocation, line: str) -> None:  # noqa: D102
-        pass
-
-    def launched(self, record: Record) -> None:  # noqa: D102
-        pass
-
-    def block_done(self, number: int, records: Sequence[Record]) -> None:  # noqa: D102
-        pass
-
-    def note(self, text: str) -> None:  # noqa: D102
-        pass
 
 
 def run(
@@ -56,7 +24,7 @@ def run(
     store: Store,
     launcher: Launcher,
     next_block: NextBlock,
-    progress: Progress | None = None,
+    watcher: Watcher | None = None,
     fresh_seed: Callable[[], int] = plan.fresh_seed,
 ) -> tuple[Record, ...]:
     """Launch what `next_block` asks for and keep it, from wherever `store` stands; the records of complete blocks.
@@ -65,9 +33,9 @@ def run(
     records so far stay. Raises ProgramError where today's launch fails before it ever succeeded (unless failures are
     ignored), or where every launch of a first block fails.
     """
-    loop = _Loop(experiment, store, launcher, progress or Silent(), fresh_seed)
+    loop = _Loop(experiment, store, launcher, watcher or Watcher(), fresh_seed)
     try:
-        launcher.open(store.records, loop.progress.note)
+        launcher.open(store.records, loop.watcher.note, store.keep)
         store.start(launcher.subject())
         loop.go(next_block)
     except BaseException:
@@ -82,13 +50,13 @@ def run(
 
 class _Loop:
     def __init__(
-        self, experiment: Experiment, store: Store, launcher: Launcher, progress: Progress, seed: Callable[[], int]
+        self, experiment: Experiment, store: Store, launcher: Launcher, watcher: Watcher, seed: Callable[[], int]
     ) -> None:
-        self.experiment, self.store, self.launcher, self.progress, self.seed = (
+        self.experiment, self.store, self.launcher, self.watcher, self.seed = (
             experiment,
             store,
             launcher,
-            progress,
+            watcher,
             seed,
         )
         self.today = today(experiment)
@@ -129,26 +97,32 @@ class _Loop:
             self.store.abandon()
             raise
         self.store.complete()
-        self.progress.block_done(number, self.store.records)
+        self.watcher.block_done(number, self.store.records)
 
     def launch(self, launches: Sequence[Invocation]) -> list[Record]:
         made: list[Record] = []
-        results = iter(self.launcher.launch(launches))
-        for invocation in launches:
-            self.progress.launching(invocation, self.launcher.line(invocation.configuration))
-            record = next(results)
+        waiting = iter(launches)
+        self.announce(itertools.islice(waiting, self.launcher.at_once))
+        for record in self.launcher.launch(launches):
             self.store.append(record)
             made.append(record)
-            self.progress.launched(record)
+            self.watcher.launched(record)
             self.check(record)
+            self.announce(itertools.islice(waiting, 1))
+        if sorted(record.order for record in made) != list(range(len(launches))):
+            raise CorescaleError(f"{len(made)} records of {len(launches)} launches", where=self.launcher.name)
         return made
+
+    def announce(self, launches: Iterable[Invocation]) -> None:
+        for invocation in launches:
+            self.watcher.launching(invocation, self.launcher.line(invocation.configuration))
 
     def check(self, record: Record) -> None:
         if not record.ok and record.configuration == self.today and not self.experiment.ignore_failure:
             self.must_be_later(record)
         if record.ok and record.wall < SHORT and not self.short_noted:
             self.short_noted = True
-            self.progress.note(
+            self.watcher.note(
                 f"a launch took {1000 * record.wall:.1f} ms: below {1000 * SHORT:.0f} ms starting it counts for much"
             )
 

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
+from typing import Self
 
 PREFIX = "corescale-launch-"
 YOUNG = 60.0
@@ -15,15 +16,26 @@ YOUNG = 60.0
 
 
 class Scratch:
-    """Holds a lock on its folder, so that a sweep knows that it is in use."""
+    """What the sources of one launch share. Holds a lock on its folder, so that a sweep knows that it is in use."""
 
-    def __enter__(self) -> "Scratch":
+    folder: Path
+
+    def __init__(self, libraries: tuple[Path, ...] = ()) -> None:
+        self.libraries = libraries
+        """that the configuration preloads"""
+        self.output: Path | None = None
+        """where standard output is kept, if it is"""
+
+    def of(self, name: str) -> Path:
+        """The folder of one source, made when it is first asked for."""
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def __enter__(self) -> Self:
         self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         fcntl.flock(self._lock, fcntl.LOCK_SH)
-        self.result, self.witness = self.folder / "result", self.folder / "witness"
-        self.result.mkdir()
-        self.witness.mkdir()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -211,7 +211,8 @@ class Spawner:
             try:
                 kept = () if output is None else (output.fileno(),)
                 self._program = self._program or native.find("corescale-spawn")
-                words = [str(self._program), *_options(request, writer, kept)]
+                target = f"/proc/self/fd/{kept[0]}" if kept else None
+                words = [str(self._program), "--parent", str(os.getpid()), *options(request, str(writer), target)]
                 self._running = _start(words, (writer, *kept))
             finally:
                 os.close(writer)
@@ -228,7 +229,7 @@ class Spawner:
             raise
         finally:
             self._running = None
-        return _parse(text, complaint)
+        return parse(text, complaint)
 
 
 def _start(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[bytes]":
@@ -249,8 +250,9 @@ def _end(running: "subprocess.Popen[bytes]") -> None:
         running.stderr.close()
 
 
-def _options(request: SpawnRequest, report: int, kept: tuple[int, ...]) -> Iterator[str]:
-    yield from ("--report", str(report), "--parent", str(os.getpid()))
+def options(request: SpawnRequest, report: str, output: str | None = None) -> Iterator[str]:
+    """Words behind the spawner's name: where the report goes, and standard output if not as requested."""
+    yield from ("--report", report)
     for name, value in request.environment.items():
         yield from ("--unset", name) if value is None else ("--env", f"{name}={value}")
     if request.affinity:
@@ -258,8 +260,8 @@ def _options(request: SpawnRequest, report: int, kept: tuple[int, ...]) -> Itera
     for option, setting in _settings(request).items():
         if setting is not None:
             yield from (option, f"{setting:f}" if isinstance(setting, float) else str(setting))
-    if kept:
-        yield from ("--stdout", f"/proc/self/fd/{kept[0]}")
+    if output is not None:
+        yield from ("--stdout", output)
     elif request.count_output and request.stdout is None:
         yield "--count-output"
     if request.prove:
@@ -299,7 +301,7 @@ def _with_hash(report: SpawnReport, request: SpawnRequest, scratch: io.BufferedR
         return dataclasses.replace(report, output_hash=hashlib.file_digest(output, "sha256").hexdigest())
 
 
-def _parse(text: bytes, complaint: bytes) -> SpawnReport:
+def parse(text: bytes, complaint: bytes = b"") -> SpawnReport:
     """The spawner's one line; anything else is a defect, or the spawner itself was killed."""
     try:
         return _adapter().validate_python(json.loads(text))

@@ -8,6 +8,7 @@ docs/results_format.md describes the files.
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import shutil
@@ -24,7 +25,7 @@ from corescale.declare import allocators
 from corescale.declare.experiment import Experiment
 from corescale.errors import StoreError
 from corescale.machine import Machine
-from corescale.observe import durable, environment
+from corescale.observe import durable, environment, sidecars
 from corescale.records import FORMAT, Record, encode, from_dict
 
 PLAN, ENVIRONMENT, RECORDS, FINISHED, LOCK = "plan.json", "environment.json", "records.jsonl", "finished", "lock"
@@ -44,6 +45,10 @@ class Run:
     environment: Mapping[str, Any]
     finished: bool
 
+    def sidecar(self, record: Record, name: str) -> bytes:
+        """What one of its records names; raises StoreError, or KeyError where it names no such thing."""
+        return sidecars.read(self.folder / sidecars.FOLDER, record.sidecars[name])
+
 
 class Store(Protocol):
     """Where the loop keeps records: a Folder, or Memory for simulations."""
@@ -57,6 +62,9 @@ class Store(Protocol):
 
     def begin(self) -> tuple[int, int]:
         """The number of the block to make, and which attempt at it this is."""
+
+    def keep(self, blob: bytes) -> str:
+        """Keeps a sidecar and returns the name by which a record may name it from now on."""
 
     def append(self, record: Record) -> None:
         """Keeps a record of the block begun."""
@@ -78,6 +86,7 @@ class Memory:
         self._complete: list[Record] = []
         self._block: list[Record] = []
         self._number = self._attempt = 0
+        self.blobs: dict[str, bytes] = {}
 
     @property
     def records(self) -> Sequence[Record]:  # noqa: D102
@@ -88,6 +97,11 @@ class Memory:
 
     def begin(self) -> tuple[int, int]:  # noqa: D102
         return self._number, self._attempt
+
+    def keep(self, blob: bytes) -> str:  # noqa: D102
+        name = hashlib.sha256(blob).hexdigest()
+        self.blobs[name] = blob
+        return name
 
     def append(self, record: Record) -> None:  # noqa: D102
         self._block.append(record)
@@ -126,6 +140,7 @@ class Folder:
             durable.write_whole(self.path / PLAN, plan)
         else:
             durable.create_folder(self.path, {PLAN: plan, ENVIRONMENT: durable.pretty(now), RECORDS: ""})
+        sidecars.sweep(self.path / sidecars.FOLDER, self._history.sidecars)
         self._lines = durable.Lines(self.path / RECORDS)
         for block, attempt in self._history.open_attempts:
             self._event("block-abandoned", block, attempt)
@@ -133,6 +148,9 @@ class Folder:
     def begin(self) -> tuple[int, int]:  # noqa: D102
         self._block = self._history.next_block
         return self._block
+
+    def keep(self, blob: bytes) -> str:  # noqa: D102
+        return sidecars.write(self.path / sidecars.FOLDER, blob)
 
     def append(self, record: Record) -> None:  # noqa: D102
         self._writable.append(encode(record))
@@ -249,6 +267,11 @@ class _History:
         if values["event"] == "block-complete":
             self.records += made
             self._next = max(self._next, attempt[0] + 1)
+
+    @property
+    def sidecars(self) -> set[str]:
+        """Those that a record names, whether it counts or not."""
+        return {name for record in self.all_records for name in record.sidecars.values()}
 
     @property
     def open_attempts(self) -> list[tuple[int, int]]:

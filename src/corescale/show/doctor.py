@@ -81,6 +81,7 @@ def _present(diagnosis: Diagnosis) -> Iterator[Line]:
         yield group, _joined(f"{item.name} {item.version or ''}".rstrip() for item in here)
     if diagnosis.slurm:
         yield "", _joined(f"{name}={value}" for name, value in diagnosis.slurm.items())
+    yield "launches", _joined(f"{name} ({', '.join(can) or 'nothing'})" for name, can in diagnosis.launchers.items())
     yield "allowed", _joined(f"{one.name} ({one.detail})" for one in diagnosis.permissions if one.allowed)
 
 

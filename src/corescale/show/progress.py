@@ -4,9 +4,8 @@
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Protocol, Self, TextIO
+from typing import Self, TextIO
 
 import numpy as np
 from rich.console import Console, Group, RenderableType
@@ -19,61 +18,22 @@ from corescale.conclude import stats
 from corescale.conclude.response import table
 from corescale.declare.experiment import Experiment, today
 from corescale.declare.plan import Invocation
+from corescale.observe.watcher import Watcher
 from corescale.records import Configuration, Record
 from corescale.show import headline, so_far, text
 
 PHASES = {"warmup": "warming up", "rehearse": "rehearsing", "measure": "measuring", "confirm": "confirming"}
 
 
-class Watcher(Protocol):
-    """Told by the loop, between launches, what goes on; a context, so that the terminal is left as it was."""
-
-    def launching(self, invocation: Invocation, line: str) -> None:
-        """This launch is next."""
-
-    def launched(self, record: Record) -> None:
-        """It ended."""
-
-    def block_done(self, number: int, records: Sequence[Record]) -> None:
-        """A block counts; these are the records of all that do."""
-
-    def note(self, text: str) -> None:
-        """Something to know."""
-
-
-def create(
-    experiment: Experiment, *, quiet: bool = False, stream: TextIO | None = None
-) -> "AbstractContextManager[Watcher]":
-    """Quiet if asked, Fancy on a terminal, else Plain."""
+def create(experiment: Experiment, *, quiet: bool = False, stream: TextIO | None = None) -> Watcher:
+    """Silent if asked (notes are repeated as doubts beside the result), Fancy on a terminal, else Plain."""
     if quiet:
-        return Quiet()
+        return Watcher()
     console = Console(file=stream or sys.stderr)
     return Fancy(experiment, console) if console.is_terminal else Plain(experiment, console)
 
 
-class Quiet:
-    """Says nothing, notes included: they are repeated as doubts beside the result."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        pass
-
-    def launching(self, invocation: Invocation, line: str) -> None:
-        """Nothing."""
-
-    def launched(self, record: Record) -> None:
-        """Nothing."""
-
-    def block_done(self, number: int, records: Sequence[Record]) -> None:
-        """Nothing."""
-
-    def note(self, text: str) -> None:
-        """Nothing."""
-
-
-class Plain(Quiet):
+class Plain(Watcher):
     """One line a block: for logs and pipes."""
 
     def __init__(self, experiment: Experiment, console: Console) -> None:
@@ -109,7 +69,9 @@ class Fancy(Plain):
         self.live.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:  # type: ignore[override]
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.live.stop()
 
     def __rich__(self) -> RenderableType:

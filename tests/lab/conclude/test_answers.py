@@ -11,11 +11,12 @@ from corescale.conclude import policy
 from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.answers.scaling import scan
 from corescale.conclude.answers.verdict import compare
+from corescale.conclude.conclusion import conclude
 from corescale.conclude.response import response, table
 from corescale.declare import command_line
 from corescale.declare.experiment import Experiment, configurations
 from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest
-from corescale.records import Configuration, Region
+from corescale.records import Configuration, Noise, Region
 from support.play import MACHINE, Truth, blocks, play, record
 
 
@@ -69,7 +70,7 @@ def test_each_allocator_is_a_curve_of_its_own() -> None:
     times = {"a": 1.0, "b": 3.0}
     found = scan(play(experiment, lambda c: times[str(c["mode"])] / c.layout.p, policy.uniform(experiment)), experiment)
     assert [(curve.label, len(curve.rows)) for curve in found.curves] == [("mode=a", 2), ("mode=b", 2)]
-    assert all(curve.rows[1].speedup.covers(2) for curve in found.curves)
+    assert [curve.rows[1].speedup.covers(2) for curve in found.curves] == [True, True]
 
 
 def test_a_serial_program_is_the_baseline() -> None:
@@ -175,6 +176,18 @@ def test_a_gate_without_an_interval_is_inconclusive() -> None:
     experiment = command_line.compare(CompareRequest(runs=3), ["a", "b"], MACHINE)
     (found,) = compare(play(experiment, lambda c: 1.0, policy.uniform(experiment)), experiment, gate=0.05)
     assert (found.decision, found.gate) == ("too few blocks", "inconclusive")
+
+
+@pytest.mark.parametrize(("confidence", "enough"), [(0.95, True), (0.99, False)])
+def test_what_is_left_without_noisy_blocks_must_allow_an_interval(confidence: float, enough: bool) -> None:
+    """Of nine blocks two are flagged; seven are enough at 95%, and at 99% eight are needed."""
+    experiment = command_line.compare(CompareRequest(runs=9), ["a", "b"], MACHINE)
+    stop = experiment.stop.model_copy(update={"confidence": confidence})
+    made = play(experiment, lambda c: 1.0, policy.uniform(experiment))
+    noisy = [dataclasses.replace(r, noise=Noise(steal=1.0)) if r.block < 2 else r for r in made]
+    found = conclude(noisy, experiment.model_copy(update={"stop": stop}))
+    assert len(found.noisy) == 4
+    assert (found.undisturbed is not None) == enough
 
 
 def test_responses() -> None:

@@ -40,4 +40,4 @@ def test_all_bounds_of_regret_together(noise: str) -> None:
 def test_fits(law: str, noise: str) -> None:
     """150 experiments have a standard error of 1.8 points; T1 and lambda are absolute times, which bursts may move."""
     covered = SIMULATION["fit_coverage"](law, noise, 8, 150)
-    assert all(0.89 <= share <= 1.0 for share in covered.values()), covered
+    assert covered and all(0.89 <= share <= 1.0 for share in covered.values()), covered

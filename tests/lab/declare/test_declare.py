@@ -128,7 +128,6 @@ def test_the_shell_is_involved_only_when_asked(machine: Machine) -> None:
         (("x",), {"factor": ["allocator"]}, "NAME=VALUE"),
         (("x",), {"factor": ["allocator=nosuch"]}, "nosuch"),
         (("x",), {"factor": ["sockets=64"]}, "sockets=64: this machine has"),
-        (("x",), {"factor": ["layout=1x2x1"]}, "one rank on one node"),
         (("x",), {"factor": ["layout=1x0x1"]}, "TxMxN"),
         (("x",), {"factor": ["bind=near"]}, "close:cores"),
         (("x",), {"factor": ["affinity=999"]}, "not all allowed"),

@@ -17,8 +17,19 @@ from rich.console import Console
 from corescale.declare import allocators, elf
 from corescale.errors import CorescaleError, UnavailableError, UsageError
 from corescale.machine import Cpu, Machine
-from corescale.observe.doctor import Diagnosis, Doubt, Installed, doctor, doubts, installed, permissions, quietness
+from corescale.observe.doctor import (
+    Diagnosis,
+    Doubt,
+    Installed,
+    doctor,
+    doubts,
+    installed,
+    permissions,
+    quietness,
+    startable,
+)
 from corescale.observe.doctor.quietness import Quietness
+from corescale.observe.launchers.direct import Direct
 from corescale.show.doctor import render, to_json
 
 COMPILER = shutil.which("cc")
@@ -325,6 +336,15 @@ def test_one_screen_names_what_is_missing(diagnosis: Diagnosis) -> None:
     assert "apt-get install openmpi-bin" in text
     assert len(text.splitlines()) <= 40
     assert all(len(line) <= 100 for line in text.splitlines())
+
+
+def test_what_can_be_started_is_for_the_launchers_to_say(diagnosis: Diagnosis, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert diagnosis.launchers["direct"] == ("threads",)
+    assert "direct (threads)" in shown(diagnosis)
+    assert "fake" not in diagnosis.launchers
+    monkeypatch.setattr(Direct, "cannot", classmethod(lambda _, layout: "no" if layout.p > 1 else None))
+    assert startable()["direct"] == ()
+    assert "direct (nothing)" in shown(dataclasses.replace(diagnosis, launchers=startable()))
 
 
 def test_foreign_text_is_never_obeyed(diagnosis: Diagnosis) -> None:

@@ -8,7 +8,8 @@ import re
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,17 @@ import pytest
 from corescale.declare import plan
 from corescale.declare.experiment import Experiment, configurations, today
 from corescale.declare.plan import Block
-from corescale.errors import ProgramError, UsageError
+from corescale.errors import CorescaleError, ProgramError, UsageError
 from corescale.machine import Machine
-from corescale.observe import launchers, scratch, store
+from corescale.observe import launchers, ranks, scratch, store
 from corescale.observe.launchers.direct import Direct
 from corescale.observe.launchers.fake import Disturbance, Failure, Fake, Interaction, Landscape, Metric
+from corescale.observe.launchers.local import Local
 from corescale.observe.run import run
-from corescale.records import Record
+from corescale.observe.scratch import Scratch
+from corescale.observe.spawn import SpawnReport, SpawnRequest
+from corescale.observe.watcher import Watcher
+from corescale.records import Layout, Record
 from support.policies import blocks
 
 Make = Callable[..., Experiment]
@@ -36,30 +41,117 @@ def landscape_file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", launchers.LAUNCHERS)
+class Wrapped(Local):
+    """Starts each rank by a script of the site's own, all at once."""
+
+    name = "wrapped"
+    summary = "ranks, by a script"
+
+    @classmethod
+    def cannot(cls, layout: Layout) -> str | None:
+        return "starts ranks on one node" if layout.nodes > 1 else None
+
+    def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
+        script = scratch.folder / "start"
+        leaf = ranks.leaf(request, scratch, [()] * layout.ranks_per_node)
+        script.write_text(
+            f"#!/bin/sh\nwrong=0\nfor rank in $(seq 0 {layout.ranks_per_node - 1})\n"
+            f'do PMI_RANK=$rank {leaf} & started="$started $!"; done\n'
+            "for one in $started; do wait $one || wrong=1; done\nexit $wrong\n"
+        )
+        script.chmod(0o755)
+        return replace(request, argv=(str(script),), environment={}, prove=False)
+
+    def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
+        return ranks.ended(report, scratch)
+
+
+@pytest.fixture
+def wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a site adds: a file, which is the class above, and a line."""
+    monkeypatch.setitem(launchers.LAUNCHERS, "wrapped", Wrapped)
+
+
+SHAPES = (Layout(1), Layout(2), Layout(1, 2), Layout(1, 2, 2))
+
+
+@pytest.mark.usefixtures("wrapped")
+@pytest.mark.parametrize("name", [*launchers.LAUNCHERS, "wrapped"])
 def test_every_launcher_meets_the_contract(
     name: str, experiment: Make, two_cores: Machine, landscape_file: Path
 ) -> None:
-    e = experiment("sleep", "0.0{threads}")
+    kind = launchers.LAUNCHERS[name]
+    layouts = [layout for layout in SHAPES if kind.cannot(layout) is None]
+    assert layouts, f"it can start nothing: {kind.cannot(Layout())}"
+    e = experiment("sleep", "0.05", levels={"layout": [str(layout) for layout in layouts]})
     launcher = launchers.create(name, e, two_cores, landscape_file if name == "fake" else None)
-    launcher.open((), lambda _: None)
+    launcher.open((), lambda _: None, store.Memory().keep)
     assert "sources" in launcher.subject()
     assert all(launcher.line(c) for c in configurations(e))
     made = plan.invocations(Block("measure", configurations(e)), 4, 2, today(e), 77)
-    records = list(launcher.launch(made))
+    records = sorted(launcher.launch(made), key=lambda r: r.order)
     launcher.close()
     launcher.cancel()
     assert [r.configuration for r in records] == [i.configuration for i in made]
     assert {(r.plan, r.block, r.attempt, r.seed, r.phase, r.status) for r in records} == {
         (e.hash, 4, 2, 77, "measure", "ok")
     }
-    assert [r.order for r in records] == [0, 1]
+    assert [r.order for r in records] == list(range(len(layouts)))
     assert {r.origin for r in records} == {"fake" if name == "fake" else "measured"}
     assert all(r.wall > 0 and r.started > 0 for r in records)
+    if name != "fake":
+        seen = {str(r.configuration.layout): {p.rank for p in r.processes} for r in records}
+        assert seen == {str(layout): set(range(layout.ranks_per_node)) for layout in layouts}
+
+
+@pytest.mark.parametrize("name", [name for name in launchers.LAUNCHERS if name != "fake"])
+def test_a_layout_that_a_launcher_cannot_start_is_refused_by_it(
+    name: str, experiment: Make, two_cores: Machine
+) -> None:
+    for layout in SHAPES:
+        if why := launchers.LAUNCHERS[name].cannot(layout):
+            with pytest.raises(UsageError, match=f"the {name} launcher {re.escape(why)} .asked: {layout}."):
+                launchers.create(name, experiment(levels={"layout": (str(layout),)}), two_cores)
+
+
+def test_several_launches_at_once_end_in_any_order(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
+    """The loop announces as many as may run, and takes records as they come."""
+
+    class Backwards(Fake):
+        at_once = 2
+
+        def launch(self, block: Sequence[plan.Invocation]) -> Iterator[Record]:
+            return iter(list(super().launch(block))[::-1])
+
+    class Counting(Watcher):
+        running = most = 0
+
+        def launching(self, invocation: plan.Invocation, line: str) -> None:
+            self.running += 1
+            self.most = max(self.most, self.running)
+
+        def launched(self, record: Record) -> None:
+            self.running -= 1
+
+    e, watch = experiment(levels={"threads": (1, 2, 4)}), Counting()
+    with store.open_run(e, two_cores, tmp_path, "fake") as folder:
+        records = run(e, folder, Backwards(e, Landscape()), blocks(e, 2), watch)
+    assert [r.order for r in records] == [2, 1, 0] * 2
+    assert (watch.most, watch.running) == (2, 0)
+
+
+def test_a_launcher_that_loses_a_record_is_an_error(experiment: Make) -> None:
+    class Losing(Fake):
+        def launch(self, block: Sequence[plan.Invocation]) -> Iterator[Record]:
+            return itertools.islice(super().launch(block), 1)
+
+    e = experiment()
+    with pytest.raises(CorescaleError, match=r"fake-.*: 1 records of 2 launches"):
+        run(e, store.Memory(), Losing(e, Landscape()), blocks(e, 1))
 
 
 def test_an_unknown_launcher_and_a_missing_landscape_are_usage_errors(experiment: Make, two_cores: Machine) -> None:
-    with pytest.raises(UsageError, match="no launcher 'slurmy'; one of direct, fake"):
+    with pytest.raises(UsageError, match=r"no launcher 'slurmy'; one of direct, .*fake"):
         launchers.create("slurmy", experiment(), two_cores)
     with pytest.raises(UsageError, match="add --landscape FILE"):
         launchers.create("fake", experiment(), two_cores)
@@ -262,7 +354,7 @@ def test_the_subject_names_every_program_by_content(experiment: Make, two_cores:
 def test_a_cancelled_launcher_launches_nothing_more(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
     e = experiment("touch", str(tmp_path / "launched"))
     launcher = Direct(e, two_cores)
-    launcher.open((), lambda _: None)
+    launcher.open((), lambda _: None, store.Memory().keep)
     launcher.cancel()
     with pytest.raises(KeyboardInterrupt):
         list(launcher.launch(plan.invocations(Block("measure", configurations(e)), 0, 0, today(e), 1)))
@@ -375,7 +467,7 @@ def test_what_a_landscape_says_of_levels_that_are_not_here_is_told(experiment: M
     said: list[str] = []
     here = Failure(levels={"threads": 2}, probability=0.0)
     other = Interaction(levels={"threads": 64}, times=2.0)
-    Fake(experiment(), Landscape(failures=(here,), interactions=(other,))).open([], said.append)
+    Fake(experiment(), Landscape(failures=(here,), interactions=(other,))).open([], said.append, store.Memory().keep)
     assert said[1:] == ["landscape interactions: threads=64 is no configuration here, so it changes nothing"]
 
 

@@ -14,11 +14,14 @@ from corescale.declare import allocators
 from corescale.declare.experiment import Experiment
 from corescale.errors import PreloadError
 from corescale.machine import Machine
-from corescale.observe import preload, store
+from corescale.observe import preload, sources, store
 from corescale.observe.launchers.direct import Direct
-from corescale.observe.preload import Sighting
-from corescale.observe.run import Silent, run
-from corescale.observe.spawn import ProvedProgram, SpawnReport
+from corescale.observe.run import run
+from corescale.observe.scratch import Scratch
+from corescale.observe.sources import witness
+from corescale.observe.sources.witness import Sighting
+from corescale.observe.spawn import ProvedProgram, Spawner, SpawnReport, SpawnRequest
+from corescale.observe.watcher import Watcher
 from corescale.records import Record
 from support.policies import blocks
 
@@ -26,7 +29,7 @@ Make = Callable[..., Experiment]
 ALLOCATE = "#include <stdlib.h>\nint main(void) { for (int i = 0; i < 1000; ++i) free(malloc(100)); return 0; }\n"
 
 
-class Notes(Silent):
+class Notes(Watcher):
     def __init__(self) -> None:
         self.said: list[str] = []
 
@@ -65,7 +68,7 @@ def own_allocator(compile_c: Callable[..., str], tmp_path: Path) -> str:
     return str(built.rename(tmp_path / "libown.so"))
 
 
-def measured(e: Experiment, machine: Machine, watch: Silent | None = None) -> tuple[Record, ...]:
+def measured(e: Experiment, machine: Machine, watch: Watcher | None = None) -> tuple[Record, ...]:
     return run(e, store.Memory(), Direct(e, machine), blocks(e, 2), watch)
 
 
@@ -179,39 +182,46 @@ def test_a_resumed_run_proves_nothing_again(
 ) -> None:
     e = allocating(experiment, compile_c(ALLOCATE), levels=("system", own_allocator))
 
-    class Counting(Direct):
+    class Counting(Spawner):
         proofs = 0
 
-        def _spawn(self, launch: Any, scratch: Any, *, prove: bool = False, cap: float | None = None) -> SpawnReport:
-            Counting.proofs += prove
-            return super()._spawn(launch, scratch, prove=prove, cap=cap)
+        def spawn(self, request: SpawnRequest) -> SpawnReport:
+            Counting.proofs += request.prove
+            return super().spawn(request)
 
     for count in (1, 2):
         with store.open_run(e, two_cores, tmp_path / "runs") as folder:
-            run(e, folder, Counting(e, two_cores), blocks(e, count))
+            run(e, folder, Direct(e, two_cores, Counting()), blocks(e, count))
             (folder.path / "finished").unlink()
         assert Counting.proofs == 1
+
+
+def environment(before: dict[str, str | None], library: Path, held: Scratch) -> dict[str, str | None]:
+    """With the witness, if it lay at that path."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(native, "library", lambda _: library)
+        return sources.environment([witness.SOURCE], before, held)
 
 
 def test_a_witness_below_a_folder_with_a_blank_still_loads(tmp_path: Path) -> None:
     place = tmp_path / "my project"
     place.mkdir()
-    library = shutil.copy(native.library(preload.WITNESS_LIBRARY), place)
-    folder = tmp_path / "witness"
-    folder.mkdir()
-    environment = preload.with_witness({"LD_PRELOAD": None}, Path(library), folder)
-    subprocess.run(["/bin/true"], env={k: v for k, v in environment.items() if v}, check=True)
-    (heard,) = preload.read_witness(folder)
+    library = shutil.copy(native.library(witness.LIBRARY), place)
+    with Scratch() as held:
+        variables = environment({"LD_PRELOAD": None}, Path(library), held)
+        subprocess.run(["/bin/true"], env={k: v for k, v in variables.items() if v}, check=True)
+        (heard,) = witness.sightings(held)
     assert heard.executable.endswith("true")
     assert "libc" in heard.malloc
 
 
 def test_what_is_preloaded_already_stays_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LD_PRELOAD", "/inherited.so")
-    witness = tmp_path / "w.so"
-    assert preload.with_witness({}, witness, tmp_path)["LD_PRELOAD"] == f"/inherited.so:{witness}"
-    assert preload.with_witness({"LD_PRELOAD": None}, witness, tmp_path)["LD_PRELOAD"] == str(witness)
-    assert preload.with_witness({"LD_PRELOAD": "/a.so"}, witness, tmp_path)["LD_PRELOAD"] == f"/a.so:{witness}"
+    library = tmp_path / "w.so"
+    with Scratch() as held:
+        assert environment({}, library, held)["LD_PRELOAD"] == f"/inherited.so:{library}"
+        assert environment({"LD_PRELOAD": None}, library, held)["LD_PRELOAD"] == str(library)
+        assert environment({"LD_PRELOAD": "/a.so"}, library, held)["LD_PRELOAD"] == f"/a.so:{library}"
 
 
 # ---- the rules, on reports made by hand
@@ -258,13 +268,33 @@ def test_no_trace_is_no_proof() -> None:
         preload.judge(SpawnReport(status="ok"), [LIBRARY], ())
 
 
+def bear_witness(folder: Path, pid: int, malloc: str) -> None:
+    (folder / f"witness.{pid}").write_bytes(f"{pid}\0solver\0{malloc}\0{malloc}\0".encode())
+
+
 def test_a_timed_launch_without_it_is_an_error() -> None:
-    heard = Sighting(1, "solver", "/lib/libc.so.6", "")
-    with pytest.raises(PreloadError, match="in no program of a timed one"):
-        preload.must_be_heard([LIBRARY], [heard], "allocator=a")
-    preload.must_be_heard([LIBRARY], [heard, Sighting(2, "solver", str(LIBRARY), "")], "allocator=a")
+    with Scratch((LIBRARY,)) as held:
+        bear_witness(held.of("witness"), 1, "/lib/libc.so.6")
+        with pytest.raises(PreloadError, match="in no program of a timed one"):
+            sources.read([witness.SOURCE], held, succeeded=True)
+        assert sources.read([witness.SOURCE], held, succeeded=False) == sources.Found(), "it failed anyway"
+        bear_witness(held.of("witness"), 2, str(LIBRARY))
+        found = sources.read([witness.SOURCE], held, succeeded=True)
+    assert found.processes == {1: {"preload": ()}, 2: {"preload": (str(LIBRARY),)}}
 
 
-def test_a_testimony_cut_short_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / "witness.7").write_bytes(b"7\0/bin/sh\0/libc\0/libc\x007\0/bin/pi")
-    assert preload.read_witness(tmp_path) == (Sighting(7, "/bin/sh", "/libc", "/libc"),)
+def test_each_rank_must_be_heard_where_each_has_a_folder() -> None:
+    with Scratch((LIBRARY,)) as held:
+        for rank, malloc in enumerate((str(LIBRARY), "/lib/libc.so.6")):
+            (held.of("witness") / str(rank)).mkdir()
+            bear_witness(held.of("witness") / str(rank), 10 + rank, malloc)
+        with pytest.raises(PreloadError, match="in no program of a timed one"):
+            sources.read([witness.SOURCE], held, succeeded=True)
+        bear_witness(held.of("witness") / "1", 12, str(LIBRARY))
+        assert sources.read([witness.SOURCE], held, succeeded=True).processes[12] == {"preload": (str(LIBRARY),)}
+
+
+def test_a_testimony_cut_short_is_left_out() -> None:
+    with Scratch() as held:
+        (held.of("witness") / "witness.7").write_bytes(b"7\0/bin/sh\0/libc\0/libc\x007\0/bin/pi")
+        assert witness.sightings(held) == (Sighting(7, "/bin/sh", "/libc", "/libc"),)

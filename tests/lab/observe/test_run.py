@@ -14,14 +14,15 @@ from corescale.errors import CorescaleError, ProgramError
 from corescale.machine import Machine
 from corescale.observe import store
 from corescale.observe.launchers.fake import Failure, Fake, Landscape
-from corescale.observe.run import Silent, run
+from corescale.observe.run import run
+from corescale.observe.watcher import Watcher
 from corescale.records import Record
 from support.policies import blocks
 
 Make = Callable[..., Experiment]
 
 
-class Watch(Silent):
+class Watch(Watcher):
     """Remembers what it is told."""
 
     def __init__(self) -> None:
@@ -236,7 +237,7 @@ def test_a_failing_open_closes_the_launcher(opened: Any, experiment: Make) -> No
     e = experiment()
 
     class Unopened(Cancellable):
-        def open(self, history: Any, note: Any) -> None:
+        def open(self, history: Any, note: Any, keep: Any) -> None:
             raise CorescaleError("no")
 
     launcher = Unopened(e, Landscape()).fail_at(0, RuntimeError())

@@ -3,6 +3,7 @@
 
 import dataclasses
 import errno
+import gzip
 import json
 import os
 import resource
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from corescale.declare.experiment import Experiment, configurations
 from corescale.errors import StoreError
 from corescale.machine import Machine
-from corescale.observe import durable, store
+from corescale.observe import durable, sidecars, store
 from corescale.records import Configuration, Layout, Noise, Process, Record, Region, decode, encode
 
 Make = Callable[..., Experiment]
@@ -303,6 +304,44 @@ def test_half_made_folders_of_a_crash_are_swept_away(open_run: Any, experiment: 
     with open_run(e) as folder:
         folder.start(SUBJECT)
     assert sorted(path.name for path in home.iterdir()) == ["1", "lock"]
+
+
+def test_a_sidecar_is_kept_once_and_given_back_by_its_name(open_run: Any, experiment: Make) -> None:
+    e, blob = experiment(), b"timeline " * 10_000
+    with open_run(e) as folder:
+        folder.start(SUBJECT)
+        names = {folder.keep(blob) for _ in range(3)}
+        folder.begin()
+        folder.append(record(e, sidecars={"timeline": names.pop()}))
+        folder.complete()
+        run = folder.finished()
+    assert not names
+    (path,) = (run.folder / "sidecars").iterdir()
+    assert path.stat().st_size < len(blob) / 50
+    assert run.sidecar(run.records[0], "timeline") == blob
+
+
+@pytest.mark.parametrize("damage", [b"", b"no gzip", gzip.compress(b"another")])
+def test_a_damaged_sidecar_is_refused_by_its_file(open_run: Any, experiment: Make, damage: bytes) -> None:
+    with open_run(experiment()) as folder:
+        folder.start(SUBJECT)
+        name = folder.keep(b"content")
+    path = folder.path / "sidecars" / f"{name}.gz"
+    path.write_bytes(damage)
+    with pytest.raises(StoreError, match=f"sidecars/{name}.gz: .*; restore the file"):
+        sidecars.read(path.parent, name)
+    path.unlink()
+    with pytest.raises(StoreError, match="cannot be read"):
+        sidecars.read(path.parent, name)
+
+
+def test_a_full_disk_leaves_no_half_sidecar(small_disk: Path, experiment: Make, two_cores: Machine) -> None:
+    e = experiment()
+    with store.open_run(e, two_cores, small_disk) as folder:
+        folder.start(SUBJECT)
+        with pytest.raises(StoreError, match=r"sidecars/.*: cannot be written: No space left"):
+            folder.keep(os.urandom(100_000))
+        assert list((folder.path / "sidecars").iterdir()) == []
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from corescale.declare.experiment import Experiment, configurations, today
 from corescale.declare.plan import Block, invocations
+from corescale.observe.watcher import Watcher
 from corescale.records import Status
 from corescale.show import progress, text
 from support import samples
@@ -19,7 +20,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def play(watcher: progress.Watcher, blocks: int = 8) -> None:
+def play(watcher: Watcher, blocks: int = 8) -> None:
     experiment = samples.scan_experiment(blocks)
     made = samples.records(experiment, samples.amdahl(), blocks)
     block = Block("measure", configurations(experiment))

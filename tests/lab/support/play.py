@@ -28,7 +28,13 @@ def record(configuration: Configuration, wall: float, **other: Any) -> Record:
 
 
 def play(
-    experiment: Experiment, truth: Truth, next_block: policy.Policy, noise: float = 0.01, seed: int = 1
+    experiment: Experiment,
+    truth: Truth,
+    next_block: policy.Policy,
+    noise: float = 0.01,
+    seed: int = 1,
+    *,
+    capping: bool = True,
 ) -> list[Record]:
     """The loop without launches: whatever the policy asks for, with log-normal noise around the truth."""
     rng = np.random.default_rng(seed)
@@ -38,7 +44,7 @@ def play(
         now, seed = today(experiment), int(rng.integers(1 << 62))
         for one in plan.invocations(block, number, 0, now, seed, plan.since_today(records, now)):
             wall = truth(one.configuration) * math.exp(noise * rng.standard_normal())
-            lost = one.cap is not None and wall > one.cap
+            lost = capping and one.cap is not None and wall > one.cap
             ended: dict[str, Any] = {"wall": one.cap, "status": "capped"} if lost else {"wall": wall}
             records.append(record(one.configuration, **ended, phase=block.phase, block=number, order=one.order))
         number += 1

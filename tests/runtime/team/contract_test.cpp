@@ -268,6 +268,39 @@ TEST_P(Contract, TeamsOfDifferentSizesLiveSideBySide) {
   EXPECT_EQ(outcome::done, large.work([](std::size_t) {}));
 }
 
+// Both are at work at once, and neither waits for threads that the other one holds.
+TEST_P(Contract, TwoMastersEachHaveATeam) {
+  const std::size_t n = std::min<std::size_t>(3, largest_team(GetParam()));
+  std::atomic<int> made{0};
+  std::atomic<long> calls{0};
+  const auto master = [&] {
+    any_team crew = make(n);
+    ASSERT_TRUE(crew);
+    for (++made; made < 2;) std::this_thread::yield();
+    for (int round = 0; round < 300; ++round)
+      ASSERT_EQ(outcome::done, crew.work([&](std::size_t) { ++calls; }));
+  };
+  std::thread other(master);
+  master();
+  other.join();
+  EXPECT_EQ(calls, 2 * 300 * static_cast<long>(n));
+}
+
+TEST_P(Contract, AWorkerMayOwnATeamOfTheSameSystem) {
+  if (GetParam().name == "openmp") GTEST_SKIP() << "OpenMP does not nest unless the program asks for it";
+  const std::size_t n = std::min<std::size_t>(2, largest_team(GetParam()));
+  any_team outer = make(n);
+  std::atomic<std::size_t> calls{0};
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(outcome::done, outer.work([&](std::size_t) {
+    any_team inner = make(n);
+    EXPECT_TRUE(inner);
+    EXPECT_EQ(outcome::done, inner.work([&](std::size_t) { ++calls; }));
+  }));
+  EXPECT_EQ(calls, n * n);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+}
+
 TEST(Table, NamesTheSevenSystemsAndWhatTheyNeed) {
   std::vector<std::string_view> names;
   for (const threading_system& row : threading_systems()) {

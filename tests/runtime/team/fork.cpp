@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "corescale/team/process_team.hpp"
 #include "systems_under_test.hpp"
@@ -60,10 +61,26 @@ bool is_good(const threading_system& system) {
          corescale::team_destroy();
 }
 
+/// A thread that is in no team forks while the process's team is at work: in the child nobody works.
+bool outsiders_child_is_sequential() {
+  bool good = false;
+  const auto fork_outside = [&] {
+    good = child_is_good(
+        [] { return !corescale::in_parallel() && corescale::team_destroy() && !corescale::in_parallel(); });
+  };
+  if (!corescale::team_create(2)) return false;
+  const bool worked = corescale::team_work([&] {
+    if (corescale::thread_num() == 0) std::thread(fork_outside).join();
+  });
+  return worked && corescale::team_destroy() && good;
+}
+
 }  // namespace
 
 int main() {
-  int failures = 0;
+  const bool outside = outsiders_child_is_sequential();
+  std::printf("%-8s %s\n", "outsider", outside ? "good" : "FAILED");
+  int failures = !outside;
   for (const threading_system& system : corescale::threading_systems()) {
     if (!system.is_present() || (corescale::test::thread_sanitizer && system.name == "openmp")) continue;
     const bool good = is_good(system);

@@ -9,7 +9,7 @@
 
 /// Derivatives of a callable in one call. Each records it once, on a tape of the calling thread, and drops
 /// the tape.
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// The independent variables of a tape, at x.
 template <class Base, class Alloc>

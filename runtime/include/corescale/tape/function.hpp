@@ -10,7 +10,7 @@
 #include "corescale/tape/detail/reverse_sweep.hpp"
 #include "corescale/tape/real.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 template <class Base, class Alloc>
 class gradient_tape;
@@ -88,13 +88,13 @@ class function {
 
   function(const capacity_vector<std::uint32_t, Alloc>& inputs, const detail::recorder<Base>& tape,
            std::span<const real<Base>> outputs)
-      : inputs_(inputs), end_(tape.index) {
+      : inputs_(inputs), end_(tape.index()) {
     outputs_.reserve(outputs.size());
     for (const real<Base>& y : outputs) {
-      const std::uint32_t recording = detail::operators<Base>::recording(y);
-      if (recording != detail::parameter && recording != tape.recording)
-        detail::throw_not_open(recording, tape.recording);
-      outputs_.push_back({y.is_variable() ? detail::operators<Base>::index(y) : 0, y.value()});
+      const std::uint64_t place = detail::operators<Base>::place(y);
+      if (place != 0 && detail::recording_of(place) != tape.recording())
+        detail::throw_not_open(detail::recording_of(place), tape.recording());
+      outputs_.push_back({detail::index_of(place), y.value()});
     }
   }
 

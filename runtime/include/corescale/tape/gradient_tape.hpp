@@ -9,7 +9,7 @@
 #include "corescale/tape/function.hpp"
 #include "corescale/tape/real.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// A recording of the calling thread: from its construction to its end, what the thread does with variables
 /// over Base is recorded here.
@@ -46,13 +46,17 @@ class gradient_tape : detail::recorder<Base> {
   gradient_tape& operator=(const gradient_tape&) = delete;
   ~gradient_tape() { end_recording(); }
 
-  /// A new independent variable.
+  /// A new independent variable. Those before the first operation take no room among the operations.
   [[nodiscard]] real<Base> variable(const Base& value) {
     require_open();
-    inputs_.push_back(this->index);
-    return detail::operators<Base>::variable(*this, value, Base(0.0), Base(0.0),
-                                             detail::encode(operations::number_of<operations::independent>(),
-                                                            this->no_variable(), this->no_variable()));
+    const bool takes_room = operations_.last() != nullptr;
+    if (takes_room && this->is_full()) next_chunk();
+    require_number();
+    inputs_.push_back(this->index());
+    if (!takes_room) return detail::operators<Base>::variable(value, this->place++);
+    const std::uint32_t none = this->no_variable();
+    const std::uint64_t code = detail::encode(operations::number_of<operations::independent>(), none, none);
+    return detail::operators<Base>::variable(value, this->put(Base(0.0), Base(0.0), code));
   }
 
   /// The adjoints of weight * y with respect to all that was recorded before y. A parameter has none.
@@ -60,7 +64,7 @@ class gradient_tape : detail::recorder<Base> {
     require_open();
     adjoints_.clear();
     if (!y.is_variable()) return;
-    const std::uint32_t last = place(y);
+    const std::uint32_t last = index_of(y);
     note_size();
     adjoints_.resize(last + 1);
     adjoints_[last] = weight;
@@ -70,7 +74,7 @@ class gradient_tape : detail::recorder<Base> {
   /// The derivative of the last reversed y with respect to x; 0 for a parameter.
   Base adjoint(const real<Base>& x) const {
     require_open();
-    const std::uint32_t at = x.is_variable() ? place(x) : 0;
+    const std::uint32_t at = x.is_variable() ? index_of(x) : 0;
     return at != 0 && at < adjoints_.size() ? adjoints_[at] : Base(0.0);
   }
 
@@ -97,43 +101,47 @@ class gradient_tape : detail::recorder<Base> {
   }
 
   /// Recorded so far, the independent variables included.
-  std::size_t num_operations() const noexcept { return this->index - detail::parameter_slots; }
+  std::size_t num_operations() const noexcept { return this->index() - detail::parameter_slots; }
 
  private:
   using chunk = typename detail::operation_list<Base, Alloc>::chunk;
 
   void begin() {
     this->next = this->end = nullptr;
-    this->index = detail::parameter_slots;
-    this->recording = detail::next_recording();
+    this->place = std::uint64_t{detail::next_recording()} << 32 | detail::parameter_slots;
   }
 
   void end_recording() noexcept {
-    if (this->recording == detail::none_open) return;
+    if (this->recording() == detail::none_open) return;
     detail::open_recording<Base> = &detail::idle<Base>;
-    this->recording = detail::none_open;
+    this->place = std::uint64_t{detail::none_open} << 32;
   }
 
   void next_chunk() {
-    if (this->index > detail::index_mask - largest_chunk) detail::throw_too_long();
+    require_number();
     note_size();
-    chunk& room = operations_.add(this->index);
+    chunk& room = operations_.add(this->index());
     this->next = room.operations();
     this->end = this->next + room.capacity;
   }
 
+  void require_number() const {
+    if (this->index() > detail::index_mask - largest_chunk) detail::throw_too_long();
+  }
+
   void note_size() noexcept {
-    if (chunk* const last = operations_.last()) last->size = this->index - last->first;
+    if (chunk* const last = operations_.last()) last->size = this->index() - last->first;
   }
 
   void require_open() const {
     if (detail::open_recording<Base> != this) detail::throw_ended();
   }
 
-  std::uint32_t place(const real<Base>& x) const {
-    if (detail::operators<Base>::recording(x) != this->recording)
-      detail::throw_not_open(detail::operators<Base>::recording(x), this->recording);
-    return detail::operators<Base>::index(x);
+  std::uint32_t index_of(const real<Base>& x) const {
+    const std::uint64_t of_x = detail::operators<Base>::place(x);
+    if (detail::recording_of(of_x) != this->recording())
+      detail::throw_not_open(detail::recording_of(of_x), this->recording());
+    return detail::index_of(of_x);
   }
 
   static constexpr std::uint32_t largest_chunk =

@@ -15,7 +15,7 @@
 ///
 /// Where a function has no derivative a row gives 0 between two opposite slopes (abs and hypot at 0), and
 /// that of one side of a step; where it is not defined, what <cmath> gives for the formula: inf or NaN.
-namespace corescale::operations {
+namespace corescale::inline v0::operations {
 
 using special::log_gamma, special::polygamma, special::sign, special::whole;
 using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atan2, std::atanh, std::cbrt, std::ceil;

@@ -7,7 +7,7 @@
 
 #include "corescale/tape/detail/apply.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// A number that records what is done with it: a value of Base, and, for a variable, its place in the
 /// recording that its thread has open for this Base (gradient_tape.hpp). A number made of a Base or a
@@ -36,11 +36,19 @@ class real {
            !std::is_same_v<Number, Base>) constexpr real(Number value) noexcept
       : value_(static_cast<double>(value)) {}  // NOLINT(google-explicit-constructor)
 
+  constexpr real(const real&) noexcept = default;
+  /// Member by member: as one copy of 16 bytes it would wait until the two stores before it are in the cache.
+  constexpr real& operator=(const real& other) noexcept {
+    value_ = other.value_;
+    place_ = other.place_;
+    return *this;
+  }
+
   /// The value alone, which keeps nothing of the recording.
   constexpr const Base& value() const noexcept { return value_; }
 
   /// Whether it depends on a variable of a recording, open or ended.
-  constexpr bool is_variable() const noexcept { return recording_ != detail::parameter; }
+  constexpr bool is_variable() const noexcept { return place_ != 0; }
 
   friend real operator+(const real& x, const real& y) {
     return record::template apply<operations::add>(x, y);
@@ -163,14 +171,12 @@ class real {
   friend std::ostream& operator<<(std::ostream& out, const real& x) { return out << x.value_; }
 
  private:
-  constexpr real(const Base& value, std::uint32_t index, std::uint32_t recording)
-      : value_(value), index_(index), recording_(recording) {}
+  constexpr real(const Base& value, std::uint64_t place) : value_(value), place_(place) {}
 
   friend detail::operators<Base>;
 
   Base value_;
-  std::uint32_t index_ = 0;
-  std::uint32_t recording_ = detail::parameter;
+  std::uint64_t place_ = 0;
 };
 
 }  // namespace corescale

@@ -5,7 +5,7 @@
 #include <limits>
 
 /// Functions that derivatives need and <cmath> lacks.
-namespace corescale::special {
+namespace corescale::inline v0::special {
 
 /// -1, 0 or 1, and NaN for NaN.
 inline double sign(double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }

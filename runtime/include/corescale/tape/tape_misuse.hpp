@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 /// What a program did wrong with variables, tapes or functions; what() says what, where and the remedy.
 /// Nothing was changed by the call that threw it.

@@ -13,7 +13,7 @@ from corescale.records import Layout, Level
 
 
 class LayoutKind(Kind):
-    """TxMxN; the direct launcher starts one rank on one node."""
+    """TxMxN; whether it can be started is for the launcher to say."""
 
     makes: ClassVar = frozenset({"threads", "ranks", "nodes"})
 
@@ -22,13 +22,6 @@ class LayoutKind(Kind):
         if not re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", text):
             raise UsageError(f"not a layout: {text!r}", where="layout", remedy="write TxMxN, each at least 1, as 4x2x1")
         return text
-
-    def unavailable(self, level: Level, machine: Machine) -> str | None:
-        del machine
-        ranks = self.layout(level, Layout())
-        if ranks.ranks_per_node * ranks.nodes == 1:
-            return None
-        return f"layout {level}: the direct launcher starts one rank on one node"
 
     def layout(self, level: Level, layout: Layout) -> Layout:
         t, m, n = (int(part) for part in str(level).split("x"))

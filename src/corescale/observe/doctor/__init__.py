@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from corescale.errors import UnavailableError
 from corescale.machine import Machine
+from corescale.observe import launchers
 from corescale.observe.doctor import doubts, installed, permissions, quietness
 from corescale.observe.doctor.doubts import Doubt
 from corescale.observe.doctor.installed import Installed
 from corescale.observe.doctor.permissions import Permission
 from corescale.observe.doctor.quietness import Progress, Quietness
+from corescale.records import Layout
 
 __all__ = ["Diagnosis", "Doubt", "Installed", "Permission", "Progress", "Quietness", "doctor"]
 
@@ -23,6 +25,8 @@ class Diagnosis:
     machine: Machine
     installed: tuple[Installed, ...]
     permissions: tuple[Permission, ...]
+    launchers: Mapping[str, tuple[str, ...]]
+    """what each can start here beside a single thread: threads, ranks, nodes"""
     quietness: Quietness | None
     """None where it was not asked for, or could not be tried"""
     slurm: Mapping[str, str]
@@ -39,6 +43,18 @@ SLURM_VARIABLES = (
 )
 
 
+LAYOUTS = {"threads": Layout(2, 1, 1), "ranks": Layout(1, 2, 1), "nodes": Layout(1, 1, 2)}
+
+
+def startable() -> dict[str, tuple[str, ...]]:
+    """What each launcher says that it can start, those left out that are only used where they are asked for."""
+    kinds = {name: kind for name, kind in launchers.LAUNCHERS.items() if name not in launchers.ASKED}
+    return {
+        name: tuple(what for what, layout in LAYOUTS.items() if kind.cannot(layout) is None)
+        for name, kind in kinds.items()
+    }
+
+
 def doctor(progress: Progress = lambda what, done: None, *, noise: bool = True) -> Diagnosis:
     """Look at the machine, for some 3 s; without the noise test for half a second."""
     progress("what is here", 0.0)
@@ -50,4 +66,4 @@ def doctor(progress: Progress = lambda what, done: None, *, noise: bool = True) 
         seen, failed = None, (Doubt(error.what, error.remedy),)
     slurm = {name: os.environ[name] for name in SLURM_VARIABLES if name in os.environ}
     collected = (*failed, *doubts.collect(machine, allowed, seen, os.environ))
-    return Diagnosis(machine, found, allowed, seen, slurm, collected)
+    return Diagnosis(machine, found, allowed, startable(), seen, slurm, collected)

@@ -6,26 +6,44 @@ A new launcher is one file that meets the contract, and one line in LAUNCHERS.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
-from corescale.declare.experiment import Experiment
+from corescale.declare.experiment import Experiment, configurations
 from corescale.declare.plan import Invocation
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe.launchers.direct import Direct
 from corescale.observe.launchers.fake import Fake
-from corescale.records import Configuration, Record
+from corescale.records import Configuration, Layout, Record
 
 
 class Launcher(Protocol):
     """The contract. `open`, then `launch` block after block, then `close`; `cancel` at any time, and for good."""
 
+    summary: ClassVar[str]
+    """What it starts, in a few words."""
+
     @property
     def name(self) -> str:
         """Tells its run folders from those of other launchers."""
 
-    def open(self, history: Sequence[Record], note: Callable[[str], None]) -> None:
-        """Before the first launch; `history` is what an earlier part of the same run gave. Raises ProgramError."""
+    @property
+    def at_once(self) -> int:
+        """How many launches of a block it runs at the same time, at most."""
+
+    @classmethod
+    def create(cls, experiment: Experiment, machine: Machine, landscape: Path | None = None) -> Self:
+        """One for this experiment; `landscape` is for the fake one alone. Raises UsageError."""
+
+    @classmethod
+    def cannot(cls, layout: Layout) -> str | None:
+        """Why it cannot start that many ranks, nodes and threads here; None where it can."""
+
+    def open(self, history: Sequence[Record], note: Callable[[str], None], keep: Callable[[bytes], str]) -> None:
+        """Before the first launch; `history` is what an earlier part of the same run gave. Raises ProgramError.
+
+        `note` takes what a person should know; `keep` takes a blob, and gives the name for Record.sidecars.
+        """
 
     def subject(self) -> Mapping[str, Any]:
         """What is measured and by which probes, as JSON: records of different subjects are never mixed."""
@@ -34,7 +52,9 @@ class Launcher(Protocol):
         """What a person would type for this configuration."""
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
-        """One record for each invocation, in the same order, each as soon as its launch has ended."""
+        """One record for each invocation, each as soon as its launch has ended. They start in the order of the block;
+        where `at_once` is more than 1 they may end in another.
+        """
 
     def cancel(self) -> None:
         """Nothing that was launched is running any more when this returns; no further launch is made."""
@@ -43,14 +63,25 @@ class Launcher(Protocol):
         """After the last launch, also after a failure."""
 
 
-LAUNCHERS: dict[str, Callable[[Experiment, Machine, Path | None], Launcher]] = {
-    "direct": Direct.create,
-    "fake": Fake.create,
-}
+LAUNCHERS: dict[str, type[Launcher]] = {"direct": Direct, "fake": Fake}
+
+ASKED = ("fake",)
+"""Those that are used only where they are asked for."""
 
 
 def create(name: str, experiment: Experiment, machine: Machine, landscape: str | Path | None = None) -> Launcher:
-    """The launcher of that name; raises UsageError. `landscape` is for the fake one."""
-    if name not in LAUNCHERS:
+    """The launcher of that name, or the first that can start every layout where it is empty; raises UsageError."""
+    if name and name not in LAUNCHERS:
         raise UsageError(f"no launcher {name!r}", where="--on", remedy=f"one of {', '.join(LAUNCHERS)}")
-    return LAUNCHERS[name](experiment, machine, Path(landscape) if landscape else None)
+    return _able(name, experiment).create(experiment, machine, Path(landscape) if landscape else None)
+
+
+def _able(name: str, experiment: Experiment) -> type[Launcher]:
+    layouts = dict.fromkeys(chosen.layout for chosen in configurations(experiment))
+    why: dict[str, str] = {}
+    for each in [name] if name else [each for each in LAUNCHERS if each not in ASKED]:
+        reasons = [f"{reason} (asked: {layout})" for layout in layouts if (reason := LAUNCHERS[each].cannot(layout))]
+        if not reasons:
+            return LAUNCHERS[each]
+        why[each] = reasons[0]
+    raise UsageError("; ".join(f"the {each} launcher {reason}" for each, reason in why.items()), where="--on")

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationError
 
@@ -20,7 +20,7 @@ from corescale.declare.model import Model
 from corescale.declare.plan import Invocation
 from corescale.errors import UsageError
 from corescale.machine import Machine
-from corescale.records import Configuration, Level, Noise, Record, Status, canonical
+from corescale.records import Configuration, Layout, Level, Noise, Record, Status, canonical
 
 EPOCH = 1_000_000_000.0
 """where the virtual clock starts"""
@@ -161,6 +161,9 @@ class Landscape(Model):
 class Fake:
     """See Launcher. Its launches take no time: more than 50,000 a second."""
 
+    summary: ClassVar[str] = "nothing: answers from a landscape"
+    at_once: ClassVar[int] = 1
+
     def __init__(self, experiment: Experiment, landscape: Landscape, machine: Machine | None = None) -> None:
         landscape.check(experiment)
         self._experiment, self._landscape = experiment, landscape
@@ -171,11 +174,15 @@ class Fake:
         self._start(0)
 
     @classmethod
-    def create(cls, experiment: Experiment, machine: Machine, landscape: Path | None = None) -> "Fake":
-        """As the table of launchers wants it."""
+    def create(cls, experiment: Experiment, machine: Machine, landscape: Path | None = None) -> Self:  # noqa: D102
         if landscape is None:
             raise UsageError("the fake launcher needs a landscape", where="--on fake", remedy="add --landscape FILE")
         return cls(experiment, Landscape.read(landscape), machine)
+
+    @classmethod
+    def cannot(cls, layout: Layout) -> str | None:  # noqa: D102
+        del layout
+        return None
 
     @property
     def name(self) -> str:
@@ -183,7 +190,10 @@ class Fake:
         text = canonical(self._landscape.model_dump(mode="json"))
         return f"fake-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
-    def open(self, history: Sequence[Record], note: Callable[[str], None]) -> None:  # noqa: D102
+    def open(  # noqa: D102
+        self, history: Sequence[Record], note: Callable[[str], None], keep: Callable[[bytes], str]
+    ) -> None:
+        del keep
         note("fake: nothing is launched, every number comes from a landscape")
         for line in self._landscape.without_effect(self._experiment):
             note(line)

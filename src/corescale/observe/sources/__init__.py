@@ -1,2 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program tells of itself, and what is observed beside it."""
+"""The table of sources: what a program tells of itself, and what is observed inside it.
+
+A new source is one file with a SOURCE, and its line in SOURCES.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from corescale.declare.experiment import Experiment
+from corescale.errors import CorescaleError
+from corescale.observe.scratch import Scratch
+from corescale.observe.sources import result, witness
+from corescale.observe.sources.source import Found, Source
+
+__all__ = ["SOURCES", "Found", "Source", "environment", "read", "wanted"]
+
+SOURCES: tuple[Source, ...] = (result.SOURCE, witness.SOURCE)
+
+
+def wanted(experiment: Experiment) -> tuple[Source, ...]:
+    """Those that this experiment is observed with."""
+    return tuple(source for source in SOURCES if source.wanted(experiment))
+
+
+def environment(sources: Iterable[Source], before: Mapping[str, str | None], scratch: Scratch) -> dict[str, str | None]:
+    """The changes of `before` to the inherited environment, and those of the sources."""
+    result = dict(before)
+    for source in sources:
+        for name, value in source.environment(scratch).items():
+            result[name] = _preloaded(result, value, scratch) if name == PRELOAD else value
+    return result
+
+
+def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Found:
+    """What all of them found, as one; a source that objects to a launch that failed anyway gives nothing."""
+    fields: dict[str, Any] = {}
+    processes: dict[int, dict[str, Any]] = {}
+    blobs: dict[str, bytes] = {}
+    for source in sources:
+        try:
+            found = source.read(scratch)
+        except CorescaleError:
+            if succeeded:
+                raise
+            continue
+        fields |= {name: _joined(name, fields.get(name), value) for name, value in found.fields.items()}
+        blobs |= found.blobs
+        for pid, values in found.processes.items():
+            processes[pid] = processes.get(pid, {}) | dict(values)
+    return Found(fields, processes, blobs)
+
+
+PRELOAD = "LD_PRELOAD"
+
+
+def _preloaded(changes: Mapping[str, str | None], libraries: str, scratch: Scratch) -> str:
+    before = changes[PRELOAD] if PRELOAD in changes else os.environ.get(PRELOAD)
+    return ":".join(part for part in (before, str(_loadable(Path(libraries), scratch.folder))) if part)
+
+
+def _loadable(library: Path, folder: Path) -> Path:
+    """LD_PRELOAD separates by colons and blanks, so a path with one is reached by a link."""
+    if not set(" :\t\n") & set(str(library)):
+        return library
+    link = folder / library.name
+    link.symlink_to(library)
+    return link
+
+
+def _joined(name: str, before: Any, value: Any) -> Any:
+    if before is None:
+        return value
+    if isinstance(value, Mapping):
+        return {**before, **value}
+    assert isinstance(value, tuple), f"two sources give the field {name}"
+    return (*before, *value)

@@ -11,11 +11,18 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, NonNegativeFloat, NonNegativeInt, ValidationError
 
+from corescale.declare.experiment import Experiment
 from corescale.errors import ProgramError
+from corescale.observe.scratch import Scratch
+from corescale.observe.sources.source import Found, Source
 from corescale.records import Region
 
 FORMAT = 1
 """of the files; written by runtime/include/corescale/region.h and by corescale/region.py"""
+FOLDER = "CORESCALE_RESULT"
+"""The variable that tells a program where to write them."""
+LAST_OUTPUT = 1 << 16
+"""bytes of the end of stdout in which a program's own JSON line is looked for"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,3 +154,31 @@ def _object(line: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return values if isinstance(values, dict) else {}
+
+
+def last_output(path: Path | None) -> str:
+    """The end of what standard output held, where it was kept."""
+    if path is None or not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - LAST_OUTPUT))
+        return file.read().decode(errors="replace")
+
+
+def _always(experiment: Experiment) -> bool:
+    del experiment
+    return True
+
+
+def _environment(scratch: Scratch) -> Mapping[str, str]:
+    return {FOLDER: str(scratch.of(NAME))}
+
+
+def _found(scratch: Scratch) -> Found:
+    found = parse_results(scratch.of(NAME), last_output(scratch.output))
+    return Found({"regions": found.regions, "metrics": found.metrics, "checks": found.checks, "work": found.work})
+
+
+NAME = "result"
+SOURCE = Source(NAME, _always, _environment, _found, probe=False)
+"""Not a probe: a program has it whether it is measured or not, and writes at its exit."""

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
+
 #include "corescale/tape/detail/recorder.hpp"
 #include "corescale/tape/operations.hpp"
 
-namespace corescale {
+namespace corescale::inline v0 {
 
 template <class Base>
 class real;
@@ -20,36 +22,32 @@ struct operators {
 
   template <class Row>
   static number apply(const number& x) {
-    const Base z = static_cast<Base>(Row::value(x.value_));
-    if (x.recording_ == parameter) return number(z);
+    if (x.place_ == 0) return number(static_cast<Base>(Row::value(x.value_)));
     recorder<Base>& tape = *open_recording<Base>;
-    if (x.recording_ != tape.recording) [[unlikely]]
-      throw_not_open(x.recording_, tape.recording);
-    return variable(tape, z, static_cast<Base>(Row::dx(x.value_, z)), static_cast<Base>(0.0),
-                    encode(operations::number_of<Row>(), x.index_, tape.no_variable()));
+    if (tape.is_full()) [[unlikely]]
+      return apply_with_room<Row>(x);
+    require_open(x, tape);
+    const Base z = static_cast<Base>(Row::value(x.value_));
+    return {z, tape.put(static_cast<Base>(Row::dx(x.value_, z)), static_cast<Base>(0.0),
+                        encode(operations::number_of<Row>(), index_of(x.place_), tape.no_variable()))};
   }
 
   template <class Row>
   static number apply(const number& x, const number& y) {
-    const Base z = static_cast<Base>(Row::value(x.value_, y.value_));
-    if (x.recording_ == parameter && y.recording_ == parameter) return number(z);
     recorder<Base>& tape = *open_recording<Base>;
-    const std::uint32_t open = tape.recording;
-    constexpr unsigned op = operations::number_of<Row>();
-    if (x.recording_ == open && y.recording_ == open)
-      return variable(tape, z, dx<Row>(x, y, z), dy<Row>(x, y, z), encode(op, x.index_, y.index_));
-    if (x.recording_ == open && y.recording_ == parameter)
-      return variable(tape, z, dx<Row>(x, y, z), y.value_, encode(op, x.index_, tape.no_variable()));
-    if (x.recording_ == parameter && y.recording_ == open)
-      return variable(tape, z, x.value_, dy<Row>(x, y, z), encode(op, tape.no_variable(), y.index_));
-    throw_not_open(foreign(x, y, open), open);
+    const bool x_varies = is_open(x, tape), y_varies = is_open(y, tape);
+    if (x_varies && y_varies) return record<Row, true, true>(tape, x, y);
+    if (x_varies && y.place_ == 0) return record<Row, true, false>(tape, x, y);
+    if (y_varies && x.place_ == 0) return record<Row, false, true>(tape, x, y);
+    operand(x, tape), operand(y, tape);
+    return number(static_cast<Base>(Row::value(x.value_, y.value_)));
   }
 
   /// A comparison, which a later evaluation must find as it is now.
   template <class Comparison>
   static bool compare(const number& x, const number& y) {
     const bool outcome = Comparison::holds(x.value_, y.value_);
-    if (x.recording_ == parameter && y.recording_ == parameter) return outcome;
+    if (x.place_ == 0 && y.place_ == 0) return outcome;
     append_operands(outcome ? operations::number_of<operations::branch<Comparison, true>>()
                             : operations::number_of<operations::branch<Comparison, false>>(),
                     x, y);
@@ -60,55 +58,73 @@ struct operators {
   template <class Comparison>
   static number select(const number& left, const number& right, const number& x, const number& y) {
     const bool first = Comparison::holds(left.value_, right.value_);
-    if (left.recording_ == parameter && right.recording_ == parameter) return first ? x : y;
+    if (left.place_ == 0 && right.place_ == 0) return first ? x : y;
     recorder<Base>& tape = *open_recording<Base>;
-    const operand left_side(x, tape), right_side(y, tape);
+    const std::uint32_t if_first = operand(x, tape), if_second = operand(y, tape);
     append_operands(operations::number_of<operations::choice<Comparison>>(), left, right);
+    get_room(x, y);
     const Base taken = static_cast<Base>(1.0), not_taken = static_cast<Base>(0.0);
-    return variable(
-        tape, first ? x.value_ : y.value_, left_side.varies ? (first ? taken : not_taken) : x.value_,
-        right_side.varies ? (first ? not_taken : taken) : y.value_,
-        encode(operations::number_of<operations::selection>(), left_side.index, right_side.index));
+    return {first ? x.value_ : y.value_,
+            tape.put(x.is_variable() ? (first ? taken : not_taken) : x.value_,
+                     y.is_variable() ? (first ? not_taken : taken) : y.value_,
+                     encode(operations::number_of<operations::selection>(), if_first, if_second))};
   }
 
-  /// A new variable of an open recording.
-  static number variable(recorder<Base>& tape, const Base& z, const Base& dx, const Base& dy,
-                         std::uint64_t code) {
-    const std::uint32_t index = tape.push(dx, dy, code);
-    return {z, index, tape.recording};
-  }
-
-  static std::uint32_t index(const number& x) { return x.index_; }
-  static std::uint32_t recording(const number& x) { return x.recording_; }
+  static number variable(const Base& value, std::uint64_t place) { return {value, place}; }
+  static std::uint64_t place(const number& x) { return x.place_; }
 
  private:
-  template <class Row>
-  static Base dx(const number& x, const number& y, const Base& z) {
-    return static_cast<Base>(Row::dx(x.value_, y.value_, z));
-  }
-  template <class Row>
-  static Base dy(const number& x, const number& y, const Base& z) {
-    return static_cast<Base>(Row::dy(x.value_, y.value_, z));
+  /// Of an operand that varies, the partial derivative and the number; of a parameter, the value.
+  template <class Row, bool XVaries, bool YVaries>
+  static number record(recorder<Base>& tape, const number& x, const number& y) {
+    if (tape.is_full()) [[unlikely]]
+      return apply_with_room<Row>(x, y);
+    const Base z = static_cast<Base>(Row::value(x.value_, y.value_));
+    Base dx = x.value_, dy = y.value_;
+    if constexpr (XVaries) dx = static_cast<Base>(Row::dx(x.value_, y.value_, z));
+    if constexpr (YVaries) dy = static_cast<Base>(Row::dy(x.value_, y.value_, z));
+    return {z,
+            tape.put(dx, dy,
+                     encode(operations::number_of<Row>(), XVaries ? index_of(x.place_) : tape.no_variable(),
+                            YVaries ? index_of(y.place_) : tape.no_variable()))};
   }
 
-  struct operand {
-    operand(const number& x, const recorder<Base>& tape)
-        : varies(x.recording_ == tape.recording), index(varies ? x.index_ : tape.no_variable()) {
-      if (!varies && x.recording_ != parameter) throw_not_open(x.recording_, tape.recording);
-    }
-    bool varies;
-    std::uint32_t index;
-  };
+  /// Gets room and applies. It takes operands and gives the result in registers: were it to come back into
+  /// the middle of apply(), the fast path would keep its numbers in memory.
+  template <class Row, std::same_as<number>... Operands>
+  [[gnu::noinline, gnu::cold]] static number apply_with_room(Operands... operands) {
+    get_room(operands...);
+    return apply<Row>(operands...);
+  }
+
+  template <std::same_as<number>... Operands>
+  static void get_room(const Operands&... operands) {
+    recorder<Base>& tape = *open_recording<Base>;
+    (operand(operands, tape), ...);
+    if (tape.is_full()) tape.grow(tape);
+  }
+
+  static bool is_open(const number& x, const recorder<Base>& tape) {
+    return recording_of(x.place_) == tape.recording();
+  }
+
+  static void require_open(const number& x, const recorder<Base>& tape) {
+    if (recording_of(x.place_) != tape.recording()) [[unlikely]]
+      throw_not_open(recording_of(x.place_), tape.recording());
+  }
+
+  /// The number to record for an operand.
+  static std::uint32_t operand(const number& x, const recorder<Base>& tape) {
+    if (x.place_ == 0) return tape.no_variable();
+    require_open(x, tape);
+    return index_of(x.place_);
+  }
 
   /// An operation whose derivatives are nobody's: it keeps the operands' values.
   static void append_operands(unsigned op, const number& x, const number& y) {
+    get_room(x, y);
     recorder<Base>& tape = *open_recording<Base>;
-    const operand left(x, tape), right(y, tape);
-    tape.push(x.value_, y.value_, encode(op, left.index, right.index));
-  }
-
-  static std::uint32_t foreign(const number& x, const number& y, std::uint32_t open) {
-    return x.recording_ == parameter || x.recording_ == open ? y.recording_ : x.recording_;
+    tape.put(x.value_, y.value_, encode(op, operand(x, tape), operand(y, tape)));
   }
 };
 

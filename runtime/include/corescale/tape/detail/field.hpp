@@ -6,7 +6,7 @@
 #include "corescale/tape/real.hpp"
 
 /// What a reverse sweep asks of the type of its adjoints.
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// Whether x is 0 and stays 0: such an adjoint is not handed on. It saves work, and lets a selection that
 /// took the other side ignore an infinite derivative.
@@ -33,15 +33,6 @@ void add_product(real<Base>& sum, const real<Base>& weight, const real<Base>& pa
   const bool is_one = !partial.is_variable() && is_zero(partial.value() - Base(1.0));
   const real<Base> product = is_one ? weight : weight * partial;
   sum = is_zero(sum) ? product : sum + product;
-}
-
-/// adjoints[of] += weight * partial, where `of` may be "no variable".
-template <class T>
-void hand_on(T* adjoints, std::uint32_t of, const T& weight, const T& partial) {
-  if constexpr (!std::is_floating_point_v<T>) {
-    if (of < parameter_slots) return;
-  }
-  add_product(adjoints[of], weight, partial);
 }
 
 }  // namespace corescale::detail

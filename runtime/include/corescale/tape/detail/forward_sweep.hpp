@@ -7,7 +7,7 @@
 #include "corescale/tape/detail/field.hpp"
 #include "corescale/tape/detail/operation_list.hpp"
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// function(operation, its number), from the first to the last.
 template <class Base, class Alloc, class Function>

@@ -8,7 +8,7 @@
 #include "corescale/memory/thread_alloc.hpp"
 #include "corescale/tape/detail/recorder.hpp"
 
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// The operations of a recording, in chunks of memory that double up to a limit: nothing is copied as a
 /// recording grows, at most one chunk is partly unused, and all go back to Alloc, which keeps them for the

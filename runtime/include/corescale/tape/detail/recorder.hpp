@@ -7,7 +7,7 @@
 #include "corescale/tape/tape_misuse.hpp"
 
 // What an operator needs to record itself: a place to write, and the number of the recording that is open.
-namespace corescale::detail {
+namespace corescale::inline v0::detail {
 
 /// One operation z = op(x, y): its partial derivatives where it was recorded, and a word that names the
 /// operation and the numbers of its operands. 24 bytes for double.
@@ -42,28 +42,12 @@ constexpr std::uint32_t y_of(std::uint64_t code) noexcept {
   return static_cast<std::uint32_t>(code) & index_mask;
 }
 
-/// The open recording of a thread, as operators see it. `grow` gets the next room; it throws
-/// std::bad_alloc or std::length_error, and the recording then is as it was.
-template <class Base>
-struct recorder {
-  operation<Base>* next = nullptr;
-  operation<Base>* end = nullptr;
-  std::uint32_t index = 0;      ///< of the next operation
-  std::uint32_t recording = 0;  ///< its number; see next_recording()
-  void (*grow)(recorder&) = nullptr;
-
-  /// Appends an operation and returns the number of its variable.
-  std::uint32_t push(const Base& dx, const Base& dy, std::uint64_t code) {
-    if (next == end) [[unlikely]]
-      grow(*this);
-    ::new (static_cast<void*>(next)) operation<Base>{dx, dy, code};
-    ++next;
-    return index++;
-  }
-
-  /// The number of a slot for an operand that is no variable.
-  std::uint32_t no_variable() const noexcept { return index % parameter_slots; }
-};
+/// Where a variable is: the number of its recording in the upper half, its own in the lower; 0 for a
+/// parameter.
+constexpr std::uint32_t recording_of(std::uint64_t place) noexcept {
+  return static_cast<std::uint32_t>(place >> 32);
+}
+constexpr std::uint32_t index_of(std::uint64_t place) noexcept { return static_cast<std::uint32_t>(place); }
 
 /// Numbers of recordings: 0 is that of parameters, 1 that of a thread without a recording; all others tell a
 /// recording from any other of the process (until 2^32 of them have been made).
@@ -71,9 +55,38 @@ inline constexpr std::uint32_t parameter = 0;
 inline constexpr std::uint32_t none_open = 1;
 std::uint32_t next_recording();
 
+/// The open recording of a thread, as operators see it. `grow` gets the next room; it throws
+/// std::bad_alloc or std::length_error, and the recording then is as it was.
+template <class Base>
+struct recorder {
+  operation<Base>* next = nullptr;
+  operation<Base>* end = nullptr;
+  std::uint64_t place = 0;  ///< of the next operation
+  void (*grow)(recorder&) = nullptr;
+
+  std::uint32_t recording() const noexcept {
+    const std::uint32_t number = recording_of(place);
+    if (number == parameter) __builtin_unreachable();  // what is known to be a parameter needs no comparison
+    return number;
+  }
+  std::uint32_t index() const noexcept { return index_of(place); }
+
+  bool is_full() const noexcept { return next == end; }
+
+  /// Appends an operation where there is room, and returns the place of its variable.
+  std::uint64_t put(const Base& dx, const Base& dy, std::uint64_t code) {
+    ::new (static_cast<void*>(next)) operation<Base>{dx, dy, code};
+    ++next;
+    return place++;
+  }
+
+  /// The number of a slot for an operand that is no variable.
+  std::uint32_t no_variable() const noexcept { return index() % parameter_slots; }
+};
+
 /// What operators find while nothing is recorded. No variable has its number, so nothing is written to it.
 template <class Base>
-inline constinit recorder<Base> idle{nullptr, nullptr, 0, none_open, nullptr};
+inline constinit recorder<Base> idle{nullptr, nullptr, std::uint64_t{none_open} << 32, nullptr};
 
 /// The recording that the calling thread has open for variables over Base; never null.
 template <class Base>

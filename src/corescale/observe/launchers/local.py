@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches programs on this machine, one at a time, through the spawner."""
+
+import contextlib
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from corescale.declare import experiment as study
+from corescale.declare.experiment import Experiment
+from corescale.declare.factors import Launch
+from corescale.declare.plan import Invocation
+from corescale.errors import ProgramError, UsageError
+from corescale.machine import Machine
+from corescale.observe import environment, preload, sources
+from corescale.observe.hooks import HookRunner
+from corescale.observe.ranks import processes
+from corescale.observe.scratch import Scratch, sweep
+from corescale.observe.sources import Found, witness
+from corescale.observe.sources.result import last_output
+from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
+from corescale.records import Configuration, Layout, Noise, Phase, Record, Status
+
+TAIL = 4096
+"""bytes of the end of stderr that a record keeps"""
+
+
+class Local:
+    """See Launcher. A subclass says in `through` and `ended` what stands between the spawner and the program."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    at_once: ClassVar[int] = 1
+
+    def __init__(self, experiment: Experiment, machine: Machine, spawner: Spawner | None = None) -> None:
+        if experiment.output in ("inherit", "pipe"):
+            raise UsageError(
+                f"standard output cannot go to {experiment.output!r}", where="--output", remedy="name a file, or null"
+            )
+        self._experiment, self._machine = experiment, machine
+        self._spawner = spawner or Spawner()
+        self._hooks = HookRunner(experiment)
+        self._today = study.today(experiment)
+        self._sources = sources.wanted(experiment)
+        self._probes = tuple(source.name for source in self._sources if source.probe)
+        self._proved: set[tuple[Layout, tuple[Path, ...]]] = set()
+        self._references: dict[bool, str] = {}
+        self._note: Callable[[str], None] = lambda _: None
+        self._keep: Callable[[bytes], str] = lambda _: ""
+        self._noted: set[str] = set()
+        self._is_set_up = False
+
+    @classmethod
+    def create(cls, experiment: Experiment, machine: Machine, landscape: Path | None = None) -> Self:  # noqa: D102
+        if landscape is not None:
+            raise UsageError("only the fake launcher has a landscape", where="--landscape", remedy="add --on fake")
+        return cls(experiment, machine)
+
+    @classmethod
+    def cannot(cls, layout: Layout) -> str | None:  # noqa: D102
+        raise NotImplementedError
+
+    def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
+        """What is spawned so that the ranks of `layout` each execute `request`."""
+        raise NotImplementedError
+
+    def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
+        """How a launch ended, of which `report` tells what was spawned, and what each rank gave."""
+        raise NotImplementedError
+
+    def open(  # noqa: D102
+        self, history: Sequence[Record], note: Callable[[str], None], keep: Callable[[bytes], str]
+    ) -> None:
+        self._note, self._keep = note, keep
+        sweep()
+        self._is_set_up = True
+        self._hooks.run("setup")
+        if self._experiment.input is not None and not Path(self._experiment.input).is_file():
+            raise ProgramError("no such file", where=f"--input {self._experiment.input}")
+        for words in self._commands():
+            environment.locate(words[0])
+        for record in history:
+            if record.configuration == self._today and record.ok and record.output_hash:
+                self._references.setdefault(record.phase == "rehearse", record.output_hash)
+        self._proved = {self._to_prove(record.configuration) for record in history}
+
+    def subject(self) -> Mapping[str, Any]:  # noqa: D102
+        names = {program for words in self._commands() for program in environment.programs(words)}
+        return {
+            "programs": {name: environment.identity(name) for name in sorted(names)},
+            "sources": list(self._probes),
+        }
+
+    def line(self, configuration: Configuration) -> str:  # noqa: D102
+        return self._launch_of(configuration).line
+
+    def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:  # noqa: D102
+        for invocation in block:
+            self._prove(invocation.configuration)
+        for invocation in block:
+            yield self._launch_once(invocation)
+
+    def cancel(self) -> None:  # noqa: D102
+        self._spawner.cancel()
+
+    def close(self) -> None:  # noqa: D102
+        if self._is_set_up:
+            self._is_set_up = False
+            self._hooks.run("cleanup")
+
+    def _commands(self) -> Iterator[tuple[str, ...]]:
+        """Every distinct argv, and what it goes through."""
+        phases: tuple[Phase, ...] = ("rehearse", "measure") if self._experiment.rehearsal else ("measure",)
+        everyone = study.configurations(self._experiment)
+        launches = (self._launch_of(configuration, phase) for phase in phases for configuration in everyone)
+        for argv, prefix, shell in dict.fromkeys((each.argv, each.prefix, each.shell) for each in launches):
+            if prefix:
+                yield prefix
+            yield ("/bin/sh", *shlex.split(" ".join(argv))) if shell else argv
+
+    def _launch_of(self, configuration: Configuration, phase: Phase = "measure") -> Launch:
+        return study.launch(self._experiment, configuration, self._machine, phase)
+
+    def _to_prove(self, configuration: Configuration) -> tuple[Layout, tuple[Path, ...]]:
+        """What a proof covers: these libraries in so many ranks."""
+        ranks = replace(configuration.layout, threads_per_rank=1)
+        return ranks, self._launch_of(configuration).preload
+
+    def _prove(self, configuration: Configuration) -> None:
+        """One untimed traced launch for each set of libraries, before anything is timed with them."""
+        launch, wanted = self._launch_of(configuration), self._to_prove(configuration)
+        if not launch.preload or wanted in self._proved:
+            return
+        with Scratch(launch.preload) as scratch, self._prepared(configuration):
+            report = self._spawn(launch, configuration.layout, scratch, prove=True)
+            report, ranks = self.ended(report, scratch)
+            heard = witness.sightings(scratch)
+            notes = [preload.judge(each, launch.preload, heard) for each in ranks.values() or [report]]
+        self._proved.add(wanted)
+        for note in filter(None, notes):
+            self._note_once(note)
+
+    def _note_once(self, note: str) -> None:
+        if note not in self._noted:
+            self._noted.add(note)
+            self._note(note)
+
+    def _launch_once(self, invocation: Invocation) -> Record:
+        configuration = invocation.configuration
+        launch = self._launch_of(configuration, invocation.phase)
+        with Scratch(launch.preload) as scratch, self._prepared(configuration):
+            report = self._spawn(launch, configuration.layout, scratch, cap=invocation.cap)
+            report, ranks = self.ended(report, scratch)
+            found = sources.read(self._sources, scratch, succeeded=report.status == "ok")
+            return self._record(invocation, report, found, ranks, scratch)
+
+    @contextlib.contextmanager
+    def _prepared(self, configuration: Configuration) -> Iterator[None]:
+        values = {name: str(value) for name, value in study.parameters(self._experiment, configuration).items()}
+        self._hooks.run("prepare", values)
+        yield
+        self._hooks.run("conclude", values)
+
+    def _spawn(
+        self, launch: Launch, layout: Layout, scratch: Scratch, *, prove: bool = False, cap: float | None = None
+    ) -> SpawnReport:
+        scratch.output = self._output(scratch)
+        request = SpawnRequest(
+            argv=launch.command,
+            environment=sources.environment(self._sources, launch.environment, scratch),
+            affinity=launch.affinity or (),
+            timeout=min(filter(None, (self._experiment.timeout, cap)), default=None),
+            stdin=Path(self._experiment.input) if self._experiment.input else None,
+            stdout=scratch.output,
+            hash_output=self._experiment.same_output,
+            tail_bytes=TAIL,
+            prove=prove,
+        )
+        report = self._spawner.spawn(self.through(request, layout, scratch))
+        if report.status == "cancelled":
+            raise KeyboardInterrupt
+        if report.survivors:
+            self._note(f"{report.survivors} processes of {launch.line} could not be killed")
+        return report
+
+    def _output(self, scratch: Scratch) -> Path | None:
+        """None: nowhere, which costs the program least."""
+        if self._experiment.output not in (None, "null"):
+            return Path(str(self._experiment.output))
+        return scratch.folder / "stdout" if wants_output(self._experiment) else None
+
+    def _record(
+        self,
+        invocation: Invocation,
+        report: SpawnReport,
+        found: Found,
+        ranks: Mapping[int, SpawnReport],
+        scratch: Scratch,
+    ) -> Record:
+        configuration, checks = invocation.configuration, found.fields.get("checks", {})
+        preloaded = () if scratch.libraries else None
+        own = {
+            "metrics": self._metrics(report, found, scratch),
+            "sidecars": {name: self._keep(blob) for name, blob in found.blobs.items()},
+        }
+        return invocation.record(
+            self._experiment.hash,
+            started=report.started,
+            wall=report.wall,
+            status=self._status(invocation, report, checks),
+            exit_code=-report.signal if report.signal else report.exit_code or 0,
+            user=report.user,
+            system=report.system,
+            peak_memory=report.peak_memory,
+            peak_memory_kind=report.peak_memory_kind,
+            processes=processes(ranks, found, preloaded),
+            threads_asked=configuration.layout.p,
+            output_hash=report.output_hash,
+            tail=report.trouble or report.tail or last_output(scratch.output)[-TAIL:],
+            noise=Noise(report.steal, report.throttled, report.involuntary, report.runqueue_wait or 0.0),
+            oversubscribed=configuration.layout.p > self._machine.default_max_threads,
+            sources=self._probes,
+            leftovers=report.leftovers,
+            **{**found.fields, **own},
+        )
+
+    def _status(self, invocation: Invocation, report: SpawnReport, checks: Mapping[str, bool]) -> Status:
+        configuration = invocation.configuration
+        if report.status == "cancelled":
+            raise KeyboardInterrupt
+        if report.status == "timeout" and self._was_capped(invocation):
+            return "capped"
+        if report.status != "ok":
+            return report.status
+        if not all(checks.values()):
+            return "check"
+        rehearsed = invocation.phase == "rehearse"
+        if self._experiment.same_output and report.output_hash and configuration == self._today:
+            self._references.setdefault(rehearsed, report.output_hash)
+        if self._experiment.same_output and self._references.get(rehearsed) not in (None, report.output_hash):
+            return "output-differs"
+        return "ok"
+
+    def _was_capped(self, invocation: Invocation) -> bool:
+        limit = self._experiment.timeout
+        return invocation.cap is not None and (limit is None or invocation.cap < limit)
+
+    def _metrics(self, report: SpawnReport, found: Found, scratch: Scratch) -> dict[str, float]:
+        """The program's own and the declared ones; one that it did not give is absent."""
+        output, own = scratch.output, found.fields.get("metrics", {})
+        measured = {
+            "stdout-size": float(output.stat().st_size) if output is not None and output.is_file() else 0.0,
+            "peak-memory": float(report.peak_memory),
+            "cpu-time": report.user + report.system,
+        } | {f"output:{name}": value for name, value in own.items()}
+        declared = {name: measured[source] for name, source in self._experiment.metrics.items() if source in measured}
+        return {**own, **declared}
+
+
+def wants_output(experiment: Experiment) -> bool:
+    """Whether standard output has to be kept: for its size, its hash, or the program's own JSON line."""
+    sources = experiment.metrics.values()
+    return (
+        experiment.same_output
+        or experiment.weak is not None  # the work that the program reports
+        or experiment.response != "wall"
+        or any(source == "stdout-size" or source.startswith("output:") for source in sources)
+    )

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several ranks of one launch, whoever starts them: each is started, bound and accounted by a spawner of its own.
+
+A launcher starts the leaf script once for each rank. So the environment and the preloads reach the program alone, not
+what starts it, whichever implementation of MPI or scheduler that is; and each rank leaves a report of its own.
+"""
+
+import contextlib
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from corescale import native
+from corescale.errors import CorescaleError
+from corescale.observe import spawn
+from corescale.observe.scratch import Scratch
+from corescale.observe.sources import Found, witness
+from corescale.observe.spawn import SpawnReport, SpawnRequest
+from corescale.records import Process
+
+FAILURES = ("failed", "signal", "not-started")
+"""How a rank ends by itself; the others are then ended by whoever started them."""
+
+_LEAF = """\
+#!/bin/sh
+# Starts one rank, which whoever executes this has numbered, and fails where it fails.
+rank=${{OMPI_COMM_WORLD_RANK:-${{PMIX_RANK:-${{PMI_RANK:-${{SLURM_PROCID:?no rank is numbered}}}}}}}}
+report={folder}/rank.$rank
+case $rank in
+{bind}
+esac
+{spawn} --report "$report" $bound {options}
+test "$(head -c {length} "$report")" = {ok}
+"""
+_OK = '{"status":"ok"'
+
+
+def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]]) -> Path:
+    """A script that executes the request as one of the ranks, of which each has its own CPUs (none: as inherited).
+
+    Its standard output and input are the script's where the request wants them; its errors are kept for the report.
+    """
+    folder = scratch.of("ranks")
+    if request.environment.get(witness.FOLDER):
+        for rank in range(len(cpus)):
+            (scratch.of(witness.NAME) / str(rank)).mkdir(exist_ok=True)
+    own = replace(
+        request,
+        affinity=(),
+        timeout=None,
+        stdin=Path("/proc/self/fd/0") if request.stdin else None,
+        stdout=None,
+        hash_output=False,
+        sample_ms=0,
+        memory_group=False,
+    )
+    wanted = request.stdout is not None or request.hash_output
+    words = list(spawn.options(own, "", "/proc/self/fd/1" if wanted else None))[2:]
+    text = _LEAF.format(
+        folder=shlex.quote(str(folder)),
+        bind="\n".join(f"{rank}) bound='{_bound(each)}' ;;" for rank, each in enumerate(cpus)),
+        spawn=shlex.quote(str(native.find("corescale-spawn"))),
+        options=" ".join(_by_rank(word) for word in words),
+        length=len(_OK),
+        ok=shlex.quote(_OK),
+    )
+    path = folder / "leaf"
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def ended(report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, dict[int, SpawnReport]]:
+    """How a launch ended of which `report` tells what started the ranks, and what each gave that came to its end.
+
+    It ended as the first rank that failed by itself did, unless it was stopped before.
+    """
+    ranks = _reports(scratch)
+    failed = [(each.started + each.wall, rank) for rank, each in ranks.items() if each.status in FAILURES]
+    if report.status != "failed" or not failed:
+        return report, ranks
+    rank = min(failed)[1]
+    why = ranks[rank]
+    said = (why.trouble or why.tail).splitlines() or [why.status]
+    tail = "".join(f"rank {rank}: {line}\n" for line in said)
+    return replace(report, status=why.status, exit_code=why.exit_code, signal=why.signal, tail=tail), ranks
+
+
+def _reports(scratch: Scratch) -> dict[int, SpawnReport]:
+    found = {}
+    for path in scratch.of("ranks").glob("rank.*"):
+        with contextlib.suppress(CorescaleError):  # a spawner that was killed left no whole report
+            found[int(path.suffix[1:])] = spawn.parse(path.read_bytes())
+    return dict(sorted(found.items()))
+
+
+def processes(ranks: Mapping[int, SpawnReport], found: Found, preloaded: tuple[str, ...] | None) -> tuple[Process, ...]:
+    """Of every rank. `preloaded` is what stands where no source says which libraries are inside."""
+    return tuple(
+        Process(
+            executable=process.executable,
+            user=process.user,
+            system=process.system,
+            peak_memory=process.peak_memory,
+            affinity=process.affinity,
+            rank=rank,
+            **{"preload": preloaded, **found.processes.get(process.pid, {})},
+        )
+        for rank, report in ranks.items()
+        for process in report.processes
+    )
+
+
+def _bound(cpus: tuple[int, ...]) -> str:
+    return f"--affinity {','.join(map(str, cpus))}" if cpus else ""
+
+
+def _by_rank(word: str) -> str:
+    """A word of the script; the witness of each rank has a folder of its own."""
+    return shlex.quote(word) + ("/$rank" if word.startswith(f"{witness.FOLDER}=") else "")

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The contract of a source: something that tells about one launch what the spawner does not."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from corescale.declare.experiment import Experiment
+from corescale.observe.scratch import Scratch
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a source gives for one launch."""
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the record. Of several sources mappings merge and sequences join; nothing else is given twice."""
+    processes: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    """Fields of Process, by process id."""
+    blobs: Mapping[str, bytes] = field(default_factory=dict)
+    """What is too large for a record, by name: it becomes a sidecar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One source. It keeps its files in `scratch.of(name)` and knows nothing of other launches."""
+
+    name: str
+    wanted: Callable[[Experiment], bool]
+    """Whether this experiment is observed with it."""
+    environment: Callable[[Scratch], Mapping[str, str]]
+    """Variables of the program. A library in LD_PRELOAD comes behind whatever is preloaded already."""
+    read: Callable[[Scratch], Found]
+    """What it found after the launch; raises CorescaleError where a launch that succeeded may not count."""
+    probe: bool = True
+    """Whether its presence may change the program's time: records name it, and are not mixed with others."""
