@@ -2,7 +2,7 @@
 #include <mutex>
 
 #include "condition_crew.hpp"
-#include "posix_thread.hpp"
+#include "corescale/team/detail/posix_thread.hpp"
 #include "systems.hpp"
 
 namespace corescale::inline v0 {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "corescale/machine/cache_line.hpp"
-#include "posix_thread.hpp"
+#include "corescale/team/detail/posix_thread.hpp"
 #include "waiting.hpp"
 
 namespace corescale::inline v0::detail {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "posix_thread.hpp"
+#include "corescale/team/detail/posix_thread.hpp"
 
 // Message-based threading in the manner of the Concurrency and Coordination Runtime (Qiu et al., section III.A): a program posts
 // messages to typed ports; an arbiter activates receivers, which pair each message with a handler; a dispatcher runs the pairs.
