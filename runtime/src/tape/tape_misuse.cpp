@@ -32,10 +32,6 @@ void throw_too_long() {
                           " operations: divide the function, or keep constants out of variables");
 }
 
-void throw_no_variable(const char* function) {
-  throw tape_misuse(std::string(function) + ": the argument is a parameter, which has no derivatives");
-}
-
 void throw_wrong_size(const char* function, const char* what, std::size_t is, std::size_t should_be) {
   throw tape_misuse(std::string(function) + ": " + what + " has " + std::to_string(is) +
                     " elements and should have " + std::to_string(should_be));
@@ -48,9 +44,10 @@ void throw_branch_change(const char* comparison, bool recorded, std::size_t oper
       " there and is not here, so the program would take another branch: record it at this point");
 }
 
-void throw_reverse_before_forward(const char* function) {
+void throw_reverse_before_forward(const char* function, const char* forward) {
   throw tape_misuse(std::string(function) +
-                    ": there is no forward evaluation to go back over; call forward() first");
+                    ": there is no sweep forward to go back over, or the last one threw; call " + forward +
+                    "() first");
 }
 
 }  // namespace corescale::detail

@@ -89,4 +89,25 @@ TEST(Function, IsEvaluatedAtNewPoints) {
   EXPECT_DOUBLE_EQ(f.reverse(one)[0], 0.5 * std::exp(0.5));
 }
 
+TEST(Function, Hessians) {
+  const double x[] = {2.0, 3.0}, v[] = {1.0, -1.0}, one[] = {1.0};
+  const auto f = [](auto z) { return z[0] * z[0] * sin(z[1]) + exp(z[0] * z[1]) + pow(z[1], z[0]); };
+  auto recorded = corescale::record<double>(f, x);
+  const auto a = corescale::hessian_vector<double>(f, x, v), b = recorded.hessian_vector(x, v, one);
+  const auto h = corescale::hessian<double>(f, x);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(a[i], b[i], 1e-9);
+    EXPECT_NEAR(a[i], h[2 * i] - h[2 * i + 1], 1e-9);
+  }
+  using series = corescale::series<double>;
+  const series line[] = {series::generate(4, [](std::size_t k, auto&) { return k == 0 ? 2.0 : k == 1 ? 1.0 : 0.0; }),
+                         series(3.0)};
+  const auto y = recorded.taylor(line);
+  EXPECT_NEAR(y[0][2] * 2, h[0], 1e-9);
+  const series weight[] = {series::generate(4, [](std::size_t k, auto&) { return k == 1 ? 1.0 : 0.0; })};
+  const auto g = recorded.reverse_taylor(weight);
+  EXPECT_NEAR(g[0][0], h[0], 1e-9);
+  EXPECT_NEAR(g[1][0], h[1], 1e-9);
+}
+
 }  // namespace

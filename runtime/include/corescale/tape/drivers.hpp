@@ -58,4 +58,34 @@ function<Base> record(Function&& f, std::span<const Base> x) {
   return tape.finish(f(std::span<const real<Base>>(at)));
 }
 
-}  // namespace corescale
+/// dy[i]/dx[j], row after row, of a function to a vector.
+template <class Base, class Function>
+std::vector<Base> jacobian(Function&& f, std::span<const Base> x) {
+  return record<Base>(std::forward<Function>(f), x).jacobian(x);
+}
+
+/// The Hessian of a function to one number, times v. One recording over series of order 1 and one sweep back:
+/// faster than a recorded function's, where each is needed once.
+template <class Base, class Function>
+std::vector<Base> hessian_vector(Function&& f, std::span<const Base> x, std::span<const Base> v) {
+  using line = series<Base, 1>;
+  if (v.size() != x.size()) detail::throw_wrong_size("hessian_vector", "v", v.size(), x.size());
+  std::vector<line> lines(x.begin(), x.end());
+  for (std::size_t j = 0; j < v.size(); ++j) lines[j][1] = v[j];
+  gradient_tape<line> tape;
+  const std::vector<real<line>> at = variables(tape, std::span<const line>(lines));
+  tape.reverse(f(std::span<const real<line>>(at)));
+  std::vector<Base> product;
+  product.reserve(x.size());
+  for (const real<line>& one : at) product.push_back(tape.adjoint(one)[1]);
+  return product;
+}
+
+/// The Hessian of a function to one number, row after row.
+template <class Base, class Function>
+std::vector<Base> hessian(Function&& f, std::span<const Base> x) {
+  const Base one(1.0);
+  return record<Base>(std::forward<Function>(f), x).hessian(x, std::span(&one, 1));
+}
+
+}  // namespace corescale::inline v0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -8,33 +9,42 @@
 #include "corescale/tape/detail/forward_sweep.hpp"
 #include "corescale/tape/detail/operation_list.hpp"
 #include "corescale/tape/detail/reverse_sweep.hpp"
+#include "corescale/tape/detail/series_sweep.hpp"
 #include "corescale/tape/real.hpp"
+#include "corescale/tape/series.hpp"
 
 namespace corescale::inline v0 {
 
 template <class Base, class Alloc>
 class gradient_tape;
 
-/// A recorded function from n variables to m results, which can be evaluated at other points and
-/// differentiated there. gradient_tape::finish() makes it; it stands, at first, at the point where it was
-/// recorded.
+/// A recorded function y = f(x) from n variables to m results, which can be evaluated at other points and
+/// differentiated there, to any order. gradient_tape::finish() makes it; it stands, at first, where it was
+/// recorded, and after forward(x) at x.
 ///
-/// Memory       24 bytes per operation over double; 8 more after forward(), 8 more after tangent() or
-/// reverse(). Throws       tape_misuse where a size does not fit, or for reverse() after a forward() that
-/// threw;
-///              branch_change from forward() where the recorded program would have taken another branch.
-/// Threads      One at a time.
+/// Memory       24 bytes per operation over double; 8 more after forward(), 8 more after tangent() or reverse();
+///              while they run, 32 in hessian_vector() and 2 (order + 1) numbers in taylor() and reverse_taylor().
+/// Complexity   Each sweep is linear in the operations; over series of order d, O(d^2) each.
+/// Throws       tape_misuse where a size does not fit, and for a sweep back after a sweep forward that threw or
+///              never was; branch_change where the recorded program would have taken another branch.
+/// Threads      One at a time. Each thread may have a function of its own.
 template <class Base = double, class Alloc = thread_alloc>
 class function {
  public:
+  using taylor_series = series<Base>;
+
   function() = default;
 
   std::size_t domain() const noexcept { return inputs_.size(); }
   std::size_t range() const noexcept { return outputs_.size(); }
-  /// The independent variables included.
-  std::size_t num_operations() const noexcept { return end_ - detail::parameter_slots; }
+  std::size_t num_variables() const noexcept { return end_ - detail::parameter_slots; }
 
-  /// The results at x, where the function stands from now on. Linear in the operations.
+  /// y at the point where the function stands.
+  std::vector<Base> value() const {
+    return results([](const output& one) { return one.value; });
+  }
+
+  /// y at x, where the function stands from now on.
   std::vector<Base> forward(std::span<const Base> x) {
     require_size("forward", "x", x.size(), domain());
     values_.resize(end_);
@@ -44,38 +54,113 @@ class function {
     stands_ = true;
     for (output& one : outputs_)
       if (one.index) one.value = values_[one.index];
-    return results([](const output& one) { return one.value; });
+    return value();
   }
 
-  /// The derivatives of the results along the direction dx.
+  /// The derivative of y along the direction dx.
   std::vector<Base> tangent(std::span<const Base> dx) {
     require_stand("tangent");
     require_size("tangent", "dx", dx.size(), domain());
-    work_.clear();
-    work_.resize(end_);
+    clear_work();
     for (std::size_t j = 0; j < dx.size(); ++j) work_[inputs_[j]] = dx[j];
     detail::tangent_sweep(operations_, work_.data());
     return results([&](const output& one) { return one.index ? work_[one.index] : Base(0.0); });
   }
 
-  /// The gradient of the sum of the results, each times its weight.
+  /// The gradient of the sum of weights[i] y[i].
   std::vector<Base> reverse(std::span<const Base> weights) {
     require_stand("reverse");
     require_size("reverse", "weights", weights.size(), range());
-    work_.clear();
-    work_.resize(end_);
+    clear_work();
     for (std::size_t i = 0; i < weights.size(); ++i)
       if (outputs_[i].index) work_[outputs_[i].index] += weights[i];
     detail::reverse_sweep(operations_, end_ - 1, work_.data());
-    std::vector<Base> gradient;
-    gradient.reserve(domain());
-    for (const std::uint32_t index : inputs_) gradient.push_back(work_[index]);
-    return gradient;
+    return inputs_of(work_);
   }
 
-  /// The results at the point where the function stands.
-  std::vector<Base> value() const {
-    return results([](const output& one) { return one.value; });
+  /// dy[i]/dx[j] at x, row after row: element i n + j. min(m, n) sweeps.
+  std::vector<Base> jacobian(std::span<const Base> x) {
+    forward(x);
+    const std::size_t n = domain(), m = range();
+    std::vector<Base> all(m * n);
+    std::vector<Base> unit(std::min(m, n), Base(0.0));
+    for (std::size_t k = 0; k < unit.size(); ++k) {
+      unit[k] = Base(1.0);
+      const std::vector<Base> line = m <= n ? reverse(unit) : tangent(unit);
+      for (std::size_t l = 0; l < line.size(); ++l) all[m <= n ? k * n + l : l * n + k] = line[l];
+      unit[k] = Base(0.0);
+    }
+    return all;
+  }
+
+  /// H v at x, where H is the Hessian of the sum of weights[i] y[i]. Leaves the function where it stands.
+  std::vector<Base> hessian_vector(std::span<const Base> x, std::span<const Base> v,
+                                   std::span<const Base> weights) {
+    using line = series<Base, 1>;
+    require_size("hessian_vector", "x", x.size(), domain());
+    require_size("hessian_vector", "v", v.size(), domain());
+    require_size("hessian_vector", "weights", weights.size(), range());
+    capacity_vector<line, Alloc> values(end_), adjoints(end_);
+    for (std::size_t j = 0; j < x.size(); ++j) {
+      values[inputs_[j]] = x[j];
+      values[inputs_[j]][1] = v[j];
+    }
+    detail::forward_sweep(operations_, values.data());
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      if (outputs_[i].index) adjoints[outputs_[i].index] += line(weights[i]);
+    detail::reverse_sweep(operations_, values.data(), adjoints.data());
+    std::vector<Base> product;
+    product.reserve(domain());
+    for (const std::uint32_t index : inputs_) product.push_back(adjoints[index][1]);
+    return product;
+  }
+
+  /// The Hessian of the sum of weights[i] y[i] at x, row after row. n Hessian-vector products.
+  std::vector<Base> hessian(std::span<const Base> x, std::span<const Base> weights) {
+    const std::size_t n = domain();
+    std::vector<Base> all, unit(n, Base(0.0));
+    all.reserve(n * n);
+    for (std::size_t j = 0; j < n; ++j) {
+      unit[j] = Base(1.0);
+      const std::vector<Base> row = hessian_vector(x, unit, weights);
+      all.insert(all.end(), row.begin(), row.end());
+      unit[j] = Base(0.0);
+    }
+    return all;
+  }
+
+  /// The Taylor series of y(t) = f(x(t)), to the order of the longest x[j]. Leaves the function where it stands.
+  std::vector<taylor_series> taylor(std::span<const taylor_series> x) {
+    require_size("taylor", "x", x.size(), domain());
+    series_.clear();
+    series_.resize(end_);
+    order_ = 0;
+    for (std::size_t j = 0; j < x.size(); ++j) {
+      series_[inputs_[j]] = x[j];
+      order_ = std::max(order_, x[j].size() - 1);
+    }
+    has_series_ = false;
+    detail::forward_sweep(operations_, series_.data());
+    has_series_ = true;
+    std::vector<taylor_series> y;
+    y.reserve(range());
+    for (const output& one : outputs_)
+      y.push_back(of_order(one.index ? series_[one.index] : taylor_series(one.value), false));
+    return y;
+  }
+
+  /// After taylor(x): g with g[j][k] the derivative with respect to x[j][k] of the sum of all weights[i][k] y[i][k].
+  std::vector<taylor_series> reverse_taylor(std::span<const taylor_series> weights) {
+    if (!has_series_) detail::throw_reverse_before_forward("reverse_taylor", "taylor");
+    require_size("reverse_taylor", "weights", weights.size(), range());
+    capacity_vector<taylor_series> adjoints(end_);
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      if (outputs_[i].index) adjoints[outputs_[i].index] += of_order(weights[i], true);
+    detail::reverse_sweep(operations_, series_.data(), adjoints.data());
+    std::vector<taylor_series> all;
+    all.reserve(domain());
+    for (const std::uint32_t index : inputs_) all.push_back(of_order(adjoints[index], true));
+    return all;
   }
 
  private:
@@ -98,16 +183,34 @@ class function {
     }
   }
 
+  /// The series to order_, its coefficients in reverse or not: an adjoint's k-th belongs to order_ - k.
+  taylor_series of_order(const taylor_series& x, bool reversed) const {
+    return taylor_series::generate(
+        order_ + 1, [&](std::size_t k, const taylor_series&) { return x.at(reversed ? order_ - k : k); });
+  }
+
   template <class Value>
-  std::vector<Base> results(Value value) const {
+  std::vector<Base> results(Value value_of) const {
     std::vector<Base> all;
     all.reserve(range());
-    for (const output& one : outputs_) all.push_back(value(one));
+    for (const output& one : outputs_) all.push_back(value_of(one));
     return all;
   }
 
+  std::vector<Base> inputs_of(const capacity_vector<Base, Alloc>& of_variables) const {
+    std::vector<Base> all;
+    all.reserve(domain());
+    for (const std::uint32_t index : inputs_) all.push_back(of_variables[index]);
+    return all;
+  }
+
+  void clear_work() {
+    work_.clear();
+    work_.resize(end_);
+  }
+
   void require_stand(const char* caller) const {
-    if (!stands_) detail::throw_reverse_before_forward(caller);
+    if (!stands_) detail::throw_reverse_before_forward(caller, "forward");
   }
   static void require_size(const char* caller, const char* what, std::size_t is, std::size_t should_be) {
     if (is != should_be) detail::throw_wrong_size(caller, what, is, should_be);
@@ -118,8 +221,11 @@ class function {
   capacity_vector<output, Alloc> outputs_;
   capacity_vector<Base, Alloc> values_;
   capacity_vector<Base, Alloc> work_;
+  capacity_vector<taylor_series, Alloc> series_;
   std::uint32_t end_ = detail::parameter_slots;
+  std::size_t order_ = 0;
   bool stands_ = true;  ///< whether the operations hold the partial derivatives of one point
+  bool has_series_ = false;
 };
 
-}  // namespace corescale
+}  // namespace corescale::inline v0

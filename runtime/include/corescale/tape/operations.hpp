@@ -18,9 +18,10 @@
 namespace corescale::inline v0::operations {
 
 using special::log_gamma, special::polygamma, special::sign, special::whole;
-using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atan2, std::atanh, std::cbrt, std::ceil;
-using std::copysign, std::cos, std::cosh, std::erf, std::erfc, std::exp, std::exp2, std::expm1, std::fabs;
-using std::fdim, std::floor, std::fmax, std::fmin, std::fmod, std::hypot, std::log, std::log10, std::log1p;
+using std::abs, std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atan2, std::atanh, std::cbrt,
+    std::ceil;
+using std::copysign, std::cos, std::cosh, std::erf, std::erfc, std::exp, std::exp2, std::expm1, std::fdim;
+using std::floor, std::fmax, std::fmin, std::fmod, std::hypot, std::log, std::log10, std::log1p;
 using std::log2, std::pow, std::remainder, std::rint, std::round, std::sin, std::sinh, std::sqrt, std::tan;
 using std::tanh, std::tgamma, std::trunc;
 
@@ -187,6 +188,9 @@ struct arc_tangent_2 {
 
 // --- hyperbolic functions ---
 
+/// 1 / cosh(x)^2 for e = exp(-2 |x|), which neither cancels nor overflows.
+auto squared_secant(const auto& e) { return 4.0 * e / ((1.0 + e) * (1.0 + e)); }
+
 struct hyperbolic_sine {
   static constexpr const char* name = "sinh";
   static auto value(const auto& x) { return sinh(x); }
@@ -202,7 +206,7 @@ struct hyperbolic_cosine {
 struct hyperbolic_tangent {
   static constexpr const char* name = "tanh";
   static auto value(const auto& x) { return tanh(x); }
-  static auto dx(const auto& x, const auto&) { return 1.0 / (cosh(x) * cosh(x)); }
+  static auto dx(const auto& x, const auto&) { return squared_secant(exp(-2.0 * abs(x))); }
 };
 
 struct area_sine {
@@ -261,8 +265,8 @@ struct polygamma_function {
 // --- pieces: absolute value, the lesser and the greater, remainders, rounding ---
 
 struct absolute {
-  static constexpr const char* name = "fabs";
-  static auto value(const auto& x) { return fabs(x); }
+  static constexpr const char* name = "abs";
+  static auto value(const auto& x) { return abs(x); }
   static auto dx(const auto& x, const auto&) { return sign(x); }
 };
 
@@ -293,10 +297,16 @@ struct positive_difference {
   static auto dy(const auto& x, const auto& y, const auto&) { return x > y ? -1.0 : 0.0; }
 };
 
+/// -1 or 1, by the sign bit.
+template <class T>
+T sign_bit(const T& x) {
+  return copysign(T(1.0), x);
+}
+
 struct copy_sign {
   static constexpr const char* name = "copysign";
   static auto value(const auto& x, const auto& y) { return copysign(x, y); }
-  static auto dx(const auto& x, const auto& y, const auto&) { return copysign(1.0, x) * copysign(1.0, y); }
+  static auto dx(const auto& x, const auto& y, const auto&) { return sign_bit(x) * sign_bit(y); }
   static auto dy(const auto&, const auto&, const auto&) { return 0.0; }
 };
 

@@ -163,6 +163,10 @@ class real {
   friend bool isnan(const real& x) { return x.value_ != x.value_; }
   friend bool isfinite(const real& x) { return !isnan(x.value_ - x.value_); }
   friend bool isinf(const real& x) { return !isnan(x) && !isfinite(x); }
+  friend bool is_whole(const real& x) {
+    using special::is_whole;
+    return is_whole(x.value_);
+  }
   friend unsigned whole(const real& x) {
     using special::whole;
     return whole(x.value_);

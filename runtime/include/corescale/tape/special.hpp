@@ -13,6 +13,9 @@ inline double sign(double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }
 /// The order of a polygamma function, which travels as a number of the base type.
 inline unsigned whole(double x) { return static_cast<unsigned>(x); }
 
+/// Whether x is a whole number that whole() gives back.
+inline bool is_whole(double x) { return x >= 0 && x <= 1e9 && x == std::floor(x); }
+
 /// log |gamma(x)|. Unlike std::lgamma it writes no variable that threads share.
 inline double log_gamma(double x) {
   int ignored_sign = 0;

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <utility>
+
+#include "corescale/tape/detail/forward_sweep.hpp"
+#include "corescale/tape/series.hpp"
+
+namespace corescale::inline v0::detail {
+
+/// Hands the adjoint of one operation on, by partial derivatives in the arithmetic of T: those of a Taylor
+/// series are series, too, and give the derivatives of all its coefficients (Griewank and Walther, Evaluating
+/// Derivatives, section 13.3).
+template <class Row, class Base, class T>
+void go_back(const evaluation<Base, T>& at, T* adjoints, const operation<Base>& one, std::uint32_t i) {
+  const std::uint32_t x = x_of(one.code), y = y_of(one.code);
+  const bool x_varies = x >= parameter_slots, y_varies = y >= parameter_slots;
+  const T& weight = adjoints[i];
+  if constexpr (operations::unary<Row>) {
+    adjoints[x] += weight * T(Row::dx(at.values[x], at.values[i]));
+  } else if constexpr (operations::binary<Row>) {
+    if (x_varies) adjoints[x] += weight * T(Row::dx(at.values[x], at.y(one), at.values[i]));
+    if (y_varies) adjoints[y] += weight * T(Row::dy(at.x(one), at.values[y], at.values[i]));
+  } else if constexpr (std::is_same_v<Row, operations::selection>) {
+    const bool first = !is_zero(at.values[i - 1]);
+    if (first ? x_varies : y_varies) adjoints[first ? x : y] += weight;
+  }
+}
+
+/// go_back(), by number of operation.
+template <class Base, class T>
+inline constexpr auto ways_back = []<std::size_t... Place>(std::index_sequence<Place...>) {
+  using step = void (*)(const evaluation<Base, T>&, T*, const operation<Base>&, std::uint32_t);
+  return std::array<step, sizeof...(Place)>{
+      &go_back<std::tuple_element_t<Place, operations::table>, Base, T>...};
+}
+(std::make_index_sequence<operations::count>());
+
+/// The reverse sweep over values of a forward_sweep() in T. adjoints: of all variables; the caller has set those
+/// that it starts from.
+template <class Base, class Alloc, class T>
+void reverse_sweep(const operation_list<Base, Alloc>& operations, T* values, T* adjoints) {
+  const evaluation<Base, T> at{values};
+  for (auto* chunk = operations.last(); chunk; chunk = chunk->before) {
+    for (std::uint32_t i = chunk->first + chunk->size; i-- > chunk->first;) {
+      if (is_zero(adjoints[i])) continue;
+      const operation<Base>& one = chunk->operations()[i - chunk->first];
+      ways_back<Base, T>[op_of(one.code)](at, adjoints, one, i);
+    }
+  }
+}
+
+}  // namespace corescale::inline v0::detail

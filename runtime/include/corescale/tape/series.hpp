@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
+#include "corescale/memory/capacity_vector.hpp"
+#include "corescale/tape/operations.hpp"
+
+namespace corescale::inline v0 {
+
+inline constexpr std::size_t any_order = static_cast<std::size_t>(-1);
+
+/// A Taylor series x(t) = x[0] + x[1] t + x[2] t^2 + ..., cut off behind an order: a number type, whose
+/// arithmetic and functions follow from recurrences between coefficients (Griewank and Walther, Evaluating
+/// Derivatives, chapter 13; O(order^2) each).
+///
+/// With an Order it holds Order + 1 coefficients and may be the Base of a real: series<double, 1> is a value and
+/// its derivative along a direction, and its reverse sweep gives Hessian-vector products.
+/// With any_order each series has its own length; a shorter one counts as continued by zeros.
+/// Comparisons compare x[0].
+template <class Base, std::size_t Order = any_order>
+class series {
+  static constexpr bool is_fixed = Order != any_order;
+  using storage =
+      typename std::conditional_t<is_fixed, std::type_identity<std::array<Base, is_fixed ? Order + 1 : 1>>,
+                                  std::type_identity<capacity_vector<Base>>>::type;
+
+ public:
+  constexpr series() : series(Base(0.0)) {}
+  template <class Number>
+  requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, Base>) constexpr series(Number value)
+      : series(Base(value)) {}           // NOLINT(google-explicit-constructor)
+  constexpr series(const Base& value) {  // NOLINT(google-explicit-constructor)
+    if constexpr (is_fixed) {
+      coefficients_.fill(Base(0.0));
+      coefficients_[0] = value;
+    } else {
+      coefficients_.push_back(value);
+    }
+  }
+
+  /// The series with `size` coefficients, the k-th of which is coefficient(k, those before it).
+  template <class Coefficient>
+  static series generate(std::size_t size, Coefficient coefficient) {
+    series result;
+    if constexpr (!is_fixed) result.coefficients_.resize(size);
+    for (std::size_t k = 0; k < result.size(); ++k) result.coefficients_[k] = coefficient(k, result);
+    return result;
+  }
+
+  std::size_t size() const noexcept { return coefficients_.size(); }
+  const Base& operator[](std::size_t k) const { return coefficients_[k]; }
+  Base& operator[](std::size_t k) { return coefficients_[k]; }
+  Base at(std::size_t k) const { return k < size() ? coefficients_[k] : Base(0.0); }
+
+  friend series operator+(const series& x, const series& y) {
+    return generate(longer(x, y), [&](std::size_t k, const series&) { return x.at(k) + y.at(k); });
+  }
+  friend series operator-(const series& x, const series& y) {
+    return generate(longer(x, y), [&](std::size_t k, const series&) { return x.at(k) - y.at(k); });
+  }
+  friend series operator-(const series& x) {
+    return generate(x.size(), [&](std::size_t k, const series&) { return -x[k]; });
+  }
+  friend series operator*(const series& x, const series& y) {
+    return generate(longer(x, y), [&](std::size_t k, const series&) {
+      Base sum = x.at(0) * y.at(k);
+      for (std::size_t j = 1; j <= k; ++j) sum += x.at(j) * y.at(k - j);
+      return sum;
+    });
+  }
+  friend series operator/(const series& x, const series& y) {
+    return generate(longer(x, y), [&](std::size_t k, const series& z) {
+      Base rest = x.at(k);
+      for (std::size_t j = 1; j <= k; ++j) rest -= y.at(j) * z[k - j];
+      return rest / y[0];
+    });
+  }
+  series& operator+=(const series& y) { return *this = *this + y; }
+  series& operator-=(const series& y) { return *this = *this - y; }
+  series& operator*=(const series& y) { return *this = *this * y; }
+  series& operator/=(const series& y) { return *this = *this / y; }
+
+  friend bool operator<(const series& x, const series& y) { return x[0] < y[0]; }
+  friend bool operator>(const series& x, const series& y) { return x[0] > y[0]; }
+  friend bool operator<=(const series& x, const series& y) { return x[0] <= y[0]; }
+  friend bool operator>=(const series& x, const series& y) { return x[0] >= y[0]; }
+  friend bool operator==(const series& x, const series& y) { return x[0] == y[0]; }
+
+  /// Whether all coefficients are 0.
+  bool is_zero() const {
+    return std::all_of(coefficients_.begin(), coefficients_.end(),
+                       [](const Base& c) { return c == Base(0.0); });
+  }
+
+  friend std::size_t longer(const series& x, const series& y) { return std::max(x.size(), y.size()); }
+
+ private:
+  storage coefficients_;
+};
+
+}  // namespace corescale::inline v0
+
+#include "corescale/tape/detail/series_functions.hpp"
