@@ -100,8 +100,11 @@ TEST(Function, Hessians) {
     EXPECT_NEAR(a[i], h[2 * i] - h[2 * i + 1], 1e-9);
   }
   using series = corescale::series<double>;
-  const series line[] = {series::generate(4, [](std::size_t k, auto&) { return k == 0 ? 2.0 : k == 1 ? 1.0 : 0.0; }),
-                         series(3.0)};
+  const series line[] = {
+      series::generate(4, [](std::size_t k, auto&) { return k == 0   ? 2.0
+                                                            : k == 1 ? 1.0
+                                                                     : 0.0; }),
+      series(3.0)};
   const auto y = recorded.taylor(line);
   EXPECT_NEAR(y[0][2] * 2, h[0], 1e-9);
   const series weight[] = {series::generate(4, [](std::size_t k, auto&) { return k == 1 ? 1.0 : 0.0; })};

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each row of derivatives.inc by every way to the same derivative.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <tuple>
+
+#include "functions_under_test.hpp"
+
+namespace {
+
+using corescale::gradient_tape;
+using corescale::real;
+using corescale::series;
+using under_test::line_through;
+using under_test::numbers;
+
+constexpr double accuracy = 1e-12;
+
+void expect_close(double is, double truth, const char* what) {
+  EXPECT_NEAR(is, truth, accuracy * std::max(1.0, std::abs(truth))) << what;
+}
+
+/// As above; a k-th derivative loses digits as its value grows over that of its terms.
+void expect_series(const series<double>& is, const std::vector<double>& truth) {
+  double factorial = 1, scale = 1;
+  for (const double one : truth) scale = std::max(scale, std::abs(one));
+  for (std::size_t k = 0; k < truth.size(); ++k, factorial *= static_cast<double>(k))
+    EXPECT_NEAR(is.at(k) * factorial, truth[k], accuracy * scale) << "coefficient " << k;
+}
+
+template <class Function>
+void check(Function f, double x, const std::vector<double>& truth) {
+  SCOPED_TRACE(std::string(Function::label) + " at " + std::to_string(x));
+  {
+    gradient_tape tape;
+    const real<double> at = tape.variable(x), y = f(at);
+    tape.reverse(y);
+    expect_close(y.value(), truth[0], "value");
+    expect_close(tape.adjoint(at), truth[1], "gradient tape");
+  }
+  const std::vector<double> there{x}, elsewhere{x + (x < 0 ? -0.01 : 0.01)}, one{1.0};
+  auto recorded = corescale::record<double>([&](auto z) { return f(z[0]); }, elsewhere);
+  expect_close(recorded.forward(there)[0], truth[0], "replayed value");
+  expect_close(recorded.tangent(one)[0], truth[1], "tangent");
+  expect_close(recorded.reverse(one)[0], truth[1], "reverse");
+  expect_close(recorded.hessian_vector(there, one, one)[0], truth[2], "Hessian of a recording");
+  const auto twice = [&](auto z) { return f(z[0]); };
+  expect_close(corescale::hessian_vector<double>(twice, there, one)[0], truth[2], "Hessian by series");
+  const std::vector<series<double>> line{line_through(x, truth.size() - 1)};
+  expect_series(recorded.taylor(line)[0], truth);
+  gradient_tape<double> inner;
+  gradient_tape<real<double>> outer;
+  const real<double> a = inner.variable(x);
+  const real<real<double>> b = outer.variable(a);
+  outer.reverse(f(b));
+  const real<double> slope = outer.adjoint(b);
+  expect_close(slope.value(), truth[1], "nested");
+  inner.reverse(slope);
+  expect_close(inner.adjoint(a), truth[2], "nested, second");
+}
+
+template <class Function>
+void check(Function f, double x, double y, const std::vector<double>& truth) {
+  SCOPED_TRACE(std::string(Function::label) + " at " + std::to_string(x) + ", " + std::to_string(y));
+  const auto both = [&](auto z) { return f(z[0], z[1]); };
+  const std::vector<double> at{x, y}, near{x * 1.01, y * 1.01}, one{1.0};
+  const auto direct = corescale::gradient<double>(both, at);
+  expect_close(direct.value, truth[0], "value");
+  expect_close(direct.derivatives[0], truth[1], "dx");
+  expect_close(direct.derivatives[1], truth[2], "dy");
+  auto recorded = corescale::record<double>(both, near);
+  expect_close(recorded.forward(at)[0], truth[0], "replayed value");
+  const std::vector<double> gradient = recorded.reverse(one), hessian = recorded.hessian(at, one);
+  expect_close(gradient[0], truth[1], "replayed dx");
+  expect_close(gradient[1], truth[2], "replayed dy");
+  expect_close(hessian[0], truth[3], "dxx");
+  expect_close(hessian[1], truth[4], "dxy");
+  expect_close(hessian[2], truth[4], "dyx");
+  expect_close(hessian[3], truth[5], "dyy");
+  const std::vector<double> first{x}, second{y};
+  const auto of_x = corescale::gradient<double>([&](auto z) { return f(z[0], real<double>(y)); }, first);
+  const auto of_y = corescale::gradient<double>([&](auto z) { return f(real<double>(x), z[0]); }, second);
+  expect_close(of_x.derivatives[0], truth[1], "dx beside a parameter");
+  expect_close(of_y.derivatives[0], truth[2], "dy beside a parameter");
+  auto replayed_x =
+      corescale::record<double>([&](auto z) { return f(z[0], real<double>(y)); }, std::vector{near[0]});
+  auto replayed_y =
+      corescale::record<double>([&](auto z) { return f(real<double>(x), z[0]); }, std::vector{near[1]});
+  expect_close(replayed_x.forward(first)[0], truth[0], "replayed beside a parameter");
+  expect_close(replayed_y.forward(second)[0], truth[0], "replayed beside a parameter");
+  expect_close(replayed_x.hessian(first, one)[0], truth[3], "dxx beside a parameter");
+  expect_close(replayed_y.hessian(second, one)[0], truth[5], "dyy beside a parameter");
+}
+
+TEST(Derivatives, OfOneNumber) {
+#define UNARY(name, x, ...) check(under_test::name##_function(), x, numbers({__VA_ARGS__}));
+#define BINARY(...)
+#include "derivatives.inc"
+#undef UNARY
+#undef BINARY
+}
+
+TEST(Derivatives, OfTwoNumbers) {
+#define UNARY(...)
+#define BINARY(name, x, y, ...) check(under_test::name##_function(), x, y, numbers({__VA_ARGS__}));
+#include "derivatives.inc"
+#undef UNARY
+#undef BINARY
+}
+
+template <class Row>
+std::string kind() {
+  return corescale::operations::unary<Row> || corescale::operations::binary<Row> ? Row::name : "";
+}
+
+TEST(Derivatives, NoOperationEscapes) {
+  std::set<std::string> tested{"polygamma"};  // through tgamma and lgamma
+#define UNARY(name, ...) tested.insert(#name);
+#define BINARY(name, ...) tested.insert(#name);
+#include "derivatives.inc"
+#undef UNARY
+#undef BINARY
+  for (const auto& [sign, word] :
+       {std::pair("+", "add"), {"-", "subtract"}, {"*", "multiply"}, {"/", "divide"}})
+    if (tested.count(word)) tested.insert(sign);
+  if (tested.count("negate")) tested.insert("negative");
+  std::apply(
+      [&](auto... rows) {
+        for (const std::string& name : {kind<decltype(rows)>()...})
+          EXPECT_TRUE(name.empty() || tested.count(name)) << name << " has no line in derivatives.inc";
+      },
+      corescale::operations::table());
+}
+
+}  // namespace
