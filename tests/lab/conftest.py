@@ -35,7 +35,7 @@ def experiment() -> Make:
         factors = tuple(
             Factor(
                 name=name,
-                kind=name if name in ("threads", "layout", "allocator", "bind") else "parameter",
+                kind=name if name in OF_A_KIND else "parameter",
                 levels=tuple(of),
             )
             for name, of in levels.items()

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a command line to an Experiment. A study file takes the other door and meets it there."""
 
+import math
 import re
 import shlex
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 from pydantic import ValidationError
@@ -31,7 +33,7 @@ from corescale.declare.stop import Stop
 from corescale.declare.work import must_be_even
 from corescale.errors import PreloadError, UnavailableError, UsageError
 from corescale.machine import Machine
-from corescale.records import Level
+from corescale.records import Layout, Level
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
 
@@ -76,7 +78,8 @@ def tune(
     `unloadable` is what a launch said of an allocator: it is raised again, unless nobody asked for allocators.
     """
     commands = [_command("main", words, request.shell)]
-    named = (*request.factor, *request.parameter_list, *request.parameter_scan, request.threads, request.allocators)
+    listed = (*request.factor, *request.parameter_list, *request.parameter_scan)
+    named = (*listed, request.threads, request.ranks, request.allocators)
     if any(named) or request.shell:
         if unloadable is not None:
             raise unloadable
@@ -156,7 +159,9 @@ def _experiment(
                 conclude=request.conclude or None,
                 cleanup=request.cleanup or None,
             ),
-            p_ref=p_ref or min((int(level) for f in chosen if f.name == "threads" for level in f.levels), default=1),
+            p_ref=p_ref
+            or math.prod(min(f.how.layout(level, Layout()).p for level in f.levels) for f in chosen if f.how.makes),
+            cores=_cores(request, chosen, machine),
             warmup=request.warmup,
             timeout=seconds(request.timeout, "--timeout") if request.timeout else _patience(verb, stop),
             ignore_failure=request.ignore_failure,
@@ -175,7 +180,35 @@ def _experiment(
         where = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"{first['msg']}: {first['input']!r}", where=where, remedy="see --help") from None
     launch(experiment, today(experiment), machine)
-    return experiment
+    if experiment.factor("ranks"):
+        _must_not_start_ranks(commands)
+    return _within_cores(experiment)
+
+
+def _must_not_start_ranks(commands: Iterable[Command]) -> None:
+    for command in commands:
+        if re.fullmatch(r"(mpirun|mpiexec|orterun|prterun|srun)(\.\w+)?", name := Path(command.argv[0]).name):
+            remedy = f"leave {name} and its options out of the command"
+            raise UsageError("the ranks are started for it", where=name, remedy=remedy)
+
+
+def _cores(request: Request, chosen: Sequence[Factor], machine: Machine) -> int | None:
+    """The limit that several ranks share; threads alone may be more than the cores, and are then labelled."""
+    ranks = any(factor.kind == "ranks" for factor in chosen)
+    return machine.default_max_threads if ranks and not request.oversubscribe else None
+
+
+def _within_cores(experiment: Experiment) -> Experiment:
+    """Says which combinations need more than the cores; raises UsageError where all do."""
+    every = combinations(experiment.model_copy(update={"cores": None}))
+    beyond = every - combinations(experiment)
+    why = f"ranks times threads are more than the {experiment.cores} cores that may be used"
+    if beyond == every:
+        raise UsageError(why, where="ranks", remedy="fewer of them, or --oversubscribe")
+    if not beyond:
+        return experiment
+    said = f"{beyond} of {every} combinations: {why} (--oversubscribe measures them too)"
+    return experiment.model_copy(update={"left_out": (*experiment.left_out, said)})
 
 
 def _command(name: str, words: Sequence[str], shell: bool) -> Command:
@@ -205,7 +238,9 @@ def _factors(
     if request.allocators:
         texts.append(("allocator", request.allocators))
     made = {part for name in named & set(factors.KINDS) for part in factors.KINDS[name].makes}
-    if request.threads or (default_threads and "threads" not in made):
+    if request.ranks:
+        texts.insert(0, ("ranks", request.ranks))
+    if request.threads or (default_threads and not made and not request.ranks):
         texts.insert(0, ("threads", request.threads or default_threads))
     found: list[Factor] = []
     left_out: list[str] = []

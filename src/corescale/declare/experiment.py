@@ -136,6 +136,8 @@ class Experiment(Model):
     warmup: int = Field(default=0, ge=0)
     timeout: float | None = Field(default=None, gt=0)
     """seconds per launch"""
+    cores: int | None = None
+    """most threads of all ranks together: combinations beyond are not launched; None: no limit"""
     ignore_failure: bool = False
     same_output: bool = False
     rehearsal: tuple[str, ...] = ()
@@ -174,8 +176,8 @@ class Experiment(Model):
 
     @property
     def makes_threads(self) -> bool:
-        """Whether a factor says how many threads there are."""
-        return any("threads" in factor.how.makes for factor in self.factors)
+        """Whether a factor says how many threads there are; beside one of ranks it is one in each."""
+        return any({"threads", "ranks"} & factor.how.makes for factor in self.factors)
 
     def beside_p(self, configuration: Configuration, *also: str) -> tuple[tuple[str, Level], ...]:
         """The levels of a configuration that are not part of p, without those of the factors named `also`."""
@@ -214,9 +216,27 @@ def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
 
 
 def today(experiment: Experiment) -> Configuration:
-    """Today's launch: each factor's first level (threads: the largest), unless `--today` says otherwise."""
+    """Today's launch: each factor's first level (threads: the largest), unless `--today` says otherwise.
+
+    Where that is more than the cores, the largest p that fits, of as many threads in a rank as can be.
+    """
     chosen: dict[str, Level] = {factor.name: factor.how.today(factor.levels) for factor in experiment.factors}
-    return configuration(experiment, chosen | dict(experiment.today))
+    first = configuration(experiment, chosen | dict(experiment.today))
+    if fits(experiment, first):
+        return first
+    said = dict(experiment.today)
+    open_ = {f.name: f.levels for f in experiment.factors if f.how.makes and f.name not in said}
+    others = (configuration(experiment, chosen | said | made) for made in _choices(open_))
+    return max(
+        (other for other in others if fits(experiment, other)),
+        key=lambda other: (other.layout.p, other.layout.threads_per_rank),
+        default=first,
+    )
+
+
+def fits(experiment: Experiment, chosen: Configuration) -> bool:
+    """Whether its threads are within what the experiment allows for all ranks together."""
+    return experiment.cores is None or chosen.layout.p <= experiment.cores
 
 
 def configuration(experiment: Experiment, levels: Mapping[str, Level]) -> Configuration:
@@ -253,15 +273,15 @@ def launch(experiment: Experiment, chosen: Configuration, machine: Machine, phas
 
 def combinations(experiment: Experiment) -> int:
     """Of levels, the same launches counted as often as they can be written."""
-    return math.prod(len(factor.levels) for factor in experiment.factors)
+    deciding, others = _apart(experiment)
+    return sum(1 for _ in _decided(experiment, deciding)) * math.prod(len(factor.levels) for factor in others)
 
 
 def _grid(experiment: Experiment) -> Iterator[dict[str, Level]]:
     """Every combination; of `tune` with today's level alone of what changes nothing beside the deciding ones."""
     now = dict(today(experiment).levels)
-    deciding = [factor for factor in experiment.factors if factor.how.decides or factor.how.makes]
-    others = [factor for factor in experiment.factors if factor not in deciding]
-    for decided in _choices({factor.name: factor.levels for factor in deciding}):
+    deciding, others = _apart(experiment)
+    for decided in _decided(experiment, deciding):
         threads = configuration(experiment, now | decided).layout.threads_per_rank
         alone = experiment.makes_threads and threads == 1
         known = {f.name: _known(experiment, f, decided[f.name]) for f in deciding}
@@ -271,6 +291,20 @@ def _grid(experiment: Experiment) -> Iterator[dict[str, Level]]:
             decided | choice
             for choice in _choices({f.name: (now[f.name],) if f.name in idle else f.levels for f in others})
         )
+
+
+def _apart(experiment: Experiment) -> tuple[list[Factor], list[Factor]]:
+    """The factors that decide p or whether another changes anything, and the others."""
+    deciding = [factor for factor in experiment.factors if factor.how.decides or factor.how.makes]
+    return deciding, [factor for factor in experiment.factors if factor not in deciding]
+
+
+def _decided(experiment: Experiment, deciding: Sequence[Factor]) -> Iterator[dict[str, Level]]:
+    """Every choice of levels of the deciding factors that fits."""
+    now = dict(today(experiment).levels)
+    for decided in _choices({factor.name: factor.levels for factor in deciding}):
+        if fits(experiment, configuration(experiment, now | decided)):
+            yield decided
 
 
 def _known(experiment: Experiment, factor: Factor, level: Level) -> Level:

@@ -49,6 +49,8 @@ class Request(RunRequest):
     )
     parameter_step: str = option("", "-D", "--parameter-step-size", metavar="STEP", help="step of -P (default 1)")
     threads: str = option("", "-t", "--threads", metavar="1,2,4", help="thread counts, as -f threads=1,2,4")
+    ranks: str = option("", "--ranks", metavar="auto|1,2,4", help="MPI ranks, as -f ranks=1,2,4 (docs/mpi.md)")
+    oversubscribe: bool = option(False, "--oversubscribe", help="try more ranks x threads than there are cores, too")
     allocators: str = option("", "--allocators", metavar="auto|A,B", help="memory allocators, as -f allocator=A,B")
     today: str = option("", "--today", metavar="NAME=LEVEL,...", help="levels of today's launch, where not the default")
     response: str = option("wall", "--response", help="wall, region:NAME or metric:NAME")

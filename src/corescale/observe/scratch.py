@@ -32,20 +32,31 @@ class Scratch:
         folder.mkdir(exist_ok=True)
         return folder
 
+    def beside(self, place: Path) -> Path:
+        """A folder like this one in another file system, as far as that can be written; gone with this one."""
+        return self._made(place) if os.access(place, os.W_OK) else self.folder
+
     def __enter__(self) -> Self:
-        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-        self._lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        fcntl.flock(self._lock, fcntl.LOCK_SH)
+        self._held: list[tuple[Path, int]] = []
+        self.folder = self._made(Path(tempfile.gettempdir()))
         return self
 
     def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
-        os.close(self._lock)
+        for folder, lock in self._held:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
+
+    def _made(self, place: Path) -> Path:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+        self._held.append((folder, os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)))
+        fcntl.flock(self._held[-1][1], fcntl.LOCK_SH)
+        return folder
 
 
 def sweep() -> None:
     """Removes this user's folders that nobody holds."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    places = (Path(tempfile.gettempdir()), Path("/dev/shm"))
+    for folder in (folder for place in places for folder in place.glob(f"{PREFIX}*")):
         with contextlib.suppress(OSError):
             status = folder.lstat()
             if status.st_uid == os.getuid() and time.time() - status.st_mtime > YOUNG:

@@ -87,6 +87,7 @@ class Memory:
         self._block: list[Record] = []
         self._number = self._attempt = 0
         self.blobs: dict[str, bytes] = {}
+        self.abandoned: list[Record] = []
 
     @property
     def records(self) -> Sequence[Record]:  # noqa: D102
@@ -111,6 +112,7 @@ class Memory:
         self._block, self._number, self._attempt = [], self._number + 1, 0
 
     def abandon(self) -> None:  # noqa: D102
+        self.abandoned += self._block
         self._block, self._attempt = [], self._attempt + 1
 
     def finish(self) -> None:  # noqa: D102

@@ -211,7 +211,7 @@ def test_every_kind_that_is_named_is_in_the_guide(name: str) -> None:
     assert f"`{name}`" in guide
 
 
-class Ranks(factors.Kind):
+class Workers(factors.Kind):
     """A kind of this test, as somebody would add it: one class and one line in KINDS."""
 
     makes: ClassVar = frozenset({"ranks"})
@@ -227,18 +227,58 @@ class Ranks(factors.Kind):
 
 
 def test_a_kind_is_one_class_and_one_line(machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(factors.KINDS, "ranks", Ranks())
-    made = scan(machine, "mpirun", "-n", "{ranks}", threads="1,2", factor=["ranks=1;3"], serial="./serial")
+    monkeypatch.setitem(factors.KINDS, "workers", Workers())
+    made = scan(machine, "start", "-n", "{workers}", threads="1,2", factor=["workers=1;3"], serial="./serial")
     grid = configurations(made)
     assert [c.layout.p for c in grid] == [2, 1, 3, 6, 1]
-    assert launch(made, grid[3], machine).argv == ("mpirun", "-n", "3")
-    assert made.makes_p == {"threads", "ranks"} and made.beside_p(grid[0]) == ()
-    assert dict(grid[-1].levels) == {"command": "serial", "threads": 1, "ranks": 1}
+    assert launch(made, grid[3], machine).argv == ("start", "-n", "3")
+    assert made.makes_p == {"threads", "workers"} and made.beside_p(grid[0]) == ()
+    assert dict(grid[-1].levels) == {"command": "serial", "threads": 1, "workers": 1}
     alone = scan(machine, "x", factor=["layout=2x1x1"])
     assert [factor.name for factor in alone.factors] == ["layout"], "a factor that makes threads leaves none to add"
     path = tmp_path / "study.toml"
-    path.write_text('title = "t"\ncommand = "mpirun -n {ranks}"\n[factors]\nranks = [1]\n')
-    assert study_file.experiment(path, machine, levels=["ranks=2;4"]).factors[0].levels == (2, 4)
+    path.write_text('title = "t"\ncommand = "start -n {workers}"\n[factors]\nworkers = [1]\n')
+    assert study_file.experiment(path, machine, levels=["workers=2;4"]).factors[0].levels == (2, 4)
+
+
+@pytest.mark.parametrize("threads", ["1,2", ""])
+def test_ranks_make_p_and_stay_within_the_cores(machine: Machine, threads: str) -> None:
+    four = dataclasses.replace(machine, affinity=(0, 1, 2, 3), quota_cores=4.0)
+    made = scan(four, "x", threads=threads, factor=["ranks=1,2,4"])
+    assert {c.layout.p: c.layout.ranks_per_node for c in configurations(made)}.keys() == {1, 2, 4}
+    assert made.p_ref == 1
+    assert made.makes_p == ({"threads", "ranks"} if threads else {"ranks"})
+    assert [reason for reason in made.left_out if "--oversubscribe" in reason] == (
+        [
+            "1 of 6 combinations: ranks times threads are more than the 4 cores that may be used"
+            " (--oversubscribe measures them too)"
+        ]
+        if threads
+        else []
+    )
+    every = scan(four, "x", threads=threads, factor=["ranks=1,2,4"], oversubscribe=True)
+    assert max(c.layout.p for c in configurations(every)) == (8 if threads else 4)
+    variables = launch(made, today(made), four).environment
+    assert variables["OMP_NUM_THREADS"] == str(today(made).layout.threads_per_rank), "one in each rank if unsaid"
+
+
+def test_todays_ranks_and_threads_fit(machine: Machine) -> None:
+    four = dataclasses.replace(machine, affinity=(0, 1, 2, 3), quota_cores=4.0)
+    made = scan(four, "x", threads="1,2,4", factor=["ranks=2,4"])
+    assert today(made).layout == Layout(2, 2)
+    assert today(scan(four, "x", threads="1,2,4", factor=["ranks=1,2,4"], today="ranks=4")).layout == Layout(1, 4)
+    auto = command_line.tune(TuneRequest(ranks="auto", threads="auto"), ["x"], four)
+    assert today(auto).layout == Layout(4, 1)
+    assert {str(c.layout) for c in configurations(auto)} >= {"4x1x1", "2x2x1", "1x4x1", "1x1x1"}
+    assert all(c.layout.p <= 4 for c in configurations(auto))
+
+
+def test_ranks_beyond_the_cores_and_a_second_mpirun_are_refused(machine: Machine) -> None:
+    two = dataclasses.replace(machine, affinity=(0, 1), quota_cores=2.0)
+    with pytest.raises(UsageError, match="more than the 2 cores that may be used; fewer of them, or --oversubscribe"):
+        scan(two, "x", factor=["ranks=4"])
+    with pytest.raises(UsageError, match=r"mpiexec: the ranks are started for it; leave mpiexec and its options out"):
+        scan(two, "mpiexec", "-n", "{ranks}", "x", factor=["ranks=1,2"])
 
 
 @pytest.mark.parametrize("text", ["cat a | wc -l", "sort f > g", "it's"])

@@ -13,6 +13,7 @@ from corescale.declare.factors.launch import Launch
 from corescale.declare.factors.layout import LayoutKind
 from corescale.declare.factors.numa import Numa
 from corescale.declare.factors.parameter import Parameter
+from corescale.declare.factors.ranks import Ranks
 from corescale.declare.factors.smt import Smt
 from corescale.declare.factors.sockets import Sockets
 from corescale.declare.factors.threads import THREAD_VARIABLES, Threads, with_thread_variables
@@ -23,6 +24,7 @@ __all__ = ["KINDS", "THREAD_VARIABLES", "Kind", "Launch", "kind_of", "number_or_
 
 KINDS: dict[str, Kind] = {
     "threads": Threads(),
+    "ranks": Ranks(),
     "layout": LayoutKind(),
     "allocator": Allocator(),
     "bind": Bind(),

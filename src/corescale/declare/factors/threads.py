@@ -39,7 +39,7 @@ class Threads(Kind):
         most, allowed, quota = machine.default_max_threads, len(machine.affinity), machine.quota_cores
         limited = quota is not None and most < allowed
         why = [f"threads above {most}: the CPU quota is {quota:.2g} of {allowed} cores"] if limited else []
-        return thread_levels(most, _sizes(machine)), why
+        return thread_levels(most, sizes(machine)), why
 
     def today(self, levels: Sequence[Level]) -> Level:
         return max(levels, key=float)
@@ -62,7 +62,7 @@ def thread_levels(most: int, sizes: Iterable[int] = ()) -> tuple[int, ...]:
     return (*sorted({size for size in (*powers, *sizes) if size < most}), most)
 
 
-def _sizes(machine: Machine) -> tuple[int, ...]:
+def sizes(machine: Machine) -> tuple[int, ...]:
     """Hardware threads of a core group and of a socket, and cores: where the cost of one more thread may change."""
     cpus = machine.usable
     groups, sockets = (Counter(getattr(cpu, part) for cpu in cpus) for part in ("core_group", "socket"))

@@ -14,6 +14,7 @@ from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe.launchers.direct import Direct
 from corescale.observe.launchers.fake import Fake
+from corescale.observe.launchers.mpi import Mpi
 from corescale.records import Configuration, Layout, Record
 
 
@@ -63,10 +64,12 @@ class Launcher(Protocol):
         """After the last launch, also after a failure."""
 
 
-LAUNCHERS: dict[str, type[Launcher]] = {"direct": Direct, "fake": Fake}
+LAUNCHERS: dict[str, type[Launcher]] = {"direct": Direct, "mpi": Mpi, "fake": Fake}
 
 ASKED = ("fake",)
 """Those that are used only where they are asked for."""
+RANKS = Layout(1, 2, 1)
+"""What a launcher must be able to start where ranks are a factor: one rank too is then started as several are."""
 
 
 def create(name: str, experiment: Experiment, machine: Machine, landscape: str | Path | None = None) -> Launcher:
@@ -78,6 +81,8 @@ def create(name: str, experiment: Experiment, machine: Machine, landscape: str |
 
 def _able(name: str, experiment: Experiment) -> type[Launcher]:
     layouts = dict.fromkeys(chosen.layout for chosen in configurations(experiment))
+    if not name and any("ranks" in factor.how.makes for factor in experiment.factors):
+        layouts |= dict.fromkeys([RANKS])
     why: dict[str, str] = {}
     for each in [name] if name else [each for each in LAUNCHERS if each not in ASKED]:
         reasons = [f"{reason} (asked: {layout})" for layout in layouts if (reason := LAUNCHERS[each].cannot(layout))]

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches ranks x threads on this machine by Open MPI's mpirun.
+
+mpirun starts a leaf (observe/ranks.py) for each rank, which binds the rank to cores of its own: what mpirun binds by
+itself depends on how many ranks there are (up to two: each to one core, whatever its threads) and leaves out taskset's
+mask. What Open MPI shares between ranks goes into folders that are gone with the launch, however that ends.
+"""
+
+import functools
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from corescale.machine import Machine
+from corescale.observe import ranks
+from corescale.observe.launchers.local import Local
+from corescale.observe.scratch import Scratch
+from corescale.observe.spawn import SpawnReport, SpawnRequest
+from corescale.records import Configuration, Layout
+from corescale.topology import Cpu
+
+PROGRAMS = ("mpirun", "mpirun.openmpi")
+OURS = re.compile(r"open ?mpi|openrte|prrte", re.IGNORECASE)
+"""what Open MPI's mpirun says of its version"""
+INSTALL = "apt-get install openmpi-bin"
+SHARED_MEMORY = Path("/dev/shm")
+MUCH = 0.1
+"""of a launch: from this share on it is said how long mpirun itself took"""
+
+
+class Mpi(Local):
+    """See Launcher."""
+
+    name = "mpi"
+    summary = "ranks x threads on this machine, by Open MPI"
+
+    @classmethod
+    def cannot(cls, layout: Layout) -> str | None:  # noqa: D102
+        if layout.nodes > 1:
+            return "starts ranks on one node"
+        return mpirun(os.environ.get("PATH", ""))[1]
+
+    def line(self, configuration: Configuration) -> str:  # noqa: D102
+        launch, layout = self._launch_of(configuration), configuration.layout
+        cpus = binding(self._machine, launch.affinity, layout)
+        whole = len(self._machine.affinity) == len(self._machine.cpus) and launch.affinity is None
+        command = replace(launch, affinity=None).line
+        m, t = layout.ranks_per_node, layout.threads_per_rank
+        if whole and cpus[0] and m * t <= len(_cores(self._machine.usable)):
+            return f"{shlex.join(self._mpirun(layout))} --map-by slot:pe={t} --bind-to core -n {m} {command}"
+        each = [f"-n 1 {replace(launch, affinity=own or launch.affinity).line}" for own in cpus]
+        each = each if cpus[0] else [f"-n {m} {launch.line}"]
+        return f"{shlex.join(self._mpirun(layout))} --bind-to none {' : '.join(each)}"
+
+    def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:  # noqa: D102
+        cpus = binding(self._machine, request.affinity or None, layout)
+        leaf = ranks.leaf(request, scratch, cpus)
+        words = (*self._mpirun(layout), "--bind-to", "none", "-n", str(layout.ranks_per_node), str(leaf))
+        return replace(request, argv=words, environment=_places(scratch), affinity=(), prove=False)
+
+    def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:  # noqa: D102
+        outcome, found = ranks.ended(report, scratch)
+        if outcome.status == "ok":
+            self._say_overhead(report.wall, max((each.wall for each in found.values()), default=0.0))
+        return outcome, found
+
+    def _commands(self) -> Iterator[tuple[str, ...]]:
+        yield self._mpirun(Layout())[:1]
+        yield from super()._commands()
+
+    def _mpirun(self, layout: Layout) -> tuple[str, ...]:
+        """mpirun and what it needs to be told, whatever it starts."""
+        program = mpirun(os.environ.get("PATH", ""))[0]
+        root = ("--allow-run-as-root",) if os.geteuid() == 0 else ()
+        slots = len(_cores(self._machine.usable))
+        many = ("--oversubscribe",) if layout.ranks_per_node > slots else ()
+        return (program, *root, *many)
+
+    def _say_overhead(self, whole: float, longest: float) -> None:
+        if whole - longest > MUCH * whole and not self._said_overhead:
+            self._said_overhead = True
+            said = f"starting and ending the ranks took {whole - longest:.2g} s of the {whole:.2g} s of a launch"
+            self._note(f"{said}; --response region:NAME leaves it out")
+
+    _said_overhead = False
+
+
+@functools.cache
+def mpirun(path: str) -> tuple[str, str | None]:
+    """The name of Open MPI's mpirun on this search path, and why there is none if there is none."""
+    other = None
+    for name in PROGRAMS:
+        found = shutil.which(name, path=path)
+        if found is not None and OURS.search(_version(found)):
+            return name, None
+        other = other or found
+    why = f"{other} is not Open MPI's" if other else "mpirun is not here"
+    return PROGRAMS[0], f"needs Open MPI, and {why} ({INSTALL})"
+
+
+def _version(program: str) -> str:
+    try:
+        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout + done.stderr
+
+
+def binding(machine: Machine, mask: Sequence[int] | None, layout: Layout) -> list[tuple[int, ...]]:
+    """The CPUs of each rank: t whole cores, else t hardware threads, side by side; empty where they are too few."""
+    allowed = [cpu for cpu in machine.usable if mask is None or cpu.cpu in mask]
+    t, m = layout.threads_per_rank, layout.ranks_per_node
+    for units in (_cores(allowed), [(cpu,) for core in _cores(allowed) for cpu in core]):
+        if t * m <= len(units):
+            return [tuple(sorted(c.cpu for unit in units[k * t : k * t + t] for c in unit)) for k in range(m)]
+    return [tuple(mask or ())] * m
+
+
+def _cores(cpus: Sequence[Cpu]) -> list[tuple[Cpu, ...]]:
+    """The CPUs of each core; cores of one socket and core group follow one another."""
+    cores: dict[tuple[int, int, int], list[Cpu]] = {}
+    for cpu in cpus:
+        cores.setdefault((cpu.socket, cpu.core_group, cpu.core), []).append(cpu)
+    return [tuple(cores[key]) for key in sorted(cores)]
+
+
+def _places(scratch: Scratch) -> dict[str, str | None]:
+    """Where Open MPI 4 and 5 put their session's files and the memory that ranks share."""
+    shared, session = str(scratch.beside(SHARED_MEMORY)), str(scratch.of("session"))
+    return {
+        "OMPI_MCA_orte_tmpdir_base": session,
+        "PRTE_MCA_prte_tmpdir_base": session,
+        "OMPI_MCA_btl_vader_backing_directory": shared,
+        "OMPI_MCA_btl_sm_backing_directory": shared,
+        "OMPI_MCA_osc_sm_backing_directory": shared,
+    }

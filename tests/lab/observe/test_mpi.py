@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks by a real mpirun: bound, proved and accounted one by one, and gone when the launch is over."""
+
+import dataclasses
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from corescale.declare.experiment import Experiment, configurations
+from corescale.errors import PreloadError, ProgramError, UsageError
+from corescale.machine import Machine
+from corescale.observe import launchers, store
+from corescale.observe.launchers import mpi
+from corescale.observe.launchers.mpi import Mpi
+from corescale.observe.run import run
+from corescale.observe.watcher import Watcher
+from corescale.records import Layout, Record
+from corescale.topology import Cpu
+from support.policies import blocks
+
+Make = Callable[..., Experiment]
+ROOT = Path(__file__).parents[3]
+SHARED = Path("/dev/shm")
+REASON = mpi.mpirun(os.environ["PATH"])[1]
+needs_mpi = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """tests/lab/support/ranks.c."""
+    compiler = shutil.which("mpicc.openmpi") or shutil.which("mpicc")
+    if compiler is None:
+        pytest.skip("no mpicc (apt-get install libopenmpi-dev)")
+    built = tmp_path_factory.mktemp("mpi") / "ranks"
+    source = ROOT / "tests" / "lab" / "support" / "ranks.c"
+    subprocess.run([compiler, "-O1", f"-I{ROOT / 'runtime' / 'include'}", source, "-o", built, "-pthread"], check=True)
+    return str(built)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Neither a file of Open MPI's nor a process, whatever the test did. Its session would be in TMPDIR by itself."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    before = set(SHARED.iterdir())
+    yield
+    left = {path for path in set(SHARED.iterdir()) - before if "vader" in path.name or "corescale" in path.name}
+    assert not left
+    assert not list(tmp_path.glob("ompi.*"))
+
+
+def measured(e: Experiment, machine: Machine, count: int = 1, watcher: Watcher | None = None) -> Sequence[Record]:
+    return run(e, store.Memory(), Mpi(e, machine), blocks(e, count), watcher)
+
+
+def failing(e: Experiment, machine: Machine) -> Record:
+    """What one launch gave that is not to succeed."""
+    held = store.Memory()
+    with pytest.raises(ProgramError):
+        run(e, held, Mpi(e, machine), blocks(e, 1))
+    (record,) = held.abandoned
+    return record
+
+
+def by_layout(records: Sequence[Record]) -> dict[str, Record]:
+    return {str(r.configuration.layout): r for r in records}
+
+
+@needs_mpi
+def test_ranks_are_started_and_told_apart(experiment: Make, two_cores: Machine, program: str) -> None:
+    records = measured(experiment(program, levels={"ranks": (1, 2)}), two_cores)
+    one, two = (by_layout(records)[layout] for layout in ("1x1x1", "1x2x1"))
+    assert (one.status, two.status) == ("ok", "ok")
+    assert (one.metrics["ranks"], two.metrics["ranks"], two.metrics["sum"]) == (1, 2, 1)
+    assert (one.threads_asked, two.threads_asked) == (1, 2)
+    assert [p.rank for p in two.processes] == [0, 1]
+    assert [(r.name, r.rank, r.calls) for r in two.regions] == [("reduce", 0, 1), ("reduce", 1, 1)]
+    assert two.work == 2
+    first, second = two.processes
+    assert second.peak_memory - first.peak_memory == pytest.approx(8 << 20, rel=0.25)
+    assert all(0 < p.user + p.system < two.user + two.system for p in two.processes)
+    assert {Path(p.executable) for p in two.processes} == {Path(program)}
+
+
+@needs_mpi
+def test_each_rank_has_cores_of_its_own_as_the_line_that_is_shown_binds_them(
+    experiment: Make, two_cores: Machine, tmp_path: Path
+) -> None:
+    e = experiment("sh", "-c", "taskset -p $$ >&2", levels={"layout": ("1x2x1", "2x1x1", "2x2x1")}, timeout=60)
+    launcher = Mpi(e, two_cores)
+    records = by_layout(run(e, store.Memory(), launcher, blocks(e, 1)))
+    bound = {layout: [p.affinity for p in r.processes] for layout, r in records.items()}
+    assert bound == {"1x2x1": [(0,), (1,)], "2x1x1": [(0, 1)], "2x2x1": [(0, 1), (0, 1)]}
+    assert {layout: r.oversubscribed for layout, r in records.items()} == {
+        "1x2x1": False,
+        "2x1x1": False,
+        "2x2x1": True,
+    }
+    for chosen in configurations(e):
+        said = subprocess.run(["sh", "-c", launcher.line(chosen)], capture_output=True, text=True, check=True)
+        masks = sorted(line.split(": ")[1] for line in said.stderr.splitlines() if "affinity mask" in line)
+        wanted = sorted(f"{sum(1 << cpu for cpu in cpus):x}" for cpus in bound[str(chosen.layout)])
+        assert masks == wanted
+
+
+@needs_mpi
+def test_a_mask_is_kept_which_mpirun_by_itself_leaves_out(experiment: Make, two_cores: Machine) -> None:
+    masked = dataclasses.replace(two_cores, affinity=(1,))
+    e = experiment("sh", "-c", "taskset -p $$ >&2", levels={"ranks": (1,)})
+    launcher = Mpi(e, masked)
+    (record, *_) = run(e, store.Memory(), launcher, blocks(e, 1))
+    assert [p.affinity for p in record.processes] == [(1,)]
+    said = subprocess.run(["sh", "-c", launcher.line(configurations(e)[0])], capture_output=True, text=True, check=True)
+    assert said.stderr.strip().endswith(": 2")
+
+
+def cpus(sockets: int, cores: int, threads: int) -> tuple[Cpu, ...]:
+    """As Linux numbers them: the second hardware threads come last."""
+    number = sockets * cores
+    return tuple(Cpu(k, k % number, k % number // cores, 0, k % number // cores) for k in range(number * threads))
+
+
+@pytest.mark.parametrize(
+    ("layout", "expected"),
+    [
+        (Layout(2, 2), [(0, 1, 4, 5), (2, 3, 6, 7)]),
+        (Layout(1, 4), [(0, 4), (1, 5), (2, 6), (3, 7)]),
+        (Layout(3, 1), [(0, 1, 2, 4, 5, 6)]),
+        (Layout(2, 4), [(0, 4), (1, 5), (2, 6), (3, 7)]),
+        (Layout(1, 5), [(0,), (4,), (1,), (5,), (2,)]),
+        (Layout(4, 3), [(), (), ()]),
+    ],
+)
+def test_whole_cores_first_then_hardware_threads_then_none(
+    two_cores: Machine, layout: Layout, expected: list[tuple[int, ...]]
+) -> None:
+    """Two sockets of two cores with two hardware threads each."""
+    machine = dataclasses.replace(two_cores, cpus=cpus(2, 2, 2), affinity=tuple(range(8)))
+    assert mpi.binding(machine, None, layout) == expected
+
+
+def test_a_mask_of_the_configuration_is_shared_out(two_cores: Machine) -> None:
+    machine = dataclasses.replace(two_cores, cpus=cpus(1, 4, 1), affinity=tuple(range(4)))
+    assert mpi.binding(machine, (1, 3), Layout(1, 2)) == [(1,), (3,)]
+    assert mpi.binding(machine, (1, 3), Layout(2, 2)) == [(1, 3), (1, 3)]
+
+
+@needs_mpi
+def test_the_environment_reaches_the_ranks_alone(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
+    """And not mpirun: what is to be tried on the program must not slow what starts it."""
+    script = (
+        'test "$OMP_NUM_THREADS" = 2 || exit 3;'
+        "pid=$$; while test $pid -gt 1; do pid=$(cut -d' ' -f4 /proc/$pid/stat);"
+        " case $(tr '\\0' ' ' < /proc/$pid/cmdline) in *mpirun*) break;; esac; done;"
+        "tr '\\0' '\\n' < /proc/$pid/environ | grep -q ^OMP_NUM_THREADS= && exit 4; exit 0"
+    )
+    e = experiment("sh", "-c", script, levels={"threads": (2,), "ranks": (1,)})
+    assert {r.status for r in measured(e, two_cores)} == {"ok"}
+
+
+@needs_mpi
+def test_a_preload_is_proved_in_every_rank(experiment: Make, two_cores: Machine, program: str) -> None:
+    e = experiment(program, levels={"ranks": (2,), "allocator": ("system", "jemalloc")})
+    records = measured(e, two_cores)
+    inside = {r.configuration["allocator"]: [p.preload for p in r.processes] for r in records}
+    assert inside["system"] == [None, None]
+    assert [["jemalloc" in library for library in each or ()] for each in inside["jemalloc"]] == [[True], [True]]
+    assert {r.sources for r in records} == {("witness",)}
+
+
+@needs_mpi
+def test_a_rank_without_the_preload_is_refused(experiment: Make, two_cores: Machine, program: str) -> None:
+    script = f"test $OMPI_COMM_WORLD_RANK = 1 && unset LD_PRELOAD; exec {program}"
+    e = experiment("sh", "-c", script, levels={"ranks": (2,), "allocator": ("system", "jemalloc")})
+    with pytest.raises(PreloadError, match=r"jemalloc.* is not in the program: .*ranks was started without it"):
+        measured(e, two_cores)
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    ("how", "status", "code"), [("fail", "failed", 7), ("signal", "signal", -11), ("abort", "failed", 9)]
+)
+def test_a_rank_that_dies_is_a_recorded_failure_with_its_number_and_last_words(
+    experiment: Make, two_cores: Machine, program: str, how: str, status: str, code: int
+) -> None:
+    record = failing(experiment(program, how, levels={"ranks": (2,)}, ignore_failure=True), two_cores)
+    assert (record.status, record.exit_code) == (status, code)
+    assert f"rank 1: the last one says {how}\n" in record.tail
+    assert not record.ok
+
+
+@needs_mpi
+def test_what_mpirun_itself_refuses_is_told_in_its_words(experiment: Make, two_cores: Machine) -> None:
+    record = failing(experiment("sh", "-c", "kill -9 $PPID", levels={"ranks": (1,)}, ignore_failure=True), two_cores)
+    assert record.status in ("failed", "signal")
+
+
+@needs_mpi
+def test_a_time_out_leaves_no_rank(experiment: Make, two_cores: Machine, program: str) -> None:
+    e = experiment(program, "hang", levels={"ranks": (2,)}, timeout=2.0, ignore_failure=True)
+    record = failing(e, two_cores)
+    assert record.status == "timeout"
+    assert record.wall == pytest.approx(2.0, abs=0.5)
+    assert not running(program)
+
+
+def running(word: str) -> list[int]:
+    """Processes with this word in their command line; a zombie has none."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal() and int(folder.name) != os.getpid():
+            try:
+                line = (folder / "cmdline").read_bytes().decode(errors="replace")
+            except OSError:
+                continue
+            if word in line and "corescale\0scan" not in line:
+                found.append(int(folder.name))
+    return found
+
+
+@needs_mpi
+@pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGKILL])
+def test_ctrl_c_and_kill_leave_no_mpirun_no_rank_and_no_shared_memory(
+    program: str, tmp_path: Path, blow: signal.Signals
+) -> None:
+    """After kill -9 the folders stay until the next launch sweeps them, the processes do not."""
+    before = set(SHARED.iterdir())
+    words = [sys.executable, "-m", "corescale", "scan", "--ranks", "2", "--out", str(tmp_path / "runs"), "--", program]
+    lab = subprocess.Popen([*words, "hang"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    end = time.monotonic() + 30
+    while len([pid for pid in running(program) if Path(f"/proc/{pid}/exe").resolve() == Path(program)]) < 2:
+        assert time.monotonic() < end, "no rank was ever started"
+        time.sleep(0.02)
+    time.sleep(0.5)  # MPI_Init makes its files
+    lab.send_signal(blow)
+    said = lab.communicate(timeout=20)[1].decode()
+    if blow == signal.SIGINT:
+        assert "interrupted" in said
+        assert lab.returncode == 130
+        assert not running(program)
+        assert not set(SHARED.iterdir()) - before
+        return
+    while running(program):
+        assert time.monotonic() < end + 10, "still running after the kill"
+        time.sleep(0.02)
+    for folder in set(SHARED.iterdir()) - before:
+        assert folder.name.startswith("corescale-launch-"), "of its own, where the next sweep finds it"
+        shutil.rmtree(folder)
+
+
+@needs_mpi
+def test_more_ranks_than_cores_are_started_and_labelled(experiment: Make, two_cores: Machine, program: str) -> None:
+    (record,) = measured(experiment(program, levels={"ranks": (3,)}), two_cores)
+    assert (record.status, record.metrics["sum"], record.oversubscribed) == ("ok", 3, True)
+
+
+@needs_mpi
+def test_standard_input_is_rank_0s(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("7\n")
+    script = 'read -r number; test "$number" = "$((7 * (OMPI_COMM_WORLD_RANK == 0)))" -o -z "$number"'
+    e = experiment("sh", "-c", script, levels={"ranks": (2,)}, input=str(tmp_path / "in"))
+    assert {r.status for r in measured(e, two_cores)} == {"ok"}
+
+
+@needs_mpi
+def test_standard_output_of_all_ranks_is_kept_where_it_is_wanted(experiment: Make, two_cores: Machine) -> None:
+    script = 'test $OMPI_COMM_WORLD_RANK = 0 && sleep 0.3 && echo "{\\"n\\": 5}" || echo rank 1'
+    e = experiment("sh", "-c", script, levels={"ranks": (2,)}, metrics={"n": "output:n", "size": "stdout-size"})
+    (record,) = measured(e, two_cores)
+    assert record.metrics == {"n": 5, "size": len('rank 1\n{"n": 5}\n')}
+
+
+@needs_mpi
+def test_what_mpirun_takes_for_itself_is_said_once(experiment: Make, two_cores: Machine, program: str) -> None:
+    class Notes(Watcher):
+        said: list[str] = []  # noqa: RUF012
+
+        def note(self, text: str) -> None:
+            self.said.append(text)
+
+    measured(experiment(program, levels={"ranks": (1,)}), two_cores, 3, Notes())
+    (said,) = [text for text in Notes.said if "starting and ending the ranks took" in text]
+    assert "--response region:NAME leaves it out" in said
+
+
+@needs_mpi
+def test_root_is_allowed_and_nobody_else_needs_it(
+    experiment: Make, two_cores: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    e = experiment("true", levels={"ranks": (1, 2)})
+    for user, expected in ((0, True), (1000, False)):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        assert ("--allow-run-as-root" in Mpi(e, two_cores).line(configurations(e)[0])) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "the mpi launcher needs Open MPI, and mpirun is not here (apt-get install openmpi-bin)"),
+        ("HYDRA build details: Version: 4.0.2", "mpirun is not Open MPI's (apt-get install openmpi-bin)"),
+    ],
+)
+def test_without_open_mpi_there_is_one_sentence_with_the_remedy(
+    experiment: Make, two_cores: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, says: str
+) -> None:
+    if text is not None:
+        (tmp_path / "mpirun").write_text(f"#!/bin/sh\necho '{text}'\n")
+        (tmp_path / "mpirun").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError) as refused:
+        launchers.create("mpi", experiment("x", levels={"ranks": (2,)}), two_cores)
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@needs_mpi
+def test_a_factor_of_ranks_wants_a_launcher_of_ranks(experiment: Make, two_cores: Machine) -> None:
+    assert launchers.create("", experiment("true", levels={"ranks": (1,)}), two_cores).name == "mpi"
+    assert launchers.create("", experiment("true"), two_cores).name == "direct"
+    with pytest.raises(UsageError, match="the direct launcher starts one rank on one node"):
+        launchers.create("direct", experiment("true", levels={"ranks": (1, 2)}), two_cores)
+    with pytest.raises(UsageError, match="the mpi launcher starts ranks on one node"):
+        launchers.create("", experiment("true", levels={"layout": ("1x1x2",)}), two_cores)
