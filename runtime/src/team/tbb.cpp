@@ -74,6 +74,11 @@ class share_of_limit {
   static inline std::unique_ptr<global_control> control;
 };
 
+/// Whether the calling thread runs a worker of a team of oneTBB.
+/// oneTBB counts a thread that waits in there as one that serves whatever arena asks next,
+/// so a team inside of a team could wait for ever: there is none.
+thread_local bool inside_a_worker = false;
+
 /// One task per thread and round, in an arena of n slots.
 /// A task waits until all k have started, so that no thread of oneTBB takes two.
 /// oneTBB owns the threads and keeps them after the team ends.
@@ -84,17 +89,19 @@ struct crew {
   crew(std::size_t n, const team_options&) : num_threads(n), share(n), arena(static_cast<int>(n), 1) {}
 
   bool start() {
-    return users.enter() && share_of_limit::is_granted_to_all() &&
+    return !inside_a_worker && users.enter() && share_of_limit::is_granted_to_all() &&
            detail::can_start_threads(num_threads - 1) && gathers_within(10s);
   }
 
   bool run(std::size_t k, worker_ref worker) noexcept {
     if (k == 0) return true;
-    if (!share_of_limit::allows(k)) return false;
+    if (inside_a_worker || !share_of_limit::allows(k)) return false;
     detail::countdown_latch all_started(k);
     run_tasks(k, [&](std::size_t id) {
       all_started.arrive_and_wait(spin_for);
+      inside_a_worker = true;
       core.run(worker, id, k);
+      inside_a_worker = false;
     });
     return true;
   }
