@@ -287,17 +287,17 @@ TEST_P(Contract, TwoMastersEachHaveATeam) {
 }
 
 TEST_P(Contract, AWorkerMayOwnATeamOfTheSameSystem) {
-  if (GetParam().name == "openmp") GTEST_SKIP() << "OpenMP does not nest unless the program asks for it";
+  const bool nests = GetParam().name != "openmp" && GetParam().name != "tbb";  // these two say so at once
   const std::size_t n = std::min<std::size_t>(2, largest_team(GetParam()));
   any_team outer = make(n);
   std::atomic<std::size_t> calls{0};
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(outcome::done, outer.work([&](std::size_t) {
     any_team inner = make(n);
-    EXPECT_TRUE(inner);
-    EXPECT_EQ(outcome::done, inner.work([&](std::size_t) { ++calls; }));
+    EXPECT_EQ(nests, static_cast<bool>(inner));
+    EXPECT_EQ(nests ? outcome::done : outcome::empty, inner.work([&](std::size_t) { ++calls; }));
   }));
-  EXPECT_EQ(calls, n * n);
+  EXPECT_EQ(calls, nests ? n * n : 0);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
 
