@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// allocate.py starts this once per allocator and block: one line of JSON with the three figures, and where
+// allocate.py starts this once per allocator and block: one line of JSON with its figures, and where
 // its malloc() came from, as proof of what was preloaded.
 #include "allocate.hpp"
 
@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "allocate_programs.hpp"
 #include "corescale/memory/thread_alloc.hpp"
 
 namespace {
@@ -29,6 +30,7 @@ struct ours {
 };
 
 constexpr long pair_count = 5'000'000;
+constexpr long program_count = 1'000'000;
 constexpr long cross_count = 1'000'000;
 
 const char* library_of_malloc() {
@@ -37,19 +39,36 @@ const char* library_of_malloc() {
                                                                                   : "unknown";
 }
 
+void print(const char* name, double value) { std::printf(", \"%s\": %.4f", name, value); }
+
+void begin() { std::printf("{\"malloc\": \"%s\"", library_of_malloc()); }
+
 template <class Allocator>
 void measure_cross() {
-  std::printf("{\"malloc\": \"%s\", \"cross\": %.4f}\n", library_of_malloc(),
-              allocate::cross_ns<Allocator>(cross_count));
+  begin();
+  print("cross", allocate::cross_ns<Allocator>(cross_count));
+  std::puts("}");
 }
 
 template <class Allocator>
 void measure() {
-  const double one = allocate::pair_ns<Allocator>(1, pair_count);
-  const double two = allocate::pair_ns<Allocator>(2, pair_count);
-  const double cross = allocate::cross_ns<Allocator>(cross_count);
-  std::printf("{\"malloc\": \"%s\", \"pair_1\": %.4f, \"pair_2\": %.4f, \"cross\": %.4f}\n",
-              library_of_malloc(), one, two, cross);
+  using namespace allocate;
+  begin();
+  const cost list = list_cost<Allocator>(program_count);  // first, while the process is as small as it was
+  print("list", list.ns);
+  print("list_mb", list.megabytes);
+  print("pair_1", pair_ns<Allocator, size_from_memory>(1, pair_count));
+  print("pair_2", pair_ns<Allocator, size_from_memory>(2, pair_count));
+  print("register_1", pair_ns<Allocator, size_in_register>(1, pair_count));
+  print("register_2", pair_ns<Allocator, size_in_register>(2, pair_count));
+  print("hundred", pair_ns<Allocator, hundred_at_once>(1, pair_count));
+  print("random", pair_ns<Allocator, random_sizes>(1, program_count));
+  print("cross", cross_ns<Allocator>(cross_count));
+  print("owners_1", owners_ns<Allocator>(1));
+  print("owners_16", owners_ns<Allocator>(16));
+  print("first_us", first_request_us<Allocator>());
+  print("strings", strings_ns<Allocator>(program_count));
+  std::puts("}");
 }
 
 struct row {

@@ -3,6 +3,8 @@
 // type with static `void* get(std::size_t)` and `void put(void*)`.
 #pragma once
 
+#include <time.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -20,6 +22,13 @@ namespace allocate {
 inline constexpr std::size_t pair_bytes = 200;
 inline constexpr std::size_t cross_bytes = 192;
 
+/// ns that this thread was given a core: where nobody waits, its time without that of other programs on the machine.
+inline std::int64_t own_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
 /// A number that the compiler cannot know, so that no allocator is computed away.
 inline std::size_t opaque(std::size_t n) {
   asm volatile("" : "+r"(n));
@@ -28,27 +37,73 @@ inline std::size_t opaque(std::size_t n) {
 
 inline void use(void* memory) { asm volatile("" : : "r"(memory) : "memory"); }
 
-template <class Allocator>
-void pairs(long count) {
-  for (long k = 0; k < count; ++k) {
-    void* const memory = Allocator::get(opaque(pair_bytes));
-    use(memory);
-    Allocator::put(memory);
+/// The size is news in each round, as where a program computes it.
+struct size_from_memory {
+  template <class Allocator>
+  static void pairs(long count) {
+    for (long k = 0; k < count; ++k) {
+      void* const memory = Allocator::get(opaque(pair_bytes));
+      use(memory);
+      Allocator::put(memory);
+    }
   }
-}
+};
+
+/// The size stays in a register, and nothing is known of memory after a return.
+struct size_in_register {
+  template <class Allocator>
+  static void pairs(long count) {
+    const std::size_t bytes = opaque(pair_bytes);
+    for (long k = 0; k < count; ++k) {
+      void* const memory = Allocator::get(bytes);
+      use(memory);
+      Allocator::put(memory);
+      asm volatile("" ::: "memory");
+    }
+  }
+};
+
+/// A hundred blocks, then their return: the lists behind the newest block.
+struct hundred_at_once {
+  template <class Allocator>
+  static void pairs(long count) {
+    std::array<void*, 100> all{};
+    for (long k = 0; k < count; k += static_cast<long>(all.size())) {
+      for (void*& memory : all) use(memory = Allocator::get(opaque(pair_bytes)));
+      for (void* memory : all) Allocator::put(memory);
+    }
+  }
+};
+
+/// Up to a thousand blocks of changing sizes, in no order: a get or a return where none or one stands at a random place.
+struct random_sizes {
+  template <class Allocator>
+  static void pairs(long count) {
+    std::array<void*, 1024> all{};
+    std::uint64_t state = 2012;
+    for (long k = 0; k < 2 * count; ++k) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      void*& memory = all[state >> 54];
+      if (memory) Allocator::put(memory);
+      memory = memory ? nullptr : Allocator::get(16 + (state >> 40) % 500);
+    }
+    for (void* memory : all)
+      if (memory) Allocator::put(memory);
+  }
+};
 
 /// ns per pair, on each of num_threads threads at once; the mean over them.
-template <class Allocator>
+template <class Allocator, class Loop>
 double pair_ns(int num_threads, long count) {
   std::atomic<int> ready{0};
   std::atomic<std::int64_t> sum{0};
   const auto run = [&] {
-    pairs<Allocator>(count / 10);
+    Loop::template pairs<Allocator>(count / 10);
     ++ready;
     while (ready.load() < num_threads) corescale::cpu_pause();
-    const std::int64_t start = corescale::now_ns();
-    pairs<Allocator>(count);
-    sum += corescale::now_ns() - start;
+    const std::int64_t start = own_ns();
+    Loop::template pairs<Allocator>(count);
+    sum += own_ns() - start;
   };
   std::vector<std::thread> others;
   for (int t = 1; t < num_threads; ++t) others.emplace_back(run);

@@ -23,7 +23,24 @@ from corescale.machine import Machine
 SEED = 2012
 PROGRAM = Path("build/release/benchmarks/runtime/bench_allocate")
 OURS = "per_thread"
-FIGURES = {"pair_1": "pair, 1 thread", "pair_2": "pair, 2 threads", "cross": "return by another thread"}
+CALLS = {
+    "pair_1": "pair, 1 thread",
+    "pair_2": "2 threads",
+    "register_1": "size in a register, 1 thread",
+    "register_2": "2 threads",
+    "hundred": "a hundred at once",
+    "random": "random sizes and order",
+}
+PROGRAMS = {
+    "cross": "return by another thread",
+    "owners_1": "return to 1 owner",
+    "owners_16": "to 16 owners",
+    "first_us": "first request of a 1,000th thread, us",
+    "strings": "a string of a million",
+    "list": "a list node of a million",
+    "list_mb": "the list, MB",
+}
+FIGURES = CALLS | PROGRAMS
 PEERS = {
     "tcmalloc": ("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"),
     "mimalloc": ("libmimalloc.so.2", "libmimalloc2.0"),
@@ -92,12 +109,12 @@ def bounds(ratio: Interval) -> str:
     return ", < 6 blocks" if ratio.low is None or ratio.high is None else f" [{ratio.low:.2f}, {ratio.high:.2f}]"
 
 
-def table(values: dict[str, dict[str, list[float]]]) -> str:
-    """The Markdown table, ours first."""
-    head = ["ns", *FIGURES.values()]
+def table(values: dict[str, dict[str, list[float]]], columns: dict[str, str]) -> str:
+    """The Markdown table of these figures, ours first."""
+    head = ["ns", *columns.values()]
     lines = [" | ".join(head), "|".join(["---"] * len(head))]
     for name, figures in values.items():
-        cells = [cell(figures[figure], values[OURS][figure]) for figure in FIGURES]
+        cells = [cell(figures[figure], values[OURS][figure]) for figure in columns]
         lines.append(" | ".join([f"`{name}`", *cells]))
     return "\n".join(f"| {line} |" for line in lines)
 
@@ -124,11 +141,15 @@ def report(values: dict[str, dict[str, list[float]]], blocks: int, machine: Mach
         [
             "# What an allocation costs",
             f"{where}. {blocks} randomised blocks, one launch of each per block; median ns, and in brackets the "
-            f"ratio to `{OURS}` within blocks with its 95% interval. Pair: allocate 200 bytes and return them. Return "
-            "by another thread: a stream of 192-byte objects from the thread that allocates and writes them to one "
-            "that reads and returns them, ns per object; `hand-off` is the same stream without an allocator, the "
-            "limit. Printed by `python benchmarks/runtime/allocate.py`.",
-            table(values),
+            f"ratio to `{OURS}` within blocks with its 95% interval. Printed by `python "
+            "benchmarks/runtime/allocate.py`; processor time of the thread, but for what waits (return by another "
+            "thread, first request). What each figure is: `benchmarks/runtime/allocate.hpp`, `allocate_programs.hpp`.",
+            "Pairs: allocate 200 bytes and return them, by two shapes of loop; a hundred blocks and then their return; "
+            "16 to 515 bytes at random places of a thousand.",
+            table(values, CALLS),
+            "Return by another thread: a stream of 192-byte objects from the thread that allocates and writes them to "
+            "one that reads and returns them; `hand-off` is the same stream without an allocator, the limit.",
+            table(values, PROGRAMS),
             false_sharing(values, machine.cache_line or 64),
         ]
     )

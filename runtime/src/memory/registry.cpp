@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry.hpp"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -20,18 +22,11 @@ template <class Variant>
 constinit registry<Variant> the_registry{};
 
 template <class Variant>
-pool<Variant>* make_pool(std::size_t number) {
-  void* const room = std::aligned_alloc(alignof(pool<Variant>), sizeof(pool<Variant>));
-  if (!room) throw std::bad_alloc();
-  try {
-    if constexpr (std::is_constructible_v<typename Variant::accounts, contiguous_slice>) {
-      return new (room) pool<Variant>(number, 0, slice_of_thread(number));
-    } else {
-      return new (room) pool<Variant>(number, 0);
-    }
-  } catch (...) {
-    std::free(room);
-    throw;
+pool<Variant>* make_pool(void* room, std::size_t number) {
+  if constexpr (std::is_constructible_v<typename Variant::accounts, contiguous_slice>) {
+    return new (room) pool<Variant>(number, 0, slice_of_thread(number));
+  } else {
+    return new (room) pool<Variant>(number, 0);
   }
 }
 
@@ -96,9 +91,26 @@ pool<Variant>& registry<Variant>::enliven(std::size_t number) {
   }
 }
 
+/// Several at once, as the first touch of a page costs a thread more than all else that its first request does.
+template <class Variant>
+void registry<Variant>::add_rooms() {
+  constexpr std::size_t page = 4096;
+  constexpr std::size_t bytes = (8 * sizeof(pool<Variant>) + page - 1) / page * page;
+  void* const start = std::aligned_alloc(page, bytes);
+  if (!start) throw std::bad_alloc();
+#ifdef MADV_POPULATE_WRITE
+  madvise(start, bytes, MADV_POPULATE_WRITE);  // where the kernel knows it
+#endif
+  for (std::size_t k = 0; k < bytes / sizeof(pool<Variant>); ++k)
+    rooms_ = new (static_cast<char*>(start) + k * sizeof(pool<Variant>)) room{rooms_};
+}
+
 template <class Variant>
 pool<Variant>& registry<Variant>::insert(std::size_t number) {
-  pool<Variant>* const made = make_pool<Variant>(number);
+  if (!rooms_) add_rooms();
+  room* const next = rooms_->next;
+  pool<Variant>* const made = make_pool<Variant>(rooms_, number);  // may throw, before it wrote there
+  rooms_ = next;
   made->accepts = hold_ ? made->stamp(in_use) : 0;
   if (++size_ > num_buckets_) widen();
   made->next_pool = bucket_of(number);
@@ -109,11 +121,11 @@ pool<Variant>& registry<Variant>::insert(std::size_t number) {
 /// Without memory for more buckets their chains grow instead.
 template <class Variant>
 void registry<Variant>::widen() noexcept {
-  void* const room = std::calloc(2 * num_buckets_, sizeof(pool<Variant>*));
-  if (!room) return;
+  void* const made = std::calloc(2 * num_buckets_, sizeof(pool<Variant>*));
+  if (!made) return;
   pool<Variant>** const old = buckets_;
   const std::size_t old_number = num_buckets_;
-  buckets_ = static_cast<pool<Variant>**>(room);
+  buckets_ = static_cast<pool<Variant>**>(made);
   num_buckets_ *= 2;
   for (std::size_t k = 0; k < old_number; ++k) {
     while (pool<Variant>* const p = old[k]) {
@@ -130,7 +142,7 @@ void registry<Variant>::destroy(pool<Variant>& dead) noexcept {
   if (const std::size_t returned_by_others = dead.inuse())
     dead.ended_in_use(returned_by_others);  // a slice of the shared vectors outlives its pool
   std::destroy_at(&dead);
-  std::free(&dead);
+  rooms_ = new (static_cast<void*>(&dead)) room{rooms_};
 }
 
 template <class Variant>

@@ -68,7 +68,7 @@ class registry {
     }
   }
 
-  static void destroy(pool<Variant>& dead) noexcept;
+  void destroy(pool<Variant>& dead) noexcept;
 
   void set_hold(bool hold) noexcept;
 
@@ -82,12 +82,19 @@ class registry {
   pool<Variant>& enliven(std::size_t number);
   pool<Variant>& insert(std::size_t number);
   void widen() noexcept;
+  void add_rooms();
+
+  /// Where a pool may be made.
+  struct room {
+    room* next;
+  };
 
   std::array<pool<Variant>*, 64> first_buckets_{};
   pool<Variant>** buckets_ = first_buckets_.data();
   std::size_t num_buckets_ = first_buckets_.size();  ///< a power of two
   std::size_t size_ = 0;
   live_numbers live_;
+  room* rooms_ = nullptr;
   pool<Variant>* lost_ = nullptr;  ///< of the parent's threads: others' blocks may still name them
   bool hold_ = Variant::holds;
 };

@@ -110,7 +110,8 @@ bool threads<Variant>::free_all(bool checked) {
     p.release_available();
     nothing_in_use &= bytes_in_use(all, p) == 0;
   });
-  all.extract_if([&](const pool<Variant>& p) { return !p.live && bytes_in_use(all, p) == 0; }, all.destroy);
+  all.extract_if([&](const pool<Variant>& p) { return !p.live && bytes_in_use(all, p) == 0; },
+                 [&](pool<Variant>& p) { all.destroy(p); });
   return nothing_in_use;
 }
 

@@ -47,7 +47,7 @@ struct per_thread {
 
   class accounts {
    public:
-    detail::block* pop(std::size_t c) noexcept {
+    [[gnu::always_inline]] detail::block* pop(std::size_t c) noexcept {
       detail::block* const newest = newest_;
       if (newest && newest->size_class == c) [[likely]] {
         newest_ = nullptr;
@@ -61,7 +61,7 @@ struct per_thread {
       return front;
     }
 
-    void push(detail::block* b) noexcept {
+    [[gnu::always_inline]] void push(detail::block* b) noexcept {
       detail::block* const before = newest_;
       newest_ = b;
       if (!before) return;
@@ -99,7 +99,7 @@ struct contiguous {
    public:
     constexpr explicit accounts(detail::contiguous_slice slice) : slice_(slice) {}
 
-    detail::block* pop(std::size_t c) noexcept {
+    [[gnu::always_inline]] detail::block* pop(std::size_t c) noexcept {
       detail::block*& root = slice_.roots[c];
       detail::block* const front = root;
       if (!front) return nullptr;
@@ -109,7 +109,7 @@ struct contiguous {
       return front;
     }
 
-    void push(detail::block* b) noexcept {
+    [[gnu::always_inline]] void push(detail::block* b) noexcept {
       detail::block*& root = slice_.roots[b->size_class];
       set_next(b, root);
       root = b;

@@ -153,8 +153,9 @@ pool<Variant>*& current_pool() noexcept {
   }
 }
 
+// In a large program a compiler would call these in the library, which doubles what they take.
 template <class Variant>
-inline block* pool<Variant>::take(std::size_t size_class) {
+[[gnu::always_inline]] inline block* pool<Variant>::take(std::size_t size_class) {
   if constexpr (Variant::holds) {
     pool& mine = *current_pool<Variant>();
     if (block* const b = mine.pop(size_class)) [[likely]] {
@@ -166,7 +167,7 @@ inline block* pool<Variant>::take(std::size_t size_class) {
 }
 
 template <class Variant>
-inline void pool<Variant>::give(block* b) noexcept {
+[[gnu::always_inline]] inline void pool<Variant>::give(block* b) noexcept {
   if constexpr (Variant::holds) {
     pool& mine = *current_pool<Variant>();
     if (b->stamp == mine.accepts.load(std::memory_order_relaxed)) [[likely]] {
