@@ -4,9 +4,14 @@ measured wrongly.
 """
 
 import contextlib
+import errno
+import hashlib
 import json
 import os
+import signal
 import subprocess
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +20,7 @@ from typing import Any
 import pytest
 
 from corescale import native
+from corescale.errors import CorescaleError
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
 
 FIXTURE = str(native.find("spawner_fixture"))
@@ -205,3 +211,95 @@ def test_throttling_of_the_inner_group_is_not_hidden_by_an_older_one_outside() -
         (outer / "cpu.cfs_quota_us").write_text("-1")
         (inner / "cpu.cfs_quota_us").write_text("10000")
         assert 0.02 < throttled(inner, FIXTURE, "burn", 0.1) < older
+
+
+class TestSpawnerItself:
+    def test_one_that_is_killed_leaves_nothing_and_the_message_says_so(self, tmp_path: Path) -> None:
+        pids = tmp_path / "pids"
+        script = f"sleep 1000 & echo $! >> {pids}; setsid sleep 1000 & echo $! >> {pids}; echo $PPID >> {pids}; wait"
+        killer = threading.Thread(target=kill_last_line, args=(pids, 3))
+        killer.start()
+        with pytest.raises(CorescaleError, match="the spawner was killed by SIGKILL") as caught:
+            spawn("sh", "-c", script)
+        killer.join()
+        assert "processes that it left behind too" in str(caught.value)
+        assert not any(alive(int(pid)) for pid in pids.read_text().split())
+
+    def test_processes_of_others_are_spared_when_one_is_killed(self, tmp_path: Path) -> None:
+        """What a hook left in the background is older, also in a session of its own; what runs meanwhile is ours."""
+        older = subprocess.Popen(["setsid", "sleep", "1000"])
+        beside = subprocess.Popen(["sleep", "1000"])
+        pids = tmp_path / "pids"
+        time.sleep(0.05)
+        killer = threading.Thread(target=kill_last_line, args=(pids, 1))
+        killer.start()
+        try:
+            with pytest.raises(CorescaleError):
+                spawn("sh", "-c", f"echo $PPID > {pids}; sleep 1000")
+            killer.join()
+            assert older.poll() is None
+            assert beside.poll() is None
+        finally:
+            older.kill(), beside.kill()
+            older.wait(), beside.wait()
+
+    def test_a_cancellation_in_its_first_moment_is_one(self) -> None:
+        """While it is being started, it could not yet tell a SIGTERM from its end."""
+        endless = SpawnRequest(("sleep", "1000"))
+        endless = SpawnRequest(("sleep", "1000"))
+        for delay in (0.0, 0.0001, 0.0003, 0.0005, 0.001, 0.002) * 5:
+            spawner, reports = Spawner(), list[SpawnReport]()
+            thread = threading.Thread(target=lambda s=spawner, r=reports: r.append(s.spawn(endless)))
+            thread.start()
+            time.sleep(delay)
+            spawner.cancel()
+            thread.join(20)
+            assert [report.status for report in reports] == ["cancelled"]
+
+    def test_no_new_process_is_no_traceback(self) -> None:
+        code = (
+            "import resource, os; from corescale.observe.spawn import *; os.setuid(65534);"
+            "resource.setrlimit(resource.RLIMIT_NPROC, (0, 0));"
+            "report = Spawner(PROGRAM).spawn(SpawnRequest(('true',))); print(report.status, report.trouble)"
+        )
+        if os.geteuid() != 0:
+            pytest.skip("changes its user, to which the limit applies; only root may")
+        code = code.replace("PROGRAM", f"Path({SPAWNER!r})")
+        done = run_python(code)
+        assert done.stdout == "not-started no new process: Resource temporarily unavailable\n", done.stderr
+
+    def test_arguments_that_are_too_long_are_no_traceback(self) -> None:
+        report = spawn("true", "x" * (1 << 20))
+        assert (report.status, report.step, report.errno) == ("not-started", "exec", errno.E2BIG)
+
+    def test_arguments_of_any_bytes_pass_through(self) -> None:
+        report = spawn("printf", "%s", os.fsdecode(b"caf\xe9"), hash_output=True)
+        assert report.output_hash == hashlib.sha256(b"caf\xe9").hexdigest()
+
+    def test_children_are_heard_though_the_caller_ignored_them(self) -> None:
+        code = (
+            "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN);"
+            "import subprocess; from corescale.observe import orphans; orphans.adopt();"
+            "print(subprocess.run(['false']).returncode)"
+        )
+        assert run_python(code).stdout == "1\n"
+
+
+def run_python(code: str) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+
+
+def kill_last_line(file: Path, lines: int) -> None:
+    """SIGKILL for the process whose number is the last of so many lines."""
+    deadline = time.monotonic() + 20
+    while not file.exists() or file.read_text().count("\n") < lines:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    os.kill(int(file.read_text().split()[-1]), signal.SIGKILL)
+
+
+def alive(process: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False

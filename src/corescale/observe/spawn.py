@@ -21,6 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from corescale import native
 from corescale.errors import CorescaleError
+from corescale.observe import orphans
 
 SpawnStatus = Literal["ok", "failed", "signal", "timeout", "cancelled", "not-started"]
 CpuKind = Literal["group", "reaped", "sampled"]
@@ -61,6 +62,9 @@ class SpawnRequest:
     prove: bool = False
     """trace it: its times are those of a traced program, and only the main process is accounted"""
     memory_group: bool = True
+    """accounts by control groups where they can be made, for memory and CPU time"""
+    inherited: tuple[int, ...] = ()
+    """descriptors that the program keeps, beside the first three"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +91,6 @@ class ProvedProgram:
 
     pid: int
     executable: str
-    name: str
-    """the kernel's short name at its end"""
     static: bool
     """has no dynamic loader, so nothing can be preloaded into it"""
     setuid: bool
@@ -100,6 +102,8 @@ class ProvedProgram:
     maps: tuple[str, ...]
     cpu: float = 0.0
     """CPU seconds of the process at its end, in the kernel's steps of 10 ms"""
+    name: str = ""
+    """the kernel's short name at its end"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,38 +210,77 @@ class Spawner:
             return _with_hash(report, request, scratch)
 
     def _measure(self, request: SpawnRequest, output: IO[bytes] | None) -> SpawnReport:
-        reader, writer = os.pipe()
-        with os.fdopen(reader, "rb") as pipe:
-            try:
-                kept = () if output is None else (output.fileno(),)
-                self._program = self._program or native.find("corescale-spawn")
-                target = f"/proc/self/fd/{kept[0]}" if kept else None
-                words = [str(self._program), "--parent", str(os.getpid()), *options(request, str(writer), target)]
-                self._running = _start(words, (writer, *kept))
-            finally:
-                os.close(writer)
-            return self._collect(self._running, pipe)
+        self._program = self._program or native.find("corescale-spawn")
+        orphans.adopt()
+        begun = orphans.now()
+        try:
+            running, reader = self._start(request, output)
+        except OSError as error:
+            step = "exec" if error.errno == errno.E2BIG else "process"
+            return SpawnReport(status="not-started", step=step, errno=error.errno)
+        with reader as pipe:
+            text, complaint = self._collect(running, pipe)
+        return parse(text) if text else self._fallen(running.returncode, complaint, begun)
 
-    def _collect(self, running: "subprocess.Popen[bytes]", pipe: IO[bytes]) -> SpawnReport:
+    def _start(self, request: SpawnRequest, output: IO[bytes] | None) -> tuple["subprocess.Popen[bytes]", IO[bytes]]:
+        """The spawner, and where its report will come from. Raises OSError where there can be no new process."""
+        kept = () if output is None else (output.fileno(),)
+        reader, writer = os.pipe()
+        try:
+            target = f"/proc/self/fd/{kept[0]}" if kept else None
+            words = [str(self._program), "--parent", str(os.getpid()), *options(request, str(writer), target)]
+            running = self._running = _started(words, (writer, *kept, *request.inherited))
+        except BaseException:
+            os.close(reader)
+            raise
+        finally:
+            os.close(writer)
+        _LIVE.add(running.pid)
+        return running, os.fdopen(reader, "rb")
+
+    def _collect(self, running: "subprocess.Popen[bytes]", pipe: IO[bytes]) -> tuple[bytes, bytes]:
         try:
             if self._cancelled:
                 running.send_signal(signal.SIGTERM)
-            text = pipe.read()
-            complaint = running.communicate()[1]
+            return pipe.read(), running.communicate()[1]
         except BaseException:
             _end(running)
             raise
         finally:
             self._running = None
-        return parse(text, complaint)
+            _LIVE.discard(running.pid)
+
+    def _fallen(self, status: int, complaint: bytes, begun: int) -> SpawnReport:
+        """Of a spawner that ended without a report: a defect, or it was killed."""
+        killed = orphans.end(begun, _LIVE)
+        if self._cancelled:
+            return SpawnReport(status="cancelled", leftovers=killed)
+        said = next(iter(complaint.decode(errors="replace").strip().splitlines()), f"exit code {status}")
+        if status >= 0:
+            raise CorescaleError(f"no report from the spawner: {said}", where="spawn")
+        raise CorescaleError(
+            f"the spawner was killed by {signal.Signals(-status).name}, and {killed} processes that it left behind too",
+            where="spawn",
+            remedy="nothing of the launch runs on; see whether memory ran out (dmesg), then start again",
+        )
 
 
-def _start(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[bytes]":
-    """In a process group of its own: a terminal's Ctrl-C reaches the lab alone, which then cancels."""
+_LIVE: set[int] = set()
+"""The spawners of this process, which may run several at once."""
+
+
+def _started(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[bytes]":
+    """In a session of its own: a terminal's Ctrl-C reaches the lab alone, which then cancels. A cancellation waits
+    until the spawner can take it: signals that are blocked here are so there, until it looks for them.
+    """
     null = subprocess.DEVNULL
-    return subprocess.Popen(
-        words, stdin=null, stdout=null, stderr=subprocess.PIPE, pass_fds=files, start_new_session=True
-    )
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
+    try:
+        return subprocess.Popen(
+            words, stdin=null, stdout=null, stderr=subprocess.PIPE, pass_fds=files, start_new_session=True
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end(running: "subprocess.Popen[bytes]") -> None:
@@ -264,6 +307,8 @@ def options(request: SpawnRequest, report: str, output: str | None = None) -> It
         yield from ("--stdout", output)
     elif request.count_output and request.stdout is None:
         yield "--count-output"
+    for file in request.inherited:
+        yield from ("--inherit", str(file))
     if request.prove:
         yield "--prove"
     yield from ("--", *request.argv)
@@ -301,13 +346,12 @@ def _with_hash(report: SpawnReport, request: SpawnRequest, scratch: io.BufferedR
         return dataclasses.replace(report, output_hash=hashlib.file_digest(output, "sha256").hexdigest())
 
 
-def parse(text: bytes, complaint: bytes = b"") -> SpawnReport:
-    """The spawner's one line; anything else is a defect, or the spawner itself was killed."""
+def parse(text: bytes) -> SpawnReport:
+    """The spawner's one line; anything else is a defect."""
     try:
         return _adapter().validate_python(json.loads(text))
     except (ValueError, ValidationError) as error:
-        said = complaint.decode(errors="replace").strip().splitlines()
-        raise CorescaleError(f"no report from the spawner: {said[0] if said else error}", where="spawn") from error
+        raise CorescaleError(f"a report that is not understood: {error}", where="spawn") from error
 
 
 @functools.cache

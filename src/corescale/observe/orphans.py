@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a spawner leaves running that was itself killed: this process adopts it, and ends it."""
+
+import ctypes
+import functools
+import os
+import signal
+import time
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+_PR_SET_CHILD_SUBREAPER = 36
+_PATIENCE = 10.0
+"""seconds for processes to end; one that is stuck in the kernel stays"""
+
+
+@functools.cache
+def adopt() -> None:
+    """Orphans of this process's descendants become its children from now on; and it is told how children end, also
+    where it was started with SIGCHLD ignored.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+        with suppress(ValueError):  # not the main thread, which alone may
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
+def now() -> int:
+    """The kernel's clock ticks since boot, by which processes are dated."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+
+
+def end(since: int, spared: Collection[int]) -> int:
+    """Kills every adopted process that was born at or after `since` and is of another session than this one, with its
+    descendants; returns how many. `spared` are children that others look after.
+    """
+    killed: set[int] = set()
+    deadline = time.monotonic() + _PATIENCE
+    while (left := list(_left(since, spared))) and time.monotonic() < deadline:
+        for process in left:
+            if process.state == "Z":
+                with suppress(ChildProcessError):
+                    os.waitpid(process.pid, os.WNOHANG)
+            elif _kill(process):
+                killed.add(process.pid)
+        time.sleep(0.002)
+    return len(killed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    pid: int
+    state: str
+    parent: int
+    session: int
+    born: int
+    """clock ticks since boot"""
+
+
+def _left(since: int, spared: Collection[int]) -> Iterator[_Process]:
+    """Adopted children; the next round finds theirs, which are adopted in turn."""
+    here, session = os.getpid(), os.getsid(0)
+    for process in _processes():
+        ours = process.parent == here and process.pid not in spared
+        if ours and process.born >= since and process.session != session:
+            yield process
+
+
+def _processes() -> Iterator[_Process]:
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            with suppress(OSError):
+                yield _process(int(folder.name), (folder / "stat").read_bytes())
+
+
+def _process(pid: int, stat: bytes) -> _Process:
+    """The name before the state may hold blanks and brackets."""
+    fields = stat.rpartition(b")")[2].split()
+    return _Process(pid, fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))
+
+
+def _kill(process: _Process) -> bool:
+    """An unreaped child keeps its number, so that nobody else can be hit."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(process.pid, signal.SIGKILL)
+        return True
+    return False
