@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An empty folder for one launch, gone afterwards; what a killed corescale left behind is swept away by the next."""
+"""An empty folder for one launch, gone afterwards; what a killed corescale left behind is swept away by the next.
+
+A temporary directory may be shared by hosts that do not see each other's locks, so a folder tells its host, and a sweep
+removes those of its own alone.
+"""
 
 import contextlib
 import fcntl
 import os
+import platform
 import shutil
 import tempfile
 import time
 from pathlib import Path
 from typing import Self
 
-PREFIX = "corescale-launch-"
+PREFIX = f"corescale-launch-{platform.node()}-"
 YOUNG = 60.0
 """seconds in which a folder may not be locked yet"""
 
@@ -49,7 +54,8 @@ class Scratch:
     def _made(self, place: Path) -> Path:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
         self._held.append((folder, os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)))
-        fcntl.flock(self._held[-1][1], fcntl.LOCK_SH)
+        with contextlib.suppress(OSError):  # a file system without locks: no sweep gets one there either
+            fcntl.flock(self._held[-1][1], fcntl.LOCK_SH)
         return folder
 
 

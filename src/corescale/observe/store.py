@@ -11,12 +11,13 @@ import fcntl
 import hashlib
 import json
 import os
+import platform
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from pydantic import ValidationError
 
@@ -370,11 +371,7 @@ def _numbers(home: Path) -> list[int]:
 @contextlib.contextmanager
 def _locked(home: Path) -> Iterator[None]:
     """Holds the experiment's folder for this process; a lock ends with its process, however that ends."""
-    with durable.writing(home):
-        home.mkdir(parents=True, exist_ok=True)
-        lock = (home / LOCK).open("a+", encoding="utf-8")
-    with lock:
-        _take(lock.fileno(), home)
+    with _lock_of(home):
         try:
             yield
         finally:
@@ -384,14 +381,48 @@ def _locked(home: Path) -> Iterator[None]:
                     home.rmdir()
 
 
+def _lock_of(home: Path) -> IO[str]:
+    """The lock file, held. One that was removed before it could be held locks nobody out: the next one is taken."""
+    while True:
+        lock = _opened(home)
+        try:
+            _take(lock.fileno(), home)
+            if _is_named(lock.fileno(), home / LOCK):
+                return lock
+        except BaseException:
+            lock.close()
+            raise
+        lock.close()
+
+
+def _opened(home: Path) -> IO[str]:
+    with durable.writing(home):
+        while True:
+            home.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileNotFoundError):  # somebody who launched nothing has just removed the folder
+                return (home / LOCK).open("a+", encoding="utf-8")
+
+
+def _is_named(lock: int, path: Path) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(lock), path.stat())
+    return False
+
+
 def _take(lock: int, home: Path) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        holder = os.pread(lock, 32, 0).decode(errors="replace").strip() or "unknown"
+    except BlockingIOError as error:
+        holder = os.pread(lock, 64, 0).decode(errors="replace").strip() or "unknown"
         raise StoreError(
             f"in use by process {holder}", where=str(home), remedy="wait for it, or choose --out DIR"
         ) from error
+    except OSError as error:
+        raise StoreError(
+            f"cannot be locked: {error.strerror}",
+            where=str(home),
+            remedy="choose --out DIR on a file system with locks (Lustre has them where it is mounted with -o flock)",
+        ) from error
     with durable.writing(home):
         os.ftruncate(lock, 0)
-        os.write(lock, f"{os.getpid()}\n".encode())
+        os.write(lock, f"{os.getpid()} on {platform.node()}\n".encode())

@@ -178,7 +178,7 @@ def test_a_run_in_use_is_refused_with_its_process(open_run: Any, experiment: Mak
     e = experiment()
     with (
         open_run(e),
-        pytest.raises(StoreError, match=f"in use by process {os.getpid()}; wait for it, or choose --out DIR"),
+        pytest.raises(StoreError, match=f"in use by process {os.getpid()} on .*; wait for it, or choose --out DIR"),
         open_run(e),
     ):
         pass
