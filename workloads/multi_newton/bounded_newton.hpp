@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace multi_newton {
+
+/// A function's value and derivative at a point.
+struct Point {
+  double value;
+  double derivative;
+};
+
+/// An approximate zero x with |f(x)| = residual.
+struct Zero {
+  double x;
+  double residual;
+};
+
+/// Newton's method that does not leave [a, b] (Bell and Hepperger 2012, section III.A): a zero with |f| < epsilon, or none after
+/// `steps` steps, or once it would leave where it stands at a bound. `f(x)` is a Point.
+/// A derivative of 0 sends it to a bound, and ends it there; a value that is no number never counts as a zero.
+template <class Function>
+std::optional<Zero> bounded_newton(Function&& f, double a, double b, int steps, double epsilon) {
+  double x = (a + b) / 2;
+  for (int k = 0;; ++k) {
+    const Point at = f(x);
+    if (std::abs(at.value) < epsilon) return Zero{x, std::abs(at.value)};
+    if (k == steps) return std::nullopt;
+    const double slope = at.value * at.derivative;
+    if ((slope >= 0 && x == a) || (slope <= 0 && x == b)) return std::nullopt;
+    x = std::min(b, std::max(a, x - at.value / at.derivative));
+  }
+}
+
+}  // namespace multi_newton

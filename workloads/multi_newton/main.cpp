@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <corescale/memory/thread_alloc.hpp>
+#include <corescale/team/any_team.hpp>
+#include <memory>
+#include <variant>
+
+#include "driver/arguments.hpp"
+#include "driver/repeat.hpp"
+#include "driver/result.hpp"
+#include "multi_newton/derivatives.hpp"
+#include "multi_newton/functions.hpp"
+
+namespace {
+
+using namespace multi_newton;
+
+struct Request {
+  std::string function = "sine";
+  std::size_t terms = 100;
+  std::size_t zeros = 500;
+  std::size_t intervals = 5000;
+  int steps = 20;
+  std::string derivative = "study-tape";
+  std::string memory = "per_thread";
+  std::string threading = "spin";
+  std::size_t threads = 1;
+  std::size_t least_milliseconds = 1000;
+};
+
+std::vector<std::string> systems() {
+  std::vector<std::string> names{"none"};
+  for (const corescale::threading_system& one : corescale::threading_systems())
+    if (one.is_present()) names.emplace_back(one.name);
+  return names;
+}
+
+bool parse(int argc, char** argv, Request& request) {
+  driver::Arguments arguments(
+      "multi_newton",
+      "All zeros of a function in an interval, by Newton's method on sub-intervals (Bell and Hepperger "
+      "2012).\n"
+      "Division, search and combination are repeated for a second and averaged; teams are made before.");
+  arguments.choice("function", request.function, {"sine", "chebyshev", "bessel"},
+                   "mean of --terms equal sines; polynomial of degree 20; J0");
+  arguments.integer<std::size_t>("terms", request.terms, 1, 100'000'000, "of sine: N");
+  arguments.integer<std::size_t>("zeros", request.zeros, 2, 1'000'000, "of sine: Z, within [0, (Z - 1) pi]");
+  arguments.integer<std::size_t>("intervals", request.intervals, 1, 100'000'000,
+                                 "J; zeros are farther apart than one is long");
+  arguments.integer("steps", request.steps, 1, 10'000, "of Newton's method in an interval: K");
+  arguments.choice("derivative", request.derivative,
+                   {"hand", "hand-opaque", "tape", "tape-forward", "study-tape", "replay"},
+                   "by hand (opaque: no term is saved by the compiler); by a new recording at each point; by "
+                   "one recording");
+  arguments.choice("memory", request.memory, {"per_thread", "contiguous", "system"},
+                   "variant of the allocator for tapes and zeros");
+  arguments.choice("threading", request.threading, systems(), "none: no system, and one thread");
+  arguments.integer<std::size_t>("threads", request.threads, 1, 65'536, "of the team");
+  arguments.integer<std::size_t>("repeat-for", request.least_milliseconds, 0, 3'600'000,
+                                 "milliseconds for which the whole is repeated");
+  if (!arguments.parse(argc, argv)) return false;
+  if (request.threading == "none" && request.threads > 1)
+    throw driver::Error(
+        "multi_newton",
+        "without a threading system there is one thread, not " + std::to_string(request.threads),
+        "give --threads 1, or a system");
+  return true;
+}
+
+/// What a run found.
+struct Found {
+  std::vector<Zero> zeros;
+  driver::Repeated timed;
+  std::size_t evaluations;
+};
+
+corescale::any_team make_team(const Request& request) {
+  corescale::any_team team = corescale::make_team(request.threads, request.threading);
+  if (!team)
+    throw driver::Error("multi_newton",
+                        request.threading + " cannot hold " + std::to_string(request.threads) + " threads",
+                        "ask for fewer");
+  return team;
+}
+
+template <class Alloc, class MakeEvaluator>
+Found solve(const Request& request, const Problem& problem, MakeEvaluator make_evaluator) {
+  Found found{};
+  MultiNewton<Alloc> method(problem, request.threads);
+  const auto worker = [&](std::size_t m) { method.search(m, make_evaluator()); };
+  corescale::any_team team = request.threading == "none" ? corescale::any_team() : make_team(request);
+  const auto once = [&] {
+    corescale_region_begin("repeat");
+    method.divide();
+    if (!team)
+      worker(0);
+    else if (const auto worked = team.work(worker); worked != corescale::outcome::done)
+      throw std::logic_error(corescale::name(worked));
+    method.combine(found.zeros);
+    corescale_region_end("repeat");
+  };
+  once();  // the first touch of all memory
+  found.timed = driver::repeat(once, static_cast<double>(request.least_milliseconds) / 1000);
+  found.evaluations = method.evaluations();
+  return found;
+}
+
+template <class Alloc, class Function>
+Found differentiate(const Request& request, const Function& f, const Problem& problem) {
+  if (request.derivative == "tape")
+    return solve<Alloc>(request, problem, [&] { return Taped<Function, Alloc>{f}; });
+  if (request.derivative == "tape-forward")
+    return solve<Alloc>(request, problem, [&] { return TapedForward<Function, Alloc>{f}; });
+  if (request.derivative == "study-tape")
+    return solve<Alloc>(request, problem, [&] { return StudyTaped<Function, Alloc>{f}; });
+  if (request.derivative == "replay")
+    return solve<Alloc>(request, problem, [&] { return Replayed<Function, Alloc>{f}; });
+  return solve<Alloc>(request, problem, [&] { return ByHand<Function>{f}; });
+}
+
+template <class Function>
+Found allocate(const Request& request, const Function& f, const Problem& problem) {
+  using namespace corescale;
+  if (request.memory == "contiguous")
+    return differentiate<basic_thread_alloc<alloc_variant::contiguous>>(request, f, problem);
+  if (request.memory == "system")
+    return differentiate<basic_thread_alloc<alloc_variant::system>>(request, f, problem);
+  return differentiate<basic_thread_alloc<alloc_variant::per_thread>>(request, f, problem);
+}
+
+/// Whether each known zero was found, within twice epsilon over the slope there, and no other; the largest distance.
+struct Checked {
+  bool all = false;
+  double farthest = 0;
+};
+
+template <class Function>
+Checked check(const std::vector<Zero>& zeros, const Function& f, const Problem& problem) {
+  const std::vector<double> known = f.known();
+  Checked result{zeros.size() == known.size()};
+  for (std::size_t z = 0; result.all && z < known.size(); ++z) {
+    const double distance = std::abs(zeros[z].x - known[z]);
+    const double rounding = 4 * machine_epsilon * std::abs(known[z]);
+    result.all = distance <= 2 * problem.epsilon / std::abs(f.by_hand(known[z]).derivative) + rounding;
+    result.farthest = std::max(result.farthest, distance);
+  }
+  return result;
+}
+
+template <class Function>
+int run(const Request& request, const Function& f) {
+  const Problem problem = f.problem(request.intervals, request.steps);
+  const Found found = allocate(request, f, problem);
+  const Checked checked = check(found.zeros, f, problem);
+  driver::Result result;
+  result.text("derivative", request.derivative);
+  result.text("memory", request.memory);
+  result.text("threading", request.threading);
+  result.metric("threads", static_cast<double>(request.threads));
+  result.metric("seconds", found.timed.seconds);
+  result.metric("repeats", static_cast<double>(found.timed.repeats));
+  result.metric("evaluations", static_cast<double>(found.evaluations));
+  result.metric("zeros", static_cast<double>(found.zeros.size()));
+  result.metric("farthest", checked.farthest);
+  result.check("all_zeros_found", checked.all);
+  corescale_work(static_cast<double>(found.evaluations) * static_cast<double>(found.timed.repeats));
+  std::cout << result.json() << std::endl;
+  return result.good() && std::cout.good() ? 0 : 1;
+}
+
+int run(const Request& request) {
+  if (request.function == "chebyshev") return run(request, Chebyshev{});
+  if (request.function == "bessel") return run(request, BesselJ0{});
+  if (request.derivative == "hand-opaque") return run(request, Sine<true>{request.terms, request.zeros});
+  return run(request, Sine<false>{request.terms, request.zeros});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return driver::run("multi_newton", [&] {
+    Request request;
+    return parse(argc, argv, request) ? run(request) : 0;
+  });
+}
