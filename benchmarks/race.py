@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a race promises, on landscapes and on programs: scripts/bench race guarantee|budgets|programs.
+"""What a race promises, on landscapes and on programs: scripts/bench race PART.
 
 guarantee, by simulation with a known truth: how often a claim "within 2% of the best" is wrong; how often a change is
 recommended where nothing differs; how often the interval of the confirmation covers the truth, after selection;
 launches against uniform blocks which end by the same bounds. budgets: the true regret of the answer against peers
-(needs `pip install optuna`). programs: see race_programs.py. With --keep DIR every finished cell is written there and
-not made again. docs/race.md explains, docs/results/ holds what it printed.
+(needs `pip install optuna`). programs, adversarial: see race_programs.py, race_adversarial.py. With --keep DIR every
+finished cell is written there and not made again. docs/race.md explains, docs/results/ holds what it printed.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import race_adversarial
 import race_players as players
 import race_programs
 from race_landscapes import GRIDS, TRUTHS, landscape
@@ -191,9 +192,13 @@ def programs(given: argparse.Namespace) -> None:
     race_programs.main(given.programs or list(race_programs.PROGRAMS), Path(given.keep) if given.keep else None)
 
 
+def adversarial(given: argparse.Namespace) -> None:
+    race_adversarial.main(given.races)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("part", choices=["guarantee", "budgets", "programs"])
+    parser.add_argument("part", choices=["guarantee", "budgets", "programs", "adversarial"])
     parser.add_argument("--programs", nargs="+", choices=list(race_programs.PROGRAMS), default=None)
     parser.add_argument("--landscapes", nargs="+", choices=list(TRUTHS), default=list(TRUTHS))
     parser.add_argument("--sizes", type=int, nargs="+", choices=list(GRIDS), default=list(GRIDS))
@@ -203,7 +208,7 @@ def main() -> None:
     parser.add_argument("--keep", help="folder for finished cells")
     given = parser.parse_args()
     started = time.monotonic()
-    {"guarantee": guarantee, "budgets": budgets, "programs": programs}[given.part](given)
+    {"guarantee": guarantee, "budgets": budgets, "programs": programs, "adversarial": adversarial}[given.part](given)
     print(f"\n{time.monotonic() - started:.0f} s")
 
 

@@ -5,9 +5,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import stdtrit
+from scipy.stats import ttest_1samp
 
 from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.race import elimination
+from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.plan import first_columns
 from corescale.conclude.race.race import race
 from corescale.conclude.race.records import raced, statement
@@ -123,6 +126,34 @@ def test_bounds_hold_at_every_look_and_for_every_leader(noise: float) -> None:
         rows = true + noise * rng.standard_normal((30, 6))
         wrong += any(_false(rows[:n], true) for n in (2, 3, 4, 5, 9, 15, 30))
     assert wrong <= 8 + 8  # 5% of 150, and three standard deviations
+
+
+@pytest.mark.parametrize("blocks", [2, 3, 5])
+def test_two_configurations_have_the_degrees_of_freedom_of_their_blocks(blocks: int) -> None:
+    rows = np.random.default_rng(blocks).standard_normal((blocks, 2))
+    differences, tail = rows[:, 0] - rows[:, 1], elimination.tail(0.95, 2)
+    expected = ttest_1samp(differences, 0).confidence_interval(1 - 2 * tail).high
+    assert elimination.upper_bounds(rows, elimination.fit(rows), 0, tail)[1] == pytest.approx(expected)
+
+
+def test_what_others_lend_is_what_they_have_and_no_more_than_the_prior() -> None:
+    """Of 3 in 4 blocks one has 2 degrees of freedom beside a pair; of 24 they have more than are lent."""
+    rows = np.random.default_rng(1).standard_normal((4, 24))
+    for size, lent in ((2, 0.0), (3, 2.0), (24, OPTIONS.prior)):
+        tail, part = elimination.tail(0.95, size), rows[:, :size]
+        fitted, squares = elimination.fit(part), ((part[:, 0] - part[:, 1]) - (part[:, 0] - part[:, 1]).mean()) ** 2
+        others = 2 * fitted.squares[2:].sum() / max(fitted.degrees[2:].sum(), 1)
+        variance = (lent * others + squares.sum()) / (lent + 3)
+        half = stdtrit(lent + 3, 1 - tail) * math.sqrt(variance / 4)
+        found = elimination.upper_bounds(part, fitted, 0, tail)[1]
+        assert found == pytest.approx((part[:, 0] - part[:, 1]).mean() + half)
+
+
+def test_after_one_launch_only_what_takes_far_longer_has_lost() -> None:
+    experiment = tuning(budget="none")
+    now = configurations(experiment)[0]
+    block = race(experiment)([record(now, 1.0, phase="warmup")])
+    assert block is not None and block.cap == 10.0
 
 
 def _false(rows: Floats, true: Floats) -> bool:

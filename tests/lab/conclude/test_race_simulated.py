@@ -14,13 +14,22 @@ from types import ModuleType
 import pytest
 
 
-@pytest.fixture(scope="module")
-def simulation() -> ModuleType:
+def benchmark(name: str) -> ModuleType:
     sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
     try:
-        return importlib.import_module("race")
+        return importlib.import_module(name)
     finally:
         sys.path.pop(0)
+
+
+@pytest.fixture(scope="module")
+def simulation() -> ModuleType:
+    return benchmark("race")
+
+
+@pytest.fixture(scope="module")
+def adversaries() -> ModuleType:
+    return benchmark("race_adversarial")
 
 
 def at_most(share: float, races: int) -> float:
@@ -49,7 +58,7 @@ def test_launches_are_a_fraction_of_those_of_uniform_blocks(simulation: ModuleTy
 
 @pytest.mark.parametrize("landscape", ["flat", "trap"])
 def test_launches_are_hardly_more_where_little_can_be_saved(simulation: ModuleType, landscape: str) -> None:
-    assert simulation.tally(landscape, 24, 0.01, 10, 10).ratio <= 1.05
+    assert simulation.tally(landscape, 24, 0.01, 10, 10).ratio <= 1.1
 
 
 def test_told_its_budget_a_race_beats_its_peers(simulation: ModuleType) -> None:
@@ -60,3 +69,11 @@ def test_told_its_budget_a_race_beats_its_peers(simulation: ModuleType) -> None:
         lands = [simulation.landscape(landscape, 60, 0.03, seed) for seed in range(4)]
         means[player] += sum(sum(land.regret[players[player](land, budgets)]) for land in lands)
     assert means["race"] < min(means["uniform"], means["successive halving"])
+
+
+@pytest.mark.parametrize("landscape", ["two levels", "three quiet levels", "six quiet allocators"])
+def test_claims_are_true_where_races_have_been_wrong(adversaries: ModuleType, landscape: str) -> None:
+    """By the product's own loop; benchmarks/race.py adversarial has more seeds."""
+    found = adversaries.tally(landscape, 20)
+    assert found.claimed == 20
+    assert found.wrong <= at_most(0.05, 20)

@@ -6,8 +6,8 @@ configuration can make a statement of the form "c is within x of the best" false
 k - 1 comparisons, and by the planned looks at each. Between looks a bound is that of the last look. That makes it valid
 at any moment, also one chosen for what was seen, such as Ctrl-C or the end of a race.
 
-The variance of each configuration is its own, moderated by that of all (Smyth 2004), with a prior of bounded worth
-(RaceOptions.prior).
+The variance of a difference is its own, moderated by that of the other configurations (Smyth 2004), with a prior of
+bounded worth (RaceOptions.prior).
 """
 
 import functools
@@ -31,10 +31,23 @@ class Fit:
     effects: Floats
     """NaN where never launched"""
     counts: npt.NDArray[np.intp]
-    variances: Floats
-    """of one launch, moderated"""
-    freedom: Floats
-    """degrees of freedom of each variance; 0 where there is no estimate at all"""
+    squares: Floats
+    """of the residuals, as if no block effect had been fitted"""
+    degrees: Floats
+    """of freedom of `squares`, were that so"""
+    residual: Floats
+    """degrees of freedom that are left of them; all together have those of the fit"""
+    prior: float
+    """degrees of freedom that all together may lend to one, for how much alike their variances are"""
+
+    @property
+    def variances(self) -> Floats:
+        """Of one launch of each, moderated by all; to plan with. 0 where there is no estimate at all."""
+        if not self.degrees.any():
+            return np.zeros(self.degrees.size)
+        lent = min(self.prior, self.residual.sum())
+        pooled = self.squares.sum() / self.degrees.sum()
+        return np.asarray((lent * pooled + self.squares) / (lent + self.degrees))
 
 
 def fit(rows: Floats) -> Fit:
@@ -43,31 +56,47 @@ def fit(rows: Floats) -> Fit:
     counts = present.sum(axis=0)
     effects, residuals = _additive(np.where(present, rows, 0.0), present)
     size = present.sum(axis=1, keepdims=True)
-    squares = (residuals**2 * size / np.maximum(size - 1, 1)).sum(axis=0)
-    variances, freedom = _moderated(squares, np.maximum(counts - 1, 0).astype(np.float64))
-    return Fit(np.where(counts > 0, effects, np.nan), counts, variances, freedom)
+    shared = present & (size > 1)
+    squares = np.where(shared, residuals**2 * size / np.maximum(size - 1, 1), 0.0).sum(axis=0)
+    degrees = np.maximum(shared.sum(axis=0) - 1.0, 0.0)
+    left = np.where(shared, 1 - 1 / np.maximum(size, 1), 0.0).sum(axis=0) / np.maximum(shared.sum(axis=0), 1)
+    residual = left * degrees
+    return Fit(
+        np.where(counts > 0, effects, np.nan), counts, squares, degrees, residual, _prior(squares, degrees, residual)
+    )
 
 
 def upper_bounds(rows: Floats, fitted: Fit, c: int, tail: float) -> Floats:
-    """Of log(T_c / T_j) for every j, each wrong with probability <= `tail` per look; inf where not yet compared."""
+    """Of log(T_c / T_j) for every j, each wrong with probability <= `tail` per look; inf where not yet compared.
+
+    The variance is that of the differences in the blocks of the look, moderated by what the others tell (Smyth 2004):
+    they lend no more degrees of freedom than they have, so that two configurations alone have those of their blocks.
+    """
     differences = rows[:, [c]] - rows
     common = np.isfinite(differences)
     order = common.cumsum(axis=0)
     looked = _looks_by_count()[np.minimum(order[-1], OPTIONS.last_look)]
-    mean = np.where(common & (order <= looked), differences, 0.0).sum(axis=0) / np.maximum(looked, 1)
-    half = half_width(fitted, c, looked, tail)
-    bounds = np.where((looked > 0) & np.isfinite(half), mean + half, np.inf)
+    used = common & (order <= looked)
+    mean = np.where(used, differences, 0.0).sum(axis=0) / np.maximum(looked, 1)
+    squares = np.where(used, (differences - mean) ** 2, 0.0).sum(axis=0)
+    lent, variance = _of_the_others(fitted, c)
+    freedom = lent + looked - 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        width = stdtrit(freedom, 1 - tail) * np.sqrt((lent * variance + squares) / freedom / looked)
+    bounds = np.where((looked > 1) & np.isfinite(width), mean + width, np.inf)
     bounds[c] = 0.0
     return bounds
 
 
-def half_width(fitted: Fit, c: int, blocks: npt.NDArray[np.intp] | int, tail: float) -> Floats:
-    """Of the bounds after so many common blocks."""
-    a, b = fitted.variances[c], fitted.variances
-    with np.errstate(divide="ignore", invalid="ignore"):
-        freedom = (a + b) ** 2 / (a**2 / fitted.freedom[c] + b**2 / fitted.freedom)
-        width = stdtrit(np.nan_to_num(freedom), 1 - tail) * np.sqrt((a + b) / np.maximum(blocks, 1))
-    return np.where((freedom > 0) & np.isfinite(width), width, np.inf)
+def _of_the_others(fitted: Fit, c: int) -> tuple[Floats, Floats]:
+    """Of each pair with c: degrees of freedom that the others lend, and the variance of a difference by them."""
+
+    def others(values: Floats) -> Floats:
+        return np.asarray(np.maximum(values.sum() - values[c] - values, 0.0))
+
+    degrees = others(fitted.degrees)
+    variance = 2 * np.divide(others(fitted.squares), degrees, out=np.zeros(degrees.size), where=degrees > 0)
+    return np.where(degrees > 0, np.minimum(fitted.prior, others(fitted.residual)), 0.0), variance
 
 
 def tail(confidence: float, configurations: int) -> float:
@@ -114,21 +143,15 @@ def _additive(filled: Floats, present: npt.NDArray[np.bool_]) -> tuple[Floats, F
     return effects, np.where(present, filled - effects - block[:, None], 0.0)
 
 
-def _moderated(squares: Floats, freedom: Floats) -> tuple[Floats, Floats]:
-    own = freedom > 0
-    if not own.any() or not squares[own].any():
-        return np.zeros(squares.size), np.zeros(squares.size)
-    pooled, prior = squares.sum() / freedom.sum(), min(_prior(squares[own], freedom[own]), OPTIONS.prior, freedom.sum())
-    return (prior * pooled + squares) / (prior + freedom), prior + freedom
-
-
-def _prior(squares: Floats, freedom: Floats) -> float:
+def _prior(squares: Floats, degrees: Floats, residual: Floats) -> float:
     """How much alike the variances are, in degrees of freedom (Smyth 2004, section 6.2)."""
-    if squares.size < 3 or not squares.all():
+    known = degrees > 0
+    if known.sum() < 3 or not squares[known].all():
         return OPTIONS.prior
-    logs = np.log(squares / freedom) - digamma(freedom / 2) + np.log(freedom / 2)
-    excess = float(logs.var(ddof=1) - polygamma(1, freedom / 2).mean())
-    return OPTIONS.prior if excess <= 0 else max(1.0, 2 * _inverse_trigamma(excess))
+    half = residual[known] / 2
+    logs = np.log(squares[known] / degrees[known]) - digamma(half) + np.log(half)
+    excess = float(logs.var(ddof=1) - polygamma(1, half).mean())
+    return OPTIONS.prior if excess <= 0 else min(OPTIONS.prior, max(1.0, 2 * _inverse_trigamma(excess)))
 
 
 def _inverse_trigamma(value: float) -> float:

@@ -70,7 +70,7 @@ def standing(field: Field, blocks: Floats) -> Standing:
     """From log times of blocks x configurations, NaN where not launched; at least one launch."""
     rows = elimination.joined(blocks, field.today)
     fitted = elimination.fit(rows)
-    noise = _noise(fitted if fitted.freedom.any() else elimination.fit(blocks), blocks, field.today)
+    noise = _noise(fitted if fitted.degrees.any() else elimination.fit(blocks), blocks, field.today)
     belief = believe(field.codes, blocks, noise)
     leaders, launches = contenders(belief, fitted), np.isfinite(blocks).sum(axis=0)
 
@@ -91,7 +91,7 @@ def _noise(fitted: Fit, blocks: Floats, today: int) -> Floats:
     again = np.delete(np.isfinite(blocks).sum(axis=0), today) > 1
     steps = np.diff(blocks[np.isfinite(blocks[:, today]), today])
     guess = float((steps**2).mean() / 2) if steps.size >= OPTIONS.steps else OPTIONS.unknown_variance
-    return np.where((fitted.freedom > 0) & again.any(), fitted.variances, guess) + 1e-12
+    return np.where((fitted.variances > 0) & again.any(), fitted.variances, guess) + 1e-12
 
 
 def to_come(field: Field, found: Standing) -> Floats:
