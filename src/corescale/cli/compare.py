@@ -5,7 +5,7 @@ from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
 from corescale.cli.output import finish, result
-from corescale.declare import command_line
+from corescale.declare import command_line, quantities
 from corescale.declare.request import CompareRequest
 from corescale.machine import Machine
 
@@ -18,5 +18,5 @@ def compare(words: list[str], request: CompareRequest) -> None:
     if request.dry_run:
         return dry_run(experiment, request, machine)
     run = measure(experiment, policy_of(experiment), request, machine)
-    gate = command_line.share(request.gate, "--gate") if request.gate else None
+    gate = quantities.share(request.gate, "--gate") if request.gate else None
     return finish(result(run, machine, gate), request)

@@ -12,7 +12,8 @@ import typer
 
 from corescale.cli.measure import RUNS
 from corescale.conclude.race.options import OPTIONS
-from corescale.declare.experiment import Experiment, configurations, launch, today
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations, launch, today
 from corescale.declare.request import RunRequest
 from corescale.errors import CorescaleError
 from corescale.machine import Machine

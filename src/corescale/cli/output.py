@@ -15,7 +15,8 @@ from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.frame import frame
-from corescale.declare.experiment import Experiment, configurations, launch
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations, launch
 from corescale.declare.outputs import Table
 from corescale.declare.request import RunRequest
 from corescale.errors import CorescaleError, ExitCode

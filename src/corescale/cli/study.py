@@ -11,7 +11,7 @@ from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
 from corescale.cli.output import finish, outputs, result
 from corescale.declare import studies, study_file
-from corescale.declare.experiment import configurations
+from corescale.declare.grid import configurations
 from corescale.declare.request import StudyRequest
 from corescale.errors import UsageError
 from corescale.machine import Machine
@@ -67,8 +67,7 @@ def new(file: Annotated[Path, typer.Argument(help="what to write")] = Path("stud
     """Write a commented study to start from; it passes `study check`."""
     if file.exists():
         raise UsageError("is there already", where=str(file), remedy="name another file")
-    schema = Path(study_file.__file__).with_name(study_file.SCHEMA)
-    exchange.write(str(file), studies.TEMPLATE.format(schema=schema, file=file))
+    exchange.write(str(file), studies.TEMPLATE.format(schema=study_file.SCHEMA, file=file))
     typer.echo(f"wrote {file}; next: corescale study check {file}")
 
 

@@ -4,7 +4,8 @@
 import math
 from collections.abc import Sequence
 
-from corescale.declare.experiment import Experiment, today
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import today
 from corescale.declare.plan import Block, most_launches, since_today
 from corescale.records import Record
 

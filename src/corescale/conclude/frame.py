@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from corescale.conclude.doubts import doubts
 from corescale.conclude.response import response
 from corescale.declare import arithmetic
-from corescale.declare.experiment import Experiment, parameters
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import parameters
 from corescale.declare.outputs import BUILT_IN, EXTREMES, Selection
 from corescale.errors import UsageError
 from corescale.records import Configuration, Level, Record

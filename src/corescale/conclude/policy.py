@@ -12,7 +12,8 @@ from corescale.conclude.budget import exceeds, too_long, too_many
 from corescale.conclude.race.records import statement
 from corescale.conclude.response import table
 from corescale.conclude.stopping import Decision, should_stop
-from corescale.declare.experiment import Experiment, configurations, today
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations, today
 from corescale.declare.plan import Block
 from corescale.records import Configuration, Record
 

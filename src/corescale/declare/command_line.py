@@ -1,41 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a command line to an Experiment. A study file takes the other door and meets it there."""
 
-import math
 import re
 import shlex
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from pydantic import ValidationError
 
-from corescale import native
-from corescale.declare import allocators, arithmetic, factors, space, template
-from corescale.declare.experiment import (
-    SERIAL,
-    Command,
-    Constraint,
-    Experiment,
-    Factor,
-    Hooks,
-    Verb,
-    Weak,
-    combinations,
-    configurations,
-    launch,
-    today,
-)
+from corescale.declare import allocators, arithmetic, space, template
+from corescale.declare.experiment import SERIAL, Command, Constraint, Experiment, Factor, Hooks, Verb, Weak
+from corescale.declare.grid import combinations, configurations, launch, smallest_p, today
+from corescale.declare.named_factors import named, pair, todays
+from corescale.declare.programs import bundled
+from corescale.declare.quantities import budget, seconds, share
 from corescale.declare.request import CompareRequest, Request, ScanRequest, TuneRequest
 from corescale.declare.stop import Stop
 from corescale.declare.work import must_be_even
-from corescale.errors import PreloadError, UnavailableError, UsageError
+from corescale.errors import PreloadError, UsageError
 from corescale.machine import Machine
-from corescale.records import Layout, Level
-
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
 
 
 def scan(request: ScanRequest, words: Sequence[str], machine: Machine) -> Experiment:
@@ -137,12 +121,12 @@ def _experiment(
     formulas = [arithmetic.parse(text, name) for name, text in (derived or {}).items()]
     asked = frozenset().union(*(template.placeholders(command.argv) for command in commands))
     asked |= frozenset().union(*(formula.names for formula in formulas)) - {"p"}
-    chosen, left_out = _factors(request, asked, machine, default_threads)
+    chosen, left_out = named(request, asked, machine, default_threads)
     for argv in (*(command.argv for command in commands), _rehearsal(request, commands[0])):
         template.check(argv, {"threads", *(factor.name for factor in chosen), *(derived or {})})
     if verb == "compare":
         chosen = [Factor(name="command", kind="command", levels=tuple(c.name for c in commands)), *chosen]
-    metrics = dict(_pair(text, "--metric") for text in request.metric)
+    metrics = dict(pair(text, "--metric") for text in request.metric)
     stop = _stop(request, confirm, within)
     try:
         experiment = Experiment(
@@ -159,8 +143,7 @@ def _experiment(
                 conclude=request.conclude or None,
                 cleanup=request.cleanup or None,
             ),
-            p_ref=p_ref
-            or math.prod(min(f.how.layout(level, Layout()).p for level in f.levels) for f in chosen if f.how.makes),
+            p_ref=p_ref or smallest_p(chosen),
             cores=_cores(request, chosen, machine),
             warmup=request.warmup,
             timeout=seconds(request.timeout, "--timeout") if request.timeout else _patience(verb, stop),
@@ -170,7 +153,7 @@ def _experiment(
             input=request.input or None,
             output=request.output or None,
             left_out=tuple(left_out),
-            today=tuple(_today(request.today, chosen, machine)),
+            today=tuple(todays(request.today, chosen, machine)),
             weak=weak,
             derived=derived or {},
             inherited_allocator=allocators.inherited() or "",
@@ -218,136 +201,13 @@ def _command(name: str, words: Sequence[str], shell: bool) -> Command:
     return Command(name=name, argv=argv if shell else (bundled(argv[0]), *argv[1:]), shell=shell)
 
 
-def bundled(program: str) -> str:
-    """The path of a workload that ships with corescale, where no program on PATH has that name."""
-    if "/" in program or "{" in program or shutil.which(program):
-        return program
-    try:
-        return str(native.find(program))
-    except UnavailableError:
-        return program
-
-
-def _factors(
-    request: Request, asked: frozenset[str], machine: Machine, default_threads: str
-) -> tuple[list[Factor], list[str]]:
-    texts = [_pair(text, "-f") for text in request.factor]
-    texts += [_parameter(text, asked, "-L") for text in request.parameter_list]
-    texts += [_scanned(text, request.parameter_step, asked) for text in request.parameter_scan]
-    named = {name for name, _ in texts}
-    if request.allocators:
-        texts.append(("allocator", request.allocators))
-    made = {part for name in named & set(factors.KINDS) for part in factors.KINDS[name].makes}
-    if request.ranks:
-        texts.insert(0, ("ranks", request.ranks))
-    if request.threads or (default_threads and not made and not request.ranks):
-        texts.insert(0, ("threads", request.threads or default_threads))
-    found: list[Factor] = []
-    left_out: list[str] = []
-    for name, text in texts:
-        kind = factors.kind_of(name, asked)
-        levels: list[str] | Literal["auto"] = "auto" if text == "auto" else _split(name, text, factors.KINDS[kind])
-        factor, missing = factor_of(name, kind, levels, machine, where="-f")
-        left_out += missing
-        found.append(factor)
-    return found, left_out
-
-
-def factor_of(
-    name: str, kind: str, texts: Sequence[str] | Literal["auto"], machine: Machine, where: str, *, lenient: bool = False
-) -> tuple[Factor, list[str]]:
-    """The factor with the levels that can be used here, and one line on each that cannot.
-
-    `lenient`: an allocator that is not here is left out too, where a command line that names it is refused.
-    """
-    table = factors.KINDS[kind]
-    levels: list[Level] = []
-    left_out: list[str] = []
-    if texts == "auto":
-        automatic, reasons = table.auto(name, machine)
-        levels, left_out = list(automatic), list(reasons)
-    else:
-        _must_stand_alone(name, table, texts, where)
-        for text in texts:
-            try:
-                levels.append(table.parse(text, machine))
-            except UnavailableError as error:
-                if not lenient:
-                    raise
-                left_out.append(f"{error.what} ({error.remedy})")
-    why = {level: table.unavailable(level, machine) for level in levels}
-    left_out += [reason for reason in why.values() if reason is not None]
-    kept = tuple(dict.fromkeys(level for level in levels if why[level] is None))
-    if not kept:
-        raise UsageError(f"no level of factor {name!r} can be used here: {'; '.join(left_out)}", where=where)
-    return Factor(name=name, kind=kind, levels=kept), left_out
-
-
-def _must_stand_alone(name: str, table: factors.Kind, texts: Sequence[str], where: str) -> None:
-    """A parameter, or a variable of no table, may have a value of its own that reads `auto`, as OMP_SCHEDULE has."""
-    if "auto" in texts and table.keyword(name):
-        raise UsageError(
-            f"auto stands for all levels of {name}", where=where, remedy=f"write {name}=auto alone, or list the levels"
-        )
-
-
-def _split(name: str, text: str, table: factors.Kind) -> list[str]:
-    levels = table.split(text)
-    if not text.strip() or not all(levels):
-        raise UsageError(f"factor {name!r} has an empty level", where="-f", remedy=f"write -f {name}=a,b")
-    return levels
-
-
-def _pair(text: str, where: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip():
-        raise UsageError(f"{text!r} is not NAME=VALUE", where=where, remedy=f"write {where} NAME=VALUE")
-    return name.strip(), value.strip()
-
-
-def _parameter(text: str, asked: Iterable[str], where: str) -> tuple[str, str]:
-    name, values = _pair(text, where)
-    if name not in asked:
-        raise UsageError(f"the command has no {{{name}}}", where=where, remedy=f"put {{{name}}} into it")
-    return name, values
-
-
-def _scanned(text: str, step: str, asked: Iterable[str]) -> tuple[str, str]:
-    name, bounds = _parameter(text, asked, "-P")
-    try:
-        low, high, by = (float(part) for part in (*bounds.split(":"), step or "1"))
-        if by <= 0 or high < low:
-            raise ValueError
-    except ValueError:
-        raise UsageError(
-            f"cannot go from {bounds.replace(':', ' to ')} by {step or '1'}",
-            where="-P",
-            remedy="write -P NAME MIN MAX -D STEP",
-        ) from None
-    count = int((high - low) / by + 1e-9) + 1
-    return name, ",".join(f"{low + k * by:g}" for k in range(count))
-
-
-def _today(text: str, chosen: Sequence[Factor], machine: Machine) -> list[tuple[str, Level]]:
-    by_name = {factor.name: factor for factor in chosen}
-    result = []
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, value = _pair(part, "--today")
-        if name not in by_name:
-            raise UsageError(
-                f"no factor {name!r}", where="--today", remedy=f"factors here: {', '.join(by_name) or 'none'}"
-            )
-        result.append((name, by_name[name].how.parse(value, machine)))
-    return result
-
-
 def _stop(request: Request, confirm: int, within: str) -> Stop:
     if request.runs < 0 or request.min_runs < 1 or request.max_runs < 1:
         raise UsageError("runs must be at least 1", where="-r", remedy="write -r 10")
     rule = {
         "width": share(request.width, "--width"),
         "confidence": share(request.confidence, "--confidence"),
-        **_budget(request.budget),
+        **budget(request.budget),
         "confirm_blocks": confirm,
     }
     if request.runs:
@@ -358,14 +218,6 @@ def _stop(request: Request, confirm: int, within: str) -> Stop:
     most = max(request.max_runs, request.min_runs)
     kind = "race" if within else "width"
     return Stop.model_validate(rule | {"rule": kind, "min_blocks": request.min_runs, "max_blocks": most})
-
-
-def _budget(text: str) -> dict[str, float | int | None]:
-    """Seconds, or launches as 100x; neither for `none`."""
-    launches = re.fullmatch(r"\s*([1-9]\d*)\s*(x|launches)\s*", text)
-    if launches is not None:
-        return {"budget": None, "launches": int(launches[1])}
-    return {"budget": None if text == "none" else seconds(text, "--budget")}
 
 
 def _patience(verb: Verb, stop: Stop) -> float | None:
@@ -381,23 +233,3 @@ def _rehearsal(request: Request, command: Command) -> tuple[str, ...]:
             "goes with a race of a command without a shell", where="--rehearse", remedy="drop -r or --shell"
         )
     return (command.argv[0], *shlex.split(request.rehearse))
-
-
-def seconds(text: str, where: str) -> float:
-    """90s, 5m, 2h or a number of seconds; raises UsageError."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|)\s*", text)
-    if match is None or float(match[1]) == 0:
-        launches = ", or 100x for launches" if where == "--budget" else ""
-        raise UsageError(f"{text!r} is no time", where=where, remedy=f"write 90s, 5m or 2h{launches}")
-    return float(match[1]) * _UNITS[match[2]]
-
-
-def share(text: str, where: str) -> float:
-    """2% or 0.02; raises UsageError outside of (0, 1)."""
-    try:
-        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-        if not 0 < value < 1:
-            raise ValueError
-    except ValueError:
-        raise UsageError(f"{text!r} is no share", where=where, remedy="write 2% or 0.02") from None
-    return value

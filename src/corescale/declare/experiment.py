@@ -2,21 +2,18 @@
 """The Experiment: everything that was asked, validated, independent of which door it came through."""
 
 import hashlib
-import itertools
-import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from corescale.declare import arithmetic, factors, template
+from corescale.declare import factors
 from corescale.declare.model import Model
 from corescale.declare.outputs import Output
 from corescale.declare.stop import Stop
 from corescale.errors import UsageError
-from corescale.machine import Machine
-from corescale.records import INHERITED, Configuration, Layout, Level, Phase, canonical
+from corescale.records import Configuration, Level, Phase, canonical
 
 Verb = Literal["tune", "scan", "compare", "study"]
 MetricSource = Annotated[str, Field(pattern=r"^(stdout-size|peak-memory|cpu-time|output:[A-Za-z_][\w.-]*)$")]
@@ -203,119 +200,3 @@ class Experiment(Model):
     def asked(self) -> dict[str, Any]:
         """What decides the launches, as JSON values."""
         return self.model_dump(mode="json", exclude=PRESENTATION | FOUND, exclude_defaults=True)
-
-
-def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
-    """Every combination of levels: today's launch first, the serial baseline (if any) last.
-
-    Of combinations that are the same launch, such as a setting of an allocator that another replaces, `tune` has one.
-    """
-    grid = (configuration(experiment, choice) for choice in _grid(experiment))
-    serial = [_serial(experiment)] if any(command.name == SERIAL for command in experiment.commands) else []
-    return tuple(dict.fromkeys([today(experiment), *grid, *serial]))
-
-
-def today(experiment: Experiment) -> Configuration:
-    """Today's launch: each factor's first level (threads: the largest), unless `--today` says otherwise.
-
-    Where that is more than the cores, the largest p that fits, of as many threads in a rank as can be.
-    """
-    chosen: dict[str, Level] = {factor.name: factor.how.today(factor.levels) for factor in experiment.factors}
-    first = configuration(experiment, chosen | dict(experiment.today))
-    if fits(experiment, first):
-        return first
-    said = dict(experiment.today)
-    open_ = {f.name: f.levels for f in experiment.factors if f.how.makes and f.name not in said}
-    others = (configuration(experiment, chosen | said | made) for made in _choices(open_))
-    return max(
-        (other for other in others if fits(experiment, other)),
-        key=lambda other: (other.layout.p, other.layout.threads_per_rank),
-        default=first,
-    )
-
-
-def fits(experiment: Experiment, chosen: Configuration) -> bool:
-    """Whether its threads are within what the experiment allows for all ranks together."""
-    return experiment.cores is None or chosen.layout.p <= experiment.cores
-
-
-def configuration(experiment: Experiment, levels: Mapping[str, Level]) -> Configuration:
-    """One level of each factor, with the layout that follows from them."""
-    layout = Layout()
-    for factor in experiment.factors:
-        layout = factor.how.layout(levels[factor.name], layout)
-    return Configuration(tuple((factor.name, levels[factor.name]) for factor in experiment.factors), layout)
-
-
-def parameters(experiment: Experiment, chosen: Configuration) -> dict[str, Level]:
-    """What placeholders stand for: levels, the layout's p, threads, ranks and nodes, and every derived parameter."""
-    layout = chosen.layout
-    values: dict[str, Level] = {"p": layout.p, "ranks": layout.ranks_per_node, "nodes": layout.nodes}
-    values |= dict(chosen.levels) | {"threads": layout.threads_per_rank}
-    values |= {along.name: dict(along.values)[values[along.factor]] for along in experiment.along}
-    formulas = {name: arithmetic.parse(text, f"derived.{name}") for name, text in experiment.derived.items()}
-    for name in arithmetic.ordered(formulas, values, "derived"):
-        values[name] = formulas[name].value(values, f"derived.{name}")
-    return values
-
-
-def launch(experiment: Experiment, chosen: Configuration, machine: Machine, phase: Phase = "measure") -> factors.Launch:
-    """What a configuration becomes: argv, environment, placement. Shown by --dry-run and run by the launcher."""
-    command = experiment.command(chosen, phase)
-    values = {name: str(value) for name, value in parameters(experiment, chosen).items()}
-    result = factors.Launch(argv=template.fill(command.argv, values), shell=command.shell)
-    if "threads" not in template.placeholders(command.argv) and experiment.makes_threads:
-        result = factors.with_thread_variables(result, chosen.layout.threads_per_rank)
-    for factor in experiment.factors:
-        result = factor.how.apply(factor.name, chosen[factor.name], result, machine)
-    return result
-
-
-def combinations(experiment: Experiment) -> int:
-    """Of levels, the same launches counted as often as they can be written."""
-    deciding, others = _apart(experiment)
-    return sum(1 for _ in _decided(experiment, deciding)) * math.prod(len(factor.levels) for factor in others)
-
-
-def _grid(experiment: Experiment) -> Iterator[dict[str, Level]]:
-    """Every combination; of `tune` with today's level alone of what changes nothing beside the deciding ones."""
-    now = dict(today(experiment).levels)
-    deciding, others = _apart(experiment)
-    for decided in _decided(experiment, deciding):
-        threads = configuration(experiment, now | decided).layout.threads_per_rank
-        alone = experiment.makes_threads and threads == 1
-        known = {f.name: _known(experiment, f, decided[f.name]) for f in deciding}
-        idle = {f.name for f in others if f.how.idle(f.name, known, one_thread=alone)}
-        idle = idle if experiment.verb == "tune" else set()
-        yield from (
-            decided | choice
-            for choice in _choices({f.name: (now[f.name],) if f.name in idle else f.levels for f in others})
-        )
-
-
-def _apart(experiment: Experiment) -> tuple[list[Factor], list[Factor]]:
-    """The factors that decide p or whether another changes anything, and the others."""
-    deciding = [factor for factor in experiment.factors if factor.how.decides or factor.how.makes]
-    return deciding, [factor for factor in experiment.factors if factor not in deciding]
-
-
-def _decided(experiment: Experiment, deciding: Sequence[Factor]) -> Iterator[dict[str, Level]]:
-    """Every choice of levels of the deciding factors that fits."""
-    now = dict(today(experiment).levels)
-    for decided in _choices({factor.name: factor.levels for factor in deciding}):
-        if fits(experiment, configuration(experiment, now | decided)):
-            yield decided
-
-
-def _known(experiment: Experiment, factor: Factor, level: Level) -> Level:
-    return experiment.inherited_allocator if factor.kind == "allocator" and level == INHERITED else level
-
-
-def _choices(levels: Mapping[str, Sequence[Level]]) -> Iterator[dict[str, Level]]:
-    return (dict(zip(levels, chosen, strict=True)) for chosen in itertools.product(*levels.values()))
-
-
-def _serial(experiment: Experiment) -> Configuration:
-    now = today(experiment)
-    levels = {factor.name: factor.how.serial(now[factor.name]) for factor in experiment.factors}
-    return Configuration((("command", SERIAL), *levels.items()), Layout())

@@ -4,7 +4,8 @@
 import math
 from collections.abc import Mapping
 
-from corescale.declare.experiment import Experiment, configurations, parameters
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations, parameters
 from corescale.errors import UsageError
 from corescale.records import Configuration, Level
 

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 
 from corescale.declare import plan
-from corescale.declare.experiment import Experiment, configurations, today
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations, today
 from corescale.declare.plan import Block, Invocation
 from corescale.endings import ending
 from corescale.errors import CorescaleError, ProgramError

@@ -16,7 +16,8 @@ from rich.text import Text
 
 from corescale.conclude import stats
 from corescale.conclude.response import table
-from corescale.declare.experiment import Experiment, today
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import today
 from corescale.declare.plan import Invocation
 from corescale.observe.watcher import Watcher
 from corescale.records import Configuration, Record

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from corescale.conclude.answers.recommendation import gain_in
 from corescale.conclude.race.records import Statement, statement
-from corescale.declare.experiment import Experiment, today
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import today
 from corescale.records import Record
 from corescale.show import text
 

@@ -18,7 +18,7 @@ import pytest
 from corescale.conclude.answers.recommendation import Recommendation, recommend
 from corescale.conclude.race.race import race
 from corescale.declare import command_line, factors, settings, space
-from corescale.declare.experiment import configurations, today
+from corescale.declare.grid import configurations, today
 from corescale.declare.request import ScanRequest, TuneRequest
 from corescale.errors import ExitCode, UsageError
 from corescale.machine import Machine

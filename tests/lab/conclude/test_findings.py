@@ -15,7 +15,8 @@ from corescale.conclude.answers.study import study
 from corescale.conclude.answers.weak import weak
 from corescale.conclude.frame import frame
 from corescale.conclude.stats import Interval
-from corescale.declare.experiment import Command, Experiment, Factor, Weak, configurations
+from corescale.declare.experiment import Command, Experiment, Factor, Weak
+from corescale.declare.grid import configurations
 from corescale.declare.outputs import Claim, Finding
 from corescale.declare.work import must_be_even
 from corescale.errors import UsageError

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from corescale.conclude.frame import frame
-from corescale.declare.experiment import Command, Experiment, Factor, launch
-from corescale.declare.experiment import configurations as every
+from corescale.declare.experiment import Command, Experiment, Factor
+from corescale.declare.grid import configurations as every
+from corescale.declare.grid import launch
 from corescale.declare.outputs import BUILT_IN, Claim, Table
 from corescale.errors import UsageError
 from corescale.machine import Machine

@@ -17,7 +17,7 @@ from corescale.conclude.race.records import raced, statement
 from corescale.conclude.race.surrogate import believe
 from corescale.conclude.stats import Floats
 from corescale.declare import plan
-from corescale.declare.experiment import configurations
+from corescale.declare.grid import configurations
 from corescale.records import Configuration
 from corescale.show.so_far import known
 from support.play import blocks, play, record

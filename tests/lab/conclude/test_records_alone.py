@@ -16,7 +16,7 @@ from corescale.conclude.conclusion import conclude
 from corescale.conclude.frame import frame
 from corescale.conclude.policy import confirmed, uniform
 from corescale.conclude.race.race import race
-from corescale.declare.experiment import configurations
+from corescale.declare.grid import configurations
 from corescale.observe import store
 from support import samples
 from support.runs import FIXTURES

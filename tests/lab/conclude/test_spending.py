@@ -15,7 +15,7 @@ from corescale.conclude.race.race import race
 from corescale.conclude.race.spending import block_size, most_telling, values
 from corescale.conclude.race.standing import Field, Standing, standing
 from corescale.conclude.race.surrogate import believe
-from corescale.declare.experiment import configurations
+from corescale.declare.grid import configurations
 from support.play import play
 from support.play import race_truth as truth
 from support.play import race_tuning as tuning

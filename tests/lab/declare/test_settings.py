@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corescale.declare import allocators, command_line, factors, settings
-from corescale.declare.experiment import configurations
+from corescale.declare.grid import configurations
 from corescale.declare.request import TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Cpu, Machine

@@ -10,8 +10,9 @@ import jsonschema
 import pytest
 
 from corescale.declare import studies, study_file
-from corescale.declare.experiment import Experiment, configurations, launch
+from corescale.declare.experiment import Experiment
 from corescale.declare.factors import KINDS
+from corescale.declare.grid import configurations, launch
 from corescale.declare.outputs import Chart, Finding, Table
 from corescale.errors import UsageError
 from corescale.machine import Machine
@@ -216,7 +217,7 @@ def test_every_kind_of_factor_can_be_declared(tmp_path: Path) -> None:
 
 
 def test_the_schema_is_current_and_describes_what_ships() -> None:
-    file = Path(study_file.__file__).with_name(study_file.SCHEMA)
+    file = study_file.SCHEMA
     assert file.read_text() == study_file.schema(), "write study_file.schema() into it"
     schema = json.loads(study_file.schema())
     jsonschema.Draft202012Validator.check_schema(schema)

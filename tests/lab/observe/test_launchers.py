@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from corescale.declare import plan
-from corescale.declare.experiment import Experiment, configurations, today
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations, today
 from corescale.declare.plan import Block
 from corescale.errors import CorescaleError, ProgramError, UsageError
 from corescale.machine import Machine

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from corescale.declare.experiment import Experiment, configurations
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
 from corescale.errors import PreloadError, ProgramError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers, store

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from corescale.declare.experiment import Experiment, configurations, today
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations, today
 from corescale.declare.plan import Block, Invocation
 from corescale.errors import CorescaleError, ProgramError
 from corescale.machine import Machine

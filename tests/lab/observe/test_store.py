@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corescale.declare.experiment import Experiment, configurations
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
 from corescale.errors import StoreError
 from corescale.machine import Machine
 from corescale.observe import durable, sidecars, store

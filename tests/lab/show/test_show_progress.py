@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from corescale.declare.experiment import Experiment, configurations, today
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations, today
 from corescale.declare.plan import Block, invocations
 from corescale.observe.watcher import Watcher
 from corescale.records import Status

@@ -3,7 +3,8 @@
 
 from collections.abc import Sequence
 
-from corescale.declare.experiment import Experiment, configurations
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
 from corescale.declare.plan import Block
 from corescale.observe.run import NextBlock
 from corescale.records import Record

@@ -12,7 +12,8 @@ import pandas as pd
 from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.frame import frame
 from corescale.declare import outputs
-from corescale.declare.experiment import Command, Experiment, Factor, Weak, configuration, configurations, today
+from corescale.declare.experiment import Command, Experiment, Factor, Weak
+from corescale.declare.grid import configuration, configurations, today
 from corescale.declare.outputs import Normalise
 from corescale.declare.stop import Stop
 from corescale.records import Configuration, Layout, Noise, Origin, Phase, Record

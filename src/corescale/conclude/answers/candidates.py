@@ -12,7 +12,8 @@ from corescale.conclude.answers.constraints import violation
 from corescale.conclude.race.records import Statement
 from corescale.conclude.response import Table, median, of, response, table
 from corescale.conclude.stats import Interval, Regret
-from corescale.declare.experiment import Experiment, today
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import today
 from corescale.endings import ending
 from corescale.records import Configuration, Record
 

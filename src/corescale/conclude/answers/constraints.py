@@ -4,7 +4,8 @@
 from collections.abc import Sequence
 
 from corescale.conclude.response import median, response
-from corescale.declare.experiment import Constraint, Experiment, today
+from corescale.declare.experiment import Constraint, Experiment
+from corescale.declare.grid import today
 from corescale.records import Configuration, Record
 
 

@@ -16,7 +16,8 @@ from corescale.conclude.race.records import statement
 from corescale.conclude.race.rehearsal import Rehearsal
 from corescale.conclude.response import table
 from corescale.conclude.stats import Interval
-from corescale.declare.experiment import Experiment, configurations, today
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations, today
 from corescale.records import Configuration, Phase, Record
 
 

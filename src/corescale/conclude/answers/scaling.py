@@ -16,7 +16,8 @@ from corescale.conclude.answers.weak import WeakScaling, weak
 from corescale.conclude.laws import LAWS, Choice, Fit, choose
 from corescale.conclude.response import Table, median, of, table
 from corescale.conclude.stats import Interval
-from corescale.declare.experiment import SERIAL, Experiment, configurations
+from corescale.declare.experiment import SERIAL, Experiment
+from corescale.declare.grid import configurations
 from corescale.records import Configuration, Level, Record
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from corescale.conclude.laws import Fit, fit
 from corescale.conclude.laws.flat import FLAT
 from corescale.conclude.response import Table, median, of, table
-from corescale.declare.experiment import SERIAL, Experiment, Weak, configurations
+from corescale.declare.experiment import SERIAL, Experiment, Weak
+from corescale.declare.grid import configurations
 from corescale.declare.work import uneven, work_of
 from corescale.records import Configuration, Level, Record
 

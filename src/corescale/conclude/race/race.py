@@ -13,7 +13,8 @@ from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.plan import next_columns
 from corescale.conclude.race.records import Raced, raced, statement
 from corescale.conclude.response import median
-from corescale.declare.experiment import Experiment, today
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import today
 from corescale.declare.plan import Block
 from corescale.records import Configuration, Record
 

@@ -15,7 +15,8 @@ from corescale.conclude.race.rehearsal import Rehearsal, rehearsed
 from corescale.conclude.race.standing import Field, Standing, regrets, simplest, standing
 from corescale.conclude.response import at_least, table
 from corescale.conclude.stats import Floats, Regret
-from corescale.declare.experiment import Experiment, configurations, today
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations, today
 from corescale.records import Configuration, Record
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.response import at_least, table
 from corescale.conclude.stats import Floats
-from corescale.declare.experiment import Experiment, configurations, today
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations, today
 from corescale.declare.plan import Block
 from corescale.endings import ending
 from corescale.records import Configuration, Phase, Record

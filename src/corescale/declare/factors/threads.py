@@ -28,7 +28,7 @@ THREAD_VARIABLES = (
 
 
 class Threads(Kind):
-    """Fills {threads}; a command without it gets THREAD_VARIABLES (experiment.launch)."""
+    """Fills {threads}; a command without it gets THREAD_VARIABLES (grid.launch)."""
 
     makes: ClassVar = frozenset({"threads"})
 

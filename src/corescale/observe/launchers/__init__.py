@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
-from corescale.declare.experiment import Experiment, configurations
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
 from corescale.declare.plan import Invocation
 from corescale.errors import UsageError
 from corescale.machine import Machine

@@ -15,7 +15,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationError
 
-from corescale.declare.experiment import Experiment, configurations
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
 from corescale.declare.model import Model
 from corescale.declare.plan import Invocation
 from corescale.errors import UsageError

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from corescale.declare import experiment as study
+from corescale.declare import grid
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
@@ -42,7 +42,7 @@ class Local:
         self._experiment, self._machine = experiment, machine
         self._spawner = spawner or Spawner()
         self._hooks = HookRunner(experiment)
-        self._today = study.today(experiment)
+        self._today = grid.today(experiment)
         self._sources = sources.wanted(experiment)
         self._probes = tuple(source.name for source in self._sources if source.probe)
         self._proved: set[tuple[Layout, tuple[Path, ...]]] = set()
@@ -113,7 +113,7 @@ class Local:
     def _commands(self) -> Iterator[tuple[str, ...]]:
         """Every distinct argv, and what it goes through."""
         phases: tuple[Phase, ...] = ("rehearse", "measure") if self._experiment.rehearsal else ("measure",)
-        everyone = study.configurations(self._experiment)
+        everyone = grid.configurations(self._experiment)
         launches = (self._launch_of(configuration, phase) for phase in phases for configuration in everyone)
         for argv, prefix, shell in dict.fromkeys((each.argv, each.prefix, each.shell) for each in launches):
             if prefix:
@@ -121,7 +121,7 @@ class Local:
             yield ("/bin/sh", *shlex.split(" ".join(argv))) if shell else argv
 
     def _launch_of(self, configuration: Configuration, phase: Phase = "measure") -> Launch:
-        return study.launch(self._experiment, configuration, self._machine, phase)
+        return grid.launch(self._experiment, configuration, self._machine, phase)
 
     def _to_prove(self, configuration: Configuration) -> tuple[Layout, tuple[Path, ...]]:
         """What a proof covers: these libraries in so many ranks."""
@@ -158,7 +158,7 @@ class Local:
 
     @contextlib.contextmanager
     def _prepared(self, configuration: Configuration) -> Iterator[None]:
-        values = {name: str(value) for name, value in study.parameters(self._experiment, configuration).items()}
+        values = {name: str(value) for name, value in grid.parameters(self._experiment, configuration).items()}
         self._hooks.run("prepare", values)
         yield
         self._hooks.run("conclude", values)

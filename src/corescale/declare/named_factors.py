@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the options that name factors (-f, -L, -P, --threads and their kin) to factors with levels."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from corescale.declare import factors
+from corescale.declare.experiment import Factor
+from corescale.declare.request import Request
+from corescale.errors import UnavailableError, UsageError
+from corescale.machine import Machine
+from corescale.records import Level
+
+
+def named(
+    request: Request, asked: frozenset[str], machine: Machine, default_threads: str
+) -> tuple[list[Factor], list[str]]:
+    """The factors that a request names, and what is left out of them with the reason; raises UsageError."""
+    texts = [pair(text, "-f") for text in request.factor]
+    texts += [_parameter(text, asked, "-L") for text in request.parameter_list]
+    texts += [_scanned(text, request.parameter_step, asked) for text in request.parameter_scan]
+    given = {name for name, _ in texts}
+    if request.allocators:
+        texts.append(("allocator", request.allocators))
+    made = {part for name in given & set(factors.KINDS) for part in factors.KINDS[name].makes}
+    if request.ranks:
+        texts.insert(0, ("ranks", request.ranks))
+    if request.threads or (default_threads and not made and not request.ranks):
+        texts.insert(0, ("threads", request.threads or default_threads))
+    found: list[Factor] = []
+    left_out: list[str] = []
+    for name, text in texts:
+        kind = factors.kind_of(name, asked)
+        levels: list[str] | Literal["auto"] = "auto" if text == "auto" else _split(name, text, factors.KINDS[kind])
+        factor, missing = factor_of(name, kind, levels, machine, where="-f")
+        left_out += missing
+        found.append(factor)
+    return found, left_out
+
+
+def factor_of(
+    name: str, kind: str, texts: Sequence[str] | Literal["auto"], machine: Machine, where: str, *, lenient: bool = False
+) -> tuple[Factor, list[str]]:
+    """The factor with the levels that can be used here, and one line on each that cannot.
+
+    `lenient`: an allocator that is not here is left out too, where a command line that names it is refused.
+    """
+    table = factors.KINDS[kind]
+    levels: list[Level] = []
+    left_out: list[str] = []
+    if texts == "auto":
+        automatic, reasons = table.auto(name, machine)
+        levels, left_out = list(automatic), list(reasons)
+    else:
+        _must_stand_alone(name, table, texts, where)
+        for text in texts:
+            try:
+                levels.append(table.parse(text, machine))
+            except UnavailableError as error:
+                if not lenient:
+                    raise
+                left_out.append(f"{error.what} ({error.remedy})")
+    why = {level: table.unavailable(level, machine) for level in levels}
+    left_out += [reason for reason in why.values() if reason is not None]
+    kept = tuple(dict.fromkeys(level for level in levels if why[level] is None))
+    if not kept:
+        raise UsageError(f"no level of factor {name!r} can be used here: {'; '.join(left_out)}", where=where)
+    return Factor(name=name, kind=kind, levels=kept), left_out
+
+
+def _must_stand_alone(name: str, table: factors.Kind, texts: Sequence[str], where: str) -> None:
+    """A parameter, or a variable of no table, may have a value of its own that reads `auto`, as OMP_SCHEDULE has."""
+    if "auto" in texts and table.keyword(name):
+        raise UsageError(
+            f"auto stands for all levels of {name}", where=where, remedy=f"write {name}=auto alone, or list the levels"
+        )
+
+
+def _split(name: str, text: str, table: factors.Kind) -> list[str]:
+    levels = table.split(text)
+    if not text.strip() or not all(levels):
+        raise UsageError(f"factor {name!r} has an empty level", where="-f", remedy=f"write -f {name}=a,b")
+    return levels
+
+
+def pair(text: str, where: str) -> tuple[str, str]:
+    """Name and value of `NAME=VALUE`; raises UsageError."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise UsageError(f"{text!r} is not NAME=VALUE", where=where, remedy=f"write {where} NAME=VALUE")
+    return name.strip(), value.strip()
+
+
+def _parameter(text: str, asked: Iterable[str], where: str) -> tuple[str, str]:
+    name, values = pair(text, where)
+    if name not in asked:
+        raise UsageError(f"the command has no {{{name}}}", where=where, remedy=f"put {{{name}}} into it")
+    return name, values
+
+
+def _scanned(text: str, step: str, asked: Iterable[str]) -> tuple[str, str]:
+    name, bounds = _parameter(text, asked, "-P")
+    try:
+        low, high, by = (float(part) for part in (*bounds.split(":"), step or "1"))
+        if by <= 0 or high < low:
+            raise ValueError
+    except ValueError:
+        raise UsageError(
+            f"cannot go from {bounds.replace(':', ' to ')} by {step or '1'}",
+            where="-P",
+            remedy="write -P NAME MIN MAX -D STEP",
+        ) from None
+    count = int((high - low) / by + 1e-9) + 1
+    return name, ",".join(f"{low + k * by:g}" for k in range(count))
+
+
+def todays(text: str, chosen: Sequence[Factor], machine: Machine) -> list[tuple[str, Level]]:
+    """Factor and level of today's launch where `--today` names it; raises UsageError."""
+    by_name = {factor.name: factor for factor in chosen}
+    result = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, value = pair(part, "--today")
+        if name not in by_name:
+            raise UsageError(
+                f"no factor {name!r}", where="--today", remedy=f"factors here: {', '.join(by_name) or 'none'}"
+            )
+        result.append((name, by_name[name].how.parse(value, machine)))
+    return result

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs and data that ship with corescale, by their names."""
+
+import os
+import shutil
+from pathlib import Path
+
+from corescale import native
+from corescale.errors import UnavailableError
+
+
+def bundled(program: str) -> str:
+    """The path of a workload that ships with corescale, where no program on PATH has that name."""
+    if "/" in program or "{" in program or shutil.which(program):
+        return program
+    try:
+        return str(native.find(program))
+    except UnavailableError:
+        return program
+
+
+def data_folder() -> Path:
+    """Input files that ship with corescale: beside the package in a wheel, at the root of a source tree."""
+    package = Path(__file__).resolve().parents[1]
+    return next((path for path in (package / "data", package.parents[1] / "data") if path.is_dir()), package / "data")
+
+
+def near(place: Path) -> str:
+    """Relative where it lies below the working folder, so that a line to paste stays short."""
+    return os.path.relpath(place) if place.is_relative_to(Path.cwd()) else str(place)

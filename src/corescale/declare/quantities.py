@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times, shares and budgets as people type them."""
+
+import re
+
+from corescale.errors import UsageError
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
+
+
+def seconds(text: str, where: str) -> float:
+    """90s, 5m, 2h or a number of seconds; raises UsageError."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|)\s*", text)
+    if match is None or float(match[1]) == 0:
+        launches = ", or 100x for launches" if where == "--budget" else ""
+        raise UsageError(f"{text!r} is no time", where=where, remedy=f"write 90s, 5m or 2h{launches}")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def share(text: str, where: str) -> float:
+    """2% or 0.02; raises UsageError outside of (0, 1)."""
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        if not 0 < value < 1:
+            raise ValueError
+    except ValueError:
+        raise UsageError(f"{text!r} is no share", where=where, remedy="write 2% or 0.02") from None
+    return value
+
+
+def budget(text: str) -> dict[str, float | int | None]:
+    """Seconds, or launches as 100x; neither for `none`."""
+    launches = re.fullmatch(r"\s*([1-9]\d*)\s*(x|launches)\s*", text)
+    if launches is not None:
+        return {"budget": None, "launches": int(launches[1])}
+    return {"budget": None if text == "none" else seconds(text, "--budget")}

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a TOML file to an Experiment: the other door than declare/command_line.py. docs/study.md is the guide to it.
+
+Every fault is one UsageError that names file, line and key, the nearest key that exists, and what to write.
+"""
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from corescale.declare import template
+from corescale.declare.experiment import PRESENTATION, Constraint, Experiment, Factor
+from corescale.declare.grid import smallest_p
+from corescale.declare.outputs import BUILT_IN
+from corescale.declare.study_file import checks, commands, stopping, varied
+from corescale.declare.study_file.faults import fault, in_file
+from corescale.declare.study_file.tables import SCHEMA, StudyFile, schema
+from corescale.errors import UsageError
+from corescale.machine import Machine
+
+__all__ = ["SCHEMA", "StudyFile", "experiment", "presentation", "read", "schema"]
+
+
+def read(path: Path) -> StudyFile:
+    """The file as declared; raises UsageError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise UsageError(f"cannot be read: {why}", where=str(path), remedy="corescale study list") from None
+    try:
+        return StudyFile.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"not TOML: {error}", where=str(path)) from None
+    except ValidationError as error:
+        raise fault(error, StudyFile, path, text) from None
+    except UsageError as error:
+        raise in_file(error, path, text) from None
+
+
+def experiment(
+    path: Path, machine: Machine, levels: Sequence[str] = (), command: str = "", runs: int = 0
+) -> Experiment:
+    """The Experiment of a file on this machine.
+
+    `levels` replace a factor's, as `threads=1,2`; `command` replaces the program; `runs` the number of blocks.
+    What this machine lacks (an allocator, a socket) is left out and named in `left_out`. Raises UsageError.
+    """
+    file, text = read(path), path.read_text(encoding="utf-8")
+    try:
+        return _experiment(file, path, machine, levels, command, runs)
+    except UsageError as error:
+        raise in_file(error, path, text) from None
+
+
+def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
+    """What was measured, shown as a file declares; raises UsageError where the file varies something else."""
+    wanted = experiment(path, machine)
+    if [factor.name for factor in wanted.factors] != [factor.name for factor in made.factors]:
+        raise UsageError(
+            f"varies {', '.join(f.name for f in wanted.factors)}, not {', '.join(f.name for f in made.factors)}",
+            where=str(path),
+            remedy="name the study that the run is of",
+        )
+    return made.model_copy(update={name: getattr(wanted, name) for name in PRESENTATION - {"left_out"}})
+
+
+AS_DECLARED = (
+    "title", "source", "derived", "response", "metrics", "weak", "hooks", "warmup", "ignore_failure", "same_output",
+    "input", "output", "columns",
+)  # fmt: skip
+"""Keys that a file and an Experiment share."""
+
+
+def _experiment(
+    file: StudyFile, path: Path, machine: Machine, levels: Sequence[str], command: str, runs: int
+) -> Experiment:
+    beside = {name: factor for factor, table in file.factors.items() for name in table.along}
+    launched = commands.of(file, path, command)
+    for each in launched:
+        template.check(each.argv, varied.LAYOUT.union(file.factors, file.derived, beside))
+    reached = varied.names_used(launched, file.derived, file.factors, beside)
+    declared = reached | varied.names_used(commands.of(file, path, ""), file.derived, file.factors, beside)
+    given = dict(file.factors) | varied.replaced(levels, file.factors, declared)
+    chosen, left_out = varied.chosen(given, declared, reached, machine)
+    if file.commands and not command:
+        chosen.insert(0, Factor(name="command", kind="command", levels=tuple(file.commands)))
+    names = varied.LAYOUT.union(factor.name for factor in chosen)
+    taken = names.union(BUILT_IN, beside)
+    for part, known in (("derived", taken), ("columns", taken.union(file.derived))):
+        for name in known.intersection(getattr(file, part)):
+            raise UsageError("there is a column of this name already", where=f"{part}.{name}", remedy="rename it")
+    stop = stopping.of(file.stop, runs)
+    try:
+        made = Experiment(
+            verb="study",
+            name=path.stem,
+            commands=launched,
+            factors=tuple(chosen),
+            today=tuple((name, varied.level(name, level, chosen, machine)) for name, level in file.today.items()),
+            along=tuple(varied.along(chosen, file.factors)),
+            anchored=stop.rule == "race",
+            constraints=tuple(Constraint.parse(text) for text in file.constraints),
+            p_ref=file.p_ref or smallest_p(chosen),
+            stop=stop,
+            timeout=None if file.timeout is None else stopping.seconds_of(file.timeout, "timeout"),
+            left_out=tuple(left_out),
+            outputs=(*file.table, *file.chart, *file.finding),
+            **{name: getattr(file, name) for name in AS_DECLARED},
+        )
+    except ValidationError as error:
+        raise UsageError(error.errors()[0]["msg"], where=".".join(map(str, error.errors()[0]["loc"]))) from None
+    checks.check(made, machine, [file.factors, given])
+    return made

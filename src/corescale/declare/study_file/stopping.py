@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the table [stop] to the rule."""
+
+from typing import Any
+
+from corescale.declare.quantities import seconds, share
+from corescale.declare.stop import MOST_BLOCKS, Stop
+from corescale.declare.study_file.tables import StopTable
+
+
+def of(table: StopTable, runs: int) -> Stop:
+    """The rule; `runs` replaces it by so many blocks."""
+    blocks = runs or table.replicates
+    rule: dict[str, Any] = {
+        "rule": "replicates" if runs else table.rule,
+        "width": share(str(table.width), "stop.width"),
+        "within": share(str(table.within), "stop.within"),
+        "confidence": share(str(table.confidence), "stop.confidence"),
+        "confirm_blocks": table.confirm_blocks if table.rule == "race" else 0,
+    }
+    budget = table.budget if table.budget is not None or rule["rule"] == "replicates" else "5m"
+    rule["budget"] = None if budget in (None, "none") else seconds_of(budget, "stop.budget")
+    if rule["rule"] == "replicates":
+        return Stop.model_validate(rule | {"min_blocks": blocks, "max_blocks": blocks})
+    most = MOST_BLOCKS if table.rule == "race" else Stop().max_blocks
+    least = table.min_blocks or Stop().min_blocks
+    return Stop.model_validate(rule | {"min_blocks": least, "max_blocks": max(least, table.max_blocks or most)})
+
+
+def seconds_of(value: object, where: str) -> float:
+    """Of a number of seconds, or of text as 90s."""
+    return float(value) if isinstance(value, int | float) else seconds(str(value), where)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables and keys of a study file, and their JSON schema."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from corescale.declare import factors
+from corescale.declare.experiment import Hooks, MetricSource, Weak
+from corescale.declare.model import Model
+from corescale.declare.outputs import Chart, Finding, Table
+
+Template = str | tuple[str, ...]
+"""a line that is split as a shell would split it, or its words"""
+Share = float | Annotated[str, Field(pattern=r"^\s*[0-9.]+\s*%?\s*$")]
+Seconds = float | Annotated[str, Field(pattern=r"^\s*[0-9.]+\s*(ms|s|min|m|h)?\s*$")]
+Levels = tuple[int | float | str, ...]
+
+
+class FactorTable(Model):
+    """What is varied."""
+
+    levels: Levels | Literal["auto"]
+    """auto: those worth trying on this machine"""
+    kind: Literal[tuple(factors.KINDS)] | None = None  # type: ignore[valid-type]
+    """how a level reaches the program; follows from the name where it is not given"""
+    along: Mapping[str, Levels] = {}
+    """parameters that go along with the levels: one value for each, in order"""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, given: object) -> object:
+        return {"levels": given} if isinstance(given, list | tuple | str) else given
+
+    @model_validator(mode="after")
+    def _one_each(self) -> Self:
+        for name, values in self.along.items():
+            if self.levels == "auto" or len(values) != len(self.levels):
+                raise ValueError(f"{name} needs one value for each level")
+        return self
+
+    @field_validator("levels", mode="before")
+    @classmethod
+    def _plain(cls, given: object) -> object:
+        if isinstance(given, list | tuple) and (not given or any(isinstance(level, bool) for level in given)):
+            raise ValueError("levels are numbers or strings, at least one")
+        return given
+
+
+class StopTable(Model):
+    """When enough was measured."""
+
+    rule: Literal["replicates", "width", "race"] = "width"
+    replicates: int | None = Field(default=None, ge=1)
+    """blocks, with the rule of that name: each launches every configuration once"""
+    min_blocks: int | None = Field(default=None, ge=1)
+    max_blocks: int | None = Field(default=None, ge=1)
+    width: Share = 0.02
+    within: Share = 0.02
+    confidence: Share = 0.95
+    budget: Seconds | Literal["none"] | None = None
+    """time for all launches, as "5m"; none for the rule replicates where it is not given, else 5 minutes"""
+    confirm_blocks: int = Field(default=10, ge=0)
+
+    @model_validator(mode="after")
+    def _belongs(self) -> Self:
+        if (self.replicates is not None) != (self.rule == "replicates"):
+            raise ValueError('replicates = N and rule = "replicates" go together')
+        return self
+
+
+class StudyFile(Model):
+    """A study: what is launched, what is varied, when to stop, and what comes out."""
+
+    title: str
+    source: str = ""
+    """where it was published"""
+    command: Template | None = None
+    """with {placeholders}; a bundled workload goes by its name"""
+    commands: Mapping[str, Template] = {}
+    """several, by name: they become the factor `command`"""
+    serial: Template | None = None
+    """the best serial program: baseline of the speedup"""
+    shell: bool = False
+    factors: Mapping[str, FactorTable] = {}
+    derived: Mapping[str, str] = {}
+    """parameters that follow from the levels: + - * / // % isqrt sqrt min max"""
+    today: Mapping[str, int | float | str] = {}
+    """levels of today's launch, where not the first (of threads: the largest)"""
+    response: str = "wall"
+    """wall, region:NAME or metric:NAME"""
+    metrics: Mapping[str, MetricSource] = {}
+    constraints: tuple[str, ...] = ()
+    """bounds on metrics, as "bytes <= 1.02*today" """
+    weak: Weak | None = None
+    """the study scales weakly: work grows with the threads"""
+    p_ref: int | None = Field(default=None, ge=1)
+    stop: StopTable = StopTable()
+    hooks: Hooks = Hooks()
+    warmup: int = Field(default=0, ge=0)
+    """untimed launches of each configuration first"""
+    timeout: Seconds | None = None
+    """of one launch"""
+    ignore_failure: bool = False
+    same_output: bool = False
+    """a configuration that writes another output fails"""
+    input: str | None = None
+    output: str | None = None
+    columns: Mapping[str, str] = {}
+    """of the frame, computed from others: throughput = "work / time" """
+    chart: tuple[Chart, ...] = ()
+    table: tuple[Table, ...] = ()
+    finding: tuple[Finding, ...] = ()
+
+    @model_validator(mode="after")
+    def _has_a_command(self) -> Self:
+        if (self.command is None) == (not self.commands):
+            raise ValueError("one of `command` and `commands` is needed")
+        return self
+
+
+SCHEMA = Path(__file__).with_name("study.schema.json")
+"""what `schema` says, for editors"""
+
+
+def schema() -> str:
+    """The JSON schema (draft 2020-12) ; the file SCHEMA holds it, and a test that it does."""
+    found = StudyFile.model_json_schema()
+    short = {"type": "array", "items": {"type": ["number", "string"]}, "minItems": 1}
+    table = found["$defs"]["FactorTable"]
+    found["$defs"]["FactorTable"] = {"anyOf": [short, {"const": "auto"}, table]}
+    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema"} | found, indent=1) + "\n"

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The factors of a study file, with the levels that can be measured here, and what goes along with them."""
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from corescale.declare import arithmetic, factors, template
+from corescale.declare.experiment import Along, Command, Factor
+from corescale.declare.named_factors import factor_of
+from corescale.declare.study_file.checks import must_be
+from corescale.declare.study_file.tables import FactorTable
+from corescale.errors import UsageError
+from corescale.machine import Machine
+from corescale.records import Level
+
+LAYOUT = frozenset({"p", "threads", "ranks", "nodes"})
+"""names that every configuration has"""
+
+
+def names_used(
+    commands: Iterable[Command], derived: Mapping[str, str], varied: Collection[str], beside: Mapping[str, str]
+) -> frozenset[str]:
+    """Every name that reaches a command, through derived parameters and those that go along with a factor too."""
+    formulas = {name: arithmetic.parse(text, f"derived.{name}") for name, text in derived.items()}
+    arithmetic.ordered(formulas, LAYOUT.union(varied, beside), "derived")
+    used = set().union(*(template.placeholders(command.argv) for command in commands))
+    while more := {name for used_one in used & set(formulas) for name in formulas[used_one].names} - used:
+        used |= more
+    return frozenset(used | {beside[name] for name in used & set(beside)})
+
+
+def replaced(
+    levels: Sequence[str], declared: Mapping[str, FactorTable], placeholders: frozenset[str]
+) -> dict[str, FactorTable]:
+    """The factors that `--levels FACTOR=A,B` gives other levels; raises UsageError."""
+    found = {}
+    for text in levels:
+        name, equals, values = text.partition("=")
+        if name not in declared:
+            near = difflib.get_close_matches(name, declared, 1)
+            remedy = f"did you mean {near[0]}?" if near else f"its factors: {', '.join(declared) or 'none'}"
+            raise UsageError(f"the study has no factor {name!r}", where="--levels", remedy=remedy)
+        if not equals or not values.strip():
+            raise UsageError(f"{text!r} is not FACTOR=A,B", where="--levels", remedy=f"write --levels {name}=a,b")
+        kind = declared[name].kind or factors.kind_of(name, placeholders, f"factors.{name}")
+        parts = tuple(filter(None, factors.KINDS[kind].split(values)))
+        found[name] = FactorTable(levels="auto" if values == "auto" else parts, kind=declared[name].kind)
+    return found
+
+
+def chosen(
+    given: Mapping[str, FactorTable], declared: frozenset[str], reached: frozenset[str], machine: Machine
+) -> tuple[list[Factor], list[str]]:
+    """`declared`: the names that reach the study's own command; `reached`: those that reach the one launched."""
+    found, left_out = [], []
+    for name, table in given.items():
+        where = f"factors.{name}"
+        kind = table.kind or factors.kind_of(name, declared, where)
+        if kind == "parameter" and name not in declared:
+            what = f"reaches no program: neither the command nor a derived parameter of it has {name}"
+            raise UsageError(what, where=where, remedy=f"put {{{name}}} into the command")
+        texts = "auto" if table.levels == "auto" else [str(level) for level in table.levels]
+        try:
+            factor, missing = factor_of(name, kind, texts, machine, where, lenient=True)
+        except UsageError as error:
+            raise UsageError(error.what, where=where, remedy=error.remedy) from None
+        if kind == "parameter" and name not in reached:
+            missing = [*missing, f"levels of {name} but {factor.levels[0]}: the command given does not use it"]
+            factor = factor.model_copy(update={"levels": factor.levels[:1]})
+        found.append(factor)
+        left_out += missing
+    return found, left_out
+
+
+def level(name: str, level: Level, chosen: Sequence[Factor], machine: Machine) -> Level:
+    """A level of today as its factor reads it; raises UsageError."""
+    must_be(name, [factor.name for factor in chosen], "factor", "today")
+    factor = next(factor for factor in chosen if factor.name == name)
+    return factor.how.parse(str(level), machine)
+
+
+def along(chosen: Sequence[Factor], declared: Mapping[str, FactorTable]) -> Iterable[Along]:
+    """The values of the levels that are measured; one that was not declared has none."""
+    for factor in chosen:
+        table = declared.get(factor.name, FactorTable(levels=("",)))
+        for name, values in table.along.items():
+            known = dict(zip((factors.number_or_text(str(level)) for level in table.levels), values, strict=True))
+            for level in factor.levels:
+                must_be(str(level), {str(one) for one in known}, f"{name} for {factor.name}", "--levels")
+            yield Along(name=name, factor=factor.name, values=tuple((level, known[level]) for level in factor.levels))
