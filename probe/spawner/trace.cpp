@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "kernel/clock.hpp"
 #include "kernel/file.hpp"
 #include "kernel/process_tree.hpp"
 #include "spawner/failure.hpp"
@@ -36,15 +37,10 @@ std::vector<std::string> mapped_files(const std::string& text) {
   return files;
 }
 
-/// The 14th and 15th field: user and system time of all threads, ended ones included.
+/// Of all threads, ended ones included.
 double cpu_seconds(pid_t process) {
-  const std::string text = read_file(proc(process, "/stat"));
-  std::string_view rest = std::string_view(text).substr(std::min(text.size(), text.rfind(')') + 1));
-  for (int skipped = 0; skipped < 11; ++skipped) take_word(rest);
-  const auto user = parse_number<std::uint64_t>(take_word(rest)),
-             system = parse_number<std::uint64_t>(take_word(rest));
-  return static_cast<double>(user.value_or(0) + system.value_or(0)) /
-         static_cast<double>(sysconf(_SC_CLK_TCK));
+  clockid_t clock{};
+  return clock_getcpuclockid(process, &clock) == 0 ? seconds_of(clock) : 0;
 }
 
 template <class Header, class Segment>

@@ -29,8 +29,7 @@ struct image {
   bool replaced = false;
   /// Whether maps could be read, which a kill -9 or missing rights can prevent.
   bool readable = false;
-  /// Seconds of CPU time that the process had used at its end, what ran in it before an exec included; the
-  /// kernel counts in steps of 10 ms.
+  /// Seconds of CPU time that the process had used at its end, what ran in it before an exec included.
   double cpu = 0;
   /// The files mapped at its end, in address order, once each.
   std::vector<std::string> maps{};

@@ -23,5 +23,6 @@ def _how(record: Record) -> str:
         "not-started": "could not be started",
         "check": f"broke its own check {broken}".strip(),
         "output-differs": "wrote another output than today's launch",
+        "unproved": "succeeded, but the allocator was not heard in the program in which it had been proved",
         "capped": f"lost: killed after {record.wall:.3g} s",
     }[record.status]

@@ -31,9 +31,10 @@ SHORT = 0.010
 
 Origin = Literal["measured", "simulated", "fake", "extrapolated"]
 Phase = Literal["warmup", "rehearse", "measure", "confirm"]
-Status = Literal["ok", "failed", "signal", "timeout", "not-started", "check", "output-differs", "capped"]
+Status = Literal["ok", "failed", "signal", "timeout", "not-started", "check", "output-differs", "capped", "unproved"]
 """How a launch ended. `failed` is a non-zero exit, `check` a check the program itself reported as broken, `capped` one
-that had already lost a race and was killed: its time is at least `wall`."""
+that had already lost a race and was killed: its time is at least `wall`. `unproved` one that succeeded, but in which
+the libraries of its configuration were not heard where they had been proved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,12 @@ class Noise:
     """seconds that the cgroup's CPU quota held the program back"""
     involuntary_switches: int = 0
     runqueue_wait: float = 0.0
-    """seconds that the program's threads waited for a core (schedstat, sampled: a lower bound)"""
+    """seconds that the program's threads waited for a core (schedstat): a lower bound where `sampled`"""
+    on_cpu: float | None = None
+    """seconds that the same threads ran in the same samples, so that waiting / (waiting + running) is their share; None
+    where the kernel does not tell, and in earlier versions"""
+    sampled: bool = False
+    """whether some thread was not seen at its end: both times then miss the same part"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +151,12 @@ class Record:
     over its processes, pages shared by a fork in each; both the largest sample, a lower bound in time. `process`:
     resident memory of the largest process, mapped files included. Of earlier versions: `cgroup`, page cache included,
     and `sampled`, which mixed kinds."""
+    cpu_kind: Literal["group", "reaped", "sampled", ""] = ""
+    """Of `user` and `system`. `group`: every process of the tree. `reaped`: those whose parents waited for them.
+    `sampled`: a lower bound. Empty: not told, as in earlier versions."""
     processes: tuple[Process, ...] = ()
+    proved: tuple[tuple[str, str], ...] = ()
+    """executable and name at its end of each program in which the libraries were proved and had to be heard again"""
     threads_asked: int = 1
     """p of the layout"""
     regions: tuple[Region, ...] = ()

@@ -45,8 +45,13 @@ def _launches(records: Sequence[Record]) -> noise.Launches:
         throttled=column([record.noise.throttled for record in records]),
         involuntary_switches=column([float(record.noise.involuntary_switches) for record in records]),
         runqueue_wait=column([record.noise.runqueue_wait for record in records]),
+        on_cpu=column([_on_cpu(record) for record in records]),
         oversubscribed=np.array([record.oversubscribed for record in records], dtype=np.bool_),
     )
+
+
+def _on_cpu(record: Record) -> float:
+    return record.user + record.system if record.noise.on_cpu is None else record.noise.on_cpu
 
 
 def _flagged(flags: Sequence[noise.Flag], records: Sequence[Record]) -> list[str]:
@@ -58,9 +63,16 @@ def _flagged(flags: Sequence[noise.Flag], records: Sequence[Record]) -> list[str
         hit = len({flag.block for flag in of_rule})
         lines.append(
             f"noise: {name} in {len(of_rule)} launches ({hit} of {blocks} blocks): {noise.RULES[name].says};"
-            f" worst {worst:.3g}, flagged above {of_rule[0].threshold:.3g}"
+            f" worst {worst:.3g}, flagged above {of_rule[0].threshold:.3g}{_estimated(of_rule, records)}"
         )
     return lines
+
+
+def _estimated(flags: Sequence[noise.Flag], records: Sequence[Record]) -> str:
+    """Where threads came and went between two samples."""
+    timed = [record for record in records if record.timed]
+    sampled = flags[0].rule == "waiting" and any(timed[flag.launch].noise.sampled for flag in flags)
+    return " (estimated from samples)" if sampled else ""
 
 
 def _drift(records: Sequence[Record], experiment: Experiment) -> list[str]:

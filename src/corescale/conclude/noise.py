@@ -29,6 +29,8 @@ class Launches:
     involuntary_switches: Floats
     """count"""
     runqueue_wait: Floats
+    on_cpu: Floats
+    """of the threads whose waiting that is; all of `cpu` where it is not told"""
     oversubscribed: npt.NDArray[np.bool_]
     """more threads than cores were asked for: it then waits for itself, and the rules on waiting say nothing"""
 
@@ -66,8 +68,12 @@ def _switches(launches: Launches) -> Floats:
 
 
 def _waiting(launches: Launches) -> Floats:
-    """Share of the time that threads were ready to run; the same floor of CPU time."""
-    return np.where(launches.oversubscribed, 0.0, _share(launches.runqueue_wait, np.maximum(launches.cpu, 0.1)))
+    """Share of the time that threads were ready to run, of those that were seen: samples miss as much of the one time
+    as of the other. The same floor of CPU time, by what part of it was seen.
+    """
+    seen = np.divide(launches.on_cpu, launches.cpu, out=np.ones_like(launches.cpu), where=launches.cpu > 0)
+    floor = 0.1 * np.minimum(1.0, seen)
+    return np.where(launches.oversubscribed, 0.0, _share(launches.runqueue_wait, np.maximum(launches.on_cpu, floor)))
 
 
 RULES: dict[str, Rule] = {

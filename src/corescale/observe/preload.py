@@ -27,6 +27,25 @@ def judge(report: SpawnReport, libraries: Iterable[Path], heard: Sequence[Sighti
     return _note([p for p in programs if not all(_has(p, library) for library in libraries)])
 
 
+def heaviest(reports: Iterable[SpawnReport]) -> tuple[tuple[str, str], ...]:
+    """Executable and name at its end of the program that used the most CPU time in each traced launch: where a timed
+    one must be heard. The name tells a script from its interpreter, and a program that gave way from what it became.
+    """
+    programs = [
+        program for report in reports for program in _heaviest([p for p in report.proof or () if not p.replaced])
+    ]
+    return tuple(dict.fromkeys((program.executable, program.name) for program in programs))
+
+
+def gave_way(reports: Iterable[SpawnReport], proved: Iterable[tuple[str, str]], heard: Sequence[Sighting]) -> bool:
+    """Whether a process that was heard as one of the proved programs ended as another one, which was not heard."""
+    names = {name: executable for executable, name in proved}
+    last = {one.pid: one.executable for one in heard}
+    ended = [process for report in reports for process in report.processes]
+    suspects = [process for process in ended if last.get(process.pid) in set(names.values())]
+    return any(process.name and names.get(process.name) != last[process.pid] for process in suspects)
+
+
 def _must_be_inside(library: Path, programs: Sequence[ProvedProgram], said: str) -> None:
     lacking = [program for program in programs if not _has(program, library)]
     if programs and any(_has(program, library) for program in _heaviest(programs)):

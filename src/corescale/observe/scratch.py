@@ -25,9 +25,13 @@ class Scratch:
 
     folder: Path
 
-    def __init__(self, libraries: tuple[Path, ...] = ()) -> None:
+    def __init__(self, libraries: tuple[Path, ...] = (), proved: tuple[tuple[str, str], ...] = ()) -> None:
         self.libraries = libraries
         """that the configuration preloads"""
+        self.proved = proved
+        """executable and name of the programs in which they must be heard; none where that is still to be proved"""
+        self.inherited: tuple[int, ...] = ()
+        """descriptors that the program gets; closed at the end"""
         self.output: Path | None = None
         """where standard output is kept, if it is"""
 
@@ -47,6 +51,8 @@ class Scratch:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for file in self.inherited:
+            os.close(file)
         for folder, lock in self._held:
             shutil.rmtree(folder, ignore_errors=True)
             os.close(lock)

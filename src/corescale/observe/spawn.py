@@ -101,7 +101,7 @@ class ProvedProgram:
     """whether maps could be read"""
     maps: tuple[str, ...]
     cpu: float = 0.0
-    """CPU seconds of the process at its end, in the kernel's steps of 10 ms"""
+    """CPU seconds of the process at its end"""
     name: str = ""
     """the kernel's short name at its end"""
 

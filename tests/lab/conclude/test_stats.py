@@ -230,7 +230,12 @@ def quiet_launches(**changed: npt.ArrayLike) -> noise.Launches:
     columns: dict[str, npt.NDArray[Any]] = {
         name: np.zeros(n) for name in ("steal", "throttled", "involuntary_switches", "runqueue_wait")
     }
-    columns |= {"block": np.arange(n) // 2, "cpu": np.ones(n), "oversubscribed": np.zeros(n, dtype=bool)}
+    columns |= {
+        "block": np.arange(n) // 2,
+        "cpu": np.ones(n),
+        "on_cpu": np.ones(n),
+        "oversubscribed": np.zeros(n, dtype=bool),
+    }
     return noise.Launches(**columns | {name: np.asarray(value) for name, value in changed.items()})
 
 

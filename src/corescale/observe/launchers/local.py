@@ -45,7 +45,7 @@ class Local:
         self._today = grid.today(experiment)
         self._sources = sources.wanted(experiment)
         self._probes = tuple(source.name for source in self._sources if source.probe)
-        self._proved: set[tuple[Layout, tuple[Path, ...]]] = set()
+        self._proved: dict[tuple[Layout, tuple[Path, ...]], tuple[tuple[str, str], ...]] = {}
         self._references: dict[bool, str] = {}
         self._note: Callable[[str], None] = lambda _: None
         self._keep: Callable[[bytes], str] = lambda _: ""
@@ -84,7 +84,7 @@ class Local:
         for record in history:
             if record.configuration == self._today and record.ok and record.output_hash:
                 self._references.setdefault(record.phase == "rehearse", record.output_hash)
-        self._proved = {self._to_prove(record.configuration) for record in history}
+        self._proved = {self._to_prove(record.configuration): record.proved for record in history if record.proved}
 
     def subject(self) -> Mapping[str, Any]:  # noqa: D102
         names = {program for words in self._commands() for program in environment.programs(words)}
@@ -137,8 +137,9 @@ class Local:
             report = self._spawn(launch, configuration.layout, scratch, prove=True)
             report, ranks = self.ended(report, scratch)
             heard = witness.sightings(scratch)
-            notes = [preload.judge(each, launch.preload, heard) for each in ranks.values() or [report]]
-        self._proved.add(wanted)
+            reports = list(ranks.values()) or [report]
+            notes = [preload.judge(each, launch.preload, heard) for each in reports]
+        self._proved[wanted] = preload.heaviest(reports)
         for note in filter(None, notes):
             self._note_once(note)
 
@@ -150,7 +151,8 @@ class Local:
     def _launch_once(self, invocation: Invocation) -> Record:
         configuration = invocation.configuration
         launch = self._launch_of(configuration, invocation.phase)
-        with Scratch(launch.preload) as scratch, self._prepared(configuration):
+        proved = self._proved.get(self._to_prove(configuration), ()) if launch.preload else ()
+        with Scratch(launch.preload, proved) as scratch, self._prepared(configuration):
             report = self._spawn(launch, configuration.layout, scratch, cap=invocation.cap)
             report, ranks = self.ended(report, scratch)
             found = sources.read(self._sources, scratch, succeeded=report.status == "ok")
@@ -167,9 +169,11 @@ class Local:
         self, launch: Launch, layout: Layout, scratch: Scratch, *, prove: bool = False, cap: float | None = None
     ) -> SpawnReport:
         scratch.output = self._output(scratch)
+        environment = sources.environment(self._sources, launch.environment, scratch)
         request = SpawnRequest(
             argv=launch.command,
-            environment=sources.environment(self._sources, launch.environment, scratch),
+            environment=environment,
+            inherited=scratch.inherited,
             affinity=launch.affinity or (),
             timeout=min(filter(None, (self._experiment.timeout, cap)), default=None),
             stdin=Path(self._experiment.input) if self._experiment.input else None,
@@ -199,7 +203,7 @@ class Local:
         ranks: Mapping[int, SpawnReport],
         scratch: Scratch,
     ) -> Record:
-        configuration, checks = invocation.configuration, found.fields.get("checks", {})
+        configuration = invocation.configuration
         preloaded = () if scratch.libraries else None
         own = {
             "metrics": self._metrics(report, found, scratch),
@@ -209,24 +213,29 @@ class Local:
             self._experiment.hash,
             started=report.started,
             wall=report.wall,
-            status=self._status(invocation, report, checks),
+            status=self._status(invocation, report, found, self._gave_way(ranks, scratch)),
             exit_code=-report.signal if report.signal else report.exit_code or 0,
             user=report.user,
             system=report.system,
+            cpu_kind=report.cpu_kind,
+            proved=scratch.proved,
             peak_memory=report.peak_memory,
             peak_memory_kind=report.peak_memory_kind,
             processes=processes(ranks, found, preloaded),
             threads_asked=configuration.layout.p,
             output_hash=report.output_hash,
             tail=report.trouble or report.tail or last_output(scratch.output)[-TAIL:],
-            noise=Noise(report.steal, report.throttled, report.involuntary, report.runqueue_wait or 0.0),
+            noise=_noise(report),
             oversubscribed=configuration.layout.p > self._machine.default_max_threads,
             sources=self._probes,
             leftovers=report.leftovers,
             **{**found.fields, **own},
         )
 
-    def _status(self, invocation: Invocation, report: SpawnReport, checks: Mapping[str, bool]) -> Status:
+    def _gave_way(self, ranks: Mapping[int, SpawnReport], scratch: Scratch) -> bool:
+        return bool(scratch.proved) and preload.gave_way(ranks.values(), scratch.proved, witness.sightings(scratch))
+
+    def _status(self, invocation: Invocation, report: SpawnReport, found: Found, gave_way: bool) -> Status:
         configuration = invocation.configuration
         if report.status == "cancelled":
             raise KeyboardInterrupt
@@ -234,8 +243,10 @@ class Local:
             return "capped"
         if report.status != "ok":
             return report.status
-        if not all(checks.values()):
+        if not all(found.fields.get("checks", {}).values()):
             return "check"
+        if found.unproved or gave_way:
+            return "unproved"
         rehearsed = invocation.phase == "rehearse"
         if self._experiment.same_output and report.output_hash and configuration == self._today:
             self._references.setdefault(rehearsed, report.output_hash)
@@ -257,6 +268,11 @@ class Local:
         } | {f"output:{name}": value for name, value in own.items()}
         declared = {name: measured[source] for name, source in self._experiment.metrics.items() if source in measured}
         return {**own, **declared}
+
+
+def _noise(report: SpawnReport) -> Noise:
+    waited = report.runqueue_wait or 0.0
+    return Noise(report.steal, report.throttled, report.involuntary, waited, report.on_cpu, report.sampled)
 
 
 def wants_output(experiment: Experiment) -> bool:

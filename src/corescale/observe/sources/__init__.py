@@ -39,6 +39,7 @@ def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Fou
     fields: dict[str, Any] = {}
     processes: dict[int, dict[str, Any]] = {}
     blobs: dict[str, bytes] = {}
+    unproved = False
     for source in sources:
         try:
             found = source.read(scratch)
@@ -48,9 +49,10 @@ def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Fou
             continue
         fields |= {name: _joined(name, fields.get(name), value) for name, value in found.fields.items()}
         blobs |= found.blobs
+        unproved = unproved or found.unproved
         for pid, values in found.processes.items():
             processes[pid] = processes.get(pid, {}) | dict(values)
-    return Found(fields, processes, blobs)
+    return Found(fields, processes, unproved, blobs)
 
 
 PRELOAD = "LD_PRELOAD"

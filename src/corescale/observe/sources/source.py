@@ -17,6 +17,8 @@ class Found:
     """Fields of the record. Of several sources mappings merge and sequences join; nothing else is given twice."""
     processes: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     """Fields of Process, by process id."""
+    unproved: bool = False
+    """Whether what the configuration asks for was not found where it had been proved: the launch may not count."""
     blobs: Mapping[str, bytes] = field(default_factory=dict)
     """What is too large for a record, by name: it becomes a sidecar."""
 

@@ -4,19 +4,24 @@
 It is preloaded at every level of an allocator factor alike, the system's allocator included.
 """
 
+import fcntl
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from corescale import native
 from corescale.declare.experiment import Experiment
-from corescale.errors import PreloadError
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources.source import Found, Source
 
 LIBRARY = "libcorescale_witness.so"
 FOLDER = "CORESCALE_WITNESS"
-"""The variable that tells the witness where to write: `witness.<process id>` there."""
+"""The variable that tells the witness where to write: `witness.log` there."""
+FILE = "CORESCALE_WITNESS_FILE"
+"""The variable that tells it of a descriptor of the same file, for programs that changed their user."""
+_OUT_OF_THE_WAY = 63
+"""the descriptor's least number: shells keep files from 10 on, and 64 would make the kernel enlarge a table"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,33 +59,47 @@ def _wanted(experiment: Experiment) -> bool:
 
 
 def _environment(scratch: Scratch) -> Mapping[str, str]:
-    return {"LD_PRELOAD": str(native.library(LIBRARY)), FOLDER: str(scratch.of(NAME))}
+    """The file is there beforehand, and stays open to programs that may no longer open it."""
+    log = scratch.of(NAME) / "witness.log"
+    log.touch()
+    return {"LD_PRELOAD": str(native.library(LIBRARY)), FOLDER: str(scratch.of(NAME)), FILE: _descriptor(scratch, log)}
+
+
+def _descriptor(scratch: Scratch, log: Path) -> str:
+    """As the witness is told of it; open until the launch is over."""
+    file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+    high = fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY)
+    os.close(file)
+    scratch.inherited = (*scratch.inherited, high)
+    status = os.fstat(high)
+    return f"{high}:{status.st_dev}:{status.st_ino}"
 
 
 def _read(scratch: Scratch) -> Found:
-    """Which of the configuration's libraries serve malloc in the last program of each process.
+    """Which of the configuration's libraries serve malloc in the last program of each process that was heard.
 
-    Where each rank has a folder of its own, they must be heard in every one.
+    They must be heard in every program in which they were proved, and where each rank has a folder of its own, in
+    every one. A wrapper that is heard does not stand for its program.
     """
     everywhere = scratch.of(NAME)
-    for place in [folder for folder in everywhere.iterdir() if folder.is_dir()] or [everywhere]:
-        _must_be_heard(scratch.libraries, _sightings(place))
-    heard = sightings(scratch)
-    last = {one.pid: one for one in heard} if scratch.libraries else {}
+    places = [folder for folder in everywhere.iterdir() if folder.is_dir()] or [everywhere]
+    heard = all(_heard(scratch, _sightings(place)) for place in places)
+    last = {one.pid: one for one in sightings(scratch)} if scratch.libraries else {}
     inside = {
         pid: tuple(str(library) for library in scratch.libraries if one.has(library)) for pid, one in last.items()
     }
-    return Found(processes={pid: {"preload": libraries} for pid, libraries in inside.items()})
+    return Found(processes={pid: {"preload": libraries} for pid, libraries in inside.items()}, unproved=not heard)
 
 
-def _must_be_heard(libraries: Iterable[Path], heard: Sequence[Sighting]) -> None:
-    for library in libraries:
-        if not any(one.has(library) for one in heard):
-            raise PreloadError(
-                f"{library.name} was in the traced launch, but in no program of a timed one",
-                where="allocator",
-                remedy="see that the command does the same each time",
-            )
+def _heard(scratch: Scratch, sightings: Sequence[Sighting]) -> bool:
+    """Of each process only the last program counts: what it was before it gave way says nothing."""
+    last = {one.pid: one for one in sightings}.values()
+    wanted: Iterable[str | None] = [executable for executable, _ in scratch.proved] or [None]
+    return all(
+        any(one.has(library) and executable in (None, one.executable) for one in last)
+        for library in scratch.libraries
+        for executable in wanted
+    )
 
 
 NAME = "witness"
