@@ -15,12 +15,12 @@ from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.frame import frame
-from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, launch
 from corescale.declare.outputs import Table
 from corescale.declare.request import RunRequest
 from corescale.errors import CorescaleError, ExitCode
 from corescale.machine import Machine
+from corescale.observe import launchers
 from corescale.observe.store import Run
 from corescale.records import Configuration
 from corescale.show import exchange, terminal
@@ -30,14 +30,20 @@ from corescale.show.result import Result, concluded
 
 def result(run: Run, machine: Machine, gate: float | None = None) -> Result:
     """What follows from the records of a run, with the lines that would launch it on this machine."""
-    return concluded(run.records, run.experiment, dict(_lines(run.experiment, machine)), run.environment, gate)
+    return concluded(run.records, run.experiment, dict(_lines(run, machine)), run.environment, gate)
 
 
-def _lines(experiment: Experiment, machine: Machine) -> Iterator[tuple[Configuration, str]]:
-    """The line of every configuration that this machine can launch: a run may have been made on another."""
-    for chosen in configurations(experiment):
-        with contextlib.suppress(CorescaleError):
-            yield chosen, launch(experiment, chosen, machine).line
+def _lines(run: Run, machine: Machine) -> Iterator[tuple[Configuration, str]]:
+    """The line of every configuration that this machine can launch: a run may have been made on another.
+
+    As the run's launcher has it; of the fake one, what a person would launch.
+    """
+    with contextlib.suppress(CorescaleError):
+        kind = launchers.LAUNCHERS.get(run.launcher)
+        launcher = kind.create(run.experiment, machine) if kind is not None else None
+        for chosen in configurations(run.experiment):
+            with contextlib.suppress(CorescaleError):
+                yield chosen, launcher.line(chosen) if launcher else launch(run.experiment, chosen, machine).line
 
 
 def outputs(result: Result, folder: Path, *, every_chart: bool = False) -> None:

@@ -6,6 +6,7 @@ what starts it, whichever implementation of MPI or scheduler that is; and each r
 """
 
 import contextlib
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -71,10 +72,13 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
     return path
 
 
-def ended(report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, dict[int, SpawnReport]]:
+def ended(
+    report: SpawnReport, scratch: Scratch, chatter: re.Pattern[str] | None = None
+) -> tuple[SpawnReport, dict[int, SpawnReport]]:
     """How a launch ended of which `report` tells what started the ranks, and what each gave that came to its end.
 
-    It ended as the first rank that failed by itself did, unless it was stopped before.
+    It ended as the first rank that failed by itself did, unless it was stopped before; its last words are told without
+    lines of `chatter`, where there are others.
     """
     ranks = _reports(scratch)
     failed = [(each.started + each.wall, rank) for rank, each in ranks.items() if each.status in FAILURES]
@@ -82,7 +86,8 @@ def ended(report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, dict[int,
         return report, ranks
     rank = min(failed)[1]
     why = ranks[rank]
-    said = (why.trouble or why.tail).splitlines() or [why.status]
+    words = (why.trouble or why.tail).splitlines()
+    said = [line for line in words if line.strip() and not (chatter and chatter.match(line))] or words or [why.status]
     tail = "".join(f"rank {rank}: {line}\n" for line in said)
     return replace(report, status=why.status, exit_code=why.exit_code, signal=why.signal, tail=tail), ranks
 

@@ -27,6 +27,8 @@ from corescale.topology import Cpu
 PROGRAMS = ("mpirun", "mpirun.openmpi")
 OURS = re.compile(r"open ?mpi|openrte|prrte", re.IGNORECASE)
 """what Open MPI's mpirun says of its version"""
+TRACE = re.compile(r"\[[\w.-]+:\d+\] ")
+"""how the lines begin that Open MPI writes in a rank that a signal ends"""
 INSTALL = "apt-get install openmpi-bin"
 SHARED_MEMORY = Path("/dev/shm")
 MUCH = 0.1
@@ -64,7 +66,7 @@ class Mpi(Local):
         return replace(request, argv=words, environment=_places(scratch), affinity=(), prove=False)
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:  # noqa: D102
-        outcome, found = ranks.ended(report, scratch)
+        outcome, found = ranks.ended(report, scratch, TRACE)
         if outcome.status == "ok":
             self._say_overhead(report.wall, max((each.wall for each in found.values()), default=0.0))
         return outcome, found
