@@ -79,6 +79,7 @@ struct row {
 constexpr std::array rows{row{"malloc", measure<system_malloc>},
                           row{"per_thread", measure<ours<corescale::alloc_variant::per_thread>>},
                           row{"contiguous", measure<ours<corescale::alloc_variant::contiguous>>},
+                          row{"separate", measure<ours<corescale::alloc_variant::separate>>},
                           row{"system", measure<ours<corescale::alloc_variant::system>>},
                           row{"hand-off", measure_cross<allocate::no_allocator>}};
 
@@ -87,6 +88,7 @@ constexpr std::array rows{row{"malloc", measure<system_malloc>},
 int main(int argc, char** argv) {
   for (const row& one : rows)
     if (argc == 2 && std::strcmp(argv[1], one.name) == 0) return one.measure(), 0;
-  std::fprintf(stderr, "usage: %s malloc | per_thread | contiguous | system | hand-off\n", argv[0]);
+  std::fprintf(stderr, "usage: %s malloc | per_thread | contiguous | separate | system | hand-off\n",
+               argv[0]);
   return 2;
 }

@@ -73,7 +73,7 @@ class Contender:
 
 def contenders(extra: list[str]) -> list[Contender]:
     """All rows: ours, the system's allocator, the peers, and NAME=LIBRARY or NAME=PROGRAM given by hand."""
-    ours = [Contender(name, name) for name in (OURS, "contiguous", "system", "hand-off")]
+    ours = [Contender(name, name) for name in (OURS, "contiguous", "separate", "system", "hand-off")]
     peers = [Contender("glibc", "malloc")] + [Contender(name, "malloc", so) for name, (so, _) in PEERS.items()]
     for name, _, path in (text.partition("=") for text in extra):
         is_library = ".so" in Path(path).name

@@ -167,7 +167,7 @@ TEST(MultiNewtonProgram, EverySystemVariantAndDerivative) {
     if (one.is_present() && !(tsan && (one.name == "openmp" || one.name == "tbb")))
       systems.emplace_back(one.name);
   for (const std::string& system : systems)
-    for (const std::string memory : {"per_thread", "contiguous", "system"})
+    for (const std::string memory : {"per_thread", "separate", "contiguous", "system"})
       for (const std::string derivative :
            {"hand", "hand-opaque", "tape", "tape-forward", "study-tape", "replay"}) {
         const std::string threads = system == "none" || system == "serial" ? "1" : "5";

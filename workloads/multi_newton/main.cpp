@@ -52,7 +52,7 @@ bool parse(int argc, char** argv, Request& request) {
                    {"hand", "hand-opaque", "tape", "tape-forward", "study-tape", "replay"},
                    "by hand (opaque: no term is saved by the compiler); by a new recording at each point; by "
                    "one recording");
-  arguments.choice("memory", request.memory, {"per_thread", "contiguous", "system"},
+  arguments.choice("memory", request.memory, {"per_thread", "separate", "contiguous", "system"},
                    "variant of the allocator for tapes and zeros");
   arguments.choice("threading", request.threading, systems(), "none: no system, and one thread");
   arguments.integer<std::size_t>("threads", request.threads, 1, 65'536, "of the team");
@@ -121,6 +121,8 @@ Found differentiate(const Request& request, const Function& f, const Problem& pr
 template <class Function>
 Found allocate(const Request& request, const Function& f, const Problem& problem) {
   using namespace corescale;
+  if (request.memory == "separate")
+    return differentiate<basic_thread_alloc<alloc_variant::separate>>(request, f, problem);
   if (request.memory == "contiguous")
     return differentiate<basic_thread_alloc<alloc_variant::contiguous>>(request, f, problem);
   if (request.memory == "system")

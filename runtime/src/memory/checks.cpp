@@ -82,6 +82,7 @@ void pool<Variant>::give_checked(void* memory) noexcept {
   template void pool<alloc_variant::variant>::give_checked(void*) noexcept;
 CORESCALE_INSTANTIATE(per_thread)
 CORESCALE_INSTANTIATE(contiguous)
+CORESCALE_INSTANTIATE(separate)
 CORESCALE_INSTANTIATE(system)
 #undef CORESCALE_INSTANTIATE
 

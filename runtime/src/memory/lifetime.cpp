@@ -15,11 +15,13 @@ namespace {
 
 using alloc_variant::contiguous;
 using alloc_variant::per_thread;
+using alloc_variant::separate;
 using alloc_variant::system;
 
 // What a thread that has no memory yet points at. Written by nobody: its lists are empty, so nothing is taken
 // from them, and no stamp is 0, so nothing is put there.
 constinit pool<per_thread> no_per_thread(0, 0);
+constinit pool<separate> no_separate(0, 0);
 constinit pool<system> no_system(0, 0);
 constinit std::array<block*, num_lists> no_roots{};
 constinit byte_count no_bytes;
@@ -29,6 +31,7 @@ constinit pool<contiguous> no_contiguous(0, 0, contiguous_slice{no_roots.data(),
   constinit thread_local pool<variant>* own_##variant __attribute__((tls_model("initial-exec"))) = nullptr
 CORESCALE_OWN_POOL(per_thread);
 CORESCALE_OWN_POOL(contiguous);
+CORESCALE_OWN_POOL(separate);
 CORESCALE_OWN_POOL(system);
 #undef CORESCALE_OWN_POOL
 
@@ -36,6 +39,7 @@ template <class Function>
 void for_each_variant(Function function) {
   function(per_thread{});
   function(contiguous{});
+  function(separate{});
   function(system{});
 }
 
@@ -100,6 +104,7 @@ pthread_key_t make_key() {
 
 constinit thread_local pool<per_thread>* current_per_thread = &no_per_thread;
 constinit thread_local pool<contiguous>* current_contiguous = &no_contiguous;
+constinit thread_local pool<separate>* current_separate = &no_separate;
 constinit thread_local pool<system>* current_system = &no_system;
 
 #define CORESCALE_POOLS_OF_A_THREAD(variant)     \
@@ -113,6 +118,7 @@ constinit thread_local pool<system>* current_system = &no_system;
   }
 CORESCALE_POOLS_OF_A_THREAD(per_thread)
 CORESCALE_POOLS_OF_A_THREAD(contiguous)
+CORESCALE_POOLS_OF_A_THREAD(separate)
 CORESCALE_POOLS_OF_A_THREAD(system)
 #undef CORESCALE_POOLS_OF_A_THREAD
 

@@ -141,6 +141,7 @@ void pool<Variant>::release_available() noexcept {
 
 template struct pool<alloc_variant::per_thread>;
 template struct pool<alloc_variant::contiguous>;
+template struct pool<alloc_variant::separate>;
 template struct pool<alloc_variant::system>;
 
 }  // namespace corescale::detail

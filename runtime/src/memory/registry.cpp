@@ -15,6 +15,7 @@ namespace {
 
 using alloc_variant::contiguous;
 using alloc_variant::per_thread;
+using alloc_variant::separate;
 using alloc_variant::system;
 
 // Never destroyed: objects with static lifetime may return memory after any destructor of ours.
@@ -168,9 +169,11 @@ void registry<Variant>::forget_others(pool<Variant>* mine) noexcept {
 
 template class registry<per_thread>;
 template class registry<contiguous>;
+template class registry<separate>;
 template class registry<system>;
 template registry<per_thread>& pools() noexcept;
 template registry<contiguous>& pools() noexcept;
+template registry<separate>& pools() noexcept;
 template registry<system>& pools() noexcept;
 
 }  // namespace corescale::detail

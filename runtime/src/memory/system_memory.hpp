@@ -14,7 +14,8 @@ namespace corescale::inline v0::detail {
 template <class Variant>
 constexpr std::uint32_t variant_salt() {
   if (std::is_same_v<Variant, alloc_variant::per_thread>) return 0x9e3779b9;
-  return std::is_same_v<Variant, alloc_variant::contiguous> ? 0x7f4a7c15 : 0xf39cc060;
+  if (std::is_same_v<Variant, alloc_variant::contiguous>) return 0x7f4a7c15;
+  return std::is_same_v<Variant, alloc_variant::separate> ? 0x2545f491 : 0xf39cc060;
 }
 
 /// Depends on the address, so that a copy of a block is no block.

@@ -125,6 +125,7 @@ std::vector<const void*> threads<Variant>::checked_in_use(std::size_t thread) {
 
 template struct threads<alloc_variant::per_thread>;
 template struct threads<alloc_variant::contiguous>;
+template struct threads<alloc_variant::separate>;
 template struct threads<alloc_variant::system>;
 
 }  // namespace detail

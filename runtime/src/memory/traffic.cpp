@@ -148,6 +148,7 @@ pool<Variant>::~pool() {
   template pool<alloc_variant::variant>::~pool();
 CORESCALE_INSTANTIATE(per_thread)
 CORESCALE_INSTANTIATE(contiguous)
+CORESCALE_INSTANTIATE(separate)
 CORESCALE_INSTANTIATE(system)
 #undef CORESCALE_INSTANTIATE
 

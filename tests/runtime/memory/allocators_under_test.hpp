@@ -11,17 +11,21 @@
 using per_thread_checked = corescale::basic_thread_alloc<corescale::alloc_variant::per_thread, true>;
 using per_thread_fast = corescale::basic_thread_alloc<corescale::alloc_variant::per_thread, false>;
 using contiguous_checked = corescale::basic_thread_alloc<corescale::alloc_variant::contiguous, true>;
+using separate_checked = corescale::basic_thread_alloc<corescale::alloc_variant::separate, true>;
 using contiguous_fast = corescale::basic_thread_alloc<corescale::alloc_variant::contiguous, false>;
+using separate_fast = corescale::basic_thread_alloc<corescale::alloc_variant::separate, false>;
 using system_checked = corescale::basic_thread_alloc<corescale::alloc_variant::system, true>;
 using system_fast = corescale::basic_thread_alloc<corescale::alloc_variant::system, false>;
 
 /// Every variant, with checks and without.
-using every_allocator = testing::Types<per_thread_fast, per_thread_checked, contiguous_fast,
-                                       contiguous_checked, system_fast, system_checked>;
+using every_allocator =
+    testing::Types<per_thread_fast, per_thread_checked, contiguous_fast, contiguous_checked, separate_fast,
+                   separate_checked, system_fast, system_checked>;
 /// Those that keep what is returned.
-using holding_allocators =
-    testing::Types<per_thread_fast, per_thread_checked, contiguous_fast, contiguous_checked>;
-using checked_allocators = testing::Types<per_thread_checked, contiguous_checked, system_checked>;
+using holding_allocators = testing::Types<per_thread_fast, per_thread_checked, contiguous_fast,
+                                          contiguous_checked, separate_fast, separate_checked>;
+using checked_allocators =
+    testing::Types<per_thread_checked, contiguous_checked, separate_checked, system_checked>;
 
 /// Asked at run time, as a test of the plain library in a program that has it asks too.
 extern "C" void __asan_poison_memory_region(const volatile void*, std::size_t) __attribute__((weak));

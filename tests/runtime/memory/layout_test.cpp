@@ -29,6 +29,20 @@ TEST(Layout, PerThreadSharesNoLine) {
   });
 }
 
+TEST(Layout, SeparateHasTheRootsAndCountsOfContiguousInAStructureOfItsOwn) {
+  with_two_pools<corescale::alloc_variant::separate>([](auto& a, auto& b) {
+    for (const auto* each : {&a, &b}) {
+      const std::uintptr_t first = address(*each), end = first + sizeof(*each);
+      for (const std::uintptr_t part : {address(*each->slice().roots), address(*each->slice().inuse),
+                                        address(*each->slice().available)}) {
+        EXPECT_GE(part, first);
+        EXPECT_LT(part, end);
+      }
+    }
+    EXPECT_EQ(sizeof(a) % corescale::cache_line, 0u);
+  });
+}
+
 TEST(Layout, TheInboxThatOthersWriteIsOnItsOwnLine) {
   with_two_pools<corescale::alloc_variant::per_thread>([](auto& a, auto&) {
     EXPECT_EQ(address(a.inbox) % corescale::cache_line, 0u);

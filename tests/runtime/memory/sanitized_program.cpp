@@ -46,5 +46,6 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "use-after-return") == 0) use_after_return();
   hold_return_and_free<alloc_variant::per_thread>();
   hold_return_and_free<alloc_variant::contiguous>();
+  hold_return_and_free<alloc_variant::separate>();
   hold_return_and_free<alloc_variant::system>();
 }

@@ -28,14 +28,14 @@ contiguous_slice slice_of_thread(std::size_t thread);
 
 }  // namespace detail
 
-/// The three allocators that Bell and Hepperger compare, as policies: whether there are lists of available
+/// The allocators that Bell and Hepperger compare, as policies: whether there are lists of available
 /// blocks, where a thread's lists and byte counts lie, and what each event does to the counts. pop(c) takes
 /// an available block of class c, null if there is none. push(b) makes b available. made() and ended_in_use()
 /// tell of blocks in use that came from the system or went there; pop() then ended_in_use() is how an
 /// available one goes there.
 namespace alloc_variant {
 
-/// Version 2012_1, the default: a structure of its own for each thread, which shares no cache line.
+/// The default, and what became of version 2012_1 (below): a structure of its own for each thread, which shares no cache line.
 /// The block returned last stands in front of all lists, in a place of its own: a request of the same size
 /// takes it from there without a look at its list, and the next one finds the place at a fixed address. A
 /// place that depended on the block would make each call wait until the one before has read the block's size.
@@ -125,6 +125,23 @@ struct contiguous {
 
    private:
     detail::contiguous_slice slice_;
+  };
+};
+
+/// Version 2012_1: the code of `contiguous`, with a thread's roots and counts in a structure of its own. What the two differ by is
+/// false sharing, and nothing else.
+struct separate {
+  static constexpr bool holds = true;
+  static constexpr std::size_t first_class = detail::num_small;
+  static constexpr const char* name = "separate";
+
+  class accounts : public contiguous::accounts {
+   public:
+    constexpr accounts() : contiguous::accounts({roots_, &inuse_, &available_}) {}
+
+   private:
+    detail::block* roots_[detail::num_lists]{};
+    detail::byte_count inuse_, available_;
   };
 };
 

@@ -127,11 +127,12 @@ struct threads {
 
 extern template struct threads<alloc_variant::per_thread>;
 extern template struct threads<alloc_variant::contiguous>;
+extern template struct threads<alloc_variant::separate>;
 extern template struct threads<alloc_variant::system>;
 
 /// The pool of the calling thread, as far as the hot path may use it. Never null: a thread starts with a
 /// shared empty one that accepts nothing, and keeps it while AddressSanitizer watches, so that all calls go
-/// to the library, which knows of it. Initial-exec: 48 bytes of static thread storage in all, which glibc's
+/// to the library, which knows of it. Initial-exec: 64 bytes of static thread storage in all, which glibc's
 /// reserve grants to a library that is loaded late as well, spare each call of each allocation a call of
 /// __tls_get_addr.
 #define CORESCALE_CURRENT_POOL(variant)                                         \
@@ -139,6 +140,7 @@ extern template struct threads<alloc_variant::system>;
       __attribute__((tls_model("initial-exec")))
 CORESCALE_CURRENT_POOL(per_thread);
 CORESCALE_CURRENT_POOL(contiguous);
+CORESCALE_CURRENT_POOL(separate);
 CORESCALE_CURRENT_POOL(system);
 #undef CORESCALE_CURRENT_POOL
 
@@ -148,6 +150,8 @@ pool<Variant>*& current_pool() noexcept {
     return current_per_thread;
   } else if constexpr (std::is_same_v<Variant, alloc_variant::contiguous>) {
     return current_contiguous;
+  } else if constexpr (std::is_same_v<Variant, alloc_variant::separate>) {
+    return current_separate;
   } else {
     return current_system;
   }
@@ -181,6 +185,7 @@ template <class Variant>
 // Behind the inline definitions: an earlier one would make of each a call into the library.
 extern template struct pool<alloc_variant::per_thread>;
 extern template struct pool<alloc_variant::contiguous>;
+extern template struct pool<alloc_variant::separate>;
 extern template struct pool<alloc_variant::system>;
 
 }  // namespace corescale::detail
