@@ -19,7 +19,7 @@ from corescale.errors import ProgramError
 from corescale.machine import Machine
 
 _RELEVANT = re.compile(
-    r"^(OMP|KMP|GOMP|LIBOMP|LD|MALLOC|GLIBC|MIMALLOC|JE_MALLOC|TCMALLOC|TBB|MKL|OPENBLAS|BLIS|JAVA|JDK|PYTHON|RAYON|GO)_"
+    r"^(OMP|OMPI_MCA|PRTE_MCA|UCX|KMP|GOMP|LIBOMP|LD|MALLOC|GLIBC|MIMALLOC|JE_MALLOC|TCMALLOC|TBB|MKL|OPENBLAS|BLIS|JAVA|JDK|PYTHON|RAYON|GO)_"
     r"|^(PYTHONMALLOC|GODEBUG|GOGC|MALLOC_CONF|" + "|".join(THREAD_VARIABLES) + ")$"
 )
 """Inherited variables that change how a program uses cores or memory."""

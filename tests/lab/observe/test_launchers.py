@@ -19,9 +19,9 @@ from corescale.declare import plan
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, today
 from corescale.declare.plan import Block
-from corescale.errors import CorescaleError, ProgramError, UsageError
+from corescale.errors import CorescaleError, ProgramError, StoreError, UsageError
 from corescale.machine import Machine
-from corescale.observe import launchers, ranks, scratch, store
+from corescale.observe import launchers, ranks, scratch, sources, store
 from corescale.observe.launchers.direct import Direct
 from corescale.observe.launchers.fake import Disturbance, Failure, Fake, Interaction, Landscape, Metric
 from corescale.observe.launchers.local import Local
@@ -158,6 +158,46 @@ def test_an_unknown_launcher_and_a_missing_landscape_are_usage_errors(experiment
         launchers.create("fake", experiment(), two_cores)
     with pytest.raises(UsageError, match="add --on fake"):
         launchers.create("direct", experiment(), two_cores, "x.toml")
+
+
+def test_what_several_sources_find_is_joined() -> None:
+    def source(name: str, **found: Any) -> sources.Source:
+        return sources.Source(name, lambda _: True, lambda _: {}, lambda _: sources.Found(**found))
+
+    first = source("a", fields={"metrics": {"x": 1}, "regions": (1,)}, processes={7: {"node": "a"}}, blobs={"p": b"1"})
+    second = source("b", fields={"metrics": {"y": 2}, "regions": (2,)}, processes={7: {"rank": 3}}, blobs={"q": b"2"})
+    with Scratch() as held:
+        found = sources.read([first, second], held, succeeded=True)
+    assert found.fields == {"metrics": {"x": 1, "y": 2}, "regions": (1, 2)}
+    assert found.processes == {7: {"node": "a", "rank": 3}}
+    assert found.blobs == {"p": b"1", "q": b"2"}
+
+
+def test_a_new_source_is_one_entry_of_the_table(
+    experiment: Make, two_cores: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its variable reaches the program, its fields and blobs the record, and its name keeps runs apart."""
+
+    def read(held: Scratch) -> sources.Found:
+        text = (held.of("clock") / "said").read_bytes()
+        return sources.Found({"metrics": {"said": float(text)}}, blobs={"said": text})
+
+    clock = sources.Source("clock", lambda _: True, lambda held: {"CLOCK": str(held.of("clock"))}, read)
+    monkeypatch.setattr(sources, "SOURCES", (*sources.SOURCES, clock))
+    e = experiment("sh", "-c", 'echo 42 > "$CLOCK/said"')
+    with store.open_run(e, two_cores, tmp_path) as folder:
+        run(e, folder, Direct(e, two_cores), blocks(e, 1))
+        (folder.path / "finished").unlink()
+        made = store.load(folder.path)
+    assert [(r.sources, r.metrics, made.sidecar(r, "said")) for r in made.records] == [
+        (("clock",), {"said": 42.0}, b"42\n")
+    ] * 2
+    monkeypatch.undo()
+    with (
+        store.open_run(e, two_cores, tmp_path) as folder,
+        pytest.raises(StoreError, match=r"was .'clock'., is"),
+    ):
+        run(e, folder, Direct(e, two_cores), blocks(e, 2))
 
 
 # ---- direct

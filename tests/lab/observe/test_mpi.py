@@ -190,9 +190,21 @@ def test_a_rank_that_dies_is_a_recorded_failure_with_its_number_and_last_words(
 
 
 @needs_mpi
-def test_what_mpirun_itself_refuses_is_told_in_its_words(experiment: Make, two_cores: Machine) -> None:
-    record = failing(experiment("sh", "-c", "kill -9 $PPID", levels={"ranks": (1,)}, ignore_failure=True), two_cores)
-    assert record.status in ("failed", "signal")
+def test_what_mpirun_itself_refuses_is_told_in_its_words(
+    experiment: Make, two_cores: Machine, program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMPI_MCA_ess", "nosuch")
+    record = failing(experiment(program, levels={"ranks": (2,)}, ignore_failure=True), two_cores)
+    assert record.status == "failed"
+    last = record.tail.splitlines()[-1]
+    assert last.startswith("mpirun: A requested component was not found, or was unable to be opened. This means")
+
+
+def test_mpiruns_reason_is_the_first_paragraph_between_its_rules() -> None:
+    rule = "-" * 74
+    assert mpi.refusal(f"noise\n{rule}\nThere are\nno slots:\n\n  x\n{rule}\n") == "mpirun: There are no slots:"
+    assert mpi.refusal(f"{rule}\none only\n{rule}\nmore\n") == "mpirun: one only"
+    assert mpi.refusal("killed") == "mpirun: no reason given"
 
 
 @needs_mpi

@@ -29,6 +29,8 @@ OURS = re.compile(r"open ?mpi|openrte|prrte", re.IGNORECASE)
 """what Open MPI's mpirun says of its version"""
 TRACE = re.compile(r"\[[\w.-]+:\d+\] ")
 """how the lines begin that Open MPI writes in a rank that a signal ends"""
+RULE = "-" * 20
+"""and between what lines of hyphens mpirun's own messages are"""
 INSTALL = "apt-get install openmpi-bin"
 SHARED_MEMORY = Path("/dev/shm")
 MUCH = 0.1
@@ -69,6 +71,8 @@ class Mpi(Local):
         outcome, found = ranks.ended(report, scratch, TRACE)
         if outcome.status == "ok":
             self._say_overhead(report.wall, max((each.wall for each in found.values()), default=0.0))
+        if outcome is report and report.status == "failed":
+            return replace(report, tail=f"{report.tail.rstrip()}\n{refusal(report.tail)}\n"), found
         return outcome, found
 
     def _commands(self) -> Iterator[tuple[str, ...]]:
@@ -111,6 +115,13 @@ def _version(program: str) -> str:
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout + done.stderr
+
+
+def refusal(said: str) -> str:
+    """The first paragraph of the first message that mpirun wrote between two rules, as one line."""
+    _, _, boxed = said.partition(RULE)
+    paragraph = boxed.strip("-\n").partition("\n\n")[0].partition(f"\n{RULE}")[0]
+    return f"mpirun: {' '.join(paragraph.split()) or 'no reason given'}"
 
 
 def binding(machine: Machine, mask: Sequence[int] | None, layout: Layout) -> list[tuple[int, ...]]:
