@@ -20,6 +20,9 @@ constinit std::array<loop_record, 1U << table_bits> table;
 constexpr double another_loop = 2;
 constexpr double weight_of_new = 0.25;
 
+// A loop that was never faster forked is tried again each 256 calls: a try may take some times as long as the loop.
+constexpr std::uint32_t most_losses = 4;
+
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) noexcept {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
   return hash ^ hash >> 32;
@@ -61,13 +64,13 @@ void loop_record::learn(double mean_ns, double new_spread) noexcept {
   if (anew) serial_until.store(0, std::memory_order_relaxed);
 }
 
-// Two losses in a row, as one may be another program's doing; then longer and longer without a fork.
+// Two losses in a row, as one may be another program's doing; then longer and longer without a fork, but not for good.
 void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
   if (elapsed_ns < serial_ns) return losses.store(0, std::memory_order_relaxed);
-  const std::uint32_t in_a_row = std::min(losses.load(std::memory_order_relaxed) + 1, 8U);
+  const std::uint32_t in_a_row = std::min(losses.load(std::memory_order_relaxed) + 1, most_losses);
   losses.store(in_a_row, std::memory_order_relaxed);
   if (in_a_row < 2) return;
-  const std::uint32_t until = calls.load(std::memory_order_relaxed) + (sample_every << (2 * in_a_row));
+  const std::uint32_t until = calls.load(std::memory_order_relaxed) + (sample_every << in_a_row);
   serial_until.store(until | 1, std::memory_order_relaxed);
 }
 

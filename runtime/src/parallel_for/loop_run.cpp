@@ -23,8 +23,8 @@ constexpr double long_enough_ns = 1000;
 
 }  // namespace
 
-void plain_loop::work(std::uint32_t id) {
-  shared_ranges::member me = ranges_.join(id, usable_core_groups().here());
+void plain_loop::operator()(std::size_t id) {
+  shared_ranges::member me = ranges_.join(static_cast<std::uint32_t>(id), usable_core_groups().here());
   unit_block block;
   try {
     while (ranges_.next(me, block)) {
@@ -44,7 +44,7 @@ timed_loop::timed_loop(const loop_description& loop, const loop_plan& plan, bloc
       body_(body),
       statistics_(statistics),
       tick_ns_(ns_per_tick()),
-      ranges_(loop.n, plan) {
+      ranges_(loop.n, plan, counters_) {
   for (std::uint32_t id = 0; id < listened(); ++id) std::construct_at(&seen_[id]);
 }
 

@@ -14,24 +14,24 @@
 
 namespace corescale::inline v0::detail {
 
-/// One loop in the hands of a team, without a clock. Lives on the caller's stack.
-class plain_loop {
+/// One loop in the hands of a team, without a clock. Lives on the caller's stack, and is itself the worker: what a thread
+/// reads before its first block is one cache line.
+class alignas(cache_line) plain_loop {
  public:
   plain_loop(std::uint64_t n, const loop_plan& plan, block_ref body) noexcept
-      : n_(n), threads_(plan.threads), body_(body), ranges_(n, plan) {}
+      : n_(n), body_(body), threads_(plan.threads), ranges_(n, plan, counters_) {}
 
   /// False when the team refused, and nothing was run.
-  bool run(const team_ref& team) {
-    return team.work(team.team, threads_, [this](std::size_t id) { work(static_cast<std::uint32_t>(id)); });
-  }
+  bool run(const team_ref& team) { return team.work(team.team, threads_, *this); }
+
+  void operator()(std::size_t id);
 
  private:
-  void work(std::uint32_t id);
-
   const std::uint64_t n_;
-  const std::uint32_t threads_;
   const block_ref body_;
+  const std::uint32_t threads_;
   shared_ranges ranges_;
+  range_counters counters_;
 };
 
 /// The same with a clock: it learns what blocks take, and can find their size as it goes.
@@ -72,6 +72,7 @@ class timed_loop {
   std::uint64_t start_ = 0;
   std::uint64_t end_ = 0;
   shared_ranges ranges_;
+  range_counters counters_;
   union {
     std::array<seen, most_listened> seen_;
   };

@@ -17,9 +17,9 @@ namespace {
 constexpr double always_timed_ns = 1e6;
 
 const block_policy& chosen_policy(const loop_options& options) noexcept {
-  const auto table = block_policies();
-  static const block_policy* const fixed = find_block_policy("fixed");
-  return options.policy ? *options.policy : options.block > 0 ? *fixed : table.front();
+  static const block_policy& automatic = block_policies().front();
+  static const block_policy& fixed = *find_block_policy("fixed");
+  return options.policy ? *options.policy : options.block > 0 ? fixed : automatic;
 }
 
 std::uint64_t named_site(const char* name) noexcept { return std::hash<std::string_view>()(name) | 1; }
@@ -83,6 +83,21 @@ void clear(loop_statistics& statistics, const char* policy) {
   statistics = {.shares = statistics.shares, .policy = policy};
 }
 
+// Decided by two loads and a multiplication: such a loop may take no longer than the decision would.
+bool is_light(const loop_record& record, std::uint64_t n) {
+  const float iteration_ns = record.iteration_ns.load(std::memory_order_relaxed);
+  return iteration_ns > 0 && static_cast<double>(n) * iteration_ns < machine_calibration().fork_hot;
+}
+
+void run_planned(const team_ref& team, const loop_description& loop, const loop_plan& plan, block_ref body,
+                 const loop_options& options, loop_record* record, bool sampled) {
+  const bool timed = sampled || options.statistics || plan.adapt ||
+                     loop.iteration_ns * static_cast<double>(loop.n) > always_timed_ns;
+  if (timed && plan.counters > 0) return run_timed(team, loop, plan, body, record, options.statistics);
+  if (timed) return run_alone(loop.n, body, record, options.statistics);
+  if (plan.counters == 0 || !plain_loop(loop.n, plan, body).run(team)) body(0, loop.n);
+}
+
 }  // namespace
 
 void run_loop(const team_ref& team, std::uint64_t n, block_ref body, const loop_options& options,
@@ -92,18 +107,11 @@ void run_loop(const team_ref& team, std::uint64_t n, block_ref body, const loop_
   if (n == 0) return;
   const bool learns = &policy == &block_policies().front();
   loop_record* const record = learns ? find_record(options.name ? named_site(options.name) : site) : nullptr;
-  bool timed = record && record->begin_call();
+  const bool sampled = record && record->begin_call();
+  if (record && !sampled && !options.statistics && is_light(*record, n)) return body(0, n);
+  if (sampled) record->learn_interval(ticks());
   const loop_description loop = describe(team, n, options, record);
-  const loop_plan plan = policy.plan(loop);
-  if (timed) record->learn_interval(ticks());
-  timed = timed || options.statistics || plan.adapt ||
-          loop.iteration_ns * static_cast<double>(n) > always_timed_ns;
-  if (plan.counters == 0) {
-    if (timed) return run_alone(n, body, record, options.statistics);
-    return body(0, n);
-  }
-  if (timed) return run_timed(team, loop, plan, body, record, options.statistics);
-  if (!plain_loop(n, plan, body).run(team)) body(0, n);
+  run_planned(team, loop, policy.plan(loop), body, options, record, sampled);
 }
 
 }  // namespace corescale::detail

@@ -10,31 +10,43 @@ namespace {
 constexpr int unit_bits = 30;
 constexpr std::uint32_t none = ~0U;
 
+// Every thread runs its own share, in one block: there is nothing to claim.
+bool has_shares_only(std::uint64_t n, const loop_plan& plan) noexcept {
+  return plan.counters == plan.threads && !plan.steal && plan.divisor == 0 && plan.largest >= n;
+}
+
+std::uint32_t counters_of(std::uint64_t n, const loop_plan& plan) noexcept {
+  return has_shares_only(n, plan) ? plan.threads
+                                  : std::clamp<std::uint32_t>(plan.counters, 1, range_counters::most);
+}
+
 }  // namespace
 
-shared_ranges::shared_ranges(std::uint64_t n, const loop_plan& plan) noexcept
-    : counters_(std::clamp<std::uint32_t>(plan.counters, 1, most_counters)),
+shared_ranges::shared_ranges(std::uint64_t n, const loop_plan& plan, range_counters& room) noexcept
+    : counter_(room.at.data()),
+      counters_(counters_of(n, plan)),
       threads_(plan.threads),
       divisor_(plan.divisor),
-      shift_(static_cast<std::uint32_t>(std::max(static_cast<int>(std::bit_width(n)) - unit_bits, 0))),
+      shift_(static_cast<std::uint8_t>(std::max(static_cast<int>(std::bit_width(n)) - unit_bits, 0))),
       steal_(plan.steal),
+      shares_only_(has_shares_only(n, plan)),
       shared_(plan.threads > counters_),
       by_group_(plan.by_group) {
-  units_ = units_of(n);
+  units_ = static_cast<std::uint32_t>(units_of(n));
   // Every thread may add to a dry word once: together less than wraps it.
-  largest_ = std::min({units_of(plan.largest), units_, ((std::uint64_t{1} << 31) - 1) / plan.threads});
-  smallest_ = std::min(units_of(plan.smallest), largest_);
+  const std::uint64_t most = std::min<std::uint64_t>(units_, ((std::uint64_t{1} << 31) - 1) / plan.threads);
+  largest_ = static_cast<std::uint32_t>(std::min(units_of(plan.largest), most));
+  smallest_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(units_of(plan.smallest), largest_));
   const member first{.largest = largest_, .smallest = smallest_};
-  for (std::uint32_t which = 0; which < counters_; ++which) {
+  for (std::uint32_t which = 0; which < counters_ && !shares_only_; ++which) {
     const auto [begin, end] = share_of(which);
     const std::uint64_t reserved = shared_ ? 0 : size(first, end - begin);
-    counter& one = *std::construct_at(&counter_[which]);
-    one.range.store(pack(begin + reserved, end), std::memory_order_relaxed);
+    std::construct_at(&counter_[which])->range.store(pack(begin + reserved, end), std::memory_order_relaxed);
   }
 }
 
 unit_block shared_ranges::share_of(std::uint32_t which) const noexcept {
-  return {units_ * which / counters_, units_ * (which + 1) / counters_};
+  return {std::uint64_t{units_} * which / counters_, std::uint64_t{units_} * (which + 1) / counters_};
 }
 
 shared_ranges::member shared_ranges::join(std::uint32_t id, std::uint32_t group) noexcept {
@@ -45,8 +57,9 @@ shared_ranges::member shared_ranges::join(std::uint32_t id, std::uint32_t group)
   }
   me.home = id;
   const auto [begin, end] = share_of(id);
-  me.reserved = {begin, begin + size(me, end - begin)};
-  if (group != 0) counter_[id].group.store(group, std::memory_order_relaxed);
+  me.reserved = {begin, shares_only_ ? end : begin + size(me, end - begin)};
+  me.done = shares_only_;
+  if (group != 0 && !shares_only_) counter_[id].group.store(group, std::memory_order_relaxed);
   return me;
 }
 

@@ -18,6 +18,19 @@ struct unit_block {
   std::uint64_t end = 0;
 };
 
+/// Room for the counters of a loop: only as many are made as its plan has, the rest is not touched.
+struct range_counters {
+  static constexpr std::uint32_t most = 64;
+  struct alignas(cache_line) counter {
+    std::atomic<std::uint64_t> range;
+    std::atomic<std::uint32_t> group;  ///< of the thread alone at this counter
+  };
+  range_counters() noexcept {}
+  union {
+    std::array<counter, most> at;
+  };
+};
+
 /// The iterations that nobody has claimed yet: contiguous ranges, a padded counter each.
 ///
 /// Every range is one 64-bit word, next in its upper half and end in its lower, so that one addition claims, and one
@@ -26,8 +39,6 @@ struct unit_block {
 /// word cannot wrap before its users have seen that it is dry.
 class shared_ranges {
  public:
-  static constexpr std::uint32_t most_counters = 64;
-
   /// One thread's view. A thread alone at its counter has claimed its first block before the loop starts.
   struct member {
     std::uint32_t home = 0;
@@ -35,12 +46,13 @@ class shared_ranges {
     std::uint64_t largest = 1;  ///< in units, as smallest
     std::uint64_t smallest = 1;
     unit_block reserved{};
+    bool done = false;  ///< nothing is left for this thread beside what is reserved
     std::uint64_t claims = 0;
     std::uint64_t steals = 0;
   };
 
-  /// Only the counters of this plan are made: the rest of the object is not touched.
-  shared_ranges(std::uint64_t n, const loop_plan& plan) noexcept;
+  /// The plan's blocks may be of any size, and are cut to what fits.
+  shared_ranges(std::uint64_t n, const loop_plan& plan, range_counters& room) noexcept;
 
   member join(std::uint32_t id, std::uint32_t group) noexcept;
 
@@ -51,6 +63,8 @@ class shared_ranges {
     if (me.reserved.end > me.reserved.begin) {
       block = me.reserved;
       me.reserved = {};
+    } else if (me.done) {
+      return false;
     } else if (!take(me, me.home, block) && (!steal_ || !steal(me, block))) {
       return false;
     }
@@ -70,10 +84,6 @@ class shared_ranges {
 
  private:
   using word = std::uint64_t;
-  struct alignas(cache_line) counter {
-    std::atomic<word> range;
-    std::atomic<std::uint32_t> group;
-  };
 
   static constexpr word pack(std::uint64_t next, std::uint64_t end) noexcept { return next << 32 | end; }
   static constexpr std::uint64_t next_of(word range) noexcept { return range >> 32; }
@@ -96,21 +106,21 @@ class shared_ranges {
   std::uint32_t richest(const member& me, bool own_group) const noexcept;
   unit_block share_of(std::uint32_t which) const noexcept;
 
-  // Read by all, and written by nobody while the loop runs, but for an exception.
-  std::uint64_t units_;
-  std::uint64_t largest_;
-  std::uint64_t smallest_;
+  // Read by all, and written by nobody while the loop runs, but for an exception. Kept short: with what else a thread
+  // reads before its first block it fits into one cache line.
+  range_counters::counter* counter_;
+  std::uint32_t units_ = 1;
+  std::uint32_t largest_ = 1;
+  std::uint32_t smallest_ = 1;
   std::uint32_t counters_;
   std::uint32_t threads_;
   std::uint32_t divisor_;
-  std::uint32_t shift_;
+  std::uint8_t shift_;
   bool steal_;
+  bool shares_only_;
   bool shared_;    // several threads to a counter
   bool by_group_;  // a thread's counter is its core group's
   std::atomic<bool> stopped_{false};
-  union {
-    std::array<counter, most_counters> counter_;
-  };
 };
 
 }  // namespace corescale::detail

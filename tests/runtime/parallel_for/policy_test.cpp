@@ -28,7 +28,8 @@ struct simulated {
 /// Whoever is free first claims next; its block takes as long as its speed says.
 simulated run(const loop_description& loop, const loop_plan& plan, std::mt19937& random) {
   simulated seen;
-  shared_ranges ranges(loop.n, plan);
+  detail::range_counters counters;
+  shared_ranges ranges(loop.n, plan, counters);
   std::uniform_real_distribution<double> speed(0.5, 2);
   struct thread {
     shared_ranges::member me;
@@ -124,7 +125,8 @@ TEST(PublishedModel, SaysWhereItIsNotPositive) {
 TEST(Guided, TaskflowsBlocksAreHalfOfTheRestOverTheThreads) {
   const loop_description loop{.n = 4000, .threads = 4};
   const loop_plan plan = find_block_policy("taskflow_guided")->plan(loop);
-  shared_ranges ranges(loop.n, plan);
+  detail::range_counters counters;
+  shared_ranges ranges(loop.n, plan, counters);
   auto me = ranges.join(0, 0);
   unit_block block;
   for (std::uint64_t rest = loop.n; rest > 0; rest = loop.n - block.end) {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// One contender of the race, compiled with -DCONTENDER="peers/NAME.hpp": runs every loop, and prints a line of JSON for each
+// way of looping that the contender has: nanoseconds per call beside the serial loop's, which are timed in turn.
+//   contender THREADS [SECONDS per loop and way [WAY]...]
+#include CONTENDER
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "loops.hpp"
+
+namespace {
+
+double now() {
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double quantile(std::vector<double> values, double share) {
+  const auto rank = static_cast<std::size_t>(static_cast<double>(values.size()) * share);
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(rank));
+  return values[rank];
+}
+
+template <class Loop>
+void serial() {
+  if constexpr (requires { Loop::range(0, 0); }) {
+    Loop::range(0, Loop::n);
+  } else {
+    for (std::size_t i = 0; i < Loop::n; ++i) Loop::at(i);
+  }
+}
+
+template <class Run>
+double per_call(Run run, int calls) {
+  const double start = now();
+  for (int call = 0; call < calls; ++call) run();
+  return (now() - start) / calls;
+}
+
+/// What the loops take while nobody else wants the cores: this quantile of the slices, beside the median.
+constexpr double quiet = 0.02;
+
+/// Both in turn, in slices of 200 us, so that what disturbs one disturbs the other.
+template <class Loop, class Way>
+void measure(contender& one, const char* way, Way loop, double seconds) {
+  const double first = per_call([&] { loop.template operator()<Loop>(one); }, 1);
+  const int calls = std::max(1, static_cast<int>(2e5 / std::max(1.0, per_call(serial<Loop>, 2))));
+  std::vector<double> alone, together;
+  per_call([&] { loop.template operator()<Loop>(one); }, std::max(calls / 4, 3));
+  for (const double end = now() + seconds * 1e9; now() < end || alone.size() < 5;) {
+    alone.push_back(per_call(serial<Loop>, calls));
+    together.push_back(per_call([&] { loop.template operator()<Loop>(one); }, calls));
+  }
+  std::printf("{\"contender\": \"%s\", \"way\": \"%s\", \"loop\": \"%s\", \"first_ns\": %.1f, ", contender::name, way,
+              Loop::name, first);
+  std::printf("\"serial_ns\": %.1f, \"ns\": %.1f, \"quiet_serial_ns\": %.1f, \"quiet_ns\": %.1f}\n", quantile(alone, 0.5),
+              quantile(together, 0.5), quantile(alone, quiet), quantile(together, quiet));
+}
+
+struct nothing {
+  static constexpr const char* name = "empty";
+  static constexpr std::size_t n = 2;
+  [[gnu::noinline]] static void at(std::size_t) { asm volatile(""); }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::size_t threads = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 2;
+  const double seconds = argc > 2 ? std::strtod(argv[2], nullptr) : 0.03;
+  contender one(threads);
+  const std::span<char*> wanted = std::span(argv, static_cast<std::size_t>(argc)).subspan(std::min(argc, 3));
+  contender::ways([&](const char* way, auto loop) {
+    if (!wanted.empty() && std::ranges::find(wanted, std::string_view(way)) == wanted.end()) return;
+    loops::all::for_each([&]<class Loop>() { measure<Loop>(one, way, loop, seconds); });
+    measure<nothing>(one, way, loop, seconds);
+  });
+}
