@@ -20,7 +20,8 @@
 namespace {
 
 double now() {
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 double quantile(std::vector<double> values, double share) {
@@ -59,10 +60,11 @@ void measure(contender& one, const char* way, Way loop, double seconds) {
     alone.push_back(per_call(serial<Loop>, calls));
     together.push_back(per_call([&] { loop.template operator()<Loop>(one); }, calls));
   }
-  std::printf("{\"contender\": \"%s\", \"way\": \"%s\", \"loop\": \"%s\", \"first_ns\": %.1f, ", contender::name, way,
-              Loop::name, first);
-  std::printf("\"serial_ns\": %.1f, \"ns\": %.1f, \"quiet_serial_ns\": %.1f, \"quiet_ns\": %.1f}\n", quantile(alone, 0.5),
-              quantile(together, 0.5), quantile(alone, quiet), quantile(together, quiet));
+  std::printf("{\"contender\": \"%s\", \"way\": \"%s\", \"loop\": \"%s\", \"first_ns\": %.1f, ",
+              contender::name, way, Loop::name, first);
+  std::printf("\"serial_ns\": %.1f, \"ns\": %.1f, \"quiet_serial_ns\": %.1f, \"quiet_ns\": %.1f}\n",
+              quantile(alone, 0.5), quantile(together, 0.5), quantile(alone, quiet),
+              quantile(together, quiet));
 }
 
 struct nothing {

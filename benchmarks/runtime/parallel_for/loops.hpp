@@ -116,7 +116,8 @@ struct power_law_matrix {
   [[gnu::noinline]] static void at(std::size_t row) {
     static const power_law_matrix matrix;
     double sum = 0;
-    for (std::size_t k = matrix.begin_[row]; k < matrix.begin_[row + 1]; ++k) sum += matrix.x_[matrix.column_[k]];
+    for (std::size_t k = matrix.begin_[row]; k < matrix.begin_[row + 1]; ++k)
+      sum += matrix.x_[matrix.column_[k]];
     matrix.y_[row] = sum;
   }
 
@@ -124,7 +125,8 @@ struct power_law_matrix {
   power_law_matrix() : begin_(n + 1), x_(n, 1.0), y_(n) {
     std::mt19937 random(2);
     for (std::size_t row = 0; row < n; ++row)
-      begin_[row + 1] = begin_[row] + 4 + static_cast<std::size_t>(8000 / std::pow(1.0 + static_cast<double>(row), 0.7));
+      begin_[row + 1] =
+          begin_[row] + 4 + static_cast<std::size_t>(8000 / std::pow(1.0 + static_cast<double>(row), 0.7));
     column_.resize(begin_[n]);
     for (std::uint32_t& one : column_) one = static_cast<std::uint32_t>(random() % n);
   }
@@ -170,7 +172,8 @@ struct edit_distances {
     std::mt19937 random(3);
     std::vector<std::string> words(n);
     for (std::string& one : words)
-      for (auto letters = 3 + random() % 38; letters > 0; --letters) one += static_cast<char>('a' + random() % 26);
+      for (auto letters = 3 + random() % 38; letters > 0; --letters)
+        one += static_cast<char>('a' + random() % 26);
     return words;
   }
   static int edits(const std::string& a, std::string_view b) {
@@ -196,7 +199,7 @@ struct list {
   }
 };
 
-using all = list<tiny, tiny_short, tiny_blocks, unit_task, real_operations, linear, last_sixteenth, random_cost, streaming,
-                 power_law_matrix, mandelbrot, edit_distances>;
+using all = list<tiny, tiny_short, tiny_blocks, unit_task, real_operations, linear, last_sixteenth,
+                 random_cost, streaming, power_law_matrix, mandelbrot, edit_distances>;
 
 }  // namespace loops

@@ -18,7 +18,8 @@ struct contender {
     if constexpr (requires { Loop::range(0, 0); }) {
       corescale::parallel_for_blocks(*team, std::size_t{0}, Loop::n, Loop::range, options);
     } else {
-      corescale::parallel_for(*team, std::size_t{0}, Loop::n, [](std::size_t i) { Loop::at(i); }, options);
+      corescale::parallel_for(
+          *team, std::size_t{0}, Loop::n, [](std::size_t i) { Loop::at(i); }, options);
     }
   }
 
@@ -26,7 +27,8 @@ struct contender {
   static void ways(Visit visit) {
     for (const corescale::block_policy& policy : corescale::block_policies())
       if (policy.name != "fixed")
-        visit(policy.name.data(), [&policy]<class Loop>(contender& one) { one.run<Loop>({.policy = &policy}); });
+        visit(policy.name.data(),
+              [&policy]<class Loop>(contender& one) { one.run<Loop>({.policy = &policy}); });
     for (std::uint64_t block = 1; block <= 1U << 19; block *= 4)
       visit(("fixed " + std::to_string(block)).c_str(), [block]<class Loop>(contender& one) {
         if (block < 2 * Loop::n) one.run<Loop>({.block = block});

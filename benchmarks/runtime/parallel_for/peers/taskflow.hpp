@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <taskflow/algorithm/for_each.hpp>
+#include <taskflow/taskflow.hpp>
+
+/// for_each_index with its default, the guided partitioner of Taskflow, over all of its workers: the caller only waits.
+struct contender {
+  static constexpr const char* name = TASKFLOW_NAME;
+  explicit contender(std::size_t threads) : executor(threads) {}
+  tf::Executor executor;
+
+  template <class Loop>
+  void run() {
+    static tf::Taskflow flow;
+    static const auto task =
+        flow.for_each_index(std::size_t{0}, Loop::n, std::size_t{1}, [](std::size_t i) { Loop::at(i); });
+    executor.run(flow).wait();
+  }
+
+  template <class Visit>
+  static void ways(Visit visit) {
+    visit("guided", []<class Loop>(contender& one) { one.run<Loop>(); });
+  }
+};
