@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-// The loops of the race. Every body is a function that is not inlined, so that each contender runs the same code.
+// The loops of the race; `cycles` is what an iteration costs about, for contenders that want to be told. Every body is a function that is not inlined, so that each contender runs the same code.
 namespace loops {
 
 /// `units` times some 1.2 ns of arithmetic that no compiler folds.
@@ -34,17 +34,20 @@ struct tiny_body {
 struct tiny : tiny_body {
   static constexpr const char* name = "tiny, n = 1e6";
   static constexpr std::size_t n = 1'000'000;
+  static constexpr double cycles = 4;
 };
 
 struct tiny_short : tiny_body {
   static constexpr const char* name = "tiny, n = 1024";
   static constexpr std::size_t n = 1024;
+  static constexpr double cycles = 4;
 };
 
 /// The same work as `tiny` in a body that compilers vectorise: contenders that have a range form use it.
 struct tiny_blocks {
   static constexpr const char* name = "tiny by ranges, n = 1e6";
   static constexpr std::size_t n = 1'000'000;
+  static constexpr double cycles = 1;
   static void at(std::size_t i) { values[i] = values[i] * 1.0000001; }
   [[gnu::noinline]] static void range(std::size_t begin, std::size_t end) {
     double* const v = values.data();
@@ -56,6 +59,7 @@ struct tiny_blocks {
 struct unit_task {
   static constexpr const char* name = "unit task 1024, n = 4096";
   static constexpr std::size_t n = 4096;
+  static constexpr double cycles = 2000;
   [[gnu::noinline]] static void at(std::size_t) {
     static thread_local std::array<unsigned char, 1024> read{}, written{};
     for (std::size_t b = 0; b < read.size(); ++b) {
@@ -69,24 +73,28 @@ struct unit_task {
 struct real_operations {
   static constexpr const char* name = "16 operations a byte, n = 256";
   static constexpr std::size_t n = 256;
+  static constexpr double cycles = 12000;
   static void at(std::size_t) { compute(16 * 1024 / 4); }
 };
 
 struct linear {
   static constexpr const char* name = "linear imbalance, n = 2000";
   static constexpr std::size_t n = 2000;
+  static constexpr double cycles = 3500;
   static void at(std::size_t i) { compute(i); }
 };
 
 struct last_sixteenth {
   static constexpr const char* name = "last sixteenth 16x, n = 4096";
   static constexpr std::size_t n = 4096;
+  static constexpr double cycles = 900;
   static void at(std::size_t i) { compute(i < n - n / 16 ? 150 : 16 * 150); }
 };
 
 struct random_cost {
   static constexpr const char* name = "random cost, n = 4096";
   static constexpr std::size_t n = 4096;
+  static constexpr double cycles = 1000;
   static void at(std::size_t i) {
     static const std::vector<std::size_t> cost = [] {
       std::mt19937 random(1);
@@ -103,6 +111,7 @@ struct random_cost {
 struct streaming {
   static constexpr const char* name = "memory streaming, 64 MiB";
   static constexpr std::size_t n = 16384;
+  static constexpr double cycles = 1000;
   [[gnu::noinline]] static void at(std::size_t i) {
     static std::vector<double> memory(n * 512, 1.0);
     for (double* p = &memory[i * 512]; p != &memory[i * 512] + 512; ++p) *p += 1;
@@ -113,6 +122,7 @@ struct streaming {
 struct power_law_matrix {
   static constexpr const char* name = "sparse rows of a power law, n = 20000";
   static constexpr std::size_t n = 20'000;
+  static constexpr double cycles = 60;
   [[gnu::noinline]] static void at(std::size_t row) {
     static const power_law_matrix matrix;
     double sum = 0;
@@ -139,6 +149,7 @@ struct power_law_matrix {
 struct mandelbrot {
   static constexpr const char* name = "Mandelbrot rows, n = 256";
   static constexpr std::size_t n = 256;
+  static constexpr double cycles = 120000;
   [[gnu::noinline]] static void at(std::size_t row) {
     static std::array<int, n> counts;
     int steps = 0;
@@ -161,6 +172,7 @@ struct mandelbrot {
 struct edit_distances {
   static constexpr const char* name = "edit distances of words, n = 2000";
   static constexpr std::size_t n = 2000;
+  static constexpr double cycles = 1500;
   [[gnu::noinline]] static void at(std::size_t i) {
     static const std::vector<std::string> words = draw();
     static std::array<int, n> distance;

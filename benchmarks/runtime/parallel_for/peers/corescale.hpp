@@ -23,12 +23,20 @@ struct contender {
     }
   }
 
+  /// Blocks of one iteration, as `fixed 1`, but from a counter of each thread's own: what a claim costs without the
+  /// line's travel.
+  static corescale::loop_plan counter_each(const corescale::loop_description& loop) {
+    return {.threads = loop.threads, .counters = loop.threads, .steal = true};
+  }
+
   template <class Visit>
   static void ways(Visit visit) {
     for (const corescale::block_policy& policy : corescale::block_policies())
       if (policy.name != "fixed")
         visit(policy.name.data(),
               [&policy]<class Loop>(contender& one) { one.run<Loop>({.policy = &policy}); });
+    static const corescale::block_policy each{"a counter each, block 1", "", counter_each};
+    visit(each.name.data(), []<class Loop>(contender& one) { one.run<Loop>({.policy = &each}); });
     for (std::uint64_t block = 1; block <= 1U << 19; block *= 4)
       visit(("fixed " + std::to_string(block)).c_str(), [block]<class Loop>(contender& one) {
         if (block < 2 * Loop::n) one.run<Loop>({.block = block});

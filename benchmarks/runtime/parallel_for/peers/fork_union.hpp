@@ -14,12 +14,12 @@ struct contender {
   static void ways(Visit visit) {
     namespace fu = ashvardanian::fork_union;
     visit("slices", []<class Loop>(contender& one) {
-      fu::for_slices(one.pool, Loop::n, [](fu::prong_t first, std::size_t count) {
+      one.pool.for_slices(Loop::n, [](fu::prong_t first, std::size_t count) noexcept {
         run_range<Loop>(first.task, first.task + count);
       });
     });
     visit("dynamic", []<class Loop>(contender& one) {
-      fu::for_n_dynamic(one.pool, Loop::n, [](fu::prong_t one_of_n) { Loop::at(one_of_n.task); });
+      one.pool.for_n_dynamic(Loop::n, [](fu::prong_t one_of_n) noexcept { Loop::at(one_of_n.task); });
     });
   }
 };

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""parallel_for beside its peers: scripts/bench runtime/parallel_for [--rounds 11] [--threads 2] [--peers FOLDER].
+
+Every contender is a program of its own, compiled here from the same loops (benchmarks/runtime/parallel_for): those of
+Debian always, header libraries and dispenso where `--peers` has a folder OWNER+NAME or NAME of their sources. A round
+runs each once, in random order; within a program each way of looping takes turns with the serial loop, slice by slice.
+A round in which other programs used more than 5% of a core is flagged; all rounds and unflagged ones are shown.
+Prints Markdown: time over the serial loop's, and the ratio of every default to ours with its 95% signed-rank interval.
+"""
+
+import argparse
+import json
+import math
+import os
+import random
+import resource
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _parallel_for_peers import PEERS, build
+
+from corescale.conclude.stats import ratio_interval
+from corescale.machine import Machine
+
+SEED = 2021
+OURS = ("corescale", "auto")
+FLAGGED_ABOVE = 0.05
+"""cores that others used while a round ran"""
+
+
+Times = dict[tuple[str, str], dict[str, list[float]]]
+"""(contender, way) -> loop -> time over the serial loop's, one per round"""
+
+
+@dataclass
+class Race:
+    """What all rounds gave."""
+
+    ratios: Times
+    first_ns: Times
+    others: list[float]
+    """cores that other programs used, per round"""
+
+    def unflagged(self) -> list[int]:
+        """Rounds that nobody disturbed."""
+        return [index for index, cores in enumerate(self.others) if cores <= FLAGGED_ABOVE]
+
+
+class Others:
+    """Cores that other programs use, from its making on."""
+
+    def __init__(self) -> None:
+        self._start, self._busy, self._own = time.monotonic(), self._machine(), self._ours()
+
+    def cores(self) -> float:
+        """Their mean."""
+        taken = (self._machine() - self._busy) - (self._ours() - self._own)
+        return max(0.0, taken / (time.monotonic() - self._start))
+
+    @staticmethod
+    def _machine() -> float:
+        """CPU seconds that were not idle, steal by the hypervisor included."""
+        user, nice, system, _, _, irq, softirq, steal = map(int, Path("/proc/stat").read_text().split()[1:9])
+        return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+    @staticmethod
+    def _ours() -> float:
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def launch(program: Path, threads: int, seconds: float, *ways: str, **variables: str) -> "subprocess.Popen[str]":
+    """One contender, started."""
+    argv = [str(program), str(threads), str(seconds), *ways]
+    return subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env={**os.environ, **variables})
+
+
+def rows_of(launched: "subprocess.Popen[str]") -> list[dict[str, Any]]:
+    """What it printed, once it has ended."""
+    output, _ = launched.communicate(timeout=1800)
+    if launched.returncode != 0:
+        raise RuntimeError(f"{launched.args!r} ended with {launched.returncode}")
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def run(programs: dict[str, Path], rounds: int, threads: int, seconds: float) -> Race:
+    """Every program once a round, in random order."""
+    draw = random.Random(SEED)
+    race = Race(defaultdict(lambda: defaultdict(list)), defaultdict(lambda: defaultdict(list)), [])
+    for _ in range(rounds):
+        others = Others()
+        for name in draw.sample(sorted(programs), len(programs)):
+            for row in rows_of(launch(programs[name], threads, seconds)):
+                key = (name, row["way"])
+                race.ratios[key][row["loop"]].append(row["ns"] / row["serial_ns"])
+                race.first_ns[key][row["loop"]].append(row["first_ns"])
+        race.others.append(others.cores())
+    return race
+
+
+def defaults(race: Race) -> Iterator[tuple[str, str]]:
+    """The first way of each contender."""
+    seen: set[str] = set()
+    for name, way in race.ratios:
+        if name not in seen:
+            seen.add(name)
+            yield name, way
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Of positive values."""
+    return math.exp(float(np.mean(np.log(values))))
+
+
+def two_at_once(programs: dict[str, Path], threads: int, seconds: float, rounds: int) -> str:
+    """Two processes on the same cores, oversubscribed twice: ours over libgomp that waits passively."""
+    if "libgomp" not in programs:
+        return "Two processes at once: libgomp is absent."
+    ns: dict[str, dict[str, list[float]]] = {"corescale": defaultdict(list), "libgomp": defaultdict(list)}
+    for _ in range(rounds):
+        for name, way in (("corescale", "auto"), ("libgomp", "static")):
+            both = [launch(programs[name], threads, seconds, way, OMP_WAIT_POLICY="passive") for _ in range(2)]
+            for first, second in zip(*map(rows_of, both), strict=True):
+                ns[name][first["loop"]].append((first["ns"] + second["ns"]) / 2)
+    cells = [f"{loop}: {ratio_text(ns['corescale'][loop], ns['libgomp'][loop])}" for loop in ns["corescale"]]
+    return "Two processes at once, oversubscribed 2x, ours over libgomp static passive: " + "; ".join(cells) + "."
+
+
+def ratio_text(a: Sequence[float], b: Sequence[float]) -> str:
+    """`1.02 [0.99, 1.05]`, without the interval where there are too few rounds for one."""
+    ratio = ratio_interval(a, b)
+    bounds = "" if ratio.low is None or ratio.high is None else f" [{ratio.low:.2f}, {ratio.high:.2f}]"
+    return f"{ratio.estimate:.2f}{bounds}"
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def table(race: Race, rounds: Sequence[int]) -> str:
+    """Median time over the serial loop's, for every way but the fixed blocks, and the best fixed block."""
+    ways = [key for key in race.ratios if not key[1].startswith("fixed")]
+    fixed = [key for key in race.ratios if key[1].startswith("fixed")]
+    loops = [loop for loop in race.ratios[OURS] if not loop.startswith("empty")]
+
+    def middle(key: tuple[str, str], loop: str) -> float:
+        return float(np.median([race.ratios[key][loop][index] for index in rounds]))
+
+    def usable(key: tuple[str, str], loop: str) -> bool:
+        return not (key in fixed and middle(key, loop) < 0.1)  # a block beyond the loop is not run
+
+    rows = []
+    for key in ways:
+        values = [middle(key, loop) for loop in loops]
+        rows.append([" ".join(key), *(f"{value:.2f}" for value in values), f"{geometric_mean(values):.3f}"])
+    best = [min(middle(key, loop) for key in fixed if usable(key, loop)) for loop in loops]
+    rows.append(["corescale, best fixed block", *(f"{value:.2f}" for value in best), f"{geometric_mean(best):.3f}"])
+    return markdown(["", *loops, "geometric mean"], rows)
+
+
+def against(race: Race, rounds: Sequence[int]) -> str:
+    """Each peer's default over ours, with intervals; above 1 where ours is faster."""
+    loops = [loop for loop in race.ratios[OURS] if not loop.startswith("empty")]
+    rows = []
+    for key in defaults(race):
+        if key == OURS:
+            continue
+        cells = []
+        for loop in loops:
+            theirs, ours = ([race.ratios[who][loop][index] for index in rounds] for who in (key, OURS))
+            cells.append(ratio_text(theirs, ours))
+        rows.append([" ".join(key), *cells])
+    return markdown(["default over ours", *loops], rows)
+
+
+def first_calls(race: Race) -> str:
+    """Median of the first call at a place, us."""
+    loops = list(race.first_ns[OURS])
+    rows = [
+        [" ".join(key), *(f"{float(np.median(race.first_ns[key][loop])) / 1e3:.0f}" for loop in loops)]
+        for key in defaults(race)
+    ]
+    return markdown(["first call, us", *loops], rows)
+
+
+def report(race: Race, threads: int) -> str:
+    """The whole note."""
+    machine, quiet = Machine.here(), race.unflagged()
+    where = (
+        f"{machine.cpu_model}, {machine.default_max_threads} cores, {machine.virtualised or 'bare metal'}, {machine.os}"
+    )
+    everything = list(range(len(race.others)))
+    parts = [
+        f"{where}; {threads} threads{', oversubscribed' if threads > machine.default_max_threads else ''}; "
+        f"{len(race.others)} rounds, of which {len(quiet)} undisturbed; others used "
+        f"{float(np.median(race.others)):.2f} cores (median).",
+        "## All rounds",
+        table(race, everything),
+        against(race, everything),
+    ]
+    if quiet and len(quiet) < len(everything):
+        parts += ["## Undisturbed rounds", table(race, quiet), against(race, quiet)]
+    return "\n\n".join([*parts, "## First calls", first_calls(race)])
+
+
+def main() -> None:
+    """Builds, races, prints, writes."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=0.05, help="per loop and way, in each round")
+    parser.add_argument("--peers", type=Path, help="folder of sources, each named OWNER+NAME or NAME")
+    parser.add_argument("--out", type=Path)
+    asked = parser.parse_args()
+    into = Path("build/peers")
+    into.mkdir(parents=True, exist_ok=True)
+    built = {peer.name: build(peer, asked.peers, into) for peer in PEERS}
+    race = run({name: path for name, path in built.items() if path}, asked.rounds, asked.threads, asked.seconds)
+    pairs = two_at_once(
+        {name: path for name, path in built.items() if path}, asked.threads, asked.seconds, asked.rounds
+    )
+    note = report(race, asked.threads) + "\n\n" + pairs
+    print(note)
+    if asked.out:
+        asked.out.write_text(note + "\n")
+
+
+if __name__ == "__main__":
+    main()
