@@ -32,6 +32,12 @@ void mark_allowed(topology& machine, const std::vector<int>& allowed) {
   for (cpu_place& one : machine.cpus) one.allowed = may_run(one);
 }
 
+topology within_limits(topology machine) {
+  mark_allowed(machine, detail::allowed_cpus());
+  machine.most_threads = detail::within_quota(machine.usable().size());
+  return machine;
+}
+
 }  // namespace
 
 topology detail::assemble(const described_machine& found, std::string source) {
@@ -51,10 +57,10 @@ topology detail::assemble(const described_machine& found, std::string source) {
 topology topology::here() {
   topology machine;
   if (!detail::from_hwloc(machine)) machine = from_sysfs();
-  mark_allowed(machine, detail::allowed_cpus());
-  machine.most_threads = detail::within_quota(machine.usable().size());
-  return machine;
+  return within_limits(std::move(machine));
 }
+
+topology topology::here_by_sysfs() { return within_limits(from_sysfs()); }
 
 std::vector<cpu_place> topology::usable() const {
   std::vector<cpu_place> allowed;

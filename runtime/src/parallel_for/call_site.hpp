@@ -11,7 +11,9 @@ namespace corescale::inline v0::detail {
 struct alignas(64) loop_record {
   std::atomic<std::uint64_t> site{0};
   std::atomic<std::uint64_t> sampled_at{0};  ///< ticks at the last sample
-  std::atomic<float> iteration_ns{0};        ///< 0: not known
+  std::atomic<std::uint64_t> alone_up_to{
+      0};                              ///< so many iterations do not pay for a fork, as was found lately
+  std::atomic<float> iteration_ns{0};  ///< 0: not known
   std::atomic<float> spread{0};
   std::atomic<float> interval_ns{0};           ///< between calls; 0: not known
   std::atomic<std::uint32_t> calls{0};         ///< modulo 2^32
@@ -19,11 +21,13 @@ struct alignas(64) loop_record {
   std::atomic<std::uint32_t> serial_until{0};  ///< calls before this one are not forked: forks did not pay
   std::atomic<std::uint32_t> losses{0};        ///< samples in a row whose fork did not pay
 
-  /// Counts this call, and says whether it shall be timed.
+  /// Counts this call, and says whether it shall be timed; what was decided is then decided anew.
   bool begin_call() noexcept {
     const std::uint32_t call = calls.load(std::memory_order_relaxed);
     calls.store(call + 1, std::memory_order_relaxed);
-    return call < first_samples || call % sample_every == 0;
+    const bool timed = call < first_samples || call % sample_every == 0;
+    if (timed) alone_up_to.store(0, std::memory_order_relaxed);
+    return timed;
   }
 
   /// Takes in the mean time and the spread of a timed call's blocks.

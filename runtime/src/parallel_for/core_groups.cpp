@@ -22,7 +22,8 @@ core_groups::core_groups(const topology& machine) : cores_(static_cast<std::uint
 std::uint32_t core_groups::here() const noexcept { return count_ == 1 ? 0 : of(sched_getcpu()); }
 
 const core_groups& usable_core_groups() {
-  static const core_groups* const groups = new core_groups(this_machine());  // outlives every thread
+  // By sysfs, as a first loop pays for it; never destroyed, as it outlives every thread.
+  static const core_groups* const groups = new core_groups(topology::here_by_sysfs());
   return *groups;
 }
 

@@ -76,7 +76,9 @@ void timed_loop::work(std::uint32_t id) {
     ranges_.stop();
     throw;
   }
-  if (id < listened()) seen_[id] = {times, me.claims, me.steals, me.largest << ranges_.shift()};
+  if (id < listened()) seen_[id] = {times, me.largest << ranges_.shift()};
+  claims_.fetch_add(me.claims, std::memory_order_relaxed);
+  steals_.fetch_add(me.steals, std::memory_order_relaxed);
   if (statistics_ && id < statistics_->shares.size())
     statistics_->shares[id] = {static_cast<std::uint64_t>(times.iterations()), me.claims, me.steals,
                                static_cast<double>(first - start_) * tick_ns_,
@@ -113,12 +115,10 @@ loop_times timed_loop::times() const noexcept {
 void timed_loop::report(loop_statistics& statistics) const noexcept {
   statistics.iterations = loop_.n;
   statistics.block = plan_.adapt ? 0 : plan_.largest;
-  statistics.claims = statistics.steals = 0;
-  for (std::uint32_t id = 0; id < listened(); ++id) {
-    statistics.claims += seen_[id].claims;
-    statistics.steals += seen_[id].steals;
-    if (plan_.adapt) statistics.block = std::max(statistics.block, seen_[id].largest);
-  }
+  for (std::uint32_t id = 0; plan_.adapt && id < listened(); ++id)
+    statistics.block = std::max(statistics.block, seen_[id].largest);
+  statistics.claims = claims_.load(std::memory_order_relaxed);
+  statistics.steals = steals_.load(std::memory_order_relaxed);
   statistics.threads = plan_.threads;
   statistics.counters = plan_.counters;
   statistics.clamped = plan_.clamped;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 
 #include "core_groups.hpp"
@@ -52,9 +53,7 @@ class timed_loop {
  private:
   struct alignas(cache_line) seen {
     loop_times times;
-    std::uint64_t claims;
-    std::uint64_t steals;
-    std::uint64_t largest;
+    std::uint64_t largest = 0;
   };
 
   // Threads beyond these are not listened to: what their blocks take is like what others' take.
@@ -71,6 +70,8 @@ class timed_loop {
   const double tick_ns_;
   std::uint64_t start_ = 0;
   std::uint64_t end_ = 0;
+  std::atomic<std::uint64_t> claims_{0};
+  std::atomic<std::uint64_t> steals_{0};
   shared_ranges ranges_;
   range_counters counters_;
   union {

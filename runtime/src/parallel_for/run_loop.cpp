@@ -83,16 +83,11 @@ void clear(loop_statistics& statistics, const char* policy) {
   statistics = {.shares = statistics.shares, .policy = policy};
 }
 
-// Decided by two loads and a multiplication: such a loop may take no longer than the decision would.
-bool is_light(const loop_record& record, std::uint64_t n) {
-  const float iteration_ns = record.iteration_ns.load(std::memory_order_relaxed);
-  return iteration_ns > 0 && static_cast<double>(n) * iteration_ns < machine_calibration().fork_hot;
-}
-
 void run_planned(const team_ref& team, const loop_description& loop, const loop_plan& plan, block_ref body,
                  const loop_options& options, loop_record* record, bool sampled) {
   const bool timed = sampled || options.statistics || plan.adapt ||
                      loop.iteration_ns * static_cast<double>(loop.n) > always_timed_ns;
+  if (record && plan.counters == 0) record->alone_up_to.store(loop.n, std::memory_order_relaxed);
   if (timed && plan.counters > 0) return run_timed(team, loop, plan, body, record, options.statistics);
   if (timed) return run_alone(loop.n, body, record, options.statistics);
   if (plan.counters == 0 || !plain_loop(loop.n, plan, body).run(team)) body(0, loop.n);
@@ -108,7 +103,8 @@ void run_loop(const team_ref& team, std::uint64_t n, block_ref body, const loop_
   const bool learns = &policy == &block_policies().front();
   loop_record* const record = learns ? find_record(options.name ? named_site(options.name) : site) : nullptr;
   const bool sampled = record && record->begin_call();
-  if (record && !sampled && !options.statistics && is_light(*record, n)) return body(0, n);
+  if (record && n <= record->alone_up_to.load(std::memory_order_relaxed) && !options.statistics)
+    return body(0, n);
   if (sampled) record->learn_interval(ticks());
   const loop_description loop = describe(team, n, options, record);
   run_planned(team, loop, policy.plan(loop), body, options, record, sampled);

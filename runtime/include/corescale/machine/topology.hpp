@@ -35,6 +35,9 @@ struct topology {
   /// This machine, as the calling thread may use it: by hwloc's library, else from sysfs. Takes milliseconds.
   static topology here();
 
+  /// The same by sysfs alone: 0.2 ms, where hwloc, which loads plugins for graphics cards too, takes 20.
+  static topology here_by_sysfs();
+
   /// From sysfs alone, below `root`: what here() falls back to in a build without hwloc.
   static topology from_sysfs(const std::string& root = "");
 
