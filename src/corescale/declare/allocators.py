@@ -88,6 +88,16 @@ def named_in(preload: str) -> str | None:
     return next(named, None)
 
 
+def replaced(preload: str, library: str | None) -> str | None:
+    """A value of LD_PRELOAD with `library` (None: the C library's own) in place of its known allocators: in front where
+    there is none. All else stays, in its order. None where nothing is left.
+    """
+    words = [word for word in re.split(r"[:\s]+", preload) if word]
+    others = [word for word in words if named_in(word) is None]
+    front = next((place for place, word in enumerate(words) if named_in(word)), 0)
+    return ":".join([*others[:front], *([library] if library else []), *others[front:]]) or None
+
+
 def _is_one_of(file: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatch.fnmatchcase(file, pattern) for pattern in patterns)
 

@@ -4,9 +4,12 @@
 By an untimed traced launch that reads the memory map of every program of the tree, and by what the witness says there.
 """
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from corescale.declare import allocators
+from corescale.declare.factors import Launch
 from corescale.errors import PreloadError
 from corescale.observe.sources.witness import Sighting
 from corescale.observe.spawn import ProvedProgram, SpawnReport
@@ -25,6 +28,16 @@ def judge(report: SpawnReport, libraries: Iterable[Path], heard: Sequence[Sighti
         _must_be_inside(library, programs, report.tail)
         _must_serve(library, _heaviest(programs), heard)
     return _note([p for p in programs if not all(_has(p, library) for library in libraries)])
+
+
+def variables(launch: Launch) -> Mapping[str, str | None]:
+    """The changes to the environment: of an inherited LD_PRELOAD an allocator takes the place of allocators alone, so
+    that profilers and shims stay inside at every level.
+    """
+    if not launch.replaces_allocator:
+        return launch.environment
+    kept = allocators.replaced(os.environ.get("LD_PRELOAD", ""), launch.environment["LD_PRELOAD"])
+    return {**launch.environment, "LD_PRELOAD": kept}
 
 
 def heaviest(reports: Iterable[SpawnReport]) -> tuple[tuple[str, str], ...]:

@@ -87,6 +87,35 @@ def test_the_library_is_proved_inside_every_timed_launch(
     assert {r.sources for r in records} == {("witness",)}, "all levels bear the same witness"
 
 
+@pytest.mark.parametrize(
+    ("inherited", "library", "expected"),
+    [
+        ("", "/a.so", "/a.so"),
+        ("", None, None),
+        ("/usr/lib/libdarshan.so", "/a.so", "/a.so:/usr/lib/libdarshan.so"),
+        ("/shim.so:/usr/lib/libjemalloc.so.2:/late.so", "/a.so", "/shim.so:/a.so:/late.so"),
+        ("/shim.so /usr/lib/libjemalloc.so.2", None, "/shim.so"),
+        ("libmimalloc.so.2:libjemalloc.so.2", "/a.so", "/a.so"),
+    ],
+)
+def test_an_allocator_takes_the_place_of_allocators_alone(inherited: str, library: str | None, expected: str) -> None:
+    assert allocators.replaced(inherited, library) == expected
+
+
+def test_what_else_is_inherited_stays_inside_at_every_level(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A profiler's shim, for one: it says at each start that it is there."""
+    shim = compile_c(
+        "#include <unistd.h>\n__attribute__((constructor)) static void here(void) { if (write(2, \"shim\\n\", 5)) {} }",
+        "-shared", "-fPIC",
+    )  # fmt: skip
+    monkeypatch.setenv("LD_PRELOAD", shim)
+    e = allocating(experiment, compile_c(ALLOCATE), levels=("inherited", "system", own_allocator))
+    records = measured(e, two_cores)
+    assert {(r.status, r.tail) for r in records} == {("ok", "shim\n")}
+
+
 def test_without_an_allocator_factor_nothing_is_preloaded(experiment: Make, two_cores: Machine, python: Any) -> None:
     program = python("import os, sys; sys.exit('CORESCALE_WITNESS' in os.environ or 'LD_PRELOAD' in os.environ)")
     records = measured(experiment(program), two_cores)

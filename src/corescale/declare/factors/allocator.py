@@ -36,6 +36,7 @@ class Allocator(Kind):
         if level == INHERITED:
             return launch
         if level == "system":
-            return launch.setting(LD_PRELOAD=None)
+            return replace(launch.setting(LD_PRELOAD=None), replaces_allocator=True)
         library = allocators.locate(str(level))
-        return replace(launch.setting(LD_PRELOAD=str(library)), preload=(*launch.preload, library))
+        launch = replace(launch.setting(LD_PRELOAD=str(library)), replaces_allocator=True)
+        return replace(launch, preload=(*launch.preload, library))

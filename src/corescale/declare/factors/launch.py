@@ -23,6 +23,8 @@ class Launch:
     """programs in front of argv, such as numactl"""
     preload: tuple[Path, ...] = ()
     """libraries that must be proved inside the program"""
+    replaces_allocator: bool = False
+    """whether LD_PRELOAD takes the place of inherited allocators alone, and leaves what else is inherited there"""
 
     @property
     def command(self) -> tuple[str, ...]:

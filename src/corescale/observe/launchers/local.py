@@ -169,7 +169,7 @@ class Local:
         self, launch: Launch, layout: Layout, scratch: Scratch, *, prove: bool = False, cap: float | None = None
     ) -> SpawnReport:
         scratch.output = self._output(scratch)
-        environment = sources.environment(self._sources, launch.environment, scratch)
+        environment = sources.environment(self._sources, preload.variables(launch), scratch)
         request = SpawnRequest(
             argv=launch.command,
             environment=environment,
