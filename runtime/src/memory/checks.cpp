@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What checked builds do more: each in O(1), and nothing is changed before all is known to be right.
-#include <atomic>
 #include <new>
 
 #include "registry.hpp"
@@ -61,14 +60,15 @@ block* pool<Variant>::verify(void* memory) {
   return nullptr;
 }
 
-/// The state is exchanged, so that of two threads that return the same block one is told.
+/// The state is exchanged, so that of two threads that return the same block one is told. By the compilers' function, as
+/// libc++ 14 has no std::atomic_ref.
 template <class Variant>
 void pool<Variant>::give_checked(void* memory) noexcept {
   block* const b = verify(memory);
   if (!b) return;
   if (!may_return<Variant>(b)) return report<Variant>(misuse::wrong_thread, memory, b);
   pool* const owner = owner_of<Variant>(b);
-  const std::uintptr_t stamp = std::atomic_ref(b->stamp).exchange(owner->stamp(in_transit));
+  const std::uintptr_t stamp = __atomic_exchange_n(&b->stamp, owner->stamp(in_transit), __ATOMIC_ACQ_REL);
   if ((stamp & state_bits) > in_use_checked) return report<Variant>(misuse::double_return, memory, b);
   if ((stamp & state_bits) == in_use_checked && !owner->lost) owner->account.erase(b);
   if (block_of(memory) != b)
