@@ -187,6 +187,17 @@ void pass_blocks(random_numbers& random) {
   exchange<Variant>::swap_some(random);
 }
 
+/// By the thread itself while others return its blocks, which it may do at any time.
+template <class Variant>
+void own_memory_to_the_system(random_numbers& random) {
+  using alloc = typename exchange<Variant>::alloc;
+  for (int round = 0; round < 5; ++round) {
+    exchange<Variant>::swap_some(random);
+    expect(alloc::inuse(alloc::thread()) < std::size_t{1} << 40, "bytes in use are no more than there are");
+    alloc::free_available(alloc::thread());
+  }
+}
+
 /// Threads that end with memory of others in their hands, and whose own is still in use.
 template <class Variant>
 void thread_that_ends(random_numbers& random) {
@@ -228,6 +239,8 @@ constexpr operation operations[] = {
     {"pass blocks, per_thread", pass_blocks<alloc_variant::per_thread>},
     {"pass blocks, contiguous", pass_blocks<alloc_variant::contiguous>},
     {"pass blocks, system", pass_blocks<alloc_variant::system>},
+    {"own memory to the system, per_thread", own_memory_to_the_system<alloc_variant::per_thread>},
+    {"own memory to the system, contiguous", own_memory_to_the_system<alloc_variant::contiguous>},
     {"thread ends, per_thread", thread_that_ends<alloc_variant::per_thread>},
     {"thread ends, contiguous", thread_that_ends<alloc_variant::contiguous>},
     {"blocks within a team, per_thread", blocks_within_a_team<alloc_variant::per_thread>},
@@ -270,8 +283,8 @@ int main(int argc, char** argv) {
           argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : std::random_device()());
   long all = 0;
   for (std::size_t i = 0; i < std::size(operations); ++i) {
-    std::printf("%-34s %9ld\n", operations[i].name, done[i].load());
+    std::printf("%-38s %9ld\n", operations[i].name, done[i].load());
     all += done[i];
   }
-  std::printf("%-34s %9ld in %.0f s, no error\n", "all", all, seconds);
+  std::printf("%-38s %9ld in %.0f s, no error\n", "all", all, seconds);
 }
