@@ -16,6 +16,7 @@ import numpy as np
 from corescale.conclude.laws import LAWS, choose, fit
 from corescale.conclude.laws.centres import summarise
 from corescale.conclude.stats import Floats, hodges_lehmann, median_interval, tail_count, walsh_bounds, within_of_best
+from corescale.declare.plan import with_today
 from corescale.declare.stop import Stop
 
 EXPERIMENTS = 2000
@@ -111,6 +112,21 @@ def unequal_coverage(noise: str, blocks: int, experiments: int = EXPERIMENTS, se
 
     truth = hodges_lehmann(differences(4000 // blocks, seed + 1)).estimate
     return float(np.mean([hodges_lehmann(sample).covers(truth) for sample in differences(experiments, seed)]))
+
+
+def returning_coverage(noise: str, blocks: int, experiments: int = 1000, seed: int = SEED) -> float:
+    """Of today's launch against another, of 12: in some blocks it comes twice, and counts with its mean logarithm."""
+    rng, many = np.random.default_rng([seed, list(NOISE).index(noise), blocks]), 12
+    covered = 0
+    for in_time in NOISE[noise](rng, (experiments, blocks * (many + 1))):
+        differences, start = [], 0
+        for _ in range(blocks):
+            order = np.array(with_today(rng.permutation(many).tolist(), 0))
+            seen = in_time[start : start + order.size]
+            differences.append(float(seen[order == 0].mean() - seen[order == 1].mean()))
+            start += order.size
+        covered += hodges_lehmann(np.array(differences)).covers(0.0)
+    return covered / experiments
 
 
 def width_stop_coverage(
@@ -228,6 +244,7 @@ def fits(law: str) -> None:
 
 PARTS: dict[str, Callable[[], None]] = {
     "ratio": lambda: per_blocks("Ratios, 95% asked, 2,000 experiments a cell", ratio_coverage),
+    "returning": lambda: per_blocks("Ratios to today's launch where it comes twice in some blocks", returning_coverage),
     "unequal": lambda: per_blocks("Ratios, one configuration three times as noisy", unequal_coverage),
     "stop": lambda: stops("At a width stop, from 8 to 40 blocks", Stop()),
     "stop-plain": lambda: stops("The same with 95% at each look, not used", Stop(), 0.95),

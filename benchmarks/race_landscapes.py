@@ -9,7 +9,7 @@ import numpy as np
 from corescale.conclude.race.elimination import Columns
 from corescale.conclude.race.surrogate import Codes
 from corescale.conclude.stats import Floats
-from corescale.declare.plan import with_today
+from corescale.declare.plan import with_today, with_todays_due
 
 GRIDS = {24: (4, 3, 2), 60: (5, 4, 3), 200: (5, 5, 4, 2)}
 """levels of each factor"""
@@ -93,9 +93,8 @@ class Landscape:
 
         A row, NaN where not launched.
         """
-        order = np.array(
-            with_today(self.rng.permutation(columns).tolist(), self.today, self.since)[:most], dtype=np.intp
-        )
+        chosen = with_todays_due(list(columns), self.today, self.since)
+        order = np.array(with_today(self.rng.permutation(chosen).tolist(), self.today)[:most], dtype=np.intp)
         behind = np.flatnonzero(order[::-1] == self.today)
         self.since = int(behind[0]) if behind.size else self.since + order.size
         seen = self.times(order)

@@ -21,7 +21,7 @@ def exceeds(block: Block, records: Sequence[Record], experiment: Experiment, con
 def too_many(block: Block, records: Sequence[Record], experiment: Experiment, confirmations: int = 0) -> bool:
     """The same of a budget in launches."""
     since = since_today(records, today(experiment)) if experiment.anchored and block.phase == "measure" else None
-    return most_launches(block, since) > _launches(records, experiment, confirmations)
+    return most_launches(block, today(experiment), since) > _launches(records, experiment, confirmations)
 
 
 def too_long(block: Block, records: Sequence[Record], experiment: Experiment, confirmations: int = 0) -> bool:

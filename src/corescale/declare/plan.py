@@ -12,7 +12,7 @@ from corescale.records import Configuration, Phase, Record
 T = TypeVar("T")
 
 TODAY_EVERY = 8
-"""Today's launch returns at least once in this many launches, so that slow drift cannot hide in a long block."""
+"""A block in which this many launches would have gone by without today's has it too, so that slow drift cannot hide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +55,28 @@ class Invocation:
 def invocations(
     block: Block, number: int, attempt: int, today: Configuration, seed: int, since: int | None = 0
 ) -> tuple[Invocation, ...]:
-    """The launches of a block in their random order, today's among them wherever 8 would go by without it.
+    """The launches of a block in their random order, today's among them where 8 would go by without it.
 
+    Its place is drawn as any other's: the first in a block may be slower or faster than what follows.
     `since`: launches since today's last one, before this block; None: it need not return.
     """
-    order = shuffled(block.configurations, seed)
-    if since is not None and (block.phase == "measure" or today in order):
-        order = with_today(order, today, since)
+    order = shuffled(_launched(block, today, since), seed)
+    if since is not None and today in order:
+        order = with_today(order, today)
     return tuple(
         Invocation(chosen, block.phase, number, attempt, place, seed, None if chosen == today else block.cap)
         for place, chosen in enumerate(order)
     )
+
+
+def with_todays_due(chosen: Sequence[T], today: T, since: int | None) -> tuple[T, ...]:
+    """What a block launches, in no order: with today's where TODAY_EVERY launches would go by without it."""
+    due = since is not None and since + len(chosen) >= TODAY_EVERY
+    return (*chosen, today) if due and today not in chosen else tuple(chosen)
+
+
+def _launched(block: Block, today: Configuration, since: int | None) -> tuple[Configuration, ...]:
+    return with_todays_due(block.configurations, today, since if block.phase == "measure" else None)
 
 
 def shuffled(configurations: Sequence[Configuration], seed: int) -> list[Configuration]:
@@ -75,9 +86,10 @@ def shuffled(configurations: Sequence[Configuration], seed: int) -> list[Configu
     return order
 
 
-def with_today(order: Sequence[T], today: T, since: int = 0) -> list[T]:
-    """The order with today's launch inserted wherever TODAY_EVERY - 1 others would follow one another."""
+def with_today(order: Sequence[T], today: T) -> list[T]:
+    """The order of one block with today's launch inserted wherever TODAY_EVERY others would follow one another."""
     result: list[T] = []
+    since = 0
     for chosen in order:
         if chosen != today and since >= TODAY_EVERY - 1:
             result.append(today)
@@ -93,10 +105,10 @@ def since_today(records: Sequence[Record], today: Configuration) -> int:
     return next(behind, len(records))
 
 
-def most_launches(block: Block, since: int | None) -> int:
-    """Of this block at most, today's that come besides included."""
-    count = len(block.configurations)
-    return count if since is None else count + (since + count) // (TODAY_EVERY - 1)
+def most_launches(block: Block, today: Configuration, since: int | None) -> int:
+    """Of this block at most, those of today's that it does not name included."""
+    chosen = _launched(block, today, since)
+    return len(chosen) + (0 if since is None else max(0, len(chosen) - 2) // (TODAY_EVERY - 1))
 
 
 def fresh_seed() -> int:

@@ -19,7 +19,7 @@ SAID = {
     "study": "1 statement: 1 holds (fake)",
     "tune": "1.27x faster than today's [1.24, 1.30], the best of all that was tried at 95% (fake)",
 }
-"""First lines as those who wrote them said; but `preloaded` ended after two blocks, by bounds that allowed too little."""
+"""First lines as those who wrote them said them; but `preloaded` ended too early, by bounds that were too narrow."""
 
 
 def test_every_kind_of_run_folder_is_kept() -> None:

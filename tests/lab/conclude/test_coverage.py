@@ -22,6 +22,12 @@ def test_ratio(noise: str, blocks: int) -> None:
     assert 0.93 <= SIMULATION["ratio_coverage"](noise, blocks, 2000) <= 0.97
 
 
+@pytest.mark.parametrize("noise", ["log-normal", "AR(1)"])
+def test_ratio_to_todays_launch_where_it_comes_twice(noise: str) -> None:
+    """300 experiments have a standard error of 1.3 points."""
+    assert 0.91 <= SIMULATION["returning_coverage"](noise, 8, 300) <= 0.99
+
+
 @pytest.mark.parametrize("noise", NOISE)
 @pytest.mark.parametrize("width", [0.5, 0.8])
 def test_ratio_at_a_width_stop(noise: str, width: float) -> None:

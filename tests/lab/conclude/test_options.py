@@ -26,7 +26,7 @@ SAYS = [
     f"a launch that takes {WORDS[int(OPTIONS.first_cap)]} times as long has lost",
     f"The first block has today's launch and {WORDS[OPTIONS.opening]} others",
     f"a first answer after {WORDS[OPTIONS.first_answer]} launches",
-    f"today's launch returns at least every {TODAY_EVERY} launches".replace("today's launch", "**Today's launch**"),
+    f"**Today's launch** has a drawn place in each block with which {TODAY_EVERY} launches would go by without it",
     f"A launch that takes {WORDS[int(OPTIONS.cap)]} times the leader's median ({WORDS[int(OPTIONS.first_cap)]} times",
     f"after {WORDS[OPTIONS.strikes]} such launches the configuration has lost",
     f"(expected launches, {'doubled' if OPTIONS.doubt == 2 else OPTIONS.doubt}, exceed what is left)",

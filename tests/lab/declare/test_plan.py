@@ -40,7 +40,24 @@ def test_it_returns_across_blocks_that_do_not_name_it(sizes: list[int], seed: in
         made += [i.configuration for i in plan.invocations(block, number, 0, today, seed, since)]
         since = made[::-1].index(today)
     runs = [len(list(group)) for same, group in itertools.groupby(made, lambda c: c == today) if not same]
-    assert max(runs) < TODAY_EVERY
+    assert max(runs) <= 2 * (TODAY_EVERY - 1), "last in one block, first but seven in the next"
+    assert len(made) / (made.count(today) + 1) <= 2 * TODAY_EVERY
+
+
+def test_its_place_is_drawn_where_a_block_does_not_name_it() -> None:
+    """Eight places, chi-squared with 7 degrees of freedom: below 24.4 but for 1 seed set in 1000."""
+    today, block = CONFIGURATIONS[0], Block("measure", tuple(CONFIGURATIONS[1:8]))
+    orders = [[i.configuration for i in plan.invocations(block, 0, 0, today, seed, 7)] for seed in range(4000)]
+    counts = collections.Counter(order.index(today) for order in orders)
+    assert {len(order) for order in orders} == {8} and len(counts) == 8
+    assert sum((count - 500) ** 2 / 500 for count in counts.values()) < 24.4
+
+
+@given(st.integers(1, 40), st.integers(0, 20), st.integers(0, 2**63 - 1), st.booleans())
+def test_a_block_has_at_most_the_launches_that_are_budgeted(count: int, since: int, seed: int, named: bool) -> None:
+    today = CONFIGURATIONS[0]
+    block = Block("measure", tuple(CONFIGURATIONS[0 if named else 1 : count + 1]))
+    assert len(plan.invocations(block, 0, 0, today, seed, since)) <= plan.most_launches(block, today, since)
 
 
 def test_todays_launch_is_not_added_to_a_rehearsal_or_where_it_need_not_return() -> None:
