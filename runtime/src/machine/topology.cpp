@@ -27,8 +27,10 @@ int group_of(const std::map<int, int>& groups, int cpu, int otherwise) {
 
 // The kernel lists CPUs that are offline too; where it lists none that is online, every CPU is allowed.
 void mark_allowed(topology& machine, const std::vector<int>& allowed) {
-  const auto may_run = [&](const cpu_place& one) { return std::ranges::binary_search(allowed, one.cpu); };
-  if (std::ranges::none_of(machine.cpus, may_run)) return;
+  const auto may_run = [&](const cpu_place& one) {
+    return std::binary_search(allowed.begin(), allowed.end(), one.cpu);
+  };
+  if (std::none_of(machine.cpus.begin(), machine.cpus.end(), may_run)) return;
   for (cpu_place& one : machine.cpus) one.allowed = may_run(one);
 }
 
@@ -64,7 +66,8 @@ topology topology::here_by_sysfs() { return within_limits(from_sysfs()); }
 
 std::vector<cpu_place> topology::usable() const {
   std::vector<cpu_place> allowed;
-  std::ranges::copy_if(cpus, std::back_inserter(allowed), &cpu_place::allowed);
+  std::copy_if(cpus.begin(), cpus.end(), std::back_inserter(allowed),
+               [](const cpu_place& one) { return one.allowed; });
   return allowed;
 }
 

@@ -21,7 +21,8 @@ std::vector<ranked_place> rank(const std::vector<cpu_place>& cpus) {
   std::vector<ranked_place> ranked;
   std::map<int, int> seen_of_core;
   for (const cpu_place& one : cpus) ranked.push_back({seen_of_core[one.core]++, one});
-  std::ranges::sort(ranked, {}, order_of);
+  std::sort(ranked.begin(), ranked.end(),
+            [](const auto& a, const auto& b) { return order_of(a) < order_of(b); });
   return ranked;
 }
 

@@ -53,7 +53,8 @@ constexpr std::array table{
 std::span<const threading_system> threading_systems() noexcept { return table; }
 
 const threading_system* find_threading_system(std::string_view name) noexcept {
-  const auto row = std::ranges::find(table, name, &threading_system::name);
+  const auto row =
+      std::find_if(table.begin(), table.end(), [name](const auto& one) { return one.name == name; });
   return row == table.end() ? nullptr : &*row;
 }
 
