@@ -201,9 +201,10 @@ def test_output_of_the_program_cannot_command_the_terminal(tmp_path: Path) -> No
         "true",
         cwd=tmp_path,
     )
-    assert "\x1b]0;" not in done.stdout + done.stderr
-    if (tmp_path / "r.html").exists():
-        assert "<b>x</b>" not in (tmp_path / "r.html").read_text()
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert "[red]<b>x</b>" in done.stdout and "\x1b]0;" not in done.stdout + done.stderr
+    page = (tmp_path / "r.html").read_text()
+    assert "&lt;b&gt;x&lt;/b&gt;" in page and "<b>x</b>" not in page
 
 
 def test_a_dry_run_launches_nothing(tmp_path: Path) -> None:

@@ -31,14 +31,18 @@ def printed(result: Result, width: int = 120, encoding: str = "utf-8", colour: b
 @pytest.mark.parametrize("name", samples.RESULTS)
 @pytest.mark.parametrize("width", [60, 72, 80, 84, 112, 160])
 def test_every_line_fits(name: str, width: int) -> None:
-    lines = printed(samples.RESULTS[name](), width).splitlines()
+    result = samples.RESULTS[name]()
+    lines = printed(result, width).splitlines()
+    assert len(lines) > len(result.lines), "a line for each configuration and some words"
     assert [line for line in lines if cell_len(line) > width and "LD_PRELOAD" not in line] == []
     assert all(line.count("[") == line.count("]") for line in lines if re.search(r"\d, [\d-]", line)), "an end was cut"
 
 
 @pytest.mark.parametrize("name", samples.RESULTS)
 def test_ascii_terminals_get_ascii(name: str) -> None:
-    assert printed(samples.RESULTS[name](), encoding="ascii").isascii()
+    result = samples.RESULTS[name]()
+    shown = printed(result, encoding="ascii")
+    assert shown.isascii() and headline.stop(result) in shown
 
 
 @pytest.mark.parametrize("width", [60, 120])
@@ -58,6 +62,7 @@ def test_no_colour_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     raw = io.StringIO()
     Console(file=raw, width=100, force_terminal=True).print(terminal.render(samples.RESULTS["scan"]()))
+    assert "speedup" in raw.getvalue() and "\x1b[1m" in raw.getvalue()
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]", raw.getvalue())
 
 
