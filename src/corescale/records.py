@@ -10,6 +10,7 @@ Format history
 import dataclasses
 import functools
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -195,7 +196,15 @@ class Record:
 
 def canonical(value: object) -> str:
     """The one JSON text of a value: sorted keys, no spaces, no NaN. Equal values give equal bytes."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return escaped(text)
+
+
+def escaped(text: str) -> str:
+    """JSON text that UTF-8 can carry: the bytes of an argument that are none stand in it as `\\udc80` to `\\udcff`, and
+    reading gives the argument back.
+    """
+    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def encode(record: Record) -> str:

@@ -276,6 +276,17 @@ class TestSpawnerItself:
         report = spawn("printf", "%s", os.fsdecode(b"caf\xe9"), hash_output=True)
         assert report.output_hash == hashlib.sha256(b"caf\xe9").hexdigest()
 
+    def test_a_run_whose_arguments_are_no_text_is_kept_gone_on_with_and_exported(self, tmp_path: Path) -> None:
+        words = [sys.executable, "-m", "corescale", "scan", "--threads", "1", "--runs", "1", "--out", "runs"]
+        words += ["--export-json", "all.json", "--", "sh", "-c", 'printf %s "$1" > out', "sh", os.fsdecode(b"caf\xe9")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        for _ in range(2):
+            done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+        assert (tmp_path / "out").read_bytes() == b"caf\xe9"
+        assert len(list(tmp_path.glob("runs/*"))) == 1
+        json.loads((tmp_path / "all.json").read_text())
+
     def test_children_are_heard_though_the_caller_ignored_them(self) -> None:
         code = (
             "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN);"

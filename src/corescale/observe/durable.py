@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from corescale.errors import StoreError
-from corescale.records import canonical
+from corescale.records import canonical, escaped
 
 
 @contextlib.contextmanager
@@ -130,7 +130,7 @@ def cut(path: Path, torn: int) -> None:
 
 def pretty(value: object) -> str:
     """JSON for people, in the same order each time."""
-    return json.dumps(json.loads(canonical(value)), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return escaped(json.dumps(json.loads(canonical(value)), indent=2, sort_keys=True, ensure_ascii=False)) + "\n"
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

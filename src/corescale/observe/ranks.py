@@ -6,6 +6,7 @@ what starts it, whichever implementation of MPI or scheduler that is; and each r
 """
 
 import contextlib
+import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -67,7 +68,7 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
         ok=shlex.quote(_OK),
     )
     path = folder / "leaf"
-    path.write_text(text, encoding="utf-8")
+    path.write_bytes(os.fsencode(text))  # arguments are bytes, and need not be text
     path.chmod(0o755)
     return path
 

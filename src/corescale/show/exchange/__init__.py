@@ -52,13 +52,17 @@ def make_folder(folder: Path) -> None:
         ) from error
 
 
+UNTOLD = "backslashreplace"
+"""for the bytes of arguments that are no UTF-8: `\\udce9`, which JSON reads back as it was"""
+
+
 def _replace(target: Path, content: str) -> None:
     if target.exists() and not target.is_file():
-        target.write_text(content, encoding="utf-8")
+        target.write_text(content, encoding="utf-8", errors=UNTOLD)
         return
     descriptor, name = tempfile.mkstemp(dir=target.resolve().parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors=UNTOLD, newline="") as file:
             file.write(content)
         Path(name).chmod(0o666 & ~_umask())
         Path(name).replace(target.resolve())
