@@ -80,10 +80,9 @@ def machine_name(environment: Mapping[str, Any]) -> str:
 def finish(result: Result, request: RunRequest) -> None:
     """Print, export, and exit by the table in docs/exit_codes.md."""
     show(result, as_json=request.json)
-    written = {"json": request.export_json, "csv": request.export_csv, "markdown": request.export_markdown}
-    for name, target in written.items():
-        if target:
-            exchange.write(target, exchange.EXPORTERS[name](result))
+    for name, export in exchange.EXPORTERS.items():
+        if target := getattr(request, f"export_{name}"):
+            exchange.write(target, export(result))
     if request.report:
         from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 

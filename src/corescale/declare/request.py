@@ -34,6 +34,7 @@ class RunRequest:
     export_json: str = option("", "--export-json", metavar="FILE", help="in hyperfine's format")
     export_csv: str = option("", "--export-csv", metavar="FILE", help="in hyperfine's format")
     export_markdown: str = option("", "--export-markdown", metavar="FILE", help="as a table")
+    export_records: str = option("", "--export-records", metavar="FILE", help="every launch, a line of CSV each")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -131,12 +131,14 @@ def test_the_fake_launcher_says_fake_everywhere(tmp_path: Path) -> None:
 
 
 def test_exports_are_written(tmp_path: Path) -> None:
-    exports = ["--export-json", "a.json", "--export-csv", "a.csv", "--export-markdown", "a.md", "--report", "a.html"]
+    exports = ["--export-json", "a.json", "--export-csv", "a.csv", "--export-markdown", "a.md"]
+    exports += ["--export-records", "a.records.csv", "--report", "a.html"]
     done = corescale("compare", "-r", "6", *exports, "sleep 0.01", "sleep 0.02", cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr
     results = json.loads((tmp_path / "a.json").read_text())["results"]
     assert [len(result["times"]) for result in results] == [6, 6]
     assert all((tmp_path / name).stat().st_size > 0 for name in ("a.csv", "a.md", "a.html"))
+    assert len((tmp_path / "a.records.csv").read_text().splitlines()) == 1 + 12
 
 
 def test_an_unfinished_run_goes_on_where_it_stopped(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from corescale.declare.request import RunRequest, options
 from corescale.errors import UsageError
 from corescale.show import exchange
 from corescale.show.exchange.result_json import finite
@@ -19,6 +20,14 @@ from support import samples
 
 def no_constant(name: str) -> None:
     raise AssertionError(f"{name} is not JSON")
+
+
+@pytest.mark.parametrize("form", exchange.EXPORTERS)
+def test_every_format_has_its_option_and_its_row(form: str) -> None:
+    flags = {field.name: field.metadata["flags"] for field in options(RunRequest)}
+    assert flags[f"export_{form}"] == (f"--export-{form}",)
+    guide = (Path(__file__).parents[3] / "docs" / "output.md").read_text()
+    assert f"`--export-{form}`" in guide
 
 
 @pytest.mark.parametrize("name", samples.RESULTS)
