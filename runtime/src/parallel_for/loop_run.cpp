@@ -58,7 +58,6 @@ bool timed_loop::run(const team_ref& team) {
 
 void timed_loop::work(std::uint32_t id) {
   shared_ranges::member me = ranges_.join(id, usable_core_groups().here());
-  if (plan_.adapt) me.largest = me.smallest;
   loop_times times;
   unit_block block;
   const std::uint64_t first = ticks();

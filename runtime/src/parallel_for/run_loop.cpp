@@ -107,7 +107,9 @@ void run_loop(const team_ref& team, std::uint64_t n, block_ref body, const loop_
     return body(0, n);
   if (sampled) record->learn_interval(ticks());
   const loop_description loop = describe(team, n, options, record);
-  run_planned(team, loop, policy.plan(loop), body, options, record, sampled);
+  loop_plan plan = policy.plan(loop);
+  plan.threads = std::clamp(plan.threads, 1U, loop.threads);
+  run_planned(team, loop, plan, body, options, record, sampled);
 }
 
 }  // namespace corescale::detail

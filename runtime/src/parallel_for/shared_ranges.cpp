@@ -16,8 +16,8 @@ bool has_shares_only(std::uint64_t n, const loop_plan& plan) noexcept {
 }
 
 std::uint32_t counters_of(std::uint64_t n, const loop_plan& plan) noexcept {
-  return has_shares_only(n, plan) ? plan.threads
-                                  : std::clamp<std::uint32_t>(plan.counters, 1, range_counters::most);
+  if (has_shares_only(n, plan)) return plan.threads;
+  return std::clamp<std::uint32_t>(plan.counters, 1, std::min(plan.threads, range_counters::most));
 }
 
 }  // namespace
@@ -28,16 +28,17 @@ shared_ranges::shared_ranges(std::uint64_t n, const loop_plan& plan, range_count
       threads_(plan.threads),
       divisor_(plan.divisor),
       shift_(static_cast<std::uint8_t>(std::max(static_cast<int>(std::bit_width(n)) - unit_bits, 0))),
-      steal_(plan.steal),
+      steal_(plan.steal || plan.by_group),
       shares_only_(has_shares_only(n, plan)),
       shared_(plan.threads > counters_),
-      by_group_(plan.by_group) {
+      by_group_(plan.by_group),
+      starts_small_(plan.adapt) {
   units_ = static_cast<std::uint32_t>(units_of(n));
   // Every thread may add to a dry word once: together less than wraps it.
   const std::uint64_t most = std::min<std::uint64_t>(units_, ((std::uint64_t{1} << 31) - 1) / plan.threads);
   largest_ = static_cast<std::uint32_t>(std::min(units_of(plan.largest), most));
   smallest_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(units_of(plan.smallest), largest_));
-  const member first{.largest = largest_, .smallest = smallest_};
+  const member first = newcomer();
   for (std::uint32_t which = 0; which < counters_ && !shares_only_; ++which) {
     const auto [begin, end] = share_of(which);
     const std::uint64_t reserved = shared_ ? 0 : size(first, end - begin);
@@ -49,8 +50,13 @@ unit_block shared_ranges::share_of(std::uint32_t which) const noexcept {
   return {std::uint64_t{units_} * which / counters_, std::uint64_t{units_} * (which + 1) / counters_};
 }
 
+shared_ranges::member shared_ranges::newcomer() const noexcept {
+  return {.largest = starts_small_ ? smallest_ : largest_, .smallest = smallest_};
+}
+
 shared_ranges::member shared_ranges::join(std::uint32_t id, std::uint32_t group) noexcept {
-  member me{.group = group, .largest = largest_, .smallest = smallest_};
+  member me = newcomer();
+  me.group = group;
   if (shared_) {
     me.home = by_group_ ? group % counters_ : id * counters_ / threads_;
     return me;
@@ -91,7 +97,8 @@ std::uint32_t shared_ranges::richest(const member& me, bool own_group) const noe
       best = which;
     }
   }
-  return 2 * most > me.smallest ? best : none;  // less is not worth the way
+  // A small rest is not worth the way where its own thread will come for it; a group may have no thread.
+  return by_group_ || 2 * most > me.smallest ? best : none;
 }
 
 // Where threads share the home counter, one of them refills it, and the others meanwhile claim where it steals.

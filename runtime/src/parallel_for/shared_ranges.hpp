@@ -51,7 +51,7 @@ class shared_ranges {
     std::uint64_t steals = 0;
   };
 
-  /// The plan's blocks may be of any size, and are cut to what fits.
+  /// The plan has at least one thread. Its blocks may be of any size, and are cut to what fits; so are its counters.
   shared_ranges(std::uint64_t n, const loop_plan& plan, range_counters& room) noexcept;
 
   member join(std::uint32_t id, std::uint32_t group) noexcept;
@@ -100,6 +100,7 @@ class shared_ranges {
     return std::min(rest, std::clamp(rest / divisor_, me.smallest, me.largest));
   }
 
+  member newcomer() const noexcept;
   bool take(member& me, std::uint32_t which, unit_block& block) noexcept;
   bool steal(member& me, unit_block& block) noexcept;
   bool steal_half(member& me, std::uint32_t victim, unit_block& block) noexcept;
@@ -120,6 +121,7 @@ class shared_ranges {
   bool shares_only_;
   bool shared_;    // several threads to a counter
   bool by_group_;  // a thread's counter is its core group's
+  bool starts_small_;
   std::atomic<bool> stopped_{false};
 };
 

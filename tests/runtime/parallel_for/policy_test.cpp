@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
 #include <vector>
@@ -98,6 +99,26 @@ TEST_P(Simulated, SumsToNOnMachinesOfAnySize) {
     const simulated seen = run(loop, plan, random);
     ASSERT_EQ(seen.iterations, loop.n) << GetParam().name << " n " << loop.n << " threads " << plan.threads;
     ASSERT_GE(seen.smallest, 1U);
+  }
+}
+
+TEST(AnyPlan, SumsToN) {
+  std::mt19937 random(17);
+  for (int round = 0; round < 5000; ++round) {
+    loop_description loop;
+    loop.n = pick(random, 1, 1ULL << pick(random, 1, 14));
+    loop.core_groups = static_cast<std::uint32_t>(pick(random, 1, 100));
+    loop_plan plan;
+    plan.threads = static_cast<std::uint32_t>(pick(random, 1, std::min<std::uint64_t>(loop.n, 150)));
+    plan.counters = static_cast<std::uint32_t>(pick(random, 1, 200));
+    plan.largest = pick(random, 0, 1ULL << pick(random, 1, 14));
+    plan.smallest = pick(random, 0, 1ULL << pick(random, 1, 14));
+    plan.divisor = static_cast<std::uint32_t>(pick(random, 0, 5));
+    plan.by_group = pick(random, 0, 1) == 1;
+    plan.steal = pick(random, 0, 1) == 1;
+    plan.adapt = pick(random, 0, 1) == 1;
+    ASSERT_EQ(run(loop, plan, random).iterations, loop.n)
+        << plan.threads << " threads, " << plan.counters << " counters, round " << round;
   }
 }
 

@@ -24,7 +24,7 @@ struct loop_description {
   calibration machine{};
 };
 
-/// How a loop is divided. A claim takes `remaining / divisor` iterations of its counter, but from `smallest` to
+/// How a loop is divided. Any values are safe: what does not fit the loop is cut. A claim takes `remaining / divisor` iterations of its counter, but from `smallest` to
 /// `largest`; always `largest` where the divisor is 0.
 struct loop_plan {
   std::uint32_t threads = 1;
@@ -32,7 +32,7 @@ struct loop_plan {
   std::uint64_t largest = 1;
   std::uint64_t smallest = 1;
   std::uint32_t divisor = 0;
-  bool by_group = false;  ///< a thread's counter is that of its core group, not one by its id
+  bool by_group = false;  ///< a thread's counter is that of its core group, not one by its id; implies steal
   bool steal = false;     ///< a thread whose counter is dry takes half of the richest
   bool adapt = false;     ///< each thread finds its own largest and smallest by the time that its blocks take
   bool clamped = false;   ///< the formula gave no usable block
