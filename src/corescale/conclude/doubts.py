@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corescale.conclude import noise
+from corescale.conclude import memory, noise
 from corescale.conclude.response import response
 from corescale.declare.experiment import Experiment
 from corescale.records import SHORT, Record
@@ -31,6 +31,7 @@ def doubts(records: Sequence[Record], experiment: Experiment) -> Doubts:
     bad = {flag.block for flag in flags}
     undisturbed = tuple(record for record in records if not record.timed or record.block not in bad)
     lines = [*_flagged(flags, records), *_drift(records, experiment), *_short(records)]
+    lines += memory.doubt([records[k] for k in timed])
     return Doubts(tuple(lines), frozenset(timed[flag.launch] for flag in flags), undisturbed)
 
 

@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from corescale.conclude import memory
 from corescale.conclude.doubts import doubts
 from corescale.conclude.response import response
 from corescale.declare import arithmetic
@@ -27,7 +28,7 @@ def frame(records: Sequence[Record], experiment: Experiment, machine: str = "") 
     import pandas as pd  # noqa: PLC0415
 
     timed = [record for record in records if record.phase == "measure"]
-    noisy = doubts(timed, experiment).noisy
+    noisy, kind = doubts(timed, experiment).noisy, memory.kind(timed)
     blocks = _replicates(timed)
     known: dict[Configuration, Mapping[str, Level]] = {
         chosen: parameters(experiment, chosen) for chosen in dict.fromkeys(record.configuration for record in timed)
@@ -37,7 +38,7 @@ def frame(records: Sequence[Record], experiment: Experiment, machine: str = "") 
         | dict(known[record.configuration])
         | {
             "time": response(record, experiment.response),
-            "peak_memory": record.peak_memory or math.nan,
+            "peak_memory": (record.peak_memory if record.peak_memory_kind == kind else 0) or math.nan,
             "effective_cores": record.effective_cores,
             "replicate": blocks[record.configuration.get("machine"), record.block],
             "order": order,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corescale.conclude import stats
+from corescale.conclude import memory, stats
 from corescale.conclude.answers.weak import WeakScaling, weak
 from corescale.conclude.laws import LAWS, Choice, Fit, choose
 from corescale.conclude.response import Table, median, of, table
@@ -114,7 +114,7 @@ def row(
     experiment: Experiment,
 ) -> Row:
     """One configuration against its reference, both of the table."""
-    launches = of(records, configuration)
+    launches, kind = of(records, configuration), memory.kind(records)
     p, p_ref = configuration.layout.p, reference.layout.p
     ratio = stats.hodges_lehmann(times.log_ratio(reference, configuration), experiment.stop.reading_confidence)
     grows = math.log(p / p_ref) if experiment.weak else 0.0
@@ -128,7 +128,7 @@ def row(
         efficiency=stats.efficiency(ratio, p_ref, p),
         overhead=stats.overhead(ratio, p_ref, p),
         effective_cores=median([record.effective_cores for record in launches if record.ok]),
-        peak_memory=max((record.peak_memory for record in launches), default=0),
+        peak_memory=max((each.peak_memory for each in launches if each.peak_memory_kind == kind), default=0),
         launches=len(launches),
         failures=sum(not record.ok for record in launches),
         oversubscribed=any(record.oversubscribed for record in launches),

@@ -14,7 +14,7 @@ from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
 from corescale.errors import ProgramError, UsageError
 from corescale.machine import Machine
-from corescale.observe import environment, preload, sources
+from corescale.observe import environment, neighbours, preload, sources
 from corescale.observe.hooks import HookRunner
 from corescale.observe.ranks import processes
 from corescale.observe.scratch import Scratch, sweep
@@ -50,6 +50,7 @@ class Local:
         self._note: Callable[[str], None] = lambda _: None
         self._keep: Callable[[bytes], str] = lambda _: ""
         self._noted: set[str] = set()
+        self._memory_kind: str = ""
         self._is_set_up = False
 
     @classmethod
@@ -75,12 +76,14 @@ class Local:
     ) -> None:
         self._note, self._keep = note, keep
         sweep()
+        neighbours.announce()
         self._is_set_up = True
         self._hooks.run("setup")
         if self._experiment.input is not None and not Path(self._experiment.input).is_file():
             raise ProgramError("no such file", where=f"--input {self._experiment.input}")
         for words in self._commands():
             environment.locate(words[0])
+        self._memory_kind = next((record.peak_memory_kind for record in history), "")
         for record in history:
             if record.configuration == self._today and record.ok and record.output_hash:
                 self._references.setdefault(record.phase == "rehearse", record.output_hash)
@@ -97,6 +100,8 @@ class Local:
         return self._launch_of(configuration).line
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:  # noqa: D102
+        for line in neighbours.notes():
+            self._note_once(line)
         for invocation in block:
             self._prove(invocation.configuration)
         for invocation in block:
@@ -259,13 +264,17 @@ class Local:
         return invocation.cap is not None and (limit is None or invocation.cap < limit)
 
     def _metrics(self, report: SpawnReport, found: Found, scratch: Scratch) -> dict[str, float]:
-        """The program's own and the declared ones; one that it did not give is absent."""
+        """The program's own and the declared ones. One that it did not give is absent, and so is peak memory of another
+        kind than the first launch's.
+        """
         output, own = scratch.output, found.fields.get("metrics", {})
+        self._memory_kind = self._memory_kind or report.peak_memory_kind
         measured = {
             "stdout-size": float(output.stat().st_size) if output is not None and output.is_file() else 0.0,
-            "peak-memory": float(report.peak_memory),
             "cpu-time": report.user + report.system,
         } | {f"output:{name}": value for name, value in own.items()}
+        if report.peak_memory_kind == self._memory_kind:
+            measured["peak-memory"] = float(report.peak_memory)
         declared = {name: measured[source] for name, source in self._experiment.metrics.items() if source in measured}
         return {**own, **declared}
 

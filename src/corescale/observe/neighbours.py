@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What else there is on the machine that a measurement should know of: other labs that measure, and processes that
+cannot be seen.
+"""
+
+import functools
+import os
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+_NAME = "corescale-measures-"
+
+
+@functools.cache
+def announce() -> socket.socket:
+    """Tells other labs, of any user and with any --out, that this process measures; the kernel forgets it at its end.
+
+    An abstract socket without a file; its name is in /proc/net/unix for whoever shares the network namespace.
+    """
+    here = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with suppress(OSError):  # forbidden here: then others are not told
+        here.bind(f"\0{_NAME}{os.getpid()}")
+    return here
+
+
+def labs(listing: str) -> list[int]:
+    """The process ids of the other labs that a text such as /proc/net/unix names."""
+    found = {int(pid) for pid in re.findall(rf"@{_NAME}(\d+)$", listing, re.MULTILINE)}
+    return sorted(found - {os.getpid()})
+
+
+def notes(root: Path = Path("/")) -> Iterator[str]:
+    """One line each, of what is true now."""
+    for pid in labs(_read(root / "proc/net/unix")):
+        yield f"another corescale measures on this machine (process {pid}): both disturb each other"
+    if hides_processes(_read(root / "proc/self/mountinfo")):
+        yield (
+            "other users' processes cannot be seen (/proc is mounted with hidepid):"
+            " what changes its user is neither sampled nor counted"
+        )
+
+
+def hides_processes(mountinfo: str) -> bool:
+    """Whether /proc shows a user their own processes alone."""
+    options = [line for line in mountinfo.splitlines() if " /proc " in line and " - proc " in line]
+    return any(re.search(r"hidepid=(1|2|4|noaccess|invisible|ptraceable)\b", line) for line in options[-1:])
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Peak memory of one kind: figures that were taken in different ways are not compared."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from corescale.conclude import memory
+
+
+def test_the_kind_of_most_launches_counts_and_the_others_are_told(of_kinds: Any) -> None:
+    records = of_kinds("anonymous", "anonymous", "process", "none")
+    assert memory.kind(records) == "anonymous"
+    (line,) = memory.doubt(records)
+    assert "process in 1" in line
+    assert memory.doubt(of_kinds("process", "process", "none")) == []
+    assert (memory.kind([]), memory.doubt([])) == ("none", [])
+
+
+@pytest.fixture
+def of_kinds() -> Any:
+    @dataclasses.dataclass
+    class Told:
+        peak_memory_kind: str
+
+    return lambda *kinds: [Told(kind) for kind in kinds]

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two labs on one machine notice each other, and a hidden /proc is told."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from corescale.observe import neighbours
+
+ANNOUNCE = "from corescale.observe import neighbours; neighbours.announce(); print('here', flush=True); input()"
+
+
+def test_another_lab_is_noticed_while_it_measures_and_no_longer() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    other = subprocess.Popen(
+        [sys.executable, "-c", ANNOUNCE], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert other.stdout is not None
+    assert other.stdout.readline() == "here\n"
+    neighbours.announce()
+    assert any(f"process {other.pid}" in note for note in neighbours.notes())
+    other.kill()
+    other.communicate()
+    assert not any(f"process {other.pid}" in note for note in neighbours.notes())
+
+
+def test_this_lab_is_none_of_the_others() -> None:
+    neighbours.announce()
+    assert os.getpid() not in neighbours.labs(Path("/proc/net/unix").read_text())
+
+
+@pytest.mark.parametrize(
+    ("options", "hidden"),
+    [("rw", False), ("rw,hidepid=2", True), ("rw,hidepid=invisible", True), ("rw,hidepid=0", False)],
+)
+def test_a_hidden_proc_is_told(tmp_path: Path, options: str, hidden: bool) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/mountinfo").write_text(f"22 1 0:20 / /proc rw,nosuid - proc proc {options}\n")
+    assert any("hidepid" in note for note in neighbours.notes(tmp_path)) == hidden
