@@ -189,7 +189,12 @@ def _regret(log_times: Floats, i: int, tail: float) -> Regret:
         fewest = min(fewest, n)
         estimate = max(estimate, float(np.max(estimates, initial=0.0)) if n else 0.0)
         bound = max(bound, float(np.max(highs)) if count >= 0 else math.inf)
-    return Regret(math.expm1(estimate), math.expm1(bound) if math.isfinite(bound) else None, fewest)
+    return Regret(math.expm1(estimate), excess(bound), fewest)
+
+
+def excess(log_bound: float) -> float | None:
+    """The share by which a bound on a log-ratio exceeds 1; None where it says nothing: beyond 1000 times."""
+    return math.expm1(max(log_bound, 0.0)) if log_bound <= math.log(1000) else None
 
 
 def walsh_bounds(samples: Floats, count: int) -> tuple[Floats, Floats, Floats]:

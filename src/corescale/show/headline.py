@@ -157,7 +157,8 @@ def recommendation(found: Recommendation) -> str:
 
 
 def _bound(found: Recommendation) -> float | None:
-    return next((c.regret.bound for c in found.candidates if c.configuration == found.chosen), None)
+    bound = next((c.regret.bound for c in found.candidates if c.configuration == found.chosen), None)
+    return bound if bound is not None and bound <= text.BOUND else None
 
 
 def exploratory(found: Recommendation) -> str:
@@ -180,7 +181,7 @@ def _raced(found: Recommendation) -> str:
 
 
 def _tied(configuration: Configuration, most: float | None) -> str:
-    by = "" if most is None or most < MATTERS else f" (faster by {text.at_most(most)} at most)"
+    by = "" if most is None or not MATTERS <= most <= text.BOUND else f" (faster by {text.at_most(most)} at most)"
     return text.clean(configuration.label) + by
 
 

@@ -30,7 +30,7 @@ def sentence(records: Sequence[Record], experiment: Experiment) -> str:
 
 def nearness(said: Statement) -> str:
     """The bound, or the word that there is none."""
-    if said.bound is None:
+    if said.bound is None or said.bound > text.BOUND:
         return f"{said.tried} of {said.of} tried; nothing is proved yet"
     return f"within {text.at_most(said.bound)} of the best at {text.percent(said.confidence)}"
 

@@ -57,6 +57,10 @@ def percent(share: float) -> str:
     return f"{share * 100:.2g}%" if abs(share) < 0.1 else f"{share * 100:.3g}%"
 
 
+BOUND = 1.0
+"""A bound is said up to this share: beyond it the best may take half the time, and nothing is proved."""
+
+
 def at_most(share: float) -> str:
     """A bound in percent, rounded upwards so that what is said stays true."""
     return f"{math.ceil(share * 1000 - 1e-9) / 10:g}%"

@@ -288,3 +288,10 @@ class TestNoise:
     def test_too_few_or_constant_numbers_find_nothing(self) -> None:
         assert not noise.memory_of_differences([1.0, 2.0]).exceeded
         assert not noise.memory_of_differences([1.0] * 20).exceeded
+
+
+@pytest.mark.parametrize(
+    ("bound", "share"), [(-1.0, 0.0), (0.0, 0.0), (math.log(2), 1.0), (800.0, None), (math.inf, None)]
+)
+def test_a_bound_that_says_nothing_is_none(bound: float, share: float | None) -> None:
+    assert stats.excess(bound) == (share if share is None else pytest.approx(share))

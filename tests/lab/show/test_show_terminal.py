@@ -11,7 +11,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from corescale.conclude import stats
-from corescale.conclude.stats import Interval
+from corescale.conclude.answers.recommendation import Recommendation
+from corescale.conclude.stats import Interval, Regret
 from corescale.records import Noise
 from corescale.show import headline, plot, terminal, text
 from corescale.show.result import Result
@@ -99,6 +100,16 @@ def test_today_is_kept_where_nothing_is_gained() -> None:
     equal = samples.tune_result(truth=lambda c: 2.0 if c.layout.p == 8 else 4.0)
     assert headline.headline(equal).startswith("keep today's launch")
     assert terminal.recommended_line(equal) == "./solver -t 8"
+
+
+@pytest.mark.parametrize(("bound", "said"), [(0.5, "within 50% of the best"), (4.967, "")])
+def test_a_bound_of_more_than_twice_is_not_said(bound: float, said: str) -> None:
+    result = samples.RESULTS["failing tune"]()
+    found = result.conclusion
+    assert isinstance(found, Recommendation)
+    candidates = tuple(replace(one, regret=Regret(0.0, bound, 12)) for one in found.candidates)
+    shown = headline.headline(replace(result, conclusion=replace(found, candidates=candidates)))
+    assert said in shown and ("within" in shown) == bool(said) and shown.startswith("keep today's launch")
 
 
 def test_excluded_candidates_say_why() -> None:

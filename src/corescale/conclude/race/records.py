@@ -14,7 +14,7 @@ from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.rehearsal import Rehearsal, rehearsed
 from corescale.conclude.race.standing import Field, Standing, regrets, simplest, standing
 from corescale.conclude.response import at_least, table
-from corescale.conclude.stats import Floats, Regret
+from corescale.conclude.stats import Floats, Regret, excess
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, today
 from corescale.records import Configuration, Record
@@ -79,13 +79,13 @@ def statement(records: Sequence[Record], experiment: Experiment) -> Statement:
     answer = simplest(race.field, found)
     lead = found.belief.mean - found.belief.mean[found.best]
     known = {
-        c: Regret(max(0.0, math.expm1(lead[k])), _share(bounds[k]), int(found.fit.counts[k]))
+        c: Regret(max(0.0, math.expm1(lead[k])), excess(bounds[k]), int(found.fit.counts[k]))
         for k, c in enumerate(race.configurations)
         if found.fit.counts[k]
     }
     return Statement(
         race.configurations[answer],
-        _share(bounds[answer]),
+        excess(bounds[answer]),
         experiment.stop.confidence,
         tried,
         len(race.configurations),
@@ -99,11 +99,7 @@ def _not_told_apart(race: Raced, found: Standing, answer: int) -> tuple[tuple[Co
     """By the bounds against the answer, the nearest first."""
     upper = elimination.upper_bounds(found.rows, found.fit, answer, race.field.tail)
     order = np.argsort(np.nan_to_num(found.belief.mean, nan=np.inf), kind="stable")
-    return tuple((race.configurations[c], _share(upper[c])) for c in order if c != answer and upper[c] > 0)
-
-
-def _share(bound: float) -> float | None:
-    return math.expm1(max(bound, 0.0)) if math.isfinite(bound) else None
+    return tuple((race.configurations[c], excess(upper[c])) for c in order if c != answer and upper[c] > 0)
 
 
 def _lost(records: Sequence[Record], experiment: Experiment) -> set[Configuration]:
