@@ -82,6 +82,11 @@ def ended(
     lines of `chatter`, where there are others.
     """
     ranks = _reports(scratch)
+    report = replace(
+        report,
+        leftovers=report.leftovers + sum(each.leftovers for each in ranks.values()),
+        survivors=report.survivors + sum(each.survivors for each in ranks.values()),
+    )
     failed = [(each.started + each.wall, rank) for rank, each in ranks.items() if each.status in FAILURES]
     if report.status != "failed" or not failed:
         return report, ranks

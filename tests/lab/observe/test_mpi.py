@@ -261,6 +261,15 @@ def test_ctrl_c_and_kill_leave_no_mpirun_no_rank_and_no_shared_memory(
 
 
 @needs_mpi
+def test_what_a_rank_leaves_running_is_killed_and_counted(experiment: Make, two_cores: Machine) -> None:
+    mark = f"41.{os.getpid():07}"
+    e = experiment("sh", "-c", f"setsid sleep {mark} & sleep 0.1", levels={"ranks": (2,)})
+    (record,) = measured(e, two_cores)
+    assert (record.status, record.leftovers) == ("ok", 2)
+    assert not running(f"sleep\0{mark}")
+
+
+@needs_mpi
 def test_more_ranks_than_cores_are_started_and_labelled(experiment: Make, two_cores: Machine, program: str) -> None:
     (record,) = measured(experiment(program, levels={"ranks": (3,)}), two_cores)
     assert (record.status, record.metrics["sum"], record.oversubscribed) == ("ok", 3, True)
