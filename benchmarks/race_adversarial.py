@@ -14,7 +14,8 @@ from corescale.declare import command_line
 from corescale.declare.request import TuneRequest
 from corescale.machine import Machine
 from corescale.observe import store
-from corescale.observe.launchers.fake import Fake, Landscape
+from corescale.observe.launchers.fake import Fake
+from corescale.observe.launchers.landscape import Landscape
 from corescale.observe.run import run
 from corescale.records import Configuration
 

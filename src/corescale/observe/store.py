@@ -27,7 +27,8 @@ from corescale.declare.experiment import Experiment
 from corescale.errors import StoreError
 from corescale.machine import Machine
 from corescale.observe import durable, environment, sidecars
-from corescale.records import FORMAT, Record, encode, from_dict
+from corescale.observe.history import History, read, recovered
+from corescale.records import FORMAT, Record, encode
 
 PLAN, ENVIRONMENT, RECORDS, FINISHED, LOCK = "plan.json", "environment.json", "records.jsonl", "finished", "lock"
 
@@ -126,7 +127,7 @@ class Folder:
     def __init__(self, path: Path, experiment: Experiment, machine: Machine, launcher: str) -> None:
         self.path = path
         self._experiment, self._machine, self._launcher = experiment, machine, launcher
-        self._history = _recovered(path) if path.exists() else _History()
+        self._history = recovered(path / RECORDS) if path.exists() else History()
         self._lines: durable.Lines | None = None
         self._block = (0, 0)
 
@@ -137,7 +138,7 @@ class Folder:
     def start(self, subject: Mapping[str, Any]) -> None:  # noqa: D102
         now = environment.describe(self._machine, subject)
         if self.path.exists() and not self._goes_on(now):
-            self.path, self._history = self.path.with_name(str(int(self.path.name) + 1)), _History()
+            self.path, self._history = self.path.with_name(str(int(self.path.name) + 1)), History()
         plan = durable.pretty(_plan(self._experiment, self._launcher))
         if self.path.exists():
             durable.write_whole(self.path / PLAN, plan)
@@ -225,8 +226,7 @@ def load(path: Path) -> Run:
     if not (path / PLAN).is_file() and numbers:
         return load(path / str(numbers[-1]))
     experiment, launcher = _planned(path)
-    lines, _ = durable.read_lines(path / RECORDS)
-    history = _history(path, lines)
+    history = read(path / RECORDS)
     return Run(
         folder=path,
         experiment=experiment,
@@ -244,69 +244,6 @@ def runs(root: Path, wanted: Callable[[Experiment], bool]) -> Iterator[Run]:
         with contextlib.suppress(StoreError):
             if wanted(_planned(plan.parent)[0]):
                 yield load(plan.parent)
-
-
-class _History:
-    """What the lines of a run say so far."""
-
-    def __init__(self) -> None:
-        self.all_records: list[Record] = []
-        self.records: list[Record] = []
-        self._open: dict[tuple[int, int], list[Record]] = {}
-        self._ended: set[tuple[int, int]] = set()
-        self._next = 0
-
-    def add_record(self, record: Record) -> None:
-        self.all_records.append(record)
-        self._open.setdefault((record.block, record.attempt), []).append(record)
-
-    def add_event(self, values: Mapping[str, Any]) -> None:
-        """Events of other names say nothing about which records count."""
-        if values["event"] not in ("block-complete", "block-abandoned"):
-            return
-        attempt = (int(values["block"]), int(values["attempt"]))
-        made = self._open.pop(attempt, [])
-        self._ended.add(attempt)
-        if values["event"] == "block-complete":
-            self.records += made
-            self._next = max(self._next, attempt[0] + 1)
-
-    @property
-    def sidecars(self) -> set[str]:
-        """Those that a record names, whether it counts or not."""
-        return {name for record in self.all_records for name in record.sidecars.values()}
-
-    @property
-    def open_attempts(self) -> list[tuple[int, int]]:
-        """Blocks that were cut short."""
-        return list(self._open)
-
-    @property
-    def next_block(self) -> tuple[int, int]:
-        tried = [attempt for block, attempt in (*self._ended, *self._open) if block == self._next]
-        return self._next, max(tried, default=-1) + 1
-
-
-def _recovered(path: Path) -> _History:
-    """The lines of a run to go on with, a torn last one cut away: the launch in flight when it was killed."""
-    lines, torn = durable.read_lines(path / RECORDS)
-    history = _history(path, lines)
-    if torn:
-        durable.cut(path / RECORDS, torn)
-    return history
-
-
-def _history(path: Path, lines: Sequence[Mapping[str, Any]]) -> _History:
-    history = _History()
-    for number, values in enumerate(lines, 1):
-        try:
-            if "event" in values:
-                history.add_event(values)
-            else:
-                history.add_record(from_dict(values))
-        except (StoreError, KeyError, ValueError) as error:
-            raise StoreError(f"{error}", where=f"{path / RECORDS}:{number}") from error
-    return history
 
 
 def _plan(experiment: Experiment, launcher: str) -> dict[str, Any]:

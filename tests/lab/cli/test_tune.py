@@ -23,7 +23,8 @@ from corescale.declare.request import ScanRequest, TuneRequest
 from corescale.errors import ExitCode, UsageError
 from corescale.machine import Machine
 from corescale.observe import store
-from corescale.observe.launchers.fake import Fake, Landscape
+from corescale.observe.launchers.fake import Fake
+from corescale.observe.launchers.landscape import Landscape
 from corescale.observe.run import run
 from corescale.records import Record
 from corescale.topology import from_hwloc

@@ -23,7 +23,8 @@ from corescale.errors import CorescaleError, ProgramError, StoreError, UsageErro
 from corescale.machine import Machine
 from corescale.observe import launchers, ranks, scratch, sources, store
 from corescale.observe.launchers.direct import Direct
-from corescale.observe.launchers.fake import Disturbance, Failure, Fake, Interaction, Landscape, Metric
+from corescale.observe.launchers.fake import Fake
+from corescale.observe.launchers.landscape import Disturbance, Failure, Interaction, Landscape, Metric
 from corescale.observe.launchers.local import Local
 from corescale.observe.run import run
 from corescale.observe.scratch import Scratch

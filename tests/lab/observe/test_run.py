@@ -14,7 +14,8 @@ from corescale.declare.plan import Block, Invocation
 from corescale.errors import CorescaleError, ProgramError
 from corescale.machine import Machine
 from corescale.observe import store
-from corescale.observe.launchers.fake import Failure, Fake, Landscape
+from corescale.observe.launchers.fake import Fake
+from corescale.observe.launchers.landscape import Failure, Landscape
 from corescale.observe.run import run
 from corescale.observe.watcher import Watcher
 from corescale.records import Record

@@ -7,156 +7,21 @@ The statistics and the race are tested against it exactly and instantly.
 import hashlib
 import math
 import random
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
-
-from pydantic import Field, ValidationError
+from typing import Any, ClassVar, Self
 
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
-from corescale.declare.model import Model
 from corescale.declare.plan import Invocation
 from corescale.errors import UsageError
 from corescale.machine import Machine
-from corescale.records import Configuration, Layout, Level, Noise, Record, Status, canonical
+from corescale.observe.launchers.landscape import Disturbance, Failure, Landscape, meets
+from corescale.records import Configuration, Layout, Noise, Record, Status, canonical
 
 EPOCH = 1_000_000_000.0
 """where the virtual clock starts"""
-
-
-class Disturbance(Model):
-    """How times scatter about the truth. `size` is a standard deviation of the logarithm (about the relative one)."""
-
-    kind: Literal["none", "normal", "lognormal", "bimodal", "ar1", "bursts"] = "lognormal"
-    size: float = Field(default=0.02, ge=0)
-    gap: float = Field(default=0.1, ge=0)
-    """bimodal: by how much the slow mode is slower, as a logarithm"""
-    share: float = Field(default=0.3, ge=0, le=1)
-    """bimodal, bursts: the share of launches in the slow mode, or of launches at which a burst begins"""
-    memory: float = Field(default=0.7, ge=0, lt=1)
-    """ar1: correlation of one launch with the next; bursts: probability that a burst goes on"""
-
-
-Times = Mapping[str, Mapping[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]]
-"""factor -> level -> multiplier"""
-
-
-class Interaction(Model):
-    """Where all of `levels` come together, the time is multiplied by `times` besides."""
-
-    levels: Mapping[str, Level]
-    times: float = Field(gt=0)
-
-
-class Failure(Model):
-    """Where all of `levels` come together, a launch ends like this with `probability`."""
-
-    levels: Mapping[str, Level] = {}
-    status: Literal["failed", "signal", "timeout", "check", "output-differs"] = "failed"
-    probability: float = Field(default=1.0, ge=0, le=1)
-    exit_code: int = 1
-    tail: str = ""
-
-
-class Metric(Model):
-    """A metric of every launch: `base` times the entries of the levels."""
-
-    base: float
-    times: Mapping[str, Mapping[str, float]] = {}
-
-    def of(self, configuration: Configuration) -> float:
-        """Its value there; it has no noise."""
-        return self.base * math.prod(table[str(configuration[name])] for name, table in self.times.items())
-
-
-class Smaller(Model):
-    """The input of a rehearsal."""
-
-    base: float = Field(default=0.1, gt=0)
-    """its time is so many times that of the full input"""
-    times: Times = Field(default={})
-    """factor -> level -> multiplier besides: how the small input misleads"""
-
-    def of(self, configuration: Configuration) -> float:
-        """Its time over that of the full input."""
-        return self.base * math.prod(table[str(configuration[name])] for name, table in self.times.items())
-
-
-class Landscape(Model):
-    """The truth: seconds = base x Amdahl(threads) x the entry of each level x interactions."""
-
-    base: float = Field(default=1.0, gt=0)
-    """seconds at one thread"""
-    serial: float = Field(default=1.0, ge=0, le=1)
-    """serial share of Amdahl's law over p; 1: threads change nothing"""
-    crosstalk: float = Field(default=0.0, ge=0)
-    """added share per further thread: the p - 1 of the universal scalability law"""
-    times: Times = Field(default={})
-    """factor -> level -> multiplier of the time; a factor that is named names all its levels"""
-    interactions: tuple[Interaction, ...] = ()
-    noise: Disturbance = Disturbance()
-    drift: float = 0.0
-    """change of the logarithm of every time in an hour of the virtual clock"""
-    failures: tuple[Failure, ...] = ()
-    metrics: Mapping[str, Metric] = {}
-    rehearsal: Smaller = Smaller()
-    seed: int = 0
-
-    @classmethod
-    def read(cls, path: Path) -> "Landscape":
-        """Of a TOML file with these fields; raises UsageError."""
-        try:
-            return cls.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-        except OSError as error:
-            raise UsageError(f"cannot be read: {error.strerror}", where=str(path)) from error
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            if first["type"] == "extra_forbidden":
-                raise UsageError("no such key", where=f"{path}: {where}", remedy="docs/fake.md has them all") from error
-            raise UsageError(f"{first['msg']}: {first['input']!r}", where=f"{path}: {where}") from error
-        except ValueError as error:
-            raise UsageError(f"no TOML: {error}", where=str(path)) from error
-
-    def truth(self, configuration: Configuration) -> float:
-        """Seconds without noise and drift."""
-        p = configuration.layout.p
-        law = self.serial + (1 - self.serial) / p + self.crosstalk * (p - 1)
-        alone = math.prod(table[str(configuration[factor])] for factor, table in self.times.items())
-        together = math.prod(each.times for each in self.interactions if _meets(configuration, each.levels))
-        return self.base * law * alone * together
-
-    def check(self, experiment: Experiment) -> None:
-        """Raises UsageError for a name or a level that does not fit the experiment, so that no typo passes as 1.0."""
-        levels = {factor.name: {str(level) for level in factor.levels} for factor in experiment.factors}
-        for where, table in (
-            ("times", self.times),
-            ("rehearsal", self.rehearsal.times),
-            *((f"metrics.{n}", m.times) for n, m in self.metrics.items()),
-        ):
-            for name, entries in table.items():
-                _must_be(name, levels, f"{where}: factor")
-                for level in levels[name] - set(entries):
-                    raise UsageError(f"factor {name!r} has no entry for level {level!r}", where=f"landscape {where}")
-        for name in (name for _, met in self._met() for name in met):
-            _must_be(name, levels, "factor")
-
-    def without_effect(self, experiment: Experiment) -> list[str]:
-        """Interactions and failures at levels that this experiment has not: of another run, or a typo."""
-        levels = {factor.name: {str(level) for level in factor.levels} for factor in experiment.factors}
-        pairs = [(where, name, str(level)) for where, met in self._met() for name, level in met.items()]
-        return [
-            f"landscape {where}: {name}={level} is no configuration here, so it changes nothing"
-            for where, name, level in dict.fromkeys(pairs)
-            if level not in levels[name]
-        ]
-
-    def _met(self) -> list[tuple[str, Mapping[str, Level]]]:
-        interactions = [("interactions", each.levels) for each in self.interactions]
-        return interactions + [("failures", each.levels) for each in self.failures]
 
 
 class Fake:
@@ -215,7 +80,7 @@ class Fake:
     def best(self) -> Configuration:
         """The configuration that is truly fastest among those that never fail."""
         failing = [failure.levels for failure in self._landscape.failures]
-        sound = [c for c in configurations(self._experiment) if not any(_meets(c, levels) for levels in failing)]
+        sound = [c for c in configurations(self._experiment) if not any(meets(c, levels) for levels in failing)]
         return min(sound, key=self.truth)
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:  # noqa: D102
@@ -293,7 +158,7 @@ class _Place:
             p=configuration.layout.p,
             oversubscribed=oversubscribed,
             metrics={name: metric.of(configuration) for name, metric in landscape.metrics.items()},
-            failures=tuple(each for each in landscape.failures if _meets(configuration, each.levels)),
+            failures=tuple(each for each in landscape.failures if meets(configuration, each.levels)),
         )
 
 
@@ -352,13 +217,3 @@ _DISTURBANCES: dict[str, Callable[[Disturbance, random.Random], Stream]] = {
     "ar1": _ar1,
     "bursts": _bursts,
 }
-
-
-def _meets(configuration: Configuration, levels: Mapping[str, Level]) -> bool:
-    return all(str(configuration.get(name)) == str(level) for name, level in levels.items())
-
-
-def _must_be(name: str, levels: Mapping[str, object], what: str) -> None:
-    if name not in levels:
-        known = ", ".join(levels) or "none"
-        raise UsageError(f"{what} {name!r} is not in the experiment", where="landscape", remedy=f"factors: {known}")

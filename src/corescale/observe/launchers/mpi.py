@@ -2,9 +2,9 @@
 """Launches ranks x threads on this machine by Open MPI's mpirun.
 
 mpirun starts a leaf (observe/ranks.py) for each rank. Each rank is bound to cores of its own: by mpirun's options where
-it can (by default it binds up to two ranks to one core each, whatever their threads), and by the leaf in any case, since
-mpirun pays no heed to taskset's mask. What Open MPI shares between ranks goes into folders that are gone with the launch,
-however that ends.
+it can (by default it binds up to two ranks to one core each, whatever their threads), and by the leaf in any case:
+mpirun pays no heed to taskset's mask. What Open MPI shares between ranks goes into folders that are gone with the
+launch, however that ends.
 """
 
 import functools

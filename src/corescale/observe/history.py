@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lines of a run: which records count, which block was cut short, which comes next."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from corescale.errors import StoreError
+from corescale.observe import durable
+from corescale.records import Record, from_dict
+
+
+class History:
+    """What the lines of a run say so far."""
+
+    def __init__(self) -> None:
+        self.all_records: list[Record] = []
+        self.records: list[Record] = []
+        """of completed blocks"""
+        self._open: dict[tuple[int, int], list[Record]] = {}
+        self._ended: set[tuple[int, int]] = set()
+        self._next = 0
+
+    def add_record(self, record: Record) -> None:
+        """A launch of the block that is open."""
+        self.all_records.append(record)
+        self._open.setdefault((record.block, record.attempt), []).append(record)
+
+    def add_event(self, values: Mapping[str, Any]) -> None:
+        """Events of other names say nothing about which records count."""
+        if values["event"] not in ("block-complete", "block-abandoned"):
+            return
+        attempt = (int(values["block"]), int(values["attempt"]))
+        made = self._open.pop(attempt, [])
+        self._ended.add(attempt)
+        if values["event"] == "block-complete":
+            self.records += made
+            self._next = max(self._next, attempt[0] + 1)
+
+    @property
+    def sidecars(self) -> set[str]:
+        """Those that a record names, whether it counts or not."""
+        return {name for record in self.all_records for name in record.sidecars.values()}
+
+    @property
+    def open_attempts(self) -> list[tuple[int, int]]:
+        """Blocks that were cut short."""
+        return list(self._open)
+
+    @property
+    def next_block(self) -> tuple[int, int]:
+        """The number of the block to make, and which attempt at it that is."""
+        tried = [attempt for block, attempt in (*self._ended, *self._open) if block == self._next]
+        return self._next, max(tried, default=-1) + 1
+
+
+def read(path: Path) -> History:
+    """Of a file of records; a torn last line is passed over. Raises StoreError with the line that is damaged."""
+    return _history(path, durable.read_lines(path)[0])
+
+
+def recovered(path: Path) -> History:
+    """Of a run to go on with, a torn last line cut away: the launch in flight when it was killed."""
+    lines, torn = durable.read_lines(path)
+    history = _history(path, lines)
+    if torn:
+        durable.cut(path, torn)
+    return history
+
+
+def _history(path: Path, lines: Sequence[Mapping[str, Any]]) -> History:
+    history = History()
+    for number, values in enumerate(lines, 1):
+        try:
+            if "event" in values:
+                history.add_event(values)
+            else:
+                history.add_record(from_dict(values))
+        except (StoreError, KeyError, ValueError) as error:
+            raise StoreError(f"{error}", where=f"{path}:{number}") from error
+    return history
