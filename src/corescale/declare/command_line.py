@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a command line to an Experiment. A study file takes the other door and meets it there."""
+"""From a command line to an Experiment, as study_file/ does it from a study file."""
 
 import re
 import shlex

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an experiment gives besides numbers: charts, tables and findings, each over the columns of conclude/frame.py.
+"""What an experiment gives beyond its numbers: charts, tables and findings, each over the columns of conclude/frame.py.
 
 A column is a factor, a derived parameter, a metric, or one that every frame has (BUILT_IN).
 """

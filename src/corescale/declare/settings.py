@@ -29,7 +29,7 @@ _KEEP = "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=107374
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What to try besides the inherited value, which comes first."""
+    """What to try after the inherited value."""
 
     levels: tuple[str, ...]
     why: str

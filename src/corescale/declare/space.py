@@ -55,7 +55,7 @@ def usual(argv: Sequence[str], unloadable: str = "") -> tuple[tuple[str, ...], t
 
 
 def asking_for(name: str) -> str:
-    """How a person asks for a factor of USUAL: a setting besides for the allocator that reads it."""
+    """How a person asks for a factor of USUAL: for a setting, together with the allocator that reads it."""
     allocator = settings.SETTINGS[name].allocator if name in settings.SETTINGS else None
     also = f"-f allocator=system,{allocator} " if allocator not in (None, "system") else ""
     return f"{also}-f {name}=auto"

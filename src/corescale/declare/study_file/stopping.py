@@ -9,7 +9,7 @@ from corescale.declare.study_file.tables import StopTable
 
 
 def of(table: StopTable, runs: int) -> Stop:
-    """The rule; `runs` replaces it by so many blocks."""
+    """The rule; `runs`, where not 0, is the exact number of blocks instead."""
     blocks = runs or table.replicates
     rule: dict[str, Any] = {
         "rule": "replicates" if runs else table.rule,

@@ -20,7 +20,7 @@ from corescale.show.result import Result
 
 CONFIRMED = "confirmed:"
 MOST_CURVES, MOST_ROWS = 8, 40
-"""Beyond so many a chart of everything can no longer be read; a study declares what it wants to see of them."""
+"""A chart of more curves, or rows, than this can no longer be read; a study declares what it wants to see of them."""
 FASTEST = 30
 """configurations of a tune, and today's launch"""
 GROUPS = {"measure": "measuring", "confirm": "confirming"}

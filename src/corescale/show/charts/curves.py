@@ -42,7 +42,7 @@ Lines = Sequence[tuple[str, str, Sequence[Line]]]
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the three charts say besides their numbers."""
+    """The words of a chart: its name, title and caption."""
 
     name: str
     title: str

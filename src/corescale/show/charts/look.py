@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Colours and shapes of every chart, for both renderers.
 
-The palette follows Okabe and Ito's, which colour-blind people can tell apart; shapes differ besides, so that no meaning
+The palette follows Okabe and Ito's, which colour-blind people can tell apart; shapes differ too, so that no meaning
 is carried by colour alone. In a page each colour is a CSS variable (page/report.css), so that dark pages work.
 """
 
