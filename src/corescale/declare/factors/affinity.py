@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A CPU mask, as taskset has it: `affinity=0-3,8/0-7`."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
+from corescale.core_kinds import core_kinds
 from corescale.declare.factors.kind import Kind
 from corescale.declare.factors.launch import Launch
 from corescale.errors import UsageError
@@ -23,6 +25,15 @@ class Affinity(Kind):
                 f"CPUs {text!r} are not all allowed here", where="affinity", remedy=f"choose among {allowed}"
             )
         return text
+
+    def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
+        allowed = set(machine.affinity)
+        kinds = [sorted(allowed & set(cpus)) for cpus in core_kinds().values()]
+        levels = [format_cpu_list(tuple(cpus)) for cpus in kinds if cpus]
+        everywhere = format_cpu_list(machine.affinity)
+        return (
+            ([everywhere, *levels], ()) if len(levels) > 1 else ([everywhere], ["affinity: all cores are alike here"])
+        )
 
     def apply(self, name: str, level: Level, launch: Launch, machine: Machine) -> Launch:
         return launch.within(cpu_list(str(level)))

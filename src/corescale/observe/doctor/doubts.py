@@ -5,7 +5,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from corescale.machine import Machine
+from corescale.core_kinds import core_kinds
+from corescale.machine import Machine, format_cpu_list
 from corescale.observe.doctor.permissions import Permission
 from corescale.observe.doctor.quietness import RULES, Quietness
 
@@ -50,6 +51,11 @@ def _of_machine(machine: Machine) -> Iterator[Doubt]:
         cores = len({cpu.core for cpu in machine.usable})
         what = f"{len(machine.usable)} CPUs share {cores} cores: the last doubling of threads gains less"
         yield Doubt(what, "try -f smt=on,off")
+    if kinds := core_kinds():
+        said = ", ".join(f"{name} {format_cpu_list(cpus)}" for name, cpus in kinds.items())
+        yield Doubt(
+            f"cores of {len(kinds)} kinds ({said}): where a thread runs decides its time", "try -f affinity=auto"
+        )
     if machine.governor not in (None, "performance"):
         what = f"the frequency governor is {machine.governor}: short launches run at a lower clock"
         yield Doubt(what, "cpupower frequency-set -g performance")
