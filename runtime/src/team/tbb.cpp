@@ -77,7 +77,7 @@ class share_of_limit {
 /// Whether the calling thread runs a worker of a team of oneTBB.
 /// oneTBB counts a thread that waits in there as one that serves whatever arena asks next,
 /// so a team inside of a team could wait for ever: there is none.
-thread_local bool inside_a_worker = false;
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool inside_a_worker = false;
 
 /// One task per thread and round, in an arena of n slots.
 /// A task waits until all k have started, so that no thread of oneTBB takes two.
