@@ -11,7 +11,7 @@ from corescale.conclude.response import response
 from corescale.declare import arithmetic
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import parameters
-from corescale.declare.outputs import BUILT_IN, EXTREMES, Selection
+from corescale.declare.outputs import BUILT_IN, EXTREMES, Selection, extreme
 from corescale.errors import UsageError
 from corescale.records import Configuration, Level, Record
 
@@ -95,5 +95,4 @@ def selected(rows: "pd.DataFrame", selection: Selection, among: "pd.DataFrame | 
 def _meant(column: "pd.Series", level: Level) -> Sequence[Level]:
     if level not in EXTREMES:
         return [level]
-    found = sorted(column.unique())
-    return {"min": found[:1], "max": found[-1:], "above min": found[1:]}[str(level)]
+    return extreme(level, column)

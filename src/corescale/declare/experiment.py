@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from corescale.declare import factors
 from corescale.declare.model import Model
-from corescale.declare.outputs import Output
+from corescale.declare.outputs import Output, Selection
 from corescale.declare.stop import Stop
 from corescale.errors import UsageError
 from corescale.records import Configuration, Level, Phase, canonical
@@ -118,6 +118,8 @@ class Experiment(Model):
     anchored: bool = True
     """whether today's launch returns within long blocks, so that slow drift cannot hide there"""
     along: tuple[Along, ...] = ()
+    omit: tuple[Selection, ...] = ()
+    """combinations of levels that are not launched: those that have every level which one of these names"""
     derived: Mapping[str, str] = {}
     """parameters that follow from the levels by declare/arithmetic.py; placeholders of the command, and columns"""
     weak: Weak | None = None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from corescale.declare import arithmetic, factors, template
 from corescale.declare.experiment import SERIAL, Experiment, Factor
+from corescale.declare.outputs import EXTREMES, extreme
 from corescale.machine import Machine
 from corescale.records import INHERITED, Configuration, Layout, Level, Phase
 
@@ -17,8 +18,9 @@ def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
     Of combinations that are the same launch, such as a setting of an allocator that another replaces, `tune` has one.
     """
     grid = (configuration(experiment, choice) for choice in _grid(experiment))
+    launched = (chosen for chosen in grid if not omitted(experiment, chosen))
     serial = [_serial(experiment)] if any(command.name == SERIAL for command in experiment.commands) else []
-    return tuple(dict.fromkeys([today(experiment), *grid, *serial]))
+    return tuple(dict.fromkeys([today(experiment), *launched, *serial]))
 
 
 def today(experiment: Experiment) -> Configuration:
@@ -43,6 +45,20 @@ def today(experiment: Experiment) -> Configuration:
 def fits(experiment: Experiment, chosen: Configuration) -> bool:
     """Whether its threads are within what the experiment allows for all ranks together."""
     return experiment.cores is None or chosen.layout.p <= experiment.cores
+
+
+def omitted(experiment: Experiment, chosen: Configuration) -> bool:
+    """Whether the experiment says that this combination of levels is not launched."""
+    return any(all(_is_in(experiment, chosen, *of) for of in selection.items()) for selection in experiment.omit)
+
+
+def _is_in(experiment: Experiment, chosen: Configuration, name: str, wanted: Level | tuple[Level, ...]) -> bool:
+    factor = experiment.factor(name)
+    level = chosen.get(name)
+    if factor is None or level is None:
+        return False
+    levels = wanted if isinstance(wanted, tuple) else (wanted,)
+    return any(level in extreme(one, factor.levels) if one in EXTREMES else str(level) == str(one) for one in levels)
 
 
 def configuration(experiment: Experiment, levels: Mapping[str, Level]) -> Configuration:

@@ -5,7 +5,7 @@ A column is a factor, a derived parameter, a metric, or one that every frame has
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, WithJsonSchema, field_validator
@@ -39,6 +39,12 @@ Selection = Mapping[str, Level | tuple[Level, ...]]
 """column -> level or levels, or one of EXTREMES"""
 EXTREMES = ("min", "max", "above min")
 """The smallest level measured, the largest, and all but the smallest."""
+
+
+def extreme(name: Level, levels: Iterable[Level]) -> Sequence[Level]:
+    """What one of EXTREMES means among these levels."""
+    found = sorted(set(levels), key=lambda level: (isinstance(level, str), level))
+    return {"min": found[:1], "max": found[-1:], "above min": found[1:]}[str(name)]
 
 
 class Normalise(Model):

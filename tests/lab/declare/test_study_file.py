@@ -245,3 +245,20 @@ def test_every_study_that_ships_is_in_order(name: str) -> None:
 def test_a_study_that_does_not_exist_has_a_near_one() -> None:
     with pytest.raises(UsageError, match="did you mean demo"):
         studies.find("dmo")
+
+
+def test_combinations_that_make_no_sense_are_omitted(tmp_path: Path) -> None:
+    text = """
+title = "t"
+command = "x {threads} {threading} {size}"
+omit = [{ threading = "none", threads = "above min" }, { size = [1, 2], threads = 2 }]
+[factors]
+threads = [1, 2]
+threading = ["spin", "none"]
+size = [3, 1, 2]
+"""
+    (tmp_path / "s.toml").write_text(text)
+    made = study_file.experiment(tmp_path / "s.toml", MACHINE)
+    found = {(c["threads"], c["threading"], c["size"]) for c in configurations(made)}
+    every = {(t, s, n) for t in (1, 2) for s in ("spin", "none") for n in (1, 2, 3)}
+    assert found == {one for one in every if one[0] == 1 or (one[1] == "spin" and one[2] == 3)}

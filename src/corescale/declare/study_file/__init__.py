@@ -69,7 +69,7 @@ def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
 
 AS_DECLARED = (
     "title", "source", "derived", "response", "metrics", "weak", "hooks", "warmup", "ignore_failure", "same_output",
-    "input", "output", "columns",
+    "input", "output", "columns", "omit",
 )  # fmt: skip
 """Keys that a file and an Experiment share."""
 

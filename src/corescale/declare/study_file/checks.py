@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from corescale.declare import arithmetic
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, launch, parameters, today
+from corescale.declare.grid import configurations, launch, omitted, parameters, today
 from corescale.declare.outputs import BUILT_IN, EXTREMES, Finding, Table
 from corescale.declare.study_file.tables import FactorTable
 from corescale.declare.work import must_be_even
@@ -19,6 +19,13 @@ def check(made: Experiment, machine: Machine, declared: Sequence[Mapping[str, Fa
     for chosen in configurations(made):
         parameters(made, chosen)
     launch(made, today(made), machine)
+    for selection in made.omit:
+        for name in selection:
+            must_be(name, {factor.name for factor in made.factors}, "factor", "omit")
+    if omitted(made, today(made)):
+        raise UsageError(
+            "leaves out today's launch, with which all others are compared", where="omit", remedy="see [today]"
+        )
     names = {*BUILT_IN, *(factor.name for factor in made.factors), *(one.name for one in made.along)}
     names |= {*made.derived, *made.metrics}
     formulas = {name: arithmetic.parse(text, f"columns.{name}") for name, text in made.columns.items()}

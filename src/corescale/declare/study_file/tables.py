@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from corescale.declare import factors
 from corescale.declare.experiment import Hooks, MetricSource, Weak
 from corescale.declare.model import Model
-from corescale.declare.outputs import Chart, Finding, Table
+from corescale.declare.outputs import Chart, Finding, Selection, Table
 
 Template = str | tuple[str, ...]
 """a line that is split as a shell would split it, or its words"""
@@ -86,6 +86,8 @@ class StudyFile(Model):
     """the best serial program: baseline of the speedup"""
     shell: bool = False
     factors: Mapping[str, FactorTable] = {}
+    omit: tuple[Selection, ...] = ()
+    """combinations that are not launched: those with every level that one of these tables names"""
     derived: Mapping[str, str] = {}
     """parameters that follow from the levels: + - * / // % isqrt sqrt min max"""
     today: Mapping[str, int | float | str] = {}
