@@ -63,9 +63,7 @@ class shared_ranges {
     if (me.reserved.end > me.reserved.begin) {
       block = me.reserved;
       me.reserved = {};
-    } else if (me.done) {
-      return false;
-    } else if (!take(me, me.home, block) && (!steal_ || !steal(me, block))) {
+    } else if (me.done || (!take(me, me.home, block) && (!steal_ || !steal(me, block)))) {
       return false;
     }
     ++me.claims;
