@@ -9,7 +9,9 @@
 
 namespace bench {
 
-enum class task { gradient, replayable, hessian_vector, nested_hessian_vector };
+/// replayable: recorded as a function that can be evaluated at other points, and differentiated once; replay: such
+/// a function evaluated and differentiated again.
+enum class task { gradient, replayable, replay, hessian_vector, nested_hessian_vector };
 
 /// One way of one library to do one task on one kernel. Records anew at each call, as a program does whose
 /// branches depend on its data.
@@ -20,8 +22,6 @@ struct contender {
   double operations;
   /// The gradient, or the Hessian times direction().
   std::vector<double> (*run)();
-  /// Bytes of the recording, as the library reports them; 0 where it does not.
-  double (*bytes)() = nullptr;
 };
 
 using contenders = std::vector<contender>;

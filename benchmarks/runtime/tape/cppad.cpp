@@ -18,6 +18,19 @@ std::vector<double> gradient() {
 }
 
 template <class Kernel>
+std::vector<double> replay() {
+  static const std::vector<double> at = Kernel::at(), one{1.0};
+  static CppAD::ADFun<double> f = [] {
+    std::vector<number> x(at.begin(), at.end());
+    CppAD::Independent(x);
+    const std::vector<number> y{Kernel::value(x.data())};
+    return CppAD::ADFun<double>(x, y);
+  }();
+  f.Forward(0, at);
+  return f.Reverse(1, one);
+}
+
+template <class Kernel>
 std::vector<double> hessian_vector() {
   static const std::vector<double> at = Kernel::at(), along = bench::direction(at.size()), weights{0.0, 1.0};
   std::vector<number> x(at.begin(), at.end());

@@ -14,7 +14,8 @@ namespace {
 
 using bench::contender, bench::contenders, bench::task;
 
-constexpr const char* names[] = {"gradient", "replayable", "hessian_vector", "nested_hessian_vector"};
+constexpr const char* names[] = {"gradient", "replayable", "replay", "hessian_vector",
+                                 "nested_hessian_vector"};
 
 contenders present() {
   contenders all;

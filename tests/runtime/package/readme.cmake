@@ -16,7 +16,8 @@ function(block_after MARK RESULT)
   set(${RESULT} "${block}" PARENT_SCOPE)
 endfunction()
 
-foreach(file IN ITEMS package/main.cpp package/CMakeLists.txt package/process_team.cpp package/memory.cpp)
+foreach(file IN ITEMS package/main.cpp package/CMakeLists.txt package/process_team.cpp package/memory.cpp
+        package/newton.cpp)
   block_after(${file} block)
   file(READ ${EXAMPLES}/${file} code)
   string(REGEX REPLACE "^[^\n]*SPDX[^\n]*\n" "" code "${code}")

@@ -16,7 +16,7 @@ endfunction()
 
 function(run_example FOLDER OUTPUT)
   set(all "")
-  foreach(program IN ITEMS sum_of_squares process_team memory)
+  foreach(program IN ITEMS sum_of_squares process_team memory newton)
     execute_process(COMMAND ${FOLDER}/${program} RESULT_VARIABLE result OUTPUT_VARIABLE output)
     if(NOT result EQUAL 0)
       message(FATAL_ERROR "${program} ended with ${result}\n${output}")

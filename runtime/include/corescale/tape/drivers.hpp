@@ -88,4 +88,37 @@ std::vector<Base> hessian(Function&& f, std::span<const Base> x) {
   return record<Base>(std::forward<Function>(f), x).hessian(x, std::span(&one, 1));
 }
 
+/// The sum of term(i, x) for i < terms, and its gradient, over the threads of a reduction: the terms are divided
+/// into parts, each part is one recording and one reverse sweep on the tape of the thread that takes it, and the
+/// parts' gradients are added by `reduce`, in order if that keeps an order. Same parts whatever the threads, so an
+/// ordered reduction gives the same bits for any team.
+///
+/// reduce(parts, identity, body, combine) is corescale::parallel_reduce with a team, or any other:
+///
+///     [&](auto parts, auto identity, auto body, auto combine) {
+///       return parallel_reduce(team, 0u, parts, identity, body, combine, reduction::deterministic);
+///     }
+template <class Base, class Term, class Reduce>
+with_derivatives<Base, std::vector<Base>> gradient_of_sum(Term&& term, std::size_t terms,
+                                                          std::span<const Base> x, Reduce&& reduce,
+                                                          unsigned parts = 64) {
+  using answer = with_derivatives<Base, std::vector<Base>>;
+  const auto body = [&](unsigned part) {
+    return gradient<Base>(
+        [&](std::span<const real<Base>> at) {
+          real<Base> sum = Base(0.0);
+          for (std::size_t i = terms * part / parts; i < terms * (part + 1) / parts; ++i) sum += term(i, at);
+          return sum;
+        },
+        x);
+  };
+  const auto combine = [](answer a, const answer& b) {
+    if (a.derivatives.empty()) return b;
+    a.value += b.value;
+    for (std::size_t j = 0; j < a.derivatives.size(); ++j) a.derivatives[j] += b.derivatives[j];
+    return a;
+  };
+  return reduce(parts, answer{Base(0.0), {}}, body, combine);
+}
+
 }  // namespace corescale::inline v0

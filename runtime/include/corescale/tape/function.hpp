@@ -228,4 +228,7 @@ class function {
   bool has_series_ = false;
 };
 
+// Its sweeps are many instantiations; those of the usual type are in the library.
+extern template class function<double, thread_alloc>;
+
 }  // namespace corescale::inline v0

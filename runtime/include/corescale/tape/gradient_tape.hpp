@@ -100,6 +100,9 @@ class gradient_tape : detail::recorder<Base> {
     begin();
   }
 
+  /// Of the chunks that hold the operations.
+  std::size_t bytes() const noexcept { return operations_.bytes(); }
+
   /// Recorded so far, the independent variables included.
   std::size_t num_operations() const noexcept { return this->index() - detail::parameter_slots; }
 

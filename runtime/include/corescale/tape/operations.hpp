@@ -188,8 +188,8 @@ struct arc_tangent {
 struct arc_tangent_2 {
   static constexpr const char* name = "atan2";
   static auto value(const auto& x, const auto& y) { return atan2(x, y); }
-  static auto dx(const auto& x, const auto& y, const auto&) { return y / (x * x + y * y); }
-  static auto dy(const auto& x, const auto& y, const auto&) { return -x / (x * x + y * y); }
+  static auto dx(const auto& x, const auto& y, const auto&) { return y / hypot(x, y) / hypot(x, y); }
+  static auto dy(const auto& x, const auto& y, const auto&) { return -x / hypot(x, y) / hypot(x, y); }
 };
 
 // --- hyperbolic functions ---

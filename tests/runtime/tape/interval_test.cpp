@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Over intervals that round outwards, values and derivatives contain the truth.
+#include "corescale/tape/interval.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+namespace lib = boost::numeric::interval_lib;
+using bounds = boost::numeric::interval<
+    double, lib::policies<lib::save_state<lib::rounded_transc_std<double>>, lib::checking_base<double>>>;
+using corescale::gradient_tape;
+using corescale::real;
+
+template <class T>
+T formula(const T& x, const T& y) {
+  return sin(x) * exp(y) / (x * x + 1.0) - log(y) * sqrt(x + 3.0) + atan(y * 0.5) + abs(x - 5.0);
+}
+
+/// Of the formula over Base at (x, y): its value and both derivatives.
+template <class Base>
+std::array<Base, 3> answers(const Base& x, const Base& y) {
+  gradient_tape<Base> tape;
+  const real<Base> a = tape.variable(x), b = tape.variable(y), z = formula(a, b);
+  tape.reverse(z);
+  return {z.value(), tape.adjoint(a), tape.adjoint(b)};
+}
+
+TEST(Interval, ContainsTheTruthAtAPointAndIsNarrow) {
+  const std::array<bounds, 3> at = answers(bounds(0.7), bounds(1.3));
+  const std::array<double, 3> truth = answers(0.7, 1.3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_LE(at[i].lower() - 1e-15, truth[i]);
+    EXPECT_GE(at[i].upper() + 1e-15, truth[i]);
+    EXPECT_LT(width(at[i]), 1e-13);
+  }
+}
+
+TEST(Interval, ContainsEveryDerivativeOfARange) {
+  const std::array<bounds, 3> range = answers(bounds(0.5, 0.9), bounds(1.2, 1.4));
+  for (int i = 0; i <= 20; ++i)
+    for (int j = 0; j <= 20; ++j) {
+      const std::array<double, 3> truth = answers(0.5 + 0.02 * i, 1.2 + 0.01 * j);
+      for (std::size_t k = 0; k < 3; ++k) EXPECT_TRUE(in(truth[k], range[k])) << k;
+    }
+}
+
+TEST(Interval, AComparisonThatCannotBeDecidedSaysSo) {
+  gradient_tape<bounds> tape;
+  const real<bounds> x = tape.variable(bounds(-1, 1));
+  EXPECT_THROW((void)(x < bounds(0.5)), lib::comparison_error);
+  EXPECT_TRUE(x < bounds(2.0));
+  tape.reverse(abs(x));
+  EXPECT_TRUE(in(-1.0, tape.adjoint(x)) && in(1.0, tape.adjoint(x)));
+}
+
+}  // namespace
