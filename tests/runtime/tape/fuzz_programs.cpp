@@ -52,9 +52,7 @@ programs::program read(const std::uint8_t* data, std::size_t size, std::vector<d
   return steps;
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void check(const std::uint8_t* data, std::size_t size) {
   std::vector<double> x;
   const programs::program steps = read(data, size, x);
   const auto f = [&](auto z) { return programs::run_any(steps, z); };
@@ -76,5 +74,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     recorded.forward(std::vector{x[1], x[0]});
   } catch (const corescale::branch_change&) {
   }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using corescale::thread_alloc;
+  const std::size_t before = thread_alloc::inuse(thread_alloc::thread());
+  check(data, size);
+  require(thread_alloc::inuse(thread_alloc::thread()) == before, "memory was not returned");
   return 0;
 }
