@@ -44,7 +44,7 @@ def measure(program: Path, blocks: int) -> Values:
 
 def bounds(ratio: Interval) -> str:
     """The interval, where there are blocks enough for one."""
-    return "" if ratio.lower is None or ratio.upper is None else f" [{ratio.lower:.2f}, {ratio.upper:.2f}]"
+    return "" if ratio.low is None or ratio.high is None else f" [{ratio.low:.2f}, {ratio.high:.2f}]"
 
 
 def cell(values: list[float], ours: list[float]) -> str:
