@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ARCHITECTURE.md is a map of this tree: what it names exists, and every file of the lab has its place in it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "ARCHITECTURE.md").read_text()
+LAB = ("src/corescale", "src/corescale/conclude", "src/corescale/observe")
+BASES = ("", *LAB, "runtime", "runtime/include/corescale", "runtime/src/team")
+"""Folders that a path in the text may start from."""
+PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
+FILE = re.compile(r"\.(?:py|cpp|hpp|h|md|toml|json|txt)$")
+
+
+def room_of(line: str, above: list[str]) -> Path:
+    """The folder that a line of the map stands in, by its indentation of two blanks a level."""
+    depth = (len(line) - len(line.lstrip())) // 2
+    return Path(*above[:depth])
+
+
+def drawn(text: str) -> set[Path]:
+    """What the drawings name: the words before two blanks, or before the line's end."""
+    named: set[Path] = set()
+    above: list[str] = []
+    for line in filter(None, "".join(text.split("```")[1::2]).splitlines()):
+        names = re.split(r" {2,}", line.strip())[0].split()
+        if not all(name.endswith("/") or FILE.search(name) for name in names):
+            continue  # the second line of what the line above says
+        named |= {room_of(line, above) / name for name in names}
+        above[(len(line) - len(line.lstrip())) // 2 :] = [names[0]]
+    return named
+
+
+def written(text: str) -> set[str]:
+    """Paths in backticks: with a slash, or a file's name; NAME stands for any."""
+    words = {word.strip(",") for code in re.findall(r"`([^`\n]+)`", text) for word in code.split()}
+    paths = {word for word in words if PATH.fullmatch(word) and ("/" in word or FILE.search(word))}
+    return {path for path in paths if "NAME" not in path}
+
+
+def exists(path: str) -> bool:
+    return any((ROOT / base / path).exists() for base in BASES)
+
+
+def test_what_the_map_draws_exists() -> None:
+    named = drawn(TEXT)
+    assert len(named) > 80
+    assert not sorted(str(path) for path in named if not (ROOT / path).exists())
+
+
+def test_what_the_text_names_exists() -> None:
+    paths = written(TEXT)
+    assert len(paths) > 30
+    assert not sorted(path for path in paths if not exists(path))
+
+
+@pytest.mark.parametrize("room", ["declare", "observe", "conclude", "show", "cli", "."])
+def test_every_file_of_the_lab_is_drawn(room: str) -> None:
+    folder = ROOT / "src" / "corescale" / room
+    here = {path for path in folder.iterdir() if not path.name.startswith("__") and path.name != "py.typed"}
+    assert here
+    assert not sorted(path.name for path in here if path.relative_to(ROOT) not in drawn(TEXT))
+
+
+def test_the_map_test_sees_what_is_not_there() -> None:
+    assert not exists("src/corescale/dream.py")
+    assert drawn("```\nsrc/corescale/\n  show/   what\n    dream.py plot.py  nothing\n```") == {
+        Path("src/corescale"),
+        Path("src/corescale/show"),
+        Path("src/corescale/show/dream.py"),
+        Path("src/corescale/show/plot.py"),
+    }
+    assert written("`observe/dream.py`, `KINDS` and `docs/NAME.md`") == {"observe/dream.py"}
