@@ -28,8 +28,8 @@ from corescale.topology import Cpu
 PROGRAMS = ("mpirun", "mpirun.openmpi")
 OURS = re.compile(r"open ?mpi|openrte|prrte", re.IGNORECASE)
 """what Open MPI's mpirun says of its version"""
-TRACE = re.compile(r"\[[\w.-]+:\d+\] ")
-"""how the lines begin that Open MPI writes in a rank that a signal ends"""
+TRACE = re.compile(r"\[[\w.-]+:\d+\] |-{20,}$")
+"""what Open MPI adds in a rank: the trace of a signal, and rules around its messages"""
 RULE = "-" * 20
 """and between what lines of hyphens mpirun's own messages are"""
 INSTALL = "apt-get install openmpi-bin"
