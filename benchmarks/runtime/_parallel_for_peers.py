@@ -16,6 +16,8 @@ class Peer:
 
     name: str
     header: str
+    default: str
+    """the way of looping that its users get without a choice"""
     flags: tuple[str, ...] = ()
     compiler: str = "g++"
     package: str = ""
@@ -37,25 +39,29 @@ def our_flags() -> tuple[str, ...]:
 
 
 PEERS = (
-    Peer("corescale", "corescale.hpp", our_flags()),
-    Peer("libgomp", "openmp.hpp", ("-fopenmp", '-DOPENMP_NAME="libgomp"'), package="libgomp1"),
-    Peer("libomp", "openmp.hpp", ("-fopenmp", '-DOPENMP_NAME="libomp"'), "clang++", "libomp-dev"),
-    Peer("oneTBB", "tbb.hpp", ("-ltbb",), package="libtbb-dev"),
-    Peer("Eigen", "eigen.hpp", package="libeigen3-dev"),
-    Peer("Taskflow", "taskflow.hpp", ('-DTASKFLOW_NAME="Taskflow"',), sources="taskflow+taskflow", include="."),
+    Peer("corescale", "corescale.hpp", "auto", our_flags()),
+    Peer("libgomp", "openmp.hpp", "static", ("-fopenmp", '-DOPENMP_NAME="libgomp"'), package="libgomp1"),
+    Peer("libomp", "openmp.hpp", "static", ("-fopenmp", '-DOPENMP_NAME="libomp"'), "clang++", "libomp-dev"),
+    Peer("oneTBB", "tbb.hpp", "auto", ("-ltbb",), package="libtbb-dev"),
+    Peer("Eigen", "eigen.hpp", "cost model", package="libeigen3-dev"),
+    Peer(
+        "Taskflow", "taskflow.hpp", "guided", ('-DTASKFLOW_NAME="Taskflow"',), sources="taskflow+taskflow", include="."
+    ),
     Peer(
         "Taskflow 3.2",
         "taskflow.hpp",
+        "guided",
         ('-DTASKFLOW_NAME="Taskflow 3.2"',),
         sources="taskflow+taskflow-3.2",
         include=".",
     ),
-    Peer("fork_union", "fork_union.hpp", sources="ashvardanian+fork_union", include="include"),
-    Peer("BS::thread_pool", "bs_thread_pool.hpp", sources="bshoshany+thread-pool", include="include"),
-    Peer("parlaylib", "parlaylib.hpp", sources="cmuparlay+parlaylib", include="include"),
+    Peer("fork_union", "fork_union.hpp", "slices", sources="ashvardanian+fork_union", include="include"),
+    Peer("BS::thread_pool", "bs_thread_pool.hpp", "blocks", sources="bshoshany+thread-pool", include="include"),
+    Peer("parlaylib", "parlaylib.hpp", "default", sources="cmuparlay+parlaylib", include="include"),
     Peer(
         "dispenso",
         "dispenso.hpp",
+        "adaptive",
         ("-Idispenso/third-party", "-Idispenso/third-party/moodycamel"),
         sources="facebookincubator+dispenso",
         include=".",

@@ -17,7 +17,7 @@ import resource
 import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,14 +89,14 @@ def rows_of(launched: "subprocess.Popen[str]") -> list[dict[str, Any]]:
     return [json.loads(line) for line in output.splitlines()]
 
 
-def run(programs: dict[str, Path], rounds: int, threads: int, seconds: float) -> Race:
-    """Every program once a round, in random order."""
+def run(programs: dict[str, Path], rounds: int, threads: int, seconds: float, ways: dict[str, str]) -> Race:
+    """Every program once a round, in random order; of those named in `ways` that way alone."""
     draw = random.Random(SEED)
     race = Race(defaultdict(lambda: defaultdict(list)), defaultdict(lambda: defaultdict(list)), [])
     for _ in range(rounds):
         others = Others()
         for name in draw.sample(sorted(programs), len(programs)):
-            for row in rows_of(launch(programs[name], threads, seconds)):
+            for row in rows_of(launch(programs[name], threads, seconds, *filter(None, [ways.get(name)]))):
                 key = (name, row["way"])
                 race.ratios[key][row["loop"]].append(row["ns"] / row["serial_ns"])
                 race.first_ns[key][row["loop"]].append(row["first_ns"])
@@ -104,13 +104,9 @@ def run(programs: dict[str, Path], rounds: int, threads: int, seconds: float) ->
     return race
 
 
-def defaults(race: Race) -> Iterator[tuple[str, str]]:
-    """The first way of each contender."""
-    seen: set[str] = set()
-    for name, way in race.ratios:
-        if name not in seen:
-            seen.add(name)
-            yield name, way
+def defaults(race: Race) -> list[tuple[str, str]]:
+    """Each contender with its default way, ours first."""
+    return [(peer.name, peer.default) for peer in PEERS if (peer.name, peer.default) in race.ratios]
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -161,8 +157,9 @@ def table(race: Race, rounds: Sequence[int]) -> str:
     for key in ways:
         values = [middle(key, loop) for loop in loops]
         rows.append([" ".join(key), *(f"{value:.2f}" for value in values), f"{geometric_mean(values):.3f}"])
-    best = [min(middle(key, loop) for key in fixed if usable(key, loop)) for loop in loops]
-    rows.append(["corescale, best fixed block", *(f"{value:.2f}" for value in best), f"{geometric_mean(best):.3f}"])
+    if fixed:
+        best = [min(middle(key, loop) for key in fixed if usable(key, loop)) for loop in loops]
+        rows.append(["corescale, best fixed block", *(f"{value:.2f}" for value in best), f"{geometric_mean(best):.3f}"])
     return markdown(["", *loops, "geometric mean"], rows)
 
 
@@ -217,13 +214,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=0.05, help="per loop and way, in each round")
+    parser.add_argument("--defaults", action="store_true", help="of each contender its default way of looping alone")
     parser.add_argument("--peers", type=Path, help="folder of sources, each named OWNER+NAME or NAME")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     into = Path("build/peers")
     into.mkdir(parents=True, exist_ok=True)
     built = {peer.name: build(peer, asked.peers, into) for peer in PEERS}
-    race = run({name: path for name, path in built.items() if path}, asked.rounds, asked.threads, asked.seconds)
+    programs = {name: path for name, path in built.items() if path}
+    ways = {peer.name: peer.default for peer in PEERS} if asked.defaults else {}
+    race = run(programs, asked.rounds, asked.threads, asked.seconds, ways)
     pairs = two_at_once(
         {name: path for name, path in built.items() if path}, asked.threads, asked.seconds, asked.rounds
     )

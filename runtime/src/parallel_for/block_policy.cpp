@@ -23,8 +23,9 @@ constexpr std::array table{
 std::span<const block_policy> block_policies() noexcept { return table; }
 
 const block_policy* find_block_policy(std::string_view name) noexcept {
-  const auto row = std::ranges::find(table, name, &block_policy::name);
-  return row == table.end() ? nullptr : &*row;
+  const auto* const row =
+      std::find_if(table.begin(), table.end(), [&](const block_policy& one) { return one.name == name; });
+  return row == table.end() ? nullptr : row;
 }
 
 }  // namespace corescale

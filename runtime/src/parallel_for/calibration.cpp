@@ -53,7 +53,8 @@ class reader {
     if (!(words >> name)) return;
     if (!(words >> equals >> value) || equals != "=" || words >> more) fail("write `name = number`");
     if (name == "format") return take_format(value);
-    const auto row = std::ranges::find(table, std::string_view(name), &calibration_constant::name);
+    const auto* const row =
+        std::find_if(table.begin(), table.end(), [&](const auto& one) { return one.name == name; });
     if (row == table.end()) fail("no constant is named '" + name + "'");
     if (!(value > 0 && value < 1e12)) fail("'" + name + "' is a time in nanoseconds above 0");
     found_.*(row->value) = value;

@@ -79,7 +79,7 @@ void run_timed(const team_ref& team, const loop_description& loop, const loop_pl
 }
 
 void clear(loop_statistics& statistics, const char* policy) {
-  std::ranges::fill(statistics.shares, loop_share{});
+  std::fill(statistics.shares.begin(), statistics.shares.end(), loop_share{});
   statistics = {.shares = statistics.shares, .policy = policy};
 }
 

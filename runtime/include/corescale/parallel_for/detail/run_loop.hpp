@@ -23,8 +23,8 @@ struct team_ref {
 
   template <class Team>
   static team_ref to(Team& crew) noexcept {
-    return {&crew, crew.num_threads(), [](void* team, std::size_t k, worker_ref worker) {
-              return static_cast<Team*>(team)->work(k, worker) == outcome::done;
+    return {&crew, crew.num_threads(), [](void* referred, std::size_t k, worker_ref worker) {
+              return static_cast<Team*>(referred)->work(k, worker) == outcome::done;
             }};
   }
 };
