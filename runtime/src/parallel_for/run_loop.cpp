@@ -87,7 +87,8 @@ void run_planned(const team_ref& team, const loop_description& loop, const loop_
                  const loop_options& options, loop_record* record, bool sampled) {
   const bool timed = sampled || options.statistics || plan.adapt ||
                      loop.iteration_ns * static_cast<double>(loop.n) > always_timed_ns;
-  if (record && plan.counters == 0) record->alone_up_to.store(loop.n, std::memory_order_relaxed);
+  if (record && plan.counters == 0 && most_threads(team, options, loop.n) > 1)  // not for want of threads
+    record->alone_up_to.store(loop.n, std::memory_order_relaxed);
   if (timed && plan.counters > 0) return run_timed(team, loop, plan, body, record, options.statistics);
   if (timed) return run_alone(loop.n, body, record, options.statistics);
   if (plan.counters == 0 || !plain_loop(loop.n, plan, body).run(team)) body(0, loop.n);

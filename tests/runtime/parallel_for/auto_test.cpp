@@ -158,5 +158,22 @@ TEST(AutoLearns, DifferentBodiesAtOnePlaceAreDifferentLoops) {
   EXPECT_GT(later_calls([](int) { busy_for(20'000); }).most, 0U);
 }
 
+TEST(AutoLearns, ATeamOfOneAtTheSamePlaceDoesNotKeepALargerOneFromForking) {
+  if (usable_cores() < 2) GTEST_SKIP() << "needs two cores";
+  any_team one = make_team(1);
+  any_team two = make_team(2);
+  int forked = 0;
+  for (int call = 0; call < 24; ++call) {
+    std::atomic<bool> other{false};
+    const auto body = [&](int) {
+      busy_for(5'000);
+      if (thread_num() == 1) other = true;
+    };
+    parallel_for(call % 2 == 0 ? one : two, 0, 50, body);
+    forked += call % 2 == 1 && other;
+  }
+  EXPECT_GT(forked, 3);
+}
+
 }  // namespace
 }  // namespace corescale::test
