@@ -66,6 +66,7 @@ std::vector<double> nested() {
 void bench::add_cppad(contenders& all) {
   CppAD::thread_alloc::hold_memory(true);
   BENCH_THREE_KERNELS(all, "CppAD", task::replayable, gradient);
+  BENCH_THREE_KERNELS(all, "CppAD", task::replay, replay);
   all.push_back(
       {"CppAD", task::hessian_vector, two_body::name, two_body::operations, &hessian_vector<two_body>});
   all.push_back(

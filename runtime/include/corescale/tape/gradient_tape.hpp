@@ -116,7 +116,7 @@ class gradient_tape : detail::recorder<Base> {
 
   void end_recording() noexcept {
     if (this->recording() == detail::none_open) return;
-    detail::open_recording<Base> = &detail::idle<Base>;
+    if (detail::open_recording<Base> == this) detail::open_recording<Base> = &detail::idle<Base>;
     this->place = std::uint64_t{detail::none_open} << 32;
   }
 

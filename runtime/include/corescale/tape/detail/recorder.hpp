@@ -50,7 +50,7 @@ constexpr std::uint32_t recording_of(std::uint64_t place) noexcept {
 constexpr std::uint32_t index_of(std::uint64_t place) noexcept { return static_cast<std::uint32_t>(place); }
 
 /// Numbers of recordings: 0 is that of parameters, 1 that of a thread without a recording; all others tell a
-/// recording from any other of the process (until 2^32 of them have been made).
+/// recording from any other of the process, until 2^32 have been given out, in blocks of 4096 to a thread.
 inline constexpr std::uint32_t parameter = 0;
 inline constexpr std::uint32_t none_open = 1;
 std::uint32_t next_recording();
