@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often the intervals cover the truth, by simulated experiments: python benchmarks/coverage.py [PART ...].
+"""How often the intervals cover the truth, by simulated experiments: scripts/bench coverage [PART ...].
 
 Launches are simulated one after another, in the random order that each block draws, with noise that belongs to the
 moment and not to the configuration. Prints the tables of docs/measuring.md, which

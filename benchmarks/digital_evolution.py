@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The digital evolution under every allocator here: python benchmarks/digital_evolution.py, on a quiet machine.
+"""The digital evolution under every allocator here: scripts/bench digital_evolution, on a quiet machine.
 
 Prints cell updates per second per allocator as ratios to the C library's own, and the efficiency from 1 to 2 threads,
 from randomised blocks of corescale's own loop: first of every allocator on a middling grid, then of two allocators on a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The spawner beside hyperfine: python benchmarks/spawner.py [--short 300] [--long 30], on a quiet machine.
+"""The spawner beside hyperfine: scripts/bench spawner [--short 300] [--long 30], on a quiet machine.
 
 Every pair is one launch by each, one after the other in random order, so that both meet the same noise. Prints a
 Markdown table of the differences and ratios with their 95% signed-rank intervals, and what the spawner itself costs.

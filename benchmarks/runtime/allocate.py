@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The allocator beside its peers: python benchmarks/runtime/allocate.py [--blocks 15] [--out FILE], on a quiet machine.
+"""The allocator beside its peers: scripts/bench runtime/allocate [--blocks 15] [--out FILE], on a quiet machine.
 
-Needs a build with -DCORESCALE_BENCHMARKS=ON. Each peer is preloaded into the same program, which then calls malloc and
+Each peer is preloaded into the same program, which then calls malloc and
 free; a launch counts only if the program itself found its malloc in the library that was asked for. One launch of each
 per block, in random order. Prints a Markdown table: medians, and ratios within blocks to our default with their 95%
 signed-rank intervals.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fork-join of two threads costs: every threading system of the team interface, against the bare two-line spin, which is
-// the least that two cores can do.
+// What a fork-join of two threads costs, of every threading system.
+// The bare two-line spin, which is the least that two cores can do, is measured beside them.
 // Randomised blocks; ratios are taken within a block.
 #include <dlfcn.h>
 #include <sys/resource.h>

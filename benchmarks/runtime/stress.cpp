@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything at once, for a while: teams of every system, nested, throwing, changing hands, forked, and memory of every variant that moves
-// between threads which end. A table of operations, drawn at random by some threads until the time is over.
+// Everything at once, for a while: teams and memory under operations drawn at random.
+// Teams of every system are nested, throw, change hands and are forked; memory of every variant moves between threads which end.
+// Some threads draw from one table of operations until the time is over.
 //   stress [SECONDS (default 60)] [SEED]
 // Prints how often each was done; exit code 1, and what failed, at the first answer that is wrong.
 #include <sys/wait.h>

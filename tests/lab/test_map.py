@@ -2,6 +2,7 @@
 """ARCHITECTURE.md is a map of this tree: what it names exists, and every file of the lab has its place in it."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,16 @@ def test_every_file_of_the_lab_is_drawn(room: str) -> None:
     here = {path for path in folder.iterdir() if not path.name.startswith("__") and path.name != "py.typed"}
     assert here
     assert not sorted(path.name for path in here if path.relative_to(ROOT) not in drawn(TEXT))
+
+
+def test_every_benchmark_is_listed() -> None:
+    said = subprocess.run([ROOT / "scripts" / "bench"], capture_output=True, text=True, check=False)
+    listed = {line.split()[0] for line in said.stdout.splitlines()[1:]}
+    built = "\n".join(path.read_text() for path in (ROOT / "benchmarks").rglob("CMakeLists.txt"))
+    programs = {f"runtime/{name}" for name in re.findall(r"add_executable\(bench_(\w+)", built)}
+    assert said.returncode == 2
+    assert len(programs) > 2
+    assert programs < listed
 
 
 def test_the_map_test_sees_what_is_not_there() -> None:
