@@ -287,6 +287,14 @@ class TestSpawnerItself:
         assert len(list(tmp_path.glob("runs/*"))) == 1
         json.loads((tmp_path / "all.json").read_text())
 
+    def test_a_prepare_that_fails_is_seen_though_the_caller_ignored_its_children(self, tmp_path: Path) -> None:
+        words = [sys.executable, "-m", "corescale", "scan", "--threads", "1", "--runs", "1", "--out", str(tmp_path)]
+        words += ["--prepare", "false", "--", "true"]
+        code = f"import os, signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv({words[0]!r}, {words!r})"
+        done = run_python(code)
+        assert done.returncode != 0
+        assert "--prepare false" in done.stderr
+
     def test_children_are_heard_though_the_caller_ignored_them(self) -> None:
         code = (
             "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN);"

@@ -14,7 +14,7 @@ from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
 from corescale.errors import ProgramError, UsageError
 from corescale.machine import Machine
-from corescale.observe import environment, neighbours, preload, sources
+from corescale.observe import environment, neighbours, orphans, preload, sources
 from corescale.observe.hooks import HookRunner
 from corescale.observe.ranks import processes
 from corescale.observe.scratch import Scratch, sweep
@@ -77,6 +77,7 @@ class Local:
         self._note, self._keep = note, keep
         sweep()
         neighbours.announce()
+        orphans.adopt()
         self._is_set_up = True
         self._hooks.run("setup")
         if self._experiment.input is not None and not Path(self._experiment.input).is_file():
