@@ -113,4 +113,15 @@ TEST(Function, Hessians) {
   EXPECT_NEAR(g[1][0], h[1], 1e-9);
 }
 
+TEST(Function, AnAdjointOfZeroWithASlopeIsHandedOn) {
+  const double at[] = {1.0}, v[] = {1.0};
+  const auto f = [](auto x) { return (x[0] - 1.0) * (x[0] - 1.0) * 3.0; };
+  EXPECT_EQ(corescale::hessian_vector<double>(f, at, v)[0], 6);
+  EXPECT_EQ(corescale::hessian<double>(f, at)[0], 6);
+  gradient_tape<double> inner;
+  const std::vector<real<double>> x = corescale::variables(inner, std::span<const double>(at));
+  inner.reverse(corescale::gradient<real<double>>(f, x).derivatives[0]);
+  EXPECT_EQ(inner.adjoint(x[0]), 6);
+}
+
 }  // namespace

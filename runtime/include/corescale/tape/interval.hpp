@@ -35,13 +35,10 @@ interval<T, Policies> sign(const interval<T, Policies>& x) {
   return interval<T, Policies>(T(-1), T(1));
 }
 
-}  // namespace boost::numeric
-
-namespace corescale::inline v0::detail {
-
+/// For sweeps, which find it beside the type.
 template <class T, class Policies>
-bool is_zero(const boost::numeric::interval<T, Policies>& x) {
+bool is_zero(const interval<T, Policies>& x) {
   return x.lower() == T(0) && x.upper() == T(0);
 }
 
-}  // namespace corescale
+}  // namespace boost::numeric

@@ -282,18 +282,23 @@ struct sign_of {
   static auto dx(const auto&, const auto&) { return 0.0; }
 };
 
+template <class T>
+bool is_nan(const T& x) {
+  return x != x;  // NOLINT(misc-redundant-expression)
+}
+
 struct lesser {
   static constexpr const char* name = "fmin";
   static auto value(const auto& x, const auto& y) { return fmin(x, y); }
-  static auto dx(const auto& x, const auto& y, const auto&) { return y < x || x != x ? 0.0 : 1.0; }
-  static auto dy(const auto& x, const auto& y, const auto&) { return y < x || x != x ? 1.0 : 0.0; }
+  static auto dx(const auto& x, const auto& y, const auto&) { return y < x || is_nan(x) ? 0.0 : 1.0; }
+  static auto dy(const auto& x, const auto& y, const auto&) { return y < x || is_nan(x) ? 1.0 : 0.0; }
 };
 
 struct greater {
   static constexpr const char* name = "fmax";
   static auto value(const auto& x, const auto& y) { return fmax(x, y); }
-  static auto dx(const auto& x, const auto& y, const auto&) { return x < y || x != x ? 0.0 : 1.0; }
-  static auto dy(const auto& x, const auto& y, const auto&) { return x < y || x != x ? 1.0 : 0.0; }
+  static auto dx(const auto& x, const auto& y, const auto&) { return x < y || is_nan(x) ? 0.0 : 1.0; }
+  static auto dy(const auto& x, const auto& y, const auto&) { return x < y || is_nan(x) ? 1.0 : 0.0; }
 };
 
 struct positive_difference {

@@ -30,11 +30,13 @@ class real {
   using base_type = Base;
 
   constexpr real() noexcept : value_() {}
-  constexpr real(const Base& value) noexcept : value_(value) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTBEGIN(google-explicit-constructor): numbers become it as they become double
+  constexpr real(const Base& value) noexcept : value_(value) {}
   template <class Number>
   requires(std::is_arithmetic_v<Number> &&
            !std::is_same_v<Number, Base>) constexpr real(Number value) noexcept
-      : value_(static_cast<double>(value)) {}  // NOLINT(google-explicit-constructor)
+      : value_(static_cast<double>(value)) {}
+  // NOLINTEND(google-explicit-constructor)
 
   constexpr real(const real&) noexcept = default;
   /// Member by member: as one copy of 16 bytes it would wait until the two stores before it are in the cache.

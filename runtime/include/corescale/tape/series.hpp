@@ -30,10 +30,11 @@ class series {
 
  public:
   constexpr series() : series(Base(0.0)) {}
+  // NOLINTBEGIN(google-explicit-constructor): numbers become it as they become double
   template <class Number>
   requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, Base>) constexpr series(Number value)
-      : series(Base(value)) {}           // NOLINT(google-explicit-constructor)
-  constexpr series(const Base& value) {  // NOLINT(google-explicit-constructor)
+      : series(Base(value)) {}
+  constexpr series(const Base& value) {
     if constexpr (is_fixed) {
       coefficients_.fill(Base(0.0));
       coefficients_[0] = value;
@@ -41,6 +42,7 @@ class series {
       coefficients_.push_back(value);
     }
   }
+  // NOLINTEND(google-explicit-constructor)
 
   /// The series with `size` coefficients, the k-th of which is coefficient(k, those before it).
   template <class Coefficient>
@@ -90,9 +92,9 @@ class series {
   friend bool operator>=(const series& x, const series& y) { return x[0] >= y[0]; }
   friend bool operator==(const series& x, const series& y) { return x[0] == y[0]; }
 
-  /// Whether all coefficients are 0.
-  bool is_zero() const {
-    return std::all_of(coefficients_.begin(), coefficients_.end(),
+  /// Whether all coefficients are 0: found by sweeps, which must not drop an adjoint whose first one alone is.
+  friend bool is_zero(const series& x) {
+    return std::all_of(x.coefficients_.begin(), x.coefficients_.end(),
                        [](const Base& c) { return c == Base(0.0); });
   }
 

@@ -66,13 +66,8 @@ struct circle {
 };
 
 template <class Base, std::size_t Order>
-bool is_zero(const series<Base, Order>& x) {
-  return x.is_zero();
-}
-
-template <class Base, std::size_t Order>
 bool is_constant(const series<Base, Order>& x) {
-  return (x - series<Base, Order>(x[0])).is_zero();
+  return is_zero(x - series<Base, Order>(x[0]));
 }
 
 /// The first coefficient of a row's function of a series.
@@ -206,8 +201,8 @@ CORESCALE_SERIES_FUNCTION(rint) { return detail::first<operations::rounded_to_ev
 CORESCALE_SERIES_FUNCTION(abs) {
   return detail::beginning(detail::first<operations::absolute>(x), sign(x) * x);
 }
-CORESCALE_SERIES_FUNCTION_2(fmin) { return y < x || x != x ? y : x; }
-CORESCALE_SERIES_FUNCTION_2(fmax) { return x < y || x != x ? y : x; }
+CORESCALE_SERIES_FUNCTION_2(fmin) { return y < x || operations::is_nan(x) ? y : x; }
+CORESCALE_SERIES_FUNCTION_2(fmax) { return x < y || operations::is_nan(x) ? y : x; }
 CORESCALE_SERIES_FUNCTION_2(fdim) {
   return detail::beginning(detail::first<operations::positive_difference>(x, y),
                            x > y ? x - y : 0.0 * (x - y));
