@@ -66,6 +66,15 @@ def test_every_file_of_the_lab_is_drawn(room: str) -> None:
     assert not sorted(path.name for path in here if path.relative_to(ROOT) not in drawn(TEXT))
 
 
+@pytest.mark.parametrize(
+    "place", ["workloads", "probe", "tests", "tests/lab", "runtime/include/corescale", "runtime/src"]
+)
+def test_every_native_room_and_room_of_tests_is_drawn(place: str) -> None:
+    here = {path for path in (ROOT / place).iterdir() if path.is_dir() and not path.name.startswith("_")}
+    assert here
+    assert not sorted(path.name for path in here if path.relative_to(ROOT) not in drawn(TEXT))
+
+
 def test_every_benchmark_is_listed() -> None:
     said = subprocess.run([ROOT / "scripts" / "bench"], capture_output=True, text=True, check=False)
     listed = {line.split()[0] for line in said.stdout.splitlines()[1:]}

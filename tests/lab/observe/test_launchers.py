@@ -190,13 +190,12 @@ def test_a_new_source_is_one_entry_of_the_table(
         run(e, folder, Direct(e, two_cores), blocks(e, 1))
         (folder.path / "finished").unlink()
         made = store.load(folder.path)
-    assert [(r.sources, r.metrics, made.sidecar(r, "said")) for r in made.records] == [
-        (("clock",), {"said": 42.0}, b"42\n")
-    ] * 2
+    told = [("clock" in r.sources, r.metrics["said"], made.sidecar(r, "said")) for r in made.records]
+    assert told == [(True, 42.0, b"42\n")] * 2
     monkeypatch.undo()
     with (
         store.open_run(e, two_cores, tmp_path) as folder,
-        pytest.raises(StoreError, match=r"was .'clock'., is"),
+        pytest.raises(StoreError, match=r"was .*'clock'., is"),
     ):
         run(e, folder, Direct(e, two_cores), blocks(e, 2))
 
