@@ -24,7 +24,7 @@ Study = Annotated[str, typer.Argument(metavar="NAME|FILE", help="a study that sh
 
 @takes(StudyRequest, words=Annotated[list[str] | None, typer.Argument(metavar="NAME|FILE", help="a study")])
 def run(words: list[str], request: StudyRequest) -> None:
-    """Run a study, or go on with it: corescale study run allocator_profile --levels threads=1,2"""
+    """Run a study, or resume it: corescale study run allocator_profile --levels threads=1,2"""
     if len(words) != 1:
         raise UsageError("one study is needed", where="study run", remedy="corescale study list names those that ship")
     machine = Machine.here()

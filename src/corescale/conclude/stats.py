@@ -129,19 +129,8 @@ def rankdata(values: npt.ArrayLike) -> Floats:
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse], dtype=np.float64)
 
 
-def holm(p_values: npt.ArrayLike) -> Floats:
-    """Adjusted p-values (Holm 1979): with probability 1 - alpha none <= alpha is a false alarm. NaN is no test."""
-    p = np.asarray(p_values, dtype=np.float64)
-    adjusted = np.full(p.shape, np.nan)
-    tested = np.flatnonzero(~np.isnan(p))
-    order = tested[np.argsort(p[tested])]
-    factors = np.arange(order.size, 0, -1)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * factors))
-    return adjusted
-
-
 def bonferroni(confidence: float, statements: int) -> float:
-    """The confidence of each of so many statements that makes all of them true together with `confidence`."""
+    """The confidence of each of `statements` that makes all of them true together with `confidence`."""
     return 1 - (1 - confidence) / max(statements, 1)
 
 

@@ -122,7 +122,7 @@ def read_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
 
 
 def cut(path: Path, torn: int) -> None:
-    """Removes a torn last line of so many bytes."""
+    """Removes a torn last line of `torn` bytes."""
     with writing(path), path.open("r+b") as file:
         file.truncate(path.stat().st_size - torn)
         os.fsync(file.fileno())

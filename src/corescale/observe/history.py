@@ -60,7 +60,7 @@ def read(path: Path) -> History:
 
 
 def recovered(path: Path) -> History:
-    """Of a run to go on with, a torn last line cut away: the launch in flight when it was killed."""
+    """The lines of a run that is resumed. A torn last line, the launch in flight when it was killed, is cut away."""
     lines, torn = durable.read_lines(path)
     history = _history(path, lines)
     if torn:

@@ -72,7 +72,7 @@ class _Loop:
             block = next_block(self.store.records)
 
     def warm_up(self) -> bool:
-        """Whether anything was launched. Made again when a run is gone on with: caches are cold then.
+        """Whether anything was launched. Warm-up is repeated when a run is resumed: caches are cold then.
 
         Of a race the first launch of all is today's: it must work, and tells how long is far too long.
         """

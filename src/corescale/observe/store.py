@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The run folder: ROOT/<verb>-<experiment>/<n>/ with plan.json, environment.json, records.jsonl and sidecars/.
 
-An unfinished folder is gone on with, after a finished one comes the next n. Whatever was acknowledged is on the disk; a
+An unfinished folder is resumed, after a finished one comes the next n. Whatever was acknowledged is on the disk; a
 block that was cut short is made again whole as its next attempt, and its partial records stay, marked.
 docs/results_format.md describes the files.
 """
@@ -43,7 +43,7 @@ class Run:
     records: tuple[Record, ...]
     """of completed blocks only, in the order they were made; what counts"""
     all_records: tuple[Record, ...]
-    """those of attempts that were cut short besides"""
+    """records, with those of attempts that were cut short"""
     environment: Mapping[str, Any]
     finished: bool
 

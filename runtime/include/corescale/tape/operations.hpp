@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one table, whose rows are compared more easily in one place)
 #pragma once
 
 #include <cmath>

@@ -133,7 +133,7 @@ def _shift(blocks: Floats, length: int, today: int) -> Floats:
 
 
 def _additive(filled: Floats, present: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Least squares by turns. Designs here are nearly nested, for which it converges in a few."""
+    """Least squares over blocks and configurations alternately: designs here are nearly nested, so a few rounds do."""
     in_block, launches = np.maximum(present.sum(axis=1), 1), np.maximum(present.sum(axis=0), 1)
     effects = np.zeros(filled.shape[1])
     block = np.zeros(len(filled))

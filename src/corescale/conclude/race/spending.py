@@ -19,7 +19,7 @@ from corescale.conclude.stats import Floats
 
 
 def block_size(left: float) -> int:
-    """Configurations of the next block, while so many launches may be made."""
+    """Configurations of the next block, while `left` launches may be made."""
     return int(max(2, min(OPTIONS.largest, left // OPTIONS.blocks)))
 
 

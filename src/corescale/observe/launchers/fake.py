@@ -93,7 +93,7 @@ class Fake:
         pass
 
     def _start(self, made: int) -> None:
-        """A run that is gone on with gets noise of its own, the same each time."""
+        """A resumed run gets noise of its own, the same each time."""
         self._random = random.Random(f"{self._landscape.seed}/{made}")
         self._disturb = _DISTURBANCES[self._landscape.noise.kind](self._landscape.noise, self._random)
 

@@ -33,7 +33,7 @@ Times = Mapping[str, Mapping[str, Annotated[float, Field(gt=0, allow_inf_nan=Fal
 
 
 class Interaction(Model):
-    """Where all of `levels` come together, the time is multiplied by `times` besides."""
+    """Where all of `levels` come together, the time is also multiplied by `times`."""
 
     levels: Mapping[str, Level]
     times: float = Field(gt=0)
@@ -64,9 +64,9 @@ class Smaller(Model):
     """The input of a rehearsal."""
 
     base: float = Field(default=0.1, gt=0)
-    """its time is so many times that of the full input"""
+    """time as a multiple of that of the full input"""
     times: Times = Field(default={})
-    """factor -> level -> multiplier besides: how the small input misleads"""
+    """factor -> level -> a further multiplier: how the small input misleads"""
 
     def of(self, configuration: Configuration) -> float:
         """Its time over that of the full input."""

@@ -130,7 +130,7 @@ class Local:
         return grid.launch(self._experiment, configuration, self._machine, phase)
 
     def _to_prove(self, configuration: Configuration) -> tuple[Layout, tuple[Path, ...]]:
-        """What a proof covers: these libraries in so many ranks."""
+        """What a proof covers: these libraries in that number of ranks."""
         ranks = replace(configuration.layout, threads_per_rank=1)
         return ranks, self._launch_of(configuration).preload
 
