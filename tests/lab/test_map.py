@@ -75,6 +75,17 @@ def test_every_native_room_and_room_of_tests_is_drawn(place: str) -> None:
     assert not sorted(path.name for path in here if path.relative_to(ROOT) not in drawn(TEXT))
 
 
+def test_a_file_of_more_than_300_lines_says_why() -> None:
+    rooms = ("src", "runtime/include", "runtime/src", "probe", "workloads")
+    files = [
+        path for room in rooms for path in (ROOT / room).rglob("*") if path.suffix in (".py", ".hpp", ".cpp", ".h")
+    ]
+    lines = {str(path.relative_to(ROOT)): path.read_text().splitlines() for path in files}
+    assert len(lines) > 200
+    long = {name: text[0] for name, text in lines.items() if len(text) > 300}
+    assert not [name for name, said in long.items() if "more than 300 lines: " not in said]
+
+
 def test_every_benchmark_is_listed() -> None:
     said = subprocess.run([ROOT / "scripts" / "bench"], capture_output=True, text=True, check=False)
     listed = {line.split()[0] for line in said.stdout.splitlines()[1:]}

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 (more than 300 lines: a program may copy this one file)
  *
  * A program's own region times, metrics and checks, for whoever measures it.
  *

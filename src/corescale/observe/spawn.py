@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: request and report are one contract with the spawner)
 """One launch of one program by the native spawner, which alone measures it and leaves nothing of it running."""
 
 import contextlib

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: what is written and what is read is one format)
 """The run folder: ROOT/<verb>-<experiment>/<n>/ with plan.json, environment.json, records.jsonl and sidecars/.
 
 An unfinished folder is resumed, after a finished one comes the next n. Whatever was acknowledged is on the disk; a
