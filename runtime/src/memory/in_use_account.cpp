@@ -52,13 +52,12 @@ void in_use_account::erase(const block* b) noexcept {
   }
 }
 
-std::vector<const void*> in_use_account::memory() {
+std::size_t in_use_account::list(std::vector<const void*>& memory) noexcept {
   const std::lock_guard lock(mutex);
-  std::vector<const void*> all;
-  all.reserve(size_);
+  if (size_ > memory.capacity()) return size_;
   for (std::size_t k = 0; k < room_; ++k)
-    if (places_[k]) all.push_back(places_[k]->memory());
-  return all;
+    if (places_[k]) memory.push_back(places_[k]->memory());
+  return size_;
 }
 
 }  // namespace corescale::detail

@@ -37,6 +37,14 @@ void clear(const contiguous_slice& slice) noexcept {
   slice.available->subtract(slice.available->get());
 }
 
+/// Whether a thread that is not here was in the middle of a change of the account. Another one's as well, as any
+/// thread may return a block.
+bool was_left_locked(in_use_account& account) noexcept {
+  if (!account.mutex.try_lock()) return true;
+  account.mutex.unlock();
+  return false;
+}
+
 }  // namespace
 
 template <class Variant>
@@ -156,7 +164,7 @@ void registry<Variant>::set_hold(bool hold) noexcept {
 /// What they hold is lost: a thread may have been in the middle of any change.
 template <class Variant>
 void registry<Variant>::forget_others(pool<Variant>* mine) noexcept {
-  extract_if([mine](const pool<Variant>& p) { return p.live && &p != mine; },
+  extract_if([mine](pool<Variant>& p) { return &p != mine && (p.live || was_left_locked(p.account)); },
              [this](pool<Variant>& p) {
                p.lost = true;
                p.receives.store(false, std::memory_order_relaxed);

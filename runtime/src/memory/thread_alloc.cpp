@@ -118,9 +118,13 @@ bool threads<Variant>::free_all(bool checked) {
 template <class Variant>
 std::vector<const void*> threads<Variant>::checked_in_use(std::size_t thread) {
   registry<Variant>& all = pools<Variant>();
-  const std::lock_guard lock(all.mutex);
-  pool<Variant>* const found = all.find(thread);
-  return found ? found->account.memory() : std::vector<const void*>{};
+  std::vector<const void*> memory;
+  for (std::size_t blocks = 0;; memory.reserve(blocks)) {
+    const std::lock_guard lock(all.mutex);
+    pool<Variant>* const found = all.find(thread);
+    blocks = found ? found->account.list(memory) : 0;
+    if (blocks == memory.size()) return memory;
+  }
 }
 
 template struct threads<alloc_variant::per_thread>;

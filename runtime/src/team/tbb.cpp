@@ -54,11 +54,12 @@ class share_of_limit {
   // The new limit is set before the old one goes: between them, oneTBB's own default would hold.
   static void change(std::size_t by) {
     const std::scoped_lock lock(mutex);
+    if (process_ends) return;
     const std::size_t now = others + by;
     auto raised = now == 0 ? nullptr
                            : std::make_unique<global_control>(global_control::max_allowed_parallelism,
                                                               std::max(1 + now, default_limit()));
-    control = std::move(raised);
+    limit.control = std::move(raised);
     others = now;
   }
 
@@ -71,7 +72,14 @@ class share_of_limit {
   const std::size_t others_;
   static inline std::mutex mutex;
   static inline std::size_t others = 0;
-  static inline std::unique_ptr<global_control> control;
+
+  // Ends before oneTBB's static objects do; a program's static team may end later.
+  static inline bool process_ends = false;
+  struct last_limit {
+    ~last_limit() { process_ends = true; }
+    std::unique_ptr<global_control> control;
+  };
+  static inline last_limit limit;
 };
 
 /// Whether the calling thread runs a worker of a team of oneTBB.

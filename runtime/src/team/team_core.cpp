@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "corescale/team/detail/team_core.hpp"
 
+#include <pthread.h>
+
+#include <new>
+#include <system_error>
 #include <utility>
 
 namespace corescale::inline v0 {
@@ -26,19 +30,40 @@ const char* name(outcome what) noexcept {
 namespace detail {
 namespace {
 
-/// Tells the teams that remember this thread when it has ended.
-struct identity_owner {
-  std::shared_ptr<thread_identity> identity;
-  ~identity_owner() {
-    if (identity) identity->ended.store(true, std::memory_order_release);
-  }
+/// The master of a team that was released.
+/// No null, which is the identity of every thread that never made or adopted a team.
+constinit const thread_identity nobody{true};
+
+/// That of a thread that lives, which holds itself until then.
+struct living_identity : thread_identity {
+  std::shared_ptr<living_identity> self;
 };
 
+/// Tells the teams that remember this thread.
+void end_calling_thread(void* identity) noexcept {
+  calling_thread.identity = nullptr;
+  const auto own = std::move(static_cast<living_identity*>(identity)->self);
+  own->ended.store(true, std::memory_order_release);
+}
+
+pthread_key_t make_key() {
+  pthread_key_t key{};
+  const int failed = pthread_key_create(&key, end_calling_thread);
+  if (failed) throw std::system_error(failed, std::generic_category(), "corescale: a team's thread key");
+  return key;
+}
+
+// A key and not a thread_local object: destructors of those, and the main thread's of static objects, may make
+// and use teams after any destructor of ours.
 std::shared_ptr<const thread_identity> identify_calling_thread() {
-  thread_local identity_owner own;
-  if (!own.identity) own.identity = std::make_shared<thread_identity>();
-  calling_thread.identity = own.identity.get();
-  return own.identity;
+  static const pthread_key_t key = make_key();
+  if (!calling_thread.identity) {
+    const auto made = std::make_shared<living_identity>();
+    if (pthread_setspecific(key, made.get())) throw std::bad_alloc();
+    made->self = made;
+    calling_thread.identity = made.get();
+  }
+  return static_cast<const living_identity*>(calling_thread.identity)->self;
 }
 
 }  // namespace
@@ -62,7 +87,7 @@ outcome master_gate::release() noexcept {
   if (const outcome entered = enter(); entered != outcome::done) return entered;
   busy_ = false;
   const std::scoped_lock lock(changing_hands_);
-  master_.store(nullptr, std::memory_order_relaxed);
+  master_.store(&nobody, std::memory_order_relaxed);
   return outcome::done;
 }
 
@@ -73,7 +98,7 @@ outcome master_gate::adopt() {
   const std::scoped_lock lock(changing_hands_);
   const thread_identity* const master = master_.load(std::memory_order_relaxed);
   if (master == caller.get()) return outcome::done;
-  if (master && !master->ended.load(std::memory_order_acquire)) return outcome::not_master;
+  if (!master->ended.load(std::memory_order_acquire)) return outcome::not_master;
   remembered_ = caller;
   master_.store(caller.get(), std::memory_order_relaxed);
   return outcome::done;

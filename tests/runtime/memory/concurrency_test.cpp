@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "allocators_under_test.hpp"
@@ -155,6 +156,37 @@ TYPED_TEST(Concurrency, AChildHasTheNumbersOfThreadsThatAreNotThere) {
   stop = true;
   for (std::thread& thread : threads) thread.join();
   for (void* memory : all) TypeParam::return_memory(memory);
+}
+
+// Eight threads in the account of one that has ended: one of them holds it in nearly every moment.
+TEST(Fork, AChildNeverWaitsForAThreadThatIsNotThere) {
+  using memory_of = per_thread_checked;
+  constexpr std::size_t num_threads = 8;
+  for (int round = 0; round < 8; ++round) {
+    std::vector<void*> all(5000 * num_threads);
+    std::size_t capacity = 0;
+    on_another_thread([&] {
+      for (void*& memory : all) memory = memory_of::get_memory(16, capacity);
+    });
+    void* const kept = std::exchange(all[0], memory_of::get_memory(16, capacity));
+    std::atomic<std::size_t> ready{0};
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < num_threads; ++t)
+      threads.emplace_back([&, t] {
+        for (++ready; ready < num_threads;) std::this_thread::yield();
+        for (std::size_t k = t; k < all.size(); k += num_threads) memory_of::return_memory(all[k]);
+      });
+    while (ready < num_threads) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::microseconds(200 * round));
+    EXPECT_EQ(in_a_child([&] {
+                alarm(20);
+                memory_of::return_memory(kept);
+                return 0;
+              }),
+              0);
+    for (std::thread& thread : threads) thread.join();
+    memory_of::return_memory(kept);
+  }
 }
 
 TYPED_TEST(Concurrency, ManyOwnersAreServedByOneThreadThatReturns) {

@@ -237,6 +237,20 @@ TEST_P(Contract, ATeamIsTakenFromNobody) {
   EXPECT_EQ(outcome::done, crew.adopt()) << "its master may";
 }
 
+// Of a thread that never had a team, too, which is told from nobody.
+TEST_P(Contract, ATeamThatWasReleasedWorksForNobodyUntilItIsAdopted) {
+  any_team crew = make_largest();
+  ASSERT_EQ(outcome::done, crew.release());
+  const auto expect_refused = [&] {
+    EXPECT_EQ(outcome::not_master, crew.work([](std::size_t) { ADD_FAILURE() << "ran"; }));
+    EXPECT_EQ(outcome::not_master, crew.release());
+  };
+  expect_refused();
+  std::thread(expect_refused).join();
+  EXPECT_EQ(outcome::done, crew.adopt());
+  EXPECT_EQ(outcome::done, crew.work([](std::size_t) {}));
+}
+
 // The stack of the thread that made the team serves the next thread, which is another one all the same.
 TEST_P(Contract, ATeamWhoseMasterHasEndedWorksForNobodyUntilItIsAdopted) {
   any_team crew;

@@ -35,7 +35,10 @@ class in_use_account {
   /// False when there is no memory for it.
   bool insert(block* b) noexcept;
   void erase(const block* b) noexcept;
-  std::vector<const void*> memory();
+
+  /// How many there are. They are added to `memory`, which is empty, if it has room for all: it gets none here, as
+  /// a program's operator new may be checked code.
+  std::size_t list(std::vector<const void*>& memory) noexcept;
 
   std::mutex mutex;
 
