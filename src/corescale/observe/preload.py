@@ -68,8 +68,14 @@ def _must_be_inside(library: Path, programs: Sequence[ProvedProgram], said: str)
     raise PreloadError(
         f"{library.name} is not in the program: {why or 'it ended before it could be seen'}",
         where="allocator",
-        remedy="leave this allocator out, or link the program with it",
+        remedy=_remedy(lacking),
     )
+
+
+def _remedy(lacking: Sequence[ProvedProgram]) -> str:
+    if lacking and all(program.static or program.setuid for program in lacking):
+        return "leave all allocators but system out: no library can be preloaded into such a program"
+    return "leave this allocator out, or link the program with it"
 
 
 def _must_serve(library: Path, programs: Sequence[ProvedProgram], heard: Sequence[Sighting]) -> None:
