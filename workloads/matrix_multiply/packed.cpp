@@ -15,7 +15,7 @@ constexpr std::size_t panel_rows = 120;
 
 template <std::size_t Lanes>
 struct Vector {
-  typedef double type __attribute__((vector_size(Lanes * sizeof(double)), aligned(8)));
+  using type __attribute__((vector_size(Lanes * sizeof(double)), aligned(8))) = double;
 };
 
 // One source for every width: the compiler keeps c in registers, since all bounds are constants.

@@ -47,6 +47,7 @@ struct Sine {
 
   std::vector<double> known() const {
     std::vector<double> all;
+    all.reserve(zeros);
     for (std::size_t z = 0; z < zeros; ++z) all.push_back(static_cast<double>(z) * std::numbers::pi);
     return all;
   }
@@ -129,6 +130,7 @@ struct BesselJ0 {
   static const std::vector<double>& nodes() {
     static const std::vector<double> all = [] {
       std::vector<double> made;
+      made.reserve(points);
       for (int k = 0; k < points; ++k) made.push_back(std::sin(std::numbers::pi * (k + 0.5) / points));
       return made;
     }();

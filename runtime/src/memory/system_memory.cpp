@@ -12,10 +12,12 @@
 #include <new>
 
 // Of AddressSanitizer's interface; null where it is not in the process.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 void __asan_poison_memory_region(const volatile void* start, std::size_t bytes) __attribute__((weak));
 void __asan_unpoison_memory_region(const volatile void* start, std::size_t bytes) __attribute__((weak));
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace corescale::inline v0::detail {
 namespace {

@@ -21,7 +21,7 @@ constexpr std::array bernoulli{1.0 / 6,        -1.0 / 30,
 double zeta(double s, double x) {
   double sum = 0;
   const double large = 10 + s;
-  for (; x < large; ++x) sum += std::pow(x, -s);
+  while (x < large) sum += std::pow(x++, -s);
   double term = std::pow(x, -s);
   sum += x * term / (s - 1) + term / 2;
   term *= s / x;  // s (s+1) ... (s+2j-2) x^(-s-2j+1) / (2j)!
@@ -37,7 +37,7 @@ double zeta(double s, double x) {
 
 double digamma_of_positive(double x) {
   double sum = 0;
-  for (; x < 12; ++x) sum -= 1 / x;
+  while (x < 12) sum -= 1 / x++;
   const double square = 1 / (x * x);
   double power = square;
   sum += std::log(x) - 0.5 / x;

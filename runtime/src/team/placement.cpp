@@ -19,6 +19,7 @@ auto order_of(const ranked_place& one) {
 
 std::vector<ranked_place> rank(const std::vector<cpu_place>& cpus) {
   std::vector<ranked_place> ranked;
+  ranked.reserve(cpus.size());
   std::map<int, int> seen_of_core;
   for (const cpu_place& one : cpus) ranked.push_back({seen_of_core[one.core]++, one});
   std::sort(ranked.begin(), ranked.end(),

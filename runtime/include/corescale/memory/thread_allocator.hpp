@@ -40,6 +40,7 @@ class thread_allocator {
 
   constexpr thread_allocator() noexcept = default;
   template <class U>
+  // NOLINTNEXTLINE(google-explicit-constructor): as the standard asks
   constexpr thread_allocator(const thread_allocator<U, Alloc>&) noexcept {}
 
   [[nodiscard]] T* allocate(std::size_t n) { return allocate_at_least(n).ptr; }

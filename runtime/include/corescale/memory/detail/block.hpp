@@ -53,7 +53,7 @@ inline char* guard_of(block* b) noexcept { return static_cast<char*>(b->memory()
 
 /// The block that over-aligned memory is part of.
 inline block* unshifted(const block* stands_before) noexcept {
-  return reinterpret_cast<block*>(stands_before->stamp & ~state_bits);
+  return reinterpret_cast<block*>(stands_before->stamp & ~state_bits);  // NOLINT(performance-no-int-to-ptr)
 }
 
 /// Word k of the memory of a block that is in no use.
