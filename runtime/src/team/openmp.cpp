@@ -54,7 +54,7 @@ struct crew {
   }
 
   static constexpr const char* name = "openmp";
-  static constexpr bool ids_stay = true;
+  static constexpr bool ids_stay = false;
   detail::team_core core;
   const std::size_t num_threads;
 };

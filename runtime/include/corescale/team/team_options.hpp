@@ -17,7 +17,8 @@ struct team_options {
   /// Whether each thread stays on the CPU that place_threads(n) has for its id (placement.hpp).
   /// False: a pinned thread cannot leave a CPU that another program takes.
   /// The master is pinned too, until it ends the team.
-  /// `tbb` and `ports` cannot: their ids change threads from round to round, so create() gives null.
+  /// `tbb`, `ports` and `openmp` cannot, so create() gives null: the ids of the first two change threads from round to round, and
+  /// OpenMP's library ends threads that a round does not need and lends them to its next team.
   bool pin = false;
 
   /// Bytes of stack of the threads that the team makes; 0 for the system's default.
