@@ -22,7 +22,9 @@ using Placement = EverySystem;
 
 INSTANTIATE_TEST_SUITE_P(Systems, Placement, every_system(), name_of);
 
-bool keeps_ids(const threading_system& system) { return system.name != "tbb" && system.name != "ports" && system.name != "openmp"; }
+bool keeps_ids(const threading_system& system) {
+  return system.name != "tbb" && system.name != "ports" && system.name != "openmp";
+}
 
 /// Two groups of two cores, two hardware threads each, numbered as kernels do: first threads first.
 topology two_groups() {
