@@ -176,6 +176,8 @@ class Record:
     """What is too large for a record, by name: the hash of its content, under which the run folder keeps it."""
     leftovers: int = 0
     """processes that outlived the main one and were killed"""
+    doubts: tuple[str, ...] = ()
+    """what was true while it ran that no figure here shows, a sentence each"""
     format: int = FORMAT
 
     @property

@@ -22,6 +22,7 @@ def test_another_lab_is_noticed_while_it_measures_and_no_longer() -> None:
     assert other.stdout.readline() == "here\n"
     neighbours.announce()
     assert any(f"process {other.pid}" in note for note in neighbours.notes())
+    assert any("another corescale" in doubt for doubt in neighbours.doubts())
     other.kill()
     other.communicate()
     assert not any(f"process {other.pid}" in note for note in neighbours.notes())
@@ -40,3 +41,20 @@ def test_a_hidden_proc_is_told(tmp_path: Path, options: str, hidden: bool) -> No
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/mountinfo").write_text(f"22 1 0:20 / /proc rw,nosuid - proc proc {options}\n")
     assert any("hidepid" in note for note in neighbours.notes(tmp_path)) == hidden
+    assert any("hidepid" in doubt for doubt in neighbours.doubts(tmp_path)) == hidden
+
+
+def test_another_lab_is_a_doubt_of_the_run_beside_it(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    words = [sys.executable, "-m", "corescale", "scan", "--threads", "1", "--runs", "1", "--out", str(tmp_path)]
+    with subprocess.Popen(
+        [sys.executable, "-c", ANNOUNCE], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        subprocess.run([*words, "--", "sleep", "0.1"], env=environment, check=True, capture_output=True)
+        other.kill()
+    (run,) = tmp_path.glob("*/1")
+    again = [sys.executable, "-m", "corescale", "report", str(run)]
+    said = subprocess.run(again, env=environment, check=True, capture_output=True, text=True).stdout
+    assert "another corescale measured on this machine" in " ".join(said.split())

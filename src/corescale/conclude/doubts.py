@@ -2,6 +2,7 @@
 """What must be printed beside the numbers: launches that a noise rule flagged, drift, and times too short to trust."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,7 +33,14 @@ def doubts(records: Sequence[Record], experiment: Experiment) -> Doubts:
     undisturbed = tuple(record for record in records if not record.timed or record.block not in bad)
     lines = [*_flagged(flags, records), *_drift(records, experiment), *_short(records)]
     lines += memory.doubt([records[k] for k in timed])
+    lines += _told([records[k] for k in timed])
     return Doubts(tuple(lines), frozenset(timed[flag.launch] for flag in flags), undisturbed)
+
+
+def _told(records: Sequence[Record]) -> list[str]:
+    """What the records themselves say is doubtful."""
+    counts = Counter(said for record in records for said in record.doubts)
+    return [f"{said} (in {count} of {len(records)} launches)" for said, count in counts.items()]
 
 
 def _launches(records: Sequence[Record]) -> noise.Launches:

@@ -33,9 +33,20 @@ def labs(listing: str) -> list[int]:
 
 
 def notes(root: Path = Path("/")) -> Iterator[str]:
-    """One line each, of what is true now."""
+    """One line each, of what is true now and whom it comes from."""
     for pid in labs(_read(root / "proc/net/unix")):
         yield f"another corescale measures on this machine (process {pid}): both disturb each other"
+    yield from _unseen(root)
+
+
+def doubts(root: Path = Path("/")) -> Iterator[str]:
+    """One line each, of what is true now and makes a launch doubtful; the same whoever it comes from."""
+    if labs(_read(root / "proc/net/unix")):
+        yield "another corescale measured on this machine: both disturb each other"
+    yield from _unseen(root)
+
+
+def _unseen(root: Path) -> Iterator[str]:
     if hides_processes(_read(root / "proc/self/mountinfo")):
         yield (
             "other users' processes cannot be seen (/proc is mounted with hidepid):"

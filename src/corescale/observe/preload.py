@@ -4,11 +4,9 @@
 By an untimed traced launch that reads the memory map of every program of the tree, and by what the witness says there.
 """
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from corescale.declare import allocators
 from corescale.declare.factors import Launch
 from corescale.errors import PreloadError
 from corescale.observe.sources.witness import Sighting
@@ -30,16 +28,6 @@ def judge(report: SpawnReport, libraries: Iterable[Path], heard: Sequence[Sighti
     return _note([p for p in programs if not all(_has(p, library) for library in libraries)])
 
 
-def variables(launch: Launch) -> Mapping[str, str | None]:
-    """The changes to the environment: of an inherited LD_PRELOAD an allocator takes the place of allocators alone, so
-    that profilers and shims stay inside at every level.
-    """
-    if not launch.replaces_allocator:
-        return launch.environment
-    kept = allocators.replaced(os.environ.get("LD_PRELOAD", ""), launch.environment["LD_PRELOAD"])
-    return {**launch.environment, "LD_PRELOAD": kept}
-
-
 def heaviest(reports: Iterable[SpawnReport]) -> tuple[tuple[str, str], ...]:
     """Executable and name at its end of the program that used the most CPU time in each traced launch: where a timed
     one must be heard. The name tells a script from its interpreter, and a program that gave way from what it became.
@@ -57,6 +45,17 @@ def gave_way(reports: Iterable[SpawnReport], proved: Iterable[tuple[str, str]], 
     ended = [process for report in reports for process in report.processes]
     suspects = [process for process in ended if last.get(process.pid) in set(names.values())]
     return any(process.name and names.get(process.name) != last[process.pid] for process in suspects)
+
+
+def doubts(launch: Launch, heard: Sequence[Sighting]) -> Iterator[str]:
+    """Where the level is the C library's allocator, and a library that LD_PRELOAD brings serves malloc nevertheless: it
+    is none of the known allocators, so it stayed.
+    """
+    if launch.preload or not launch.replaces_allocator:
+        return
+    kept = {Path(word).name for word in (launch.variables["LD_PRELOAD"] or "").split(":")}
+    for malloc in dict.fromkeys(one.malloc for one in heard if Path(one.malloc).name in kept):
+        yield f"allocator=system: malloc is served by {malloc}, which the inherited LD_PRELOAD brings"
 
 
 def _must_be_inside(library: Path, programs: Sequence[ProvedProgram], said: str) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A library that was asked for is proved inside the program, or it is an error that says why not."""
 
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from corescale import native
+from corescale.conclude.doubts import doubts
 from corescale.declare import allocators
 from corescale.declare.experiment import Experiment
 from corescale.errors import PreloadError
@@ -114,6 +116,26 @@ def test_what_else_is_inherited_stays_inside_at_every_level(
     e = allocating(experiment, compile_c(ALLOCATE), levels=("inherited", "system", own_allocator))
     records = measured(e, two_cores)
     assert {(r.status, r.tail) for r in records} == {("ok", "shim\n")}
+    lines = [Direct(e, two_cores).line(r.configuration) for r in records if r.configuration["allocator"] != "inherited"]
+    pasted = [subprocess.run(shlex.split(line), capture_output=True, text=True, check=True).stderr for line in lines]
+    assert set(pasted) == {"shim\n" * 2}, "in env and in the program: what is pasted is what was measured"
+
+
+def test_a_library_that_serves_malloc_and_is_no_known_allocator_is_a_doubt_of_system(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stays, as a profiler does: what the level then measures is not the C library's allocator."""
+    tracer = compile_c(
+        "#include <stddef.h>\nvoid *__libc_malloc(size_t);\nvoid *malloc(size_t n) { return __libc_malloc(n); }",
+        "-shared", "-fPIC",
+    )  # fmt: skip
+    monkeypatch.setenv("LD_PRELOAD", tracer)
+    e = allocating(experiment, compile_c(ALLOCATE), levels=("inherited", "system", own_allocator))
+    records = measured(e, two_cores)
+    for record in records:
+        told = [line for line in record.doubts if f"malloc is served by {tracer}" in line]
+        assert len(told) == (record.configuration["allocator"] == "system")
+    assert any(tracer in line and "in 2 of 6 launches" in line for line in doubts(records, e).lines)
 
 
 def test_without_an_allocator_factor_nothing_is_preloaded(experiment: Make, two_cores: Machine, python: Any) -> None:

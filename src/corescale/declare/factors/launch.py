@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from corescale.declare import allocators
 from corescale.errors import UsageError
 from corescale.machine import format_cpu_list
 
@@ -45,15 +46,21 @@ class Launch:
         return replace(self, affinity=tuple(sorted(left)))
 
     @property
+    def variables(self) -> Mapping[str, str | None]:
+        """The changes to this process's environment: of an inherited LD_PRELOAD an allocator takes the place of
+        allocators alone, so that profilers and shims stay inside at every level.
+        """
+        if not self.replaces_allocator:
+            return self.environment
+        kept = allocators.replaced(os.environ.get("LD_PRELOAD", ""), self.environment["LD_PRELOAD"])
+        return {**self.environment, "LD_PRELOAD": kept}
+
+    @property
     def line(self) -> str:
         """The line a person pastes into a shell: env, taskset and argv, quoted."""
-        unset = [
-            word
-            for name, value in self.environment.items()
-            if value is None and name in os.environ
-            for word in ("-u", name)
-        ]
-        given = [f"{name}={value}" for name, value in self.environment.items() if value is not None]
+        changes = self.variables.items()
+        unset = [word for name, value in changes if value is None and name in os.environ for word in ("-u", name)]
+        given = [f"{name}={value}" for name, value in changes if value is not None]
         env = ["env", *unset, *given] if unset or given else []
         mask = ["taskset", "-c", format_cpu_list(self.affinity)] if self.affinity is not None else []
         return shlex.join([*env, *mask, *self.command])

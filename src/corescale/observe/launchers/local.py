@@ -159,10 +159,13 @@ class Local:
         launch = self._launch_of(configuration, invocation.phase)
         proved = self._proved.get(self._to_prove(configuration), ()) if launch.preload else ()
         with Scratch(launch.preload, proved) as scratch, self._prepared(configuration):
+            doubts = [*neighbours.doubts()]
             report = self._spawn(launch, configuration.layout, scratch, cap=invocation.cap)
+            doubts += [*neighbours.doubts(), *preload.doubts(launch, witness.sightings(scratch))]
             report, ranks = self.ended(report, scratch)
             found = sources.read(self._sources, scratch, succeeded=report.status == "ok")
-            return self._record(invocation, report, found, ranks, scratch)
+            record = self._record(invocation, report, found, ranks, scratch)
+            return replace(record, doubts=tuple(dict.fromkeys(doubts)))
 
     @contextlib.contextmanager
     def _prepared(self, configuration: Configuration) -> Iterator[None]:
@@ -175,7 +178,7 @@ class Local:
         self, launch: Launch, layout: Layout, scratch: Scratch, *, prove: bool = False, cap: float | None = None
     ) -> SpawnReport:
         scratch.output = self._output(scratch)
-        environment = sources.environment(self._sources, preload.variables(launch), scratch)
+        environment = sources.environment(self._sources, launch.variables, scratch)
         request = SpawnRequest(
             argv=launch.command,
             environment=environment,
