@@ -211,7 +211,7 @@ def doubted(law: str, noise: str, blocks: int, experiments: int = 500, seed: int
     """How often a law that is true is said to be off by more than noise."""
     times = np.log(LAWS[law].basis(LEVELS) @ TRUE_TERMS[law])
     fits = [fit(LAWS[law], LEVELS, y, resamples=99) for y in simulate(noise, times, blocks, experiments, seed)]
-    return float(np.mean(["more than noise" in x.doubt for x in fits]))
+    return float(np.mean(["more than the noise" in x.doubt for x in fits]))
 
 
 def table(title: str, columns: Sequence[str], rows: Rows) -> None:

@@ -20,7 +20,7 @@ NOT_IDENTITY = frozenset({"hostname", "memory_bytes", "topology_source"})
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """As this process sees it. What nobody tells is None, or 0 for a size."""
+    """The machine as this process sees it. What is unknown is None, or 0 for a size."""
 
     hostname: str
     cpu_model: str
@@ -41,7 +41,7 @@ class Machine:
     cache_line: int
     """bytes"""
     l3_bytes: int
-    """of one core group"""
+    """size of one core group's L3"""
     governor: str | None
     turbo: bool | None
     topology_source: str

@@ -153,7 +153,7 @@ class Record:
     resident memory of the largest process, mapped files included. Of earlier versions: `cgroup`, page cache included,
     and `sampled`, which mixed kinds."""
     cpu_kind: Literal["group", "reaped", "sampled", ""] = ""
-    """Of `user` and `system`. `group`: every process of the tree. `reaped`: those whose parents waited for them.
+    """Kind of `user` and `system`. `group`: every process of the tree. `reaped`: those whose parents waited for them.
     `sampled`: a lower bound. Empty: not told, as in earlier versions."""
     processes: tuple[Process, ...] = ()
     proved: tuple[tuple[str, str], ...] = ()
@@ -234,7 +234,9 @@ def from_dict(values: object) -> Record:
     """The record of JSON values, as `to_dict` gives them; raises StoreError."""
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         found = values.get("format") if isinstance(values, dict) else None
-        raise StoreError(f"record format {found} where {FORMAT} is read", remedy="use the corescale that wrote it")
+        raise StoreError(
+            f"record format {found}, but this version reads {FORMAT}", remedy="use the corescale that wrote it"
+        )
     try:
         return _adapter().validate_python(values)
     except ValidationError as error:

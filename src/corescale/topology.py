@@ -37,12 +37,12 @@ class Topology:
     cache_line: int
     """bytes"""
     l3_bytes: int
-    """of the largest core group's L3; 0 without one"""
+    """size of the largest core group's L3; 0 without one"""
     source: Literal["hwloc", "sysfs"]
 
 
 def here(root: Path = Path("/")) -> Topology:
-    """Of this machine, or of the tree below `root`, where only sysfs can be asked."""
+    """Topology of this machine, or of the tree below `root`, where only sysfs is read."""
     text = _lstopo() if root == Path("/") else None
     try:
         return from_hwloc(text) if text is not None else from_sysfs(root)

@@ -18,7 +18,7 @@ def main() -> None:
     except CorescaleError as error:
         fail(str(error), error.exit_code)
     except KeyboardInterrupt:
-        fail("interrupted; what was measured is kept, the same command goes on", ExitCode.INTERRUPTED)
+        fail("interrupted; what was measured is kept; the same command continues", ExitCode.INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)

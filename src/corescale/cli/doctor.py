@@ -11,11 +11,11 @@ from corescale.show import doctor as show
 
 
 def doctor(
-    json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+    json: Annotated[bool, typer.Option("--json", help="print the result as JSON")] = False,
     noise: Annotated[bool, typer.Option("--noise/--no-noise", help="measure for 2 s how noisy the machine is")] = True,
 ) -> None:
-    """What this machine has: cores, quota, allocators, threading systems, MPI; and how noisy it is now."""
-    with Console(stderr=True).status("looking"):
+    """What this machine has (cores, quota, allocators, threading systems, MPI) and how noisy it is now."""
+    with Console(stderr=True).status("examining this machine"):
         diagnosis = diagnose(noise=noise)
     if json:
         typer.echo(show.to_json(diagnosis))

@@ -22,10 +22,10 @@ from corescale.records import Configuration, Layout, Record
 from corescale.show import text
 
 RACE_LAUNCHES = (4, 15)
-"""of each configuration, of a race at 1% and at 3% noise (docs/results/race_simulation.md)"""
+"""launches of each configuration in a race at 1% and at 3% noise (docs/results/race_simulation.md)"""
 
 FIRST_ANSWER = f"--budget {4 * OPTIONS.first_block}x"
-"""of a race: two launches for each of the first block, and as many to confirm"""
+"""option that gives a race two launches for each of the first block, and as many to confirm"""
 
 
 def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> None:
@@ -43,7 +43,7 @@ def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> No
 
 
 def missing(experiment: Experiment) -> list[str]:
-    """Programs of the commands that cannot be launched; those of a shell nobody knows."""
+    """Programs of the commands that cannot be launched; those of a shell command are unknown."""
     programs = sorted({command.argv[0] for command in experiment.commands if not command.shell})
     return [program for program in programs if shutil.which(program) is None]
 
@@ -70,7 +70,7 @@ def _amount(experiment: Experiment) -> str:
     rehearsals = f" after {count * OPTIONS.rehearsals} on the smaller input" if experiment.rehearsal else ""
     number = f"{least}" if least == most else f"about {least} to {most}"
     return f"{count} configurations: {number} launches{rehearsals}" + (
-        " (the noisier, the more)" if least < most else ""
+        " (more where times are noisy)" if least < most else ""
     )
 
 
@@ -85,12 +85,13 @@ def _launches(experiment: Experiment) -> tuple[int, int]:
 
 
 def _time(experiment: Experiment, known: Mapping[Line, Sequence[_Seen]], root: Path, machine: Machine) -> str:
-    """For how long, with what that rests upon; a configuration that was never launched counts as today's."""
+    """The expected time and its source; a configuration that was never launched counts as today's."""
     budget = experiment.stop.budget
     limit = f", at most {text.duration(budget)} (--budget)" if budget is not None else ""
     seen = known.get(_line(experiment, today(experiment), machine))
     if not seen:
-        return f"time: {_range(experiment, 1)} for each second that one takes{limit}; {_how_to_know(experiment, root)}"
+        said = f"{_range(experiment, 1)} for each second that a launch takes"
+        return f"time: {said}{limit}; {_how_to_know(experiment, root)}"
     typical = {line: statistics.median(each.seconds for each in of) for line, of in known.items()}
     now = statistics.median(each.seconds for each in seen)
     lines = [_line(experiment, chosen, machine) for chosen in configurations(experiment)]
@@ -104,7 +105,7 @@ def _range(experiment: Experiment, each: float) -> str:
 
 def _how_to_know(experiment: Experiment, root: Path) -> str:
     hint = FIRST_ANSWER if experiment.verb == "tune" and experiment.stop.rule == "race" else "-r 1"
-    return f"no run in {root} has today's launch yet: {hint} instead of --dry-run makes one"
+    return f"no run in {root} has today's launch yet: {hint} instead of --dry-run measures it"
 
 
 def _source(seen: Sequence[_Seen]) -> str:
@@ -129,7 +130,7 @@ def _known(experiment: Experiment, root: Path, machine: Machine, launcher: str) 
 
 
 def _lines(run: store.Run, machine: Machine) -> Iterator[tuple[Line, Record]]:
-    """Of each launch that succeeded in full the line."""
+    """The line and the record of each launch that succeeded in full."""
     lines: dict[object, Line] = {}
     for record in run.records:
         if record.ok and record.phase != "rehearse":

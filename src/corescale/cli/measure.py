@@ -38,6 +38,6 @@ def measure(experiment: Experiment, policy: Policy, request: RunRequest, machine
         except KeyboardInterrupt:
             if said := so_far.known(folder.records, experiment):
                 typer.echo(f"corescale: {said}", err=True)
-            kept = f"what was measured is kept in {folder.path} (corescale report), the same command goes on"
+            kept = f"what was measured is kept in {folder.path} (corescale report); the same command continues"
             raise InterruptedRunError(f"interrupted; {kept}") from None
         return folder.finished()

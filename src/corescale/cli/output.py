@@ -92,7 +92,7 @@ def finish(result: Result, request: RunRequest) -> None:
 
 
 def show(result: Result, *, as_json: bool) -> None:
-    """On standard output, for a person or a program."""
+    """Print the result on standard output, for a person or a program."""
     if as_json:
         exchange.write("-", exchange.to_json(result))
     else:

@@ -17,15 +17,17 @@ from corescale.show import exchange
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="run folders, as corescale-runs/scan-1234/1")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="run folders, such as corescale-runs/scan-1234/1")
+    ],
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="write HTML here")] = "report.html",
     folder: Annotated[
         str, typer.Option("--outputs", metavar="DIR", help="write tables and every chart there as PNG and SVG")
     ] = "",
     study: Annotated[str, typer.Option("--study", metavar="NAME|FILE", help="show it as this study declares")] = "",
-    json: Annotated[bool, typer.Option("--json", help="the result as JSON on standard output")] = False,
+    json: Annotated[bool, typer.Option("--json", help="print the result as JSON")] = False,
 ) -> None:
-    """Show runs again, write report.html and every declared output; several runs make the machine a factor."""
+    """Show runs again, and write report.html and every declared output; of several runs the machine is a factor."""
     from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
     machine = Machine.here()
@@ -39,7 +41,7 @@ def report(
 
 
 def _shown_as(run: store.Run, study: str, machine: Machine) -> store.Run:
-    """With the title, columns and outputs of a study file instead of those that the run was made with."""
+    """The run with the title, columns and outputs of a study file instead of its own."""
     if not study:
         return run
     declared = study_file.presentation(studies.find(study), run.experiment, machine)
@@ -55,7 +57,7 @@ def _together(found: Sequence[store.Run]) -> store.Run:
 
 
 def _names(found: Sequence[store.Run]) -> list[str]:
-    """Of the machine of each run; runs under other circumstances have another name, with #2, #3 behind it."""
+    """The name of each run's machine; runs under other circumstances get #2, #3 after it."""
     kinds: list[store.Run] = []
     names: list[str] = []
     for run in found:

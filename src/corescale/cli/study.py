@@ -19,14 +19,16 @@ from corescale.show import exchange
 
 app = typer.Typer(help="Studies as files: list | check | run | new.", no_args_is_help=True)
 
-Study = Annotated[str, typer.Argument(metavar="NAME|FILE", help="a study that ships, or a file")]
+Study = Annotated[str, typer.Argument(metavar="NAME|FILE", help="a study that ships with corescale, or a file")]
 
 
 @takes(StudyRequest, words=Annotated[list[str] | None, typer.Argument(metavar="NAME|FILE", help="a study")])
 def run(words: list[str], request: StudyRequest) -> None:
-    """Run a study, or resume it: corescale study run allocator_profile --levels threads=1,2"""
+    """Run or continue a study: corescale study run allocator_profile --levels threads=1,2"""
     if len(words) != 1:
-        raise UsageError("one study is needed", where="study run", remedy="corescale study list names those that ship")
+        raise UsageError(
+            "one study is needed", where="study run", remedy="corescale study list names the studies that ship"
+        )
     machine = Machine.here()
     path = studies.find(words[0])
     experiment = study_file.experiment(path, machine, request.levels, request.command, request.runs)
@@ -46,7 +48,7 @@ def list_() -> None:
 
 
 def check(study: Study) -> None:
-    """Whether a study file is in order; says what it would measure here. Launches nothing."""
+    """Check a study file and say what it would measure here; launch nothing."""
     machine, path = Machine.here(), studies.find(study)
     experiment = study_file.experiment(path, machine)
     for factor in experiment.factors:
@@ -63,10 +65,10 @@ def check(study: Study) -> None:
     )
 
 
-def new(file: Annotated[Path, typer.Argument(help="what to write")] = Path("study.toml")) -> None:
+def new(file: Annotated[Path, typer.Argument(help="the file to write")] = Path("study.toml")) -> None:
     """Write a commented study to start from; it passes `study check`."""
     if file.exists():
-        raise UsageError("is there already", where=str(file), remedy="name another file")
+        raise UsageError("exists already", where=str(file), remedy="name another file")
     exchange.write(str(file), studies.TEMPLATE.format(schema=study_file.SCHEMA, file=file))
     typer.echo(f"wrote {file}; next: corescale study check {file}")
 

@@ -19,13 +19,13 @@ def exceeds(block: Block, records: Sequence[Record], experiment: Experiment, con
 
 
 def too_many(block: Block, records: Sequence[Record], experiment: Experiment, confirmations: int = 0) -> bool:
-    """The same of a budget in launches."""
+    """Whether they would take more than a budget in launches."""
     since = since_today(records, today(experiment)) if experiment.anchored and block.phase == "measure" else None
     return most_launches(block, today(experiment), since) > _launches(records, experiment, confirmations)
 
 
 def too_long(block: Block, records: Sequence[Record], experiment: Experiment, confirmations: int = 0) -> bool:
-    """The same of a budget in time; each is taken to be as long as its last launch, or as the slowest of all."""
+    """Whether they would take more than a budget in time; each counts as long as its last launch, or as the slowest."""
     if experiment.stop.budget is None or not records:
         return False
     last, slowest = _walls(records)
@@ -66,6 +66,6 @@ def _confirming(records: Sequence[Record], confirmations: int) -> int:
 
 
 def _walls(records: Sequence[Record]) -> tuple[dict[object, float], float]:
-    """Of each configuration's last full launch, and of the slowest."""
+    """Times of each configuration's last full launch, and of the slowest."""
     last: dict[object, float] = {record.configuration: record.wall for record in records if record.phase != "rehearse"}
     return last, max(last.values(), default=0.0)

@@ -26,7 +26,7 @@ class Doubts:
 
 
 def doubts(records: Sequence[Record], experiment: Experiment) -> Doubts:
-    """By rules fixed beforehand, on what the machine did; never on how long a launch took."""
+    """Doubts by rules fixed beforehand, on what the machine did; never on how long a launch took."""
     timed = [k for k, record in enumerate(records) if record.timed]
     flags = noise.flag_launches(_launches([records[k] for k in timed])) if timed else ()
     bad = {flag.block for flag in flags}
@@ -104,7 +104,7 @@ def _drift(records: Sequence[Record], experiment: Experiment) -> list[str]:
 
 
 def _worst(found: Sequence[noise.Finding]) -> list[noise.Finding]:
-    """Of each rule the largest correlation: a rule that many pairs break is one doubt."""
+    """The largest correlation of each rule: a rule that many pairs break is one doubt."""
     largest: dict[str, noise.Finding] = {}
     for finding in found:
         known = largest.get(finding.rule)

@@ -24,13 +24,13 @@ class Launches:
     cpu: Floats
     """user and system time of the program"""
     steal: Floats
-    """of all cores, taken by the hypervisor meanwhile"""
+    """time of all cores that the hypervisor took during the launch"""
     throttled: Floats
     involuntary_switches: Floats
     """count"""
     runqueue_wait: Floats
     on_cpu: Floats
-    """of the threads whose waiting that is; all of `cpu` where it is not told"""
+    """running time of the threads whose waiting that is; all of `cpu` where it is unknown"""
     oversubscribed: npt.NDArray[np.bool_]
     """more threads than cores were asked for: it then waits for itself, and the rules on waiting say nothing"""
 
@@ -77,10 +77,10 @@ def _waiting(launches: Launches) -> Floats:
 
 
 RULES: dict[str, Rule] = {
-    "steal": Rule(lambda x: _share(x.steal, x.cpu), 0.02, "the hypervisor took this share of the CPU time"),
+    "steal": Rule(lambda x: _share(x.steal, x.cpu), 0.02, "share of the CPU time that the hypervisor took"),
     "throttled": Rule(lambda x: x.throttled, 0.0, "seconds for which the CPU quota held the program back"),
-    "switches": Rule(_switches, 100.0, "times per CPU-second that another task displaced the program"),
-    "waiting": Rule(_waiting, 0.05, "the program's threads waited for a core for this share of their time"),
+    "switches": Rule(_switches, 100.0, "displacements of the program by another task per CPU-second"),
+    "waiting": Rule(_waiting, 0.05, "share of their time that the program's threads waited for a core"),
 }
 """Thresholds: 2% stolen moves a time by about the default width; a quota that bites at all changes the machine under
 test; one displacement per 10 ms means a second busy task on the core, where an idle Linux core has 1 to 10 a second."""

@@ -29,7 +29,7 @@ def response(record: Record, name: str) -> float:
 
 
 def at_least(record: Record, name: str) -> float:
-    """The same, but a capped launch counts with the time until it was killed, so it seems better than it is."""
+    """That table, but a capped launch counts with the time until it was killed, so it seems better than it is."""
     return record.wall if record.status == "capped" else response(record, name)
 
 

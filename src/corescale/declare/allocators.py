@@ -27,7 +27,7 @@ class Allocator:
     libraries: tuple[str, ...]
     """file names that may be preloaded, the preferred first; * stands for anything"""
     package: str | None
-    """of Debian; None where it has none"""
+    """package of Debian; None where it has none"""
 
 
 ALLOCATORS: dict[str, Allocator] = {
@@ -57,7 +57,7 @@ def locate(name_or_path: str) -> Path:
         remedy = f"did you mean {near[0]}?" if near else f"write {', '.join(ALLOCATORS)} or the path of a .so file"
         raise UsageError(f"unknown allocator {name_or_path!r}", where="allocator", remedy=remedy)
     if not ALLOCATORS[name].libraries:
-        raise UsageError("the system's allocator is no library to preload", where="allocator")
+        raise UsageError("the system's allocator is not a library to preload", where="allocator")
     found = find(name)
     if found is None:
         raise UnavailableError(f"{name} was not found here", where="allocator", remedy=remedy_for(name))

@@ -87,7 +87,9 @@ def _tune(request: TuneRequest, commands: Sequence[Command], machine: Machine) -
     same = combinations(experiment) - len(configurations(experiment))
     if same <= 0:
         return experiment
-    said = f"{same} of {combinations(experiment)} combinations: the same launch as another, for a setting nothing reads"
+    said = (
+        f"{same} of {combinations(experiment)} combinations: the same launch as another, as nothing reads the setting"
+    )
     return experiment.model_copy(update={"left_out": (*experiment.left_out, said)})
 
 
@@ -172,7 +174,7 @@ def _must_not_start_ranks(commands: Iterable[Command]) -> None:
     for command in commands:
         if re.fullmatch(r"(mpirun|mpiexec|orterun|prterun|srun)(\.\w+)?", name := Path(command.argv[0]).name):
             remedy = f"leave {name} and its options out of the command"
-            raise UsageError("the ranks are started for it", where=name, remedy=remedy)
+            raise UsageError("corescale starts the ranks itself", where=name, remedy=remedy)
 
 
 def _cores(request: Request, chosen: Sequence[Factor], machine: Machine) -> int | None:
@@ -187,7 +189,7 @@ def _within_cores(experiment: Experiment) -> Experiment:
     beyond = every - combinations(experiment)
     why = f"ranks times threads are more than the {experiment.cores} cores that may be used"
     if beyond == every:
-        raise UsageError(why, where="ranks", remedy="fewer of them, or --oversubscribe")
+        raise UsageError(why, where="ranks", remedy="ask for fewer, or add --oversubscribe")
     if not beyond:
         return experiment
     said = f"{beyond} of {every} combinations: {why} (--oversubscribe measures them too)"
@@ -197,7 +199,7 @@ def _within_cores(experiment: Experiment) -> Experiment:
 def _command(name: str, words: Sequence[str], shell: bool) -> Command:
     argv = template.split(words[0], "command") if len(words) == 1 and not shell else tuple(words)
     if not argv:
-        raise UsageError("no command", remedy="put it behind --, as: corescale scan -- ./program {threads}")
+        raise UsageError("no command", remedy="put it after --, as in: corescale scan -- ./program {threads}")
     return Command(name=name, argv=argv if shell else (bundled(argv[0]), *argv[1:]), shell=shell)
 
 
@@ -221,7 +223,7 @@ def _stop(request: Request, confirm: int, within: str) -> Stop:
 
 
 def _patience(verb: Verb, stop: Stop) -> float | None:
-    """Of a race no launch takes longer than the budget for all: one that hangs is not waited for."""
+    """In a race no launch may take longer than the budget for all, so that one that hangs is not waited for."""
     return stop.budget if verb == "tune" and stop.rule == "race" else None
 
 
@@ -229,7 +231,5 @@ def _rehearsal(request: Request, command: Command) -> tuple[str, ...]:
     if not isinstance(request, TuneRequest) or not request.rehearse:
         return ()
     if request.runs or request.shell:
-        raise UsageError(
-            "goes with a race of a command without a shell", where="--rehearse", remedy="drop -r or --shell"
-        )
+        raise UsageError("needs a race and a command without a shell", where="--rehearse", remedy="drop -r or --shell")
     return (command.argv[0], *shlex.split(request.rehearse))

@@ -62,7 +62,7 @@ class Constraint(Model):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Of `METRIC<=NUMBER[*today]`; raises UsageError."""
+        """The constraint `METRIC<=NUMBER[*today]`; raises UsageError."""
         match = re.fullmatch(r"\s*([\w.-]+)\s*(<=|>=)\s*([0-9.eE+-]+)\s*(\*\s*today)?\s*", text)
         try:
             if match is None:
@@ -107,7 +107,7 @@ class Experiment(Model):
 
     verb: Verb
     name: str = ""
-    """of the study, empty where it came from the command line"""
+    """name of the study; empty where the experiment came from the command line"""
     title: str = ""
     source: str = ""
     """where the study was published"""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the options that name factors (-f, -L, -P, --threads and their kin) to factors with levels."""
+"""From the options that name factors (-f, -L, -P, --threads and similar) to factors with levels."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal

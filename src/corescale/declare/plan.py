@@ -106,7 +106,7 @@ def since_today(records: Sequence[Record], today: Configuration) -> int:
 
 
 def most_launches(block: Block, today: Configuration, since: int | None) -> int:
-    """Of this block at most, those of today's that it does not name included."""
+    """Launches of this block at most, those of today's that it does not name included."""
     chosen = _launched(block, today, since)
     return len(chosen) + (0 if since is None else max(0, len(chosen) - 2) // (TODAY_EVERY - 1))
 

@@ -13,7 +13,7 @@ def seconds(text: str, where: str) -> float:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|)\s*", text)
     if match is None or float(match[1]) == 0:
         launches = ", or 100x for launches" if where == "--budget" else ""
-        raise UsageError(f"{text!r} is no time", where=where, remedy=f"write 90s, 5m or 2h{launches}")
+        raise UsageError(f"{text!r} is not a time", where=where, remedy=f"write 90s, 5m or 2h{launches}")
     return float(match[1]) * _UNITS[match[2]]
 
 
@@ -24,7 +24,7 @@ def share(text: str, where: str) -> float:
         if not 0 < value < 1:
             raise ValueError
     except ValueError:
-        raise UsageError(f"{text!r} is no share", where=where, remedy="write 2% or 0.02") from None
+        raise UsageError(f"{text!r} is not a share", where=where, remedy="write 2% or 0.02") from None
     return value
 
 

@@ -23,18 +23,18 @@ class RunRequest:
     """How a run is made and shown, whatever is measured."""
 
     on: str = option(
-        "", "--on", help="the launcher (default: the first of direct, mpi that can); fake needs --landscape"
+        "", "--on", help="the launcher (default: the first of direct and mpi that can); fake needs --landscape"
     )
-    landscape: str = option("", "--landscape", metavar="FILE", help="what the fake launcher pretends (docs/fake.md)")
+    landscape: str = option("", "--landscape", metavar="FILE", help="times of the fake launcher (docs/fake.md)")
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
     dry_run: bool = option(False, "--dry-run", help="print the plan and its estimated time, and stop")
-    json: bool = option(False, "--json", help="the result as JSON on standard output")
-    quiet: bool = option(False, "-q", "--quiet", help="no progress")
+    json: bool = option(False, "--json", help="print the result as JSON")
+    quiet: bool = option(False, "-q", "--quiet", help="show no progress")
     report: str = option("", "--report", metavar="FILE", help="write an HTML report")
-    export_json: str = option("", "--export-json", metavar="FILE", help="in hyperfine's format")
-    export_csv: str = option("", "--export-csv", metavar="FILE", help="in hyperfine's format")
-    export_markdown: str = option("", "--export-markdown", metavar="FILE", help="as a table")
-    export_records: str = option("", "--export-records", metavar="FILE", help="every launch, a line of CSV each")
+    export_json: str = option("", "--export-json", metavar="FILE", help="write hyperfine's JSON")
+    export_csv: str = option("", "--export-csv", metavar="FILE", help="write hyperfine's CSV")
+    export_markdown: str = option("", "--export-markdown", metavar="FILE", help="write a Markdown table")
+    export_records: str = option("", "--export-records", metavar="FILE", help="write each launch as a line of CSV")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,34 +51,34 @@ class Request(RunRequest):
     parameter_step: str = option("", "-D", "--parameter-step-size", metavar="STEP", help="step of -P (default 1)")
     threads: str = option("", "-t", "--threads", metavar="1,2,4", help="thread counts, as -f threads=1,2,4")
     ranks: str = option("", "--ranks", metavar="auto|1,2,4", help="MPI ranks, as -f ranks=1,2,4 (docs/mpi.md)")
-    oversubscribe: bool = option(False, "--oversubscribe", help="try more ranks x threads than there are cores, too")
+    oversubscribe: bool = option(False, "--oversubscribe", help="also try more ranks x threads than cores")
     allocators: str = option("", "--allocators", metavar="auto|A,B", help="memory allocators, as -f allocator=A,B")
-    today: str = option("", "--today", metavar="NAME=LEVEL,...", help="levels of today's launch, where not the default")
-    response: str = option("wall", "--response", help="wall, region:NAME or metric:NAME")
+    today: str = option("", "--today", metavar="NAME=LEVEL,...", help="today's levels, where not the default ones")
+    response: str = option("wall", "--response", help="what is compared: wall, region:NAME or metric:NAME")
     metric: list[str] = option(
-        [], "--metric", metavar="NAME=SOURCE", help="stdout-size, peak-memory, cpu-time or output:KEY"
+        [], "--metric", metavar="NAME=SOURCE", help="also measure stdout-size, peak-memory, cpu-time or output:KEY"
     )
     subject_to: list[str] = option([], "--subject-to", metavar="M<=X", help="a bound, as 'bytes<=1.02*today'")
     runs: int = option(0, "-r", "--runs", metavar="N", help="exactly N blocks (default: until the width is reached)")
-    min_runs: int = option(8, "-m", "--min-runs", metavar="N", help="fewest blocks before the first look")
-    max_runs: int = option(40, "-M", "--max-runs", metavar="N", help="most blocks")
+    min_runs: int = option(8, "-m", "--min-runs", metavar="N", help="blocks before the first look")
+    max_runs: int = option(40, "-M", "--max-runs", metavar="N", help="blocks at most")
     warmup: int = option(0, "-w", "--warmup", metavar="N", help="untimed launches of each configuration first")
     width: str = option("2%", "--width", metavar="2%", help="stop at this half width of every ratio")
-    confidence: str = option("95%", "--confidence", metavar="95%", help="of every interval")
+    confidence: str = option("95%", "--confidence", metavar="95%", help="confidence of every interval")
     budget: str = option(
-        "5m", "--budget", metavar="5m", help="for all launches, as 90s, 5m, 2h, 100x (launches) or none"
+        "5m", "--budget", metavar="5m", help="limit for all launches: 90s, 5m, 2h, 100x (launches) or none"
     )
     timeout: str = option("", "--timeout", metavar="60s", help="kill a launch after this long; it counts as failed")
-    setup: str = option("", "--setup", "-s", metavar="CMD", help="before the first launch")
-    prepare: str = option("", "--prepare", "-p", metavar="CMD", help="before each launch")
-    conclude: str = option("", "--conclude", "-C", metavar="CMD", help="after each launch")
-    cleanup: str = option("", "--cleanup", "-c", metavar="CMD", help="after the last launch")
-    ignore_failure: bool = option(False, "-i", "--ignore-failure", help="go on when today's launch fails")
+    setup: str = option("", "--setup", "-s", metavar="CMD", help="command to run before the first launch")
+    prepare: str = option("", "--prepare", "-p", metavar="CMD", help="command to run before each launch")
+    conclude: str = option("", "--conclude", "-C", metavar="CMD", help="command to run after each launch")
+    cleanup: str = option("", "--cleanup", "-c", metavar="CMD", help="command to run after the last launch")
+    ignore_failure: bool = option(False, "-i", "--ignore-failure", help="continue when today's launch fails")
     input: str = option("", "--input", metavar="FILE", help="standard input (default: nothing)")
     output: str = option("", "--output", metavar="FILE", help="where standard output goes (default: nowhere)")
     shell: bool = option(False, "--shell", help="run the command through /bin/sh")
     no_shell: bool = option(False, "-N", help="no shell: the default here")
-    same_output: bool = option(False, "--same-output", help="a configuration with another output fails")
+    same_output: bool = option(False, "--same-output", help="a configuration whose output differs fails")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,11 +95,11 @@ class TuneRequest(Request):
     """Options of `tune`."""
 
     within: str = option("2%", "--within", metavar="2%", help="stop when the answer is this close to the best")
-    max_runs: int = option(MOST_BLOCKS, "-M", "--max-runs", metavar="N", help="most launches of one configuration")
+    max_runs: int = option(MOST_BLOCKS, "-M", "--max-runs", metavar="N", help="launches of one configuration at most")
     rehearse: str = option(
-        "", "--rehearse", metavar="ARGS", help="the same program with these arguments, a smaller input, is tried first"
+        "", "--rehearse", metavar="ARGS", help="first try the program with these arguments, a smaller input"
     )
-    confirm: int = option(10, "--confirm", metavar="N", help="fresh blocks of winner against today's launch")
+    confirm: int = option(10, "--confirm", metavar="N", help="fresh blocks of the winner and today's launch")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,10 +114,12 @@ class CompareRequest(Request):
 class StudyRequest(RunRequest):
     """Options of `study run`."""
 
-    levels: list[str] = option([], "--levels", metavar="FACTOR=A,B", help="these levels of a factor instead (or auto)")
-    command: str = option("", "--command", metavar="CMD", help="another program in the place of the study's")
+    levels: list[str] = option([], "--levels", metavar="FACTOR=A,B", help="replace the levels of a factor (or auto)")
+    command: str = option("", "--command", metavar="CMD", help="run this program instead of the study's")
     runs: int = option(0, "-r", "--runs", metavar="N", help="exactly N blocks instead of the study's rule")
-    outputs: str = option("", "--outputs", metavar="DIR", help="of tables and charts (default: in the run folder)")
+    outputs: str = option(
+        "", "--outputs", metavar="DIR", help="folder of tables and charts (default: in the run folder)"
+    )
 
 
 def joined(words: list[str]) -> list[str]:

@@ -34,11 +34,11 @@ class Setting:
     levels: tuple[str, ...]
     why: str
     allocator: str | None = None
-    """of allocators.ALLOCATORS, which alone reads it"""
+    """name in allocators.ALLOCATORS of the only one that reads it"""
     versions: tuple[tuple[Version, Version], ...] = _ALL
-    """of that allocator which know the name: from the first of a pair to below its second"""
+    """versions of that allocator that know the name: from the first of a pair to below its second"""
     threaded: bool = False
-    """it changes nothing with one thread"""
+    """whether it changes nothing with one thread"""
 
 
 SETTINGS: dict[str, Setting] = {
@@ -129,7 +129,7 @@ def _useless(assignment: str) -> str | None:
     """Why `NAME=level` changes nothing here, or None."""
     needs = PAGES.get(assignment)
     if needs is not None and not {*needs} & _pages():
-        return f"the kernel gives no huge pages so (it would with {' or '.join(needs)})"
+        return f"the kernel gives no huge pages that way (it would with {' or '.join(needs)})"
     version = glibc()
     late = [name for name, since in TUNABLES.items() if name in assignment and version and version < since]
     return f"glibc {version[0]}.{version[1]} has no {late[0]}" if late and version else None

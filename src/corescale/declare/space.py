@@ -9,7 +9,7 @@ from pathlib import Path
 from corescale.declare import elf, settings
 
 MOST = 100
-"""configurations; a factor that would make more of them is left to be asked for"""
+"""configurations at most; a factor that would make more is tried only if asked for"""
 
 USUAL = (
     "threads",
@@ -49,7 +49,7 @@ def usual(argv: Sequence[str], unloadable: str = "") -> tuple[tuple[str, ...], t
         out |= {"allocator", *_settings(program)}
     if not openmp:
         left_out.append(
-            f"bind, OMP_WAIT_POLICY: {argv[0]} is not linked with OpenMP; if it starts what is: -f bind=auto"
+            f"bind, OMP_WAIT_POLICY: {argv[0]} is not linked with OpenMP; if it starts one that is: -f bind=auto"
         )
     return tuple(name for name in USUAL if name not in out and not _unknown(name)), tuple(left_out)
 
@@ -67,7 +67,7 @@ def _unknown(name: str) -> bool:
 
 
 def _settings(program: Path | None) -> set[str]:
-    """Those that nothing reads where no allocator can be preloaded into the program."""
+    """The settings that nothing reads where no allocator can be preloaded into the program."""
     kept = (None, "system") if program is None or _reads_tunables(program) else (None,)
     return {name for name, setting in settings.SETTINGS.items() if setting.allocator not in kept}
 

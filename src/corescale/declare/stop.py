@@ -39,7 +39,7 @@ class Stop(Model):
     budget: float | None = Field(default=None, gt=0)
     """seconds of launches"""
     launches: int | None = Field(default=None, ge=1)
-    """the same budget counted in launches"""
+    """budget counted in launches"""
     confirm_blocks: int = Field(default=10, ge=0)
     """fresh blocks of the winner against today's launch (tune)"""
 
@@ -56,7 +56,7 @@ class Stop(Model):
 
     @property
     def look_confidence(self) -> float:
-        """Of the intervals to compute for the looks and to print as `confidence`: a fifth of the doubt is set aside.
+        """Confidence of the intervals at the looks, printed as `confidence`: a fifth of the doubt is set aside.
 
         Stopping where an interval is narrow favours those that are too narrow: at 0.95 per look 92.9% covered in the
         worst of 25 simulated cases, at 0.96 93.6% (docs/measuring.md).
@@ -65,5 +65,5 @@ class Stop(Model):
 
     @property
     def reading_confidence(self) -> float:
-        """Of the ratio intervals to compute, so that they cover with `confidence` where a width may stop."""
+        """Confidence of the ratio intervals, such that they cover with `confidence` where a width may stop."""
         return self.look_confidence if self.rule == "width" else self.confidence

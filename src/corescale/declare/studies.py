@@ -15,7 +15,7 @@ def folder() -> Path:
 
 
 def shipped() -> dict[str, Path]:
-    """By name, in the order of the alphabet."""
+    """The studies by name, in the order of the alphabet."""
     return {path.stem: path for path in sorted(folder().glob("*.toml"))}
 
 
@@ -28,7 +28,7 @@ def find(name_or_file: str) -> Path:
     if name_or_file in known:
         return known[name_or_file]
     near = difflib.get_close_matches(path.stem, known, 1)
-    remedy = f"did you mean {near[0]}?" if near else "corescale study list names those that ship"
+    remedy = f"did you mean {near[0]}?" if near else "corescale study list names the studies that ship"
     raise UsageError("no such study", where=name_or_file, remedy=remedy)
 
 
@@ -36,7 +36,7 @@ TEMPLATE = """\
 #:schema {schema}
 # A study: what is launched, what is varied, when to stop, what comes out. The guide: docs/study.md
 #   corescale study check {file}     is everything in order?
-#   corescale study run {file}       measure; the same command goes on after an interruption
+#   corescale study run {file}       measure; the same command continues after an interruption
 
 title = "How the ant colony scales with its work"
 
@@ -59,7 +59,7 @@ cycles = "10 * rounds"
 [columns]
 rate = "cycles / time"
 
-# When enough was measured:  rule = "replicates" (so many blocks), "width" (every ratio known to 2%), or "race" (tune).
+# When enough was measured: rule = "replicates" (N blocks), "width" (every ratio known to 2%), or "race" (tune).
 [stop]
 rule = "replicates"
 replicates = 6

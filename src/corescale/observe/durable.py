@@ -20,7 +20,9 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(
-            f"cannot be written: {error.strerror or error}", where=str(path), remedy="make room, or choose --out DIR"
+            f"cannot be written: {error.strerror or error}",
+            where=str(path),
+            remedy="free some space, or choose --out DIR",
         ) from error
 
 
@@ -115,7 +117,7 @@ def read_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
             return values, len(line) + 1
         if value is None:
             raise StoreError(
-                "no whole record", where=f"{path}:{number}", remedy="restore the file, or move the folder away"
+                "not a whole record", where=f"{path}:{number}", remedy="restore the file, or move the folder away"
             )
         values.append(value)
     return values, torn

@@ -16,7 +16,7 @@ class History:
     def __init__(self) -> None:
         self.all_records: list[Record] = []
         self.records: list[Record] = []
-        """of completed blocks"""
+        """records of completed blocks"""
         self._open: dict[tuple[int, int], list[Record]] = {}
         self._ended: set[tuple[int, int]] = set()
         self._next = 0

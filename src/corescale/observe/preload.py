@@ -19,7 +19,9 @@ def judge(report: SpawnReport, libraries: Iterable[Path], heard: Sequence[Sighti
     """
     if report.proof is None:
         raise PreloadError(
-            "what it loads cannot be proved", where="preload", remedy=f"{report.trouble or 'no trace'}; allow ptrace"
+            "the libraries in it cannot be proved",
+            where="preload",
+            remedy=f"{report.trouble or 'no trace'}; allow ptrace",
         )
     programs = [program for program in report.proof if not program.replaced]
     for library in libraries:

@@ -16,7 +16,7 @@ from corescale.observe import durable
 
 FOLDER = "sidecars"
 LEVEL = 6
-"""of gzip, whose own default of 9 takes three times as long to save a twentieth"""
+"""level of gzip; its default of 9 takes three times as long to save a twentieth"""
 
 
 def write(folder: Path, content: bytes) -> str:
@@ -36,7 +36,7 @@ def read(folder: Path, name: str) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise StoreError(f"cannot be read: {error}", where=str(path), remedy="restore the file") from error
     if hashlib.sha256(content).hexdigest() != name:
-        raise StoreError("holds another content than its name says", where=str(path), remedy="restore the file")
+        raise StoreError("the content does not match the name", where=str(path), remedy="restore the file")
     return content
 
 

@@ -41,7 +41,7 @@ class SpawnRequest:
     grace: float = 0.0
     """between SIGTERM and SIGKILL, for launchers that must end processes on other machines"""
     limit_memory: int | None = None
-    """of the tree where a memory group can be made, else of each process's private data"""
+    """memory of the tree where a memory group can be made, else private data of each process"""
     limit_cpu: int | None = None
     """CPU seconds of each process"""
     stdin: Path | None = None
@@ -124,9 +124,9 @@ class SpawnReport:
     started: float = 0.0
     """since the epoch"""
     wall: float = 0.0
-    """from the execution of the main program to its end"""
+    """time from the execution of the main program to its end"""
     user: float = 0.0
-    """of the whole tree; the time of processes that nobody reaped counts here"""
+    """user time of the whole tree, with the time of processes that nobody reaped"""
     system: float = 0.0
     cpu_kind: CpuKind = "reaped"
     """`group`: of every process. `reaped`: of those whose parents waited for them. `sampled`: a lower bound"""
@@ -261,7 +261,7 @@ class Spawner:
         raise CorescaleError(
             f"the spawner was killed by {signal.Signals(-status).name}, and {killed} processes that it left behind too",
             where="spawn",
-            remedy="nothing of the launch runs on; see whether memory ran out (dmesg), then start again",
+            remedy="no process of the launch is left; see whether memory ran out (dmesg), then start again",
         )
 
 
@@ -351,7 +351,7 @@ def parse(text: bytes) -> SpawnReport:
     try:
         return _adapter().validate_python(json.loads(text))
     except (ValueError, ValidationError) as error:
-        raise CorescaleError(f"a report that is not understood: {error}", where="spawn") from error
+        raise CorescaleError(f"a report that cannot be read: {error}", where="spawn") from error
 
 
 @functools.cache

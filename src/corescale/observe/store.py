@@ -41,7 +41,7 @@ class Run:
     experiment: Experiment
     launcher: str
     records: tuple[Record, ...]
-    """of completed blocks only, in the order they were made; what counts"""
+    """records that count: those of completed blocks, in the order they were made"""
     all_records: tuple[Record, ...]
     """records, with those of attempts that were cut short"""
     environment: Mapping[str, Any]
@@ -57,7 +57,7 @@ class Store(Protocol):
 
     @property
     def records(self) -> Sequence[Record]:
-        """Those of completed blocks."""
+        """The records of completed blocks."""
 
     def start(self, subject: Mapping[str, Any]) -> None:
         """Before the first launch: refuses where `subject`, the program measured, is not what it was."""
@@ -196,7 +196,7 @@ class Folder:
         changed = environment.differences(_read(self.path / ENVIRONMENT), now)
         if changed and self.records:
             raise StoreError(
-                f"belongs to other circumstances ({'; '.join(changed)})",
+                f"was made under other circumstances ({'; '.join(changed)})",
                 where=str(self.path),
                 remedy=f"choose --out DIR, or delete it: rm -r {self.path}",
             )
@@ -265,14 +265,14 @@ def _planned(path: Path) -> tuple[Experiment, str]:
     plan = _read(path / PLAN)
     if plan.get("format") != FORMAT:
         raise StoreError(
-            f"run format {plan.get('format')} where {FORMAT} is read",
+            f"run format {plan.get('format')}, but this version reads {FORMAT}",
             where=str(path),
             remedy=f"use corescale {plan.get('corescale')}, or choose --out DIR",
         )
     try:
         return Experiment.model_validate(_found(path) | plan["experiment"]), str(plan["launcher"])
     except (ValidationError, KeyError) as error:
-        raise StoreError("no plan that is understood here", where=str(path / PLAN)) from error
+        raise StoreError("a plan that this version cannot read", where=str(path / PLAN)) from error
 
 
 def _found(path: Path) -> dict[str, Any]:
@@ -294,7 +294,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _number(home: Path) -> int:
-    """Of the unfinished run, else of the next."""
+    """Number of the unfinished run, else of the next."""
     last = (_numbers(home) or [0])[-1]
     return last if last and not (home / str(last) / FINISHED).exists() else last + 1
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who watches a run."""
+"""The interface of what watches a run."""
 
 from collections.abc import Sequence
 from types import TracebackType
@@ -10,7 +10,7 @@ from corescale.records import Record
 
 
 class Watcher:
-    """Told by the loop what goes on; a context, so that a terminal is left as it was. This one says nothing."""
+    """Told by the loop what happens; a context, so that a terminal is left as it was. This one says nothing."""
 
     def __enter__(self) -> Self:
         return self

@@ -54,7 +54,7 @@ class Column:
     name: str
     """key in JSON and CSV"""
     unit: str
-    """of the value in JSON and CSV; 1 for ratios, empty for counts and words"""
+    """unit of the value in JSON and CSV; 1 for ratios, empty for counts and words"""
     format: Format
     importance: int
     description: str
@@ -95,7 +95,7 @@ def _words(schema: Mapping[str, object]) -> Format:
 
 
 RESPONSE = Format(text.time, INTERVAL)
-"""of a metric a number without unit"""
+"""format of the response: a time; of a metric, a number without unit"""
 TIMES, SHARE, AMOUNT = (Format(shown, INTERVAL) for shown in (text.times, text.share, text.amount))
 TENTHS, HUNDREDTHS, TWO_DIGITS, SIX_DIGITS = (_number(form) for form in (".1f", ".2f", ".2g", ".6g"))
 MEMORY = Format(lambda value: (text.memory(value), ""), COUNT)
@@ -161,7 +161,7 @@ class Table:
     rows: Mapping[Configuration, Any]
 
     def cells(self, configuration: Configuration) -> Iterator[tuple[Column, text.Shown]]:
-        """Of one configuration every column with its value; empty values where nothing was concluded of it."""
+        """Every column with its value for one configuration; empty where nothing was concluded of it."""
         row = self.rows.get(configuration)
         return ((column, ("", "") if row is None else column.shown(row, self.result)) for column in self.columns)
 

@@ -111,12 +111,12 @@ def weak(found: Scan, rows: Sequence[Row]) -> str:
 
 
 def idle(rows: Sequence[Row]) -> str:
-    """`asked 8 threads, used 1.0 cores`, of the largest p at which cores were left idle; empty for none."""
+    """`asked for 8 threads, used 1.0 cores`, of the largest p at which cores were left idle; empty for none."""
     found = [row for row in rows if row.idle]
     if not found:
         return ""
     row = max(found, key=lambda row: row.p)
-    return f"asked {row.p} {unit(row.configuration, row.p)}, used {row.effective_cores:.1f} cores"
+    return f"asked for {row.p} {unit(row.configuration, row.p)}, used {row.effective_cores:.1f} cores"
 
 
 def parameters(fit: Fit) -> Iterator[str]:
@@ -174,7 +174,7 @@ def nearness(bound: float, raced: str = "") -> str:
 
 
 def _raced(found: Recommendation) -> str:
-    """Whom a claim is about where a rehearsal left some out."""
+    """What a claim is about where a rehearsal left some configurations out."""
     rehearsal = found.rehearsal
     left_out = rehearsal is not None and rehearsal.trusted and len(rehearsal.kept) < rehearsal.of
     return f" of the {len(rehearsal.kept)} raced" if rehearsal is not None and left_out else ""

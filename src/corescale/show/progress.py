@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens while a run goes on, on stderr only: live on a terminal, one line a block elsewhere, or nothing."""
+"""Progress of a run, on stderr only: live on a terminal, elsewhere one line for each block, or nothing."""
 
 import sys
 import time
@@ -42,7 +42,7 @@ class Plain(Watcher):
         self.console = console
 
     def launched(self, record: Record) -> None:
-        """Counts it."""
+        """Counts the launch."""
         self.state.launched(record)
 
     def block_done(self, number: int, records: Sequence[Record]) -> None:
@@ -159,7 +159,7 @@ class State:
 
     @property
     def left(self) -> str:
-        """At most so long, by the blocks made: the budget or the last block ends it. A race may end long before."""
+        """The longest time left, by the blocks made; the budget or the last block ends it, a race maybe before."""
         stop = self.experiment.stop
         by_budget = float("inf") if stop.budget is None else max(0.0, stop.budget - self.spent)
         if self.confirmed:

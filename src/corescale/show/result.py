@@ -52,7 +52,7 @@ class Result:
 
     @cached_property
     def confidence(self) -> float:
-        """Of every interval that is not said to have another."""
+        """Confidence of every interval that has no other one."""
         return self.experiment.stop.confidence
 
     @cached_property

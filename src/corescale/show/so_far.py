@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a race knows before it has ended, in one sentence: while it goes on, and when it is interrupted."""
+"""What a race knows before it has ended, in one sentence: while it runs, and when it is interrupted."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ def known(records: Sequence[Record], experiment: Experiment) -> str:
 
 
 def sentence(records: Sequence[Record], experiment: Experiment) -> str:
-    """Of the complete blocks: the leader, what it gains, and the bound that holds at any moment."""
+    """What the complete blocks say: the leader, what it gains, and the bound that holds at any moment."""
     if experiment.stop.rule != "race":
         return ""
     said = statement(records, experiment)
@@ -36,7 +36,7 @@ def nearness(said: Statement) -> str:
 
 
 def _gained(records: Sequence[Record], experiment: Experiment, said: Statement) -> str:
-    """Of fresh blocks where there are any, else by the blocks that picked the leader."""
+    """The gain in fresh blocks where there are any, else in the blocks that picked the leader."""
     now = today(experiment)
     if said.answer == now:
         return " (today's launch)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command that would answer the next question."""
+"""The command that answers the next question."""
 
 import shlex
 

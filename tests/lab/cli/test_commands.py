@@ -68,7 +68,7 @@ def test_scan_zstd(big: Path, tmp_path: Path) -> None:
     found = result("scan", "-r", "2", "-t", "1,2", "--", "zstd", "-T{threads}", "-3", "-c", str(big), cwd=tmp_path)
     two = found["conclusion"]["curves"][0]["rows"][1]
     assert two["p"] == 2
-    assert found["headline"].startswith("asked 2 threads, used ") == (2 - two["effective_cores"] >= 0.5)
+    assert found["headline"].startswith("asked for 2 threads, used ") == (2 - two["effective_cores"] >= 0.5)
 
 
 @needs("zstd")
@@ -76,7 +76,7 @@ def test_scan_zstd_says_that_one_core_was_used(big: Path, tmp_path: Path) -> Non
     # --single-thread, last so that -T does not undo it, is what an input that cannot be split looks like from outside.
     words = ["zstd", "-T{threads}", "--single-thread", "-3", "-c", str(big)]
     done = corescale("scan", "-r", "2", "-t", "1,2", "--", *words, cwd=tmp_path)
-    assert done.stdout.startswith("asked 2 threads, used ")
+    assert done.stdout.startswith("asked for 2 threads, used ")
 
 
 @needs("gcc")

@@ -160,7 +160,7 @@ def test_records_of_another_format_are_refused(ran: Path, inside: Inside) -> Non
     records = ran / "records.jsonl"
     whole = records.read_text()
     records.write_text(whole.replace('"format":1', '"format":9', 1))
-    refused(inside("report", "run"), ExitCode.STORE, "records.jsonl:1", "record format 9 where 1 is read")
+    refused(inside("report", "run"), ExitCode.STORE, "records.jsonl:1", "record format 9, but this version reads 1")
     records.write_text("Threads,Work,Time\n1,1,2.0\n" + whole)
     refused(inside("report", "run"), ExitCode.STORE, "records.jsonl:1")
 
@@ -192,7 +192,7 @@ def test_new_writes_a_study_that_is_in_order_and_nothing_twice(folder: Path, ins
     assert done.returncode == ExitCode.OK and "in order" in done.stdout, done.stderr
     schema = (folder / "mine.toml").read_text().splitlines()[0].removeprefix("#:schema ")
     assert json.loads(Path(schema).read_text())["title"] == "StudyFile"
-    refused(inside("study", "new", "mine.toml"), ExitCode.USAGE, "is there already")
+    refused(inside("study", "new", "mine.toml"), ExitCode.USAGE, "exists already")
 
 
 def test_what_ships_is_listed_and_found_by_name(inside: Inside) -> None:

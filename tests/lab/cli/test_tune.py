@@ -343,8 +343,8 @@ def dry(folder: Path, *words: str) -> str:
 
 def test_a_dry_run_prints_the_space_and_how_to_know_its_time_and_launches_nothing(tmp_path: Path) -> None:
     shown = dry(tmp_path, "tune", "--dry-run", "--", "touch", "launched")
-    assert re.search(r"\d+ configurations: about \d+ to \d+ launches \(the noisier, the more\)\n", shown)
-    assert "for each second that one takes, at most 5 min (--budget); no run in" in shown
+    assert re.search(r"\d+ configurations: about \d+ to \d+ launches \(more where times are noisy\)\n", shown)
+    assert "for each second that a launch takes, at most 5 min (--budget); no run in" in shown
     assert "no run in corescale-runs has today's launch yet: --budget 20x instead" in shown
     assert "left out: bind, OMP_WAIT_POLICY: touch is not linked with OpenMP" in shown
     assert not list(tmp_path.iterdir())
@@ -382,7 +382,7 @@ def test_a_dry_run_knows_the_time_of_a_launch_from_runs_of_any_verb_on_this_mach
 @pytest.mark.parametrize("words", [["scan", "-t", "1"], ["compare", "sleep 0.03"]])
 def test_the_way_to_know_the_time_makes_it_known(tmp_path: Path, words: list[str]) -> None:
     command = ["sleep 0.02"] if words[0] == "compare" else ["--", "sleep", "0.02"]
-    assert "-r 1 instead of --dry-run makes one" in dry(tmp_path, *words, "--dry-run", *command)
+    assert "-r 1 instead of --dry-run measures it" in dry(tmp_path, *words, "--dry-run", *command)
     dry(tmp_path, *words, "-q", "-r", "1", *command)
     assert "median of 1 in corescale-runs/" in dry(tmp_path, *words, "--dry-run", *command)
 
@@ -420,7 +420,7 @@ def test_ctrl_c_says_what_is_known_and_leaves_the_run_to_go_on(tmp_path: Path) -
     assert tuning.returncode == ExitCode.INTERRUPTED, said
     leads = r"so far threads=1 s=\d+ leads( \(today's launch\)|, about [\d.]+x faster than today's, not confirmed)?"
     assert re.search(leads + r", (within [\d.]+% of the best at 95%|\d of 3 tried; nothing is proved yet)", said)
-    assert "the same command goes on" in said
+    assert "the same command continues" in said
 
 
 def complete(folder: Path) -> int:

@@ -121,7 +121,7 @@ def test_no_crosstalk_is_an_unbounded_peak() -> None:
 def test_superlinear_data_contradict_the_law_and_stay_in_its_range() -> None:
     log_times = np.log(10 / P**1.15) + np.random.default_rng(1).normal(0, 0.01, (15, P.size))
     fitted = fit(LAWS["amdahl"], P, log_times)
-    assert "contradict serial >= 0" in fitted.doubt and "more than noise" in fitted.doubt
+    assert "contradict serial >= 0" in fitted.doubt and "more than the noise" in fitted.doubt
     assert fitted.parameters["s"].estimate == 0 and fitted.parameters["limit"].estimate == math.inf
 
 

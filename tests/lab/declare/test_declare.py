@@ -276,9 +276,13 @@ def test_todays_ranks_and_threads_fit(machine: Machine) -> None:
 
 def test_ranks_beyond_the_cores_and_a_second_mpirun_are_refused(machine: Machine) -> None:
     two = dataclasses.replace(machine, affinity=(0, 1), quota_cores=2.0)
-    with pytest.raises(UsageError, match="more than the 2 cores that may be used; fewer of them, or --oversubscribe"):
+    with pytest.raises(
+        UsageError, match="more than the 2 cores that may be used; ask for fewer, or add --oversubscribe"
+    ):
         scan(two, "x", factor=["ranks=4"])
-    with pytest.raises(UsageError, match=r"mpiexec: the ranks are started for it; leave mpiexec and its options out"):
+    with pytest.raises(
+        UsageError, match=r"mpiexec: corescale starts the ranks itself; leave mpiexec and its options out"
+    ):
         scan(two, "mpiexec", "-n", "{ranks}", "x", factor=["ranks=1,2"])
 
 

@@ -263,11 +263,11 @@ def test_cores_are_tried_one_thread_each_and_at_most_four() -> None:
     ("changes", "environment", "says"),
     [
         ({"quota_cores": 1.5}, {}, "more threads than 1 are throttled"),
-        ({"quota_cores": 1.5}, {}, "no whole number"),
+        ({"quota_cores": 1.5}, {}, "not a whole number"),
         ({}, {}, "16 CPUs share 8 cores"),
         ({"governor": "powersave"}, {}, "governor is powersave"),
         ({"turbo": True}, {}, "turbo is on"),
-        ({}, {"SLURM_CPUS_PER_TASK": "4"}, "asked for 4 CPUs a task, and 16"),
+        ({}, {"SLURM_CPUS_PER_TASK": "4"}, "asked for 4 CPUs for each task, but 16"),
         ({}, {"LD_PRELOAD": "libx.so"}, "LD_PRELOAD=libx.so"),
     ],
 )

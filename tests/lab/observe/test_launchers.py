@@ -487,8 +487,8 @@ def test_a_resumed_simulation_does_not_repeat_its_noise(experiment: Make, two_co
     ("text", "says"),
     [
         ("base = 0", "base: Input should be greater than 0"),
-        ("bose = 1", "bose: no such key; docs/fake.md has them all"),
-        ("base = ", "no TOML"),
+        ("bose = 1", "bose: no such key; docs/fake.md lists all"),
+        ("base = ", "not TOML"),
         ("[times.thread]\n1 = 2.0", "factor 'thread' is not in the experiment; factors: threads"),
         ("[times.threads]\n1 = 2.0", "factor 'threads' has no entry for level '2'"),
         ("[[failures]]\nlevels = { nodes = 1 }", "factor 'nodes' is not in the experiment"),

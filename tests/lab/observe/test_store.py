@@ -157,7 +157,7 @@ def test_a_torn_line_in_the_middle_is_refused_with_its_number(open_run: Any, exp
     lines = file.read_bytes().split(b"\n")
     lines[1] = lines[1][:100]
     file.write_bytes(b"\n".join(lines))
-    with pytest.raises(StoreError, match=r"records\.jsonl:2: no whole record"), open_run(e):
+    with pytest.raises(StoreError, match=r"records\.jsonl:2: not a whole record"), open_run(e):
         pass
     with pytest.raises(StoreError, match=r"records\.jsonl:2"):
         store.load(folder.path)
@@ -263,7 +263,7 @@ def test_another_format_is_refused(open_run: Any, experiment: Make) -> None:
         folder.start(SUBJECT)
     plan = folder.path / "plan.json"
     plan.write_text(plan.read_text().replace('"format": 1', '"format": 99'))
-    with pytest.raises(StoreError, match="run format 99 where 1 is read"), open_run(e):
+    with pytest.raises(StoreError, match="run format 99, but this version reads 1"), open_run(e):
         pass
     with pytest.raises(StoreError, match="run format 99"):
         store.load(folder.path)
@@ -276,7 +276,7 @@ def test_records_of_another_format_are_refused(open_run: Any, experiment: Make) 
         make_block(folder, e)
     file = folder.path / "records.jsonl"
     file.write_text(file.read_text().replace('"format":1', '"format":2'))
-    with pytest.raises(StoreError, match=r"records\.jsonl:1: record format 2 where 1 is read"):
+    with pytest.raises(StoreError, match=r"records\.jsonl:1: record format 2, but this version reads 1"):
         store.load(folder.path)
 
 
@@ -368,7 +368,7 @@ def fill(root: Path, experiment: Experiment, machine: Machine) -> int:
             folder.append(record(experiment, order=kept, tail="x" * 700))
             kept += 1
     assert "records.jsonl: cannot be written: " in str(full.value)
-    assert "make room, or choose --out DIR" in str(full.value)
+    assert "free some space, or choose --out DIR" in str(full.value)
     assert str(full.value).count("\n") == 0
     return kept
 
@@ -441,7 +441,7 @@ def test_no_permission_to_write_is_one_clear_error(experiment: Make, two_cores: 
             pass
     finally:
         os.seteuid(user)
-    assert "cannot be written: Permission denied; make room, or choose --out DIR" in str(refused.value)
+    assert "cannot be written: Permission denied; free some space, or choose --out DIR" in str(refused.value)
 
 
 def test_a_root_that_is_a_file_is_one_clear_error(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_no_colour_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_first_line_says_that_cores_were_not_used() -> None:
     single = samples.scan_result(made=samples.records(samples.scan_experiment(), lambda c: 2.0, 12))
     first = printed(single).splitlines()[0]
-    assert first.startswith("asked 8 threads, used 1.0 cores; ")
+    assert first.startswith("asked for 8 threads, used 1.0 cores; ")
 
 
 def test_a_speedup_is_claimed_only_beyond_its_interval() -> None:

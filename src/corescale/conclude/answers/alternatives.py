@@ -16,7 +16,7 @@ from corescale.declare.experiment import Experiment
 from corescale.records import Configuration, Record
 
 SLOWER = 0.10
-"""at most, of one that is called cheaper"""
+"""share by which a launch that is called cheaper is slower, at most"""
 CHEAPER = 0.05
 """fewer core-seconds at least; and more saved than lost"""
 
@@ -36,7 +36,7 @@ class Cheaper:
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """Of a declared metric: the configurations that no other one beats in both time and metric, fastest first."""
+    """The configurations that no other one beats in both time and a declared metric, fastest first."""
 
     metric: str
     larger_is_better: bool

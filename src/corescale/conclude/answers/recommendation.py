@@ -37,7 +37,7 @@ class Recommendation:
     cheaper: Cheaper | None = None
     fronts: tuple[Front, ...] = ()
     not_told_apart: tuple[tuple[Configuration, float | None], ...] = ()
-    """of a race: those that may be faster than the answer, and by how much at most; None: cannot be said"""
+    """configurations of a race that may be faster than the answer, and by how much at most; None: unknown"""
     rehearsal: Rehearsal | None = None
     others: int = 0
     """configurations beside today's launch"""

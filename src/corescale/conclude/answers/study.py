@@ -21,7 +21,7 @@ class Study:
 
 
 def study(records: Sequence[Record], experiment: Experiment) -> Study:
-    """Of the measured records."""
+    """The answer to a study, from its measured records."""
     rows = frame(records, experiment)
     findings = [output for output in experiment.outputs if isinstance(output, Finding)]
     said = tuple(answer for finding in findings for answer in answers(rows, experiment, finding))

@@ -25,7 +25,7 @@ class Line:
 
     p: int
     levels: tuple[tuple[str, Level], ...]
-    """of the other factors"""
+    """levels of the other factors"""
     loads: int
     fit: Fit
 
@@ -45,7 +45,7 @@ class WeakScaling:
 
 
 def weak(records: Sequence[Record], experiment: Experiment, declared: Weak) -> WeakScaling:
-    """Of the measured records; lines in order of p, then of the other factors' levels."""
+    """Weak scaling in the measured records; lines in order of p, then of the other factors' levels."""
     times = table(records, experiment.response)
     chosen = [c for c in configurations(experiment) if c in times.configurations and c.get("command") != SERIAL]
     chosen.sort(key=lambda c: c.layout.p)
@@ -61,7 +61,7 @@ def weak(records: Sequence[Record], experiment: Experiment, declared: Weak) -> W
 
 
 def _work(records: Sequence[Record], experiment: Experiment, c: Configuration) -> tuple[float, float]:
-    """As declared, and as reported."""
+    """The work as declared, and as reported."""
     return work_of(experiment, c), median([r.work for r in of(records, c) if r.ok and r.work])
 
 

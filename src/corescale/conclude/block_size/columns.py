@@ -10,7 +10,7 @@ import numpy as np
 from corescale.errors import UsageError
 
 ITERATIONS = 4096
-"""of the published tables; the paper is silent, and their knees at large blocks fit this"""
+"""iterations of the published tables; the paper is silent, and their knees at large blocks fit this"""
 
 
 @dataclass(frozen=True, slots=True)

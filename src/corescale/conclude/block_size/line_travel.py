@@ -25,7 +25,7 @@ START = np.array([np.log(500.0), np.log(500.0), 1.0])
 PLAUSIBLE = np.array([1.5, 1.5, 0.5])
 """how far each may be from START at the price of PRICE; few columns have several groups, and need a belief"""
 PRICE = 0.002
-"""in mean log time lost"""
+"""price in mean log time lost"""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Iteration:
     write: float
 
     def clocks(self, case: Case) -> float:
-        """Of an iteration of this case."""
+        """Clocks of an iteration of this case."""
         return self.base + self.read * case.read + self.write * case.write
 
 

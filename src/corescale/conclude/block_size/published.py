@@ -23,7 +23,7 @@ WEIGHTS = np.array([-61.84, 1558.31, -10.48, -33.71, -34.50, -26.84, 693.13])
 """a, d0, b0, b1, b2, b3, d1 as printed"""
 
 STARTS = 24
-"""of a fit: the weights as printed, and as many less one around them; the best ends are then found by several"""
+"""starts of a fit: the weights as printed, and others around them; several starts then find the best ends"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class Score:
     """geometric"""
     worst: float
     lost: tuple[float, ...]
-    """of each column, in their order"""
+    """loss of each column, in their order"""
 
     def of(self, chosen: Sequence[bool]) -> "Score":
         """The score over some of the columns."""

@@ -20,7 +20,7 @@ RESAMPLES = 1999
 SEED = 20_090_601
 """Fixed: equal records give equal intervals."""
 REFIT_STEPS = 4
-"""from the fit to all blocks, of which a resample's fit is a small change"""
+"""steps from the fit to all blocks to a resample's fit, which differs little from it"""
 COMPLEX_STEP = 1e-30
 
 
@@ -31,7 +31,7 @@ class Resamples:
     terms: Floats
     """[k]"""
     covariance: Floats
-    """of the terms, [k, k]"""
+    """covariance of the terms, [k, k]"""
     resampled_terms: Floats
     """[R, k]"""
     resampled_covariance: Floats

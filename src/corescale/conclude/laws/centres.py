@@ -13,7 +13,7 @@ import numpy as np
 from corescale.conclude.stats import Floats
 
 TRIM = 0.2
-"""of the launches at each end"""
+"""share of the launches cut off at each end"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,9 +21,9 @@ class Summary:
     """What one data set, or each of R resamples, says per level: [..., L]."""
 
     centres: Floats
-    """of log time"""
+    """centres of log time"""
     covariance: Floats
-    """of the centres, [..., L, L], from the scatter of blocks"""
+    """covariance of the centres, [..., L, L], from the scatter of blocks"""
 
 
 def summarise(log_times: Floats, counts: Floats) -> Summary:

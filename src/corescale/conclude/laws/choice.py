@@ -15,7 +15,7 @@ from corescale.conclude.laws.least_squares import gauss_newton
 from corescale.conclude.stats import Floats, fewest_blocks
 
 AGREEMENT = 0.975
-"""of the resamples of blocks must prefer the same law"""
+"""share of the resamples of blocks that must prefer the same law"""
 RESAMPLES = 499
 
 

@@ -27,7 +27,7 @@ class Forecast:
     p: float
     seconds: Interval
     extrapolated: bool
-    """p lies outside the measured range: the interval then assumes that the law goes on holding"""
+    """p lies outside the measured range: the interval then assumes that the law still holds there"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,4 +164,4 @@ def _doubt_of_shape(law: Law, p: Floats, misfit: Floats, errors: Floats, blocks:
         return []
     worst = int(np.argmax(excess))
     where, off = f"{law.variable}={p[worst]:g}", math.expm1(excess[worst])
-    return [f"at {where} the law is {off:.1%} off the measured time, more than noise"]
+    return [f"at {where} the law is {off:.1%} off the measured time, more than the noise"]

@@ -42,4 +42,4 @@ class Law:
     parameters: tuple[Parameter, ...]
     variable: str = "p"
     least: float = 1.0
-    """of the variable"""
+    """least value of the variable"""

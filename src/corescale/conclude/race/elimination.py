@@ -32,9 +32,9 @@ class Fit:
     """NaN where never launched"""
     counts: npt.NDArray[np.intp]
     squares: Floats
-    """of the residuals, as if no block effect had been fitted"""
+    """squares of the residuals, as if no block effect had been fitted"""
     degrees: Floats
-    """of freedom of `squares`, were that so"""
+    """degrees of freedom of `squares`, if that were so"""
     residual: Floats
     """degrees of freedom that are left of them; all together have those of the fit"""
     prior: float

@@ -59,7 +59,7 @@ class RaceOptions:
     cap: float = 3.0
     """A launch that takes this multiple of the leader's median has lost: noise of that size is a fault."""
     first_cap: float = 10.0
-    """The same of what was launched once, and may have been fast by luck."""
+    """The same multiple where the leader was launched once, and may have been fast by luck."""
     strikes: int = 2
     """Launches killed because they had lost, after which their configuration has."""
 
@@ -103,7 +103,7 @@ class RaceOptions:
     blocks_differ: float = 0.1
     """Variance of blocks in that of a launch, as a first guess."""
     blocks_differ_least: float = 0.001
-    """The same, at least, whatever the launches say."""
+    """Variance of blocks in that of a launch, at least, whatever the launches say."""
 
     # The rehearsal (rehearsal.py)
     rehearsals: int = 3
@@ -121,7 +121,7 @@ class RaceOptions:
     margin: float = 0.10
     """Log time behind the first, at least, before a configuration is left out."""
     moved: float = 2.0
-    """The same in multiples of the largest shift of a checked ratio."""
+    """That log time as a multiple of the largest shift of a checked ratio."""
 
     @cached_property
     def looks(self) -> tuple[int, ...]:

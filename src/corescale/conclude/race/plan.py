@@ -42,7 +42,7 @@ def next_columns(field: Field, blocks: Floats, left: float = math.inf) -> Column
 
 
 def _with_todays(launches: float) -> float:
-    """So many launches and today's among them."""
+    """This number of launches and those of today's that come among them."""
     return launches * TODAY_EVERY / (TODAY_EVERY - 1)
 
 
@@ -69,7 +69,7 @@ def first_columns(codes: Codes, today: int) -> Columns:
 
 
 def _opening(found: Standing, untried: Columns, size: int) -> Columns:
-    """Of the untried the most hopeful, and as many drawn."""
+    """The most hopeful of the untried, and as many drawn at random."""
     tried = int((found.fit.counts > 0).sum())
     many = size if size < OPTIONS.largest else max(size, int(OPTIONS.growth * tried))
     if untried.size <= many + OPTIONS.left_over:
@@ -83,7 +83,7 @@ def _opening(found: Standing, untried: Columns, size: int) -> Columns:
 
 
 def _lagging(field: Field, found: Standing) -> Columns:
-    """Of those not settled, the ones with the smallest share of the common blocks that they will need."""
+    """The unsettled configurations that have the smallest share of the common blocks that they will need."""
     c = found.best
     common = np.isfinite(found.rows[:, [c]] - found.rows).sum(axis=0)
     open_ones = np.flatnonzero((found.upper > field.tolerance) & (common < OPTIONS.last_look))

@@ -22,7 +22,7 @@ from corescale.records import Configuration, Record
 
 @dataclass(frozen=True, slots=True)
 class Raced:
-    """Who is in the race, and what was measured of them."""
+    """The configurations in the race, and what was measured of them."""
 
     configurations: tuple[Configuration, ...]
     """without those that failed, broke a constraint, or did not give the response: they cannot win"""
@@ -44,7 +44,7 @@ class Statement:
     """configurations launched at least once, and all of them"""
     regrets: dict[Configuration, Regret]
     not_told_apart: tuple[tuple[Configuration, float | None], ...] = ()
-    """those that may be faster than the answer, and by what fraction of their time at most; None: cannot be said"""
+    """configurations that may be faster than the answer, and by what fraction of their time at most; None: unknown"""
     rehearsal: Rehearsal | None = None
 
 

@@ -31,7 +31,7 @@ class Rehearsal:
 
     trusted: bool
     kept: tuple[Configuration, ...]
-    """those to race"""
+    """configurations to race"""
     of: int
     says: str
     """one line"""
@@ -54,7 +54,7 @@ def rehearsed(records: Sequence[Record], experiment: Experiment) -> Rehearsal | 
     """None while there is no rehearsal, or it is not checked yet."""
     everyone, now = configurations(experiment), today(experiment)
     if (failure := _failed(records, experiment)) is not None:
-        said = f"rehearsal: today's launch {ending(failure)} in it, so it is not trusted; all {len(everyone)} raced"
+        said = f"rehearsal: today's launch {ending(failure)} in it, so it is not trusted; all {len(everyone)} are raced"
         return Rehearsal(False, everyone, len(everyone), said)
     if not experiment.rehearsal or _blocks(records, "measure") < OPTIONS.checks:
         return None
@@ -65,18 +65,20 @@ def rehearsed(records: Sequence[Record], experiment: Experiment) -> Rehearsal | 
     full = _logs(of_check, experiment, "measure")
     both = [c for c in sample if c in small and c in full]
     if now not in both or len(both) < OPTIONS.fewest_checked:
-        return Rehearsal(False, everyone, len(everyone), "rehearsal: too few launches succeeded to check it; all raced")
+        return Rehearsal(
+            False, everyone, len(everyone), "rehearsal: too few launches succeeded to check it; all are raced"
+        )
     agree, pairs = _agreement(both, small, full, OPTIONS.told_apart * math.log1p(experiment.stop.within))
     if agree < OPTIONS.agreeing * pairs:
         said = f"rehearsal: only {agree} of {pairs} pairs come in the same order in full launches, so it is not trusted"
-        return Rehearsal(False, everyone, len(everyone), f"{said}; all {len(everyone)} raced")
+        return Rehearsal(False, everyone, len(everyone), f"{said}; all {len(everyone)} are raced")
     moved = max(abs((small[c] - small[now]) - (full[c] - full[now])) for c in both)
     margin = max(OPTIONS.margin, OPTIONS.moved * moved)
     best = min(small.values())
     kept = tuple(c for c in everyone if c in both or c not in small or small[c] <= best + margin)
     said = f"rehearsal: {agree} of {pairs} pairs come in the same order in full launches"
     if len(kept) == len(everyone):
-        return Rehearsal(True, kept, len(everyone), f"{said}, but none was far enough behind in it; all raced")
+        return Rehearsal(True, kept, len(everyone), f"{said}, but none was far enough behind in it; all are raced")
     said += f", so the {len(kept)} of"
     said += f" {len(everyone)} that it had within {math.expm1(margin):.0%} of its best, or that were checked, are raced"
     return Rehearsal(True, kept, len(everyone), said)

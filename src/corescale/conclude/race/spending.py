@@ -32,7 +32,7 @@ def most_telling(found: Standing, left: float) -> Columns:
 
 
 def values(found: Standing, left: float) -> Floats:
-    """Of launching each configuration next: log time of the answer that it is expected to save, per launch."""
+    """Value of launching each configuration next: log time of the answer that it should save, per launch."""
     tried, most = found.fit.counts > 0, int(np.log2(max(1.0, min(OPTIONS.share * left, 1e6))))
     launches = np.asarray(2.0 ** np.arange(1 + most), dtype=np.float64)
     gains = [_gain(belief, tried, found.noise, launches) for belief in (found.belief, _alone(found))]

@@ -56,7 +56,7 @@ class Standing:
     upper: Floats
     """bounds of log(T_best / T_j) for every j"""
     launches: Columns
-    """of each configuration, in the opening too"""
+    """launches of each configuration, those of the opening included"""
     noise: Floats
     """variance of the log time of one launch; guessed where nothing was launched twice"""
 
@@ -105,7 +105,7 @@ def to_come(field: Field, found: Standing) -> Floats:
 
 
 def contenders(belief: Belief, fitted: Fit) -> Columns:
-    """Those launched that are believed to be fastest, the first of them first."""
+    """The launched configurations that are believed to be fastest, fastest first."""
     order = np.argsort(np.where(fitted.counts > 0, belief.mean, np.inf), kind="stable")
     near = belief.mean <= belief.mean[order[0]] + belief.deviation[order[0]]
     return order[: max(1, min(OPTIONS.contenders, int((near & (fitted.counts > 0)).sum())))]

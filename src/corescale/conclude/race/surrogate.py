@@ -29,7 +29,7 @@ class Belief:
 
     @property
     def deviation(self) -> Floats:
-        """Of each configuration alone."""
+        """Standard deviation of each configuration alone."""
         return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)))
 
 

@@ -34,7 +34,7 @@ class Launch:
         return (*self.prefix, *words)
 
     def setting(self, **variables: str | None) -> "Launch":
-        """With these variables as well."""
+        """The launch with these variables as well."""
         return replace(self, environment={**self.environment, **variables})
 
     def within(self, cpus: Iterable[int]) -> "Launch":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI ranks: `ranks=1,2,4`. The launcher starts so many; the command needs no {ranks}."""
+"""MPI ranks: `ranks=1,2,4`. The launcher starts them; the command needs no {ranks}."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from corescale.records import Layout, Level
 
 
 class Ranks(Kind):
-    """So many ranks on one node."""
+    """This number of ranks on one node."""
 
     makes: ClassVar = frozenset({"ranks"})
 
@@ -20,7 +20,7 @@ class Ranks(Kind):
         return positive(text, "ranks", machine)
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
-        """As of threads; a rank for each core group or socket is among them."""
+        """The levels of threads; a rank for each core group or socket is among them."""
         groups = [len({getattr(cpu, part) for cpu in machine.usable}) for part in ("core_group", "socket", "numa_node")]
         return thread_levels(machine.default_max_threads, (*sizes(machine), *groups)), ()
 

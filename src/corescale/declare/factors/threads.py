@@ -52,7 +52,7 @@ class Threads(Kind):
 
 
 def with_thread_variables(launch: Launch, threads: int) -> Launch:
-    """With every usual thread-count variable set to the same number."""
+    """The launch with every usual thread-count variable set to the same number."""
     return launch.setting(**dict.fromkeys(THREAD_VARIABLES, str(threads)))
 
 

@@ -79,7 +79,7 @@ class StudyFile(Model):
     source: str = ""
     """where it was published"""
     command: Template | None = None
-    """with {placeholders}; a bundled workload goes by its name"""
+    """command with {placeholders}; a bundled workload is given by its name"""
     commands: Mapping[str, Template] = {}
     """several, by name: they become the factor `command`"""
     serial: Template | None = None
@@ -105,7 +105,7 @@ class StudyFile(Model):
     warmup: int = Field(default=0, ge=0)
     """untimed launches of each configuration first"""
     timeout: Seconds | None = None
-    """of one launch"""
+    """time limit of one launch"""
     ignore_failure: bool = False
     same_output: bool = False
     """a configuration that writes another output fails"""

@@ -45,7 +45,7 @@ def _of_machine(machine: Machine) -> Iterator[Doubt]:
         yield Doubt(what, "raise it (docker run --cpus, Kubernetes limits.cpu), or stay within it")
         if not math.isclose(quota, round(quota)):
             yield Doubt(
-                f"{quota:g} is no whole number of cores", f"a quota of {max(1, round(quota))} is easier to read"
+                f"{quota:g} is not a whole number of cores", f"a quota of {max(1, round(quota))} is easier to read"
             )
     if machine.smt_active:
         cores = len({cpu.core for cpu in machine.usable})
@@ -61,13 +61,13 @@ def _of_machine(machine: Machine) -> Iterator[Doubt]:
         yield Doubt(what, "cpupower frequency-set -g performance")
     if machine.turbo:
         what = "turbo is on: one busy core runs at a higher clock than all, which lowers speedup"
-        yield Doubt(what, "keep it, and say so; or write 0 to /sys/devices/system/cpu/cpufreq/boost")
+        yield Doubt(what, "keep it and report it, or write 0 to /sys/devices/system/cpu/cpufreq/boost")
 
 
 def _of_environment(machine: Machine, environment: Mapping[str, str]) -> Iterator[Doubt]:
     asked = environment.get("SLURM_CPUS_PER_TASK", "")
     if asked.isdecimal() and int(asked) != len(machine.affinity):
-        what = f"Slurm was asked for {asked} CPUs a task, and {len(machine.affinity)} are allowed here"
+        what = f"Slurm was asked for {asked} CPUs for each task, but {len(machine.affinity)} are allowed here"
         yield Doubt(what, f"srun --cpus-per-task={asked}: srun does not always take it from sbatch")
     if environment.get("LD_PRELOAD"):
         what = f"LD_PRELOAD={environment['LD_PRELOAD']} is set: today's launch inherits it"

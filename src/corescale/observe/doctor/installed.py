@@ -29,7 +29,7 @@ class Component:
     name: str
     purpose: str
     package: str
-    """of Debian; of PyPI where it is a Python module"""
+    """package of Debian; of PyPI where it is a Python module"""
     libraries: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     says: str = ""

@@ -202,7 +202,7 @@ def _ar1(noise: Disturbance, rng: random.Random) -> Stream:
 
 
 def _bursts(noise: Disturbance, rng: random.Random) -> Stream:
-    """As of a hypervisor that takes the cores for a while: slower by `gap` through a burst."""
+    """Noise of a hypervisor that takes the cores for a while: slower by `gap` during a burst."""
     bursting = False
     while True:
         bursting = rng.random() < (noise.memory if bursting else noise.share)

@@ -25,7 +25,7 @@ class Disturbance(Model):
     share: float = Field(default=0.3, ge=0, le=1)
     """bimodal, bursts: the share of launches in the slow mode, or of launches at which a burst begins"""
     memory: float = Field(default=0.7, ge=0, lt=1)
-    """ar1: correlation of one launch with the next; bursts: probability that a burst goes on"""
+    """ar1: correlation of one launch with the next; bursts: probability that a burst continues"""
 
 
 Times = Mapping[str, Mapping[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]]
@@ -95,7 +95,7 @@ class Landscape(Model):
 
     @classmethod
     def read(cls, path: Path) -> "Landscape":
-        """Of a TOML file with these fields; raises UsageError."""
+        """The landscape of a TOML file with these fields; raises UsageError."""
         try:
             return cls.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
         except OSError as error:
@@ -104,10 +104,10 @@ class Landscape(Model):
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
             if first["type"] == "extra_forbidden":
-                raise UsageError("no such key", where=f"{path}: {where}", remedy="docs/fake.md has them all") from error
+                raise UsageError("no such key", where=f"{path}: {where}", remedy="docs/fake.md lists all") from error
             raise UsageError(f"{first['msg']}: {first['input']!r}", where=f"{path}: {where}") from error
         except ValueError as error:
-            raise UsageError(f"no TOML: {error}", where=str(path)) from error
+            raise UsageError(f"not TOML: {error}", where=str(path)) from error
 
     def truth(self, configuration: Configuration) -> float:
         """Seconds without noise and drift."""

@@ -3,7 +3,7 @@
 
 mpirun starts a leaf (observe/ranks.py) for each rank. Each rank is bound to cores of its own: by mpirun's options where
 it can (by default it binds up to two ranks to one core each, whatever their threads), and by the leaf in any case:
-mpirun pays no heed to taskset's mask. What Open MPI shares between ranks goes into folders that are gone with the
+mpirun ignores taskset's mask. What Open MPI shares between ranks goes into folders that are gone with the
 launch, however that ends.
 """
 
@@ -31,12 +31,12 @@ OURS = re.compile(r"open ?mpi|openrte|prrte", re.IGNORECASE)
 TRACE = re.compile(r"\[[\w.-]+:\d+\] |-{20,}$")
 """what Open MPI adds in a rank: the trace of a signal, and rules around its messages"""
 RULE = "-" * 20
-"""and between what lines of hyphens mpirun's own messages are"""
+"""line of hyphens that stands before and after mpirun's own messages"""
 INSTALL = "apt-get install openmpi-bin"
 UNBOUND = ("--bind-to", "none")
 SHARED_MEMORY = Path("/dev/shm")
 MUCH = 0.1
-"""of a launch: from this share on it is said how long mpirun itself took"""
+"""share of a launch from which a note says how long mpirun itself took"""
 
 
 class Mpi(Local):

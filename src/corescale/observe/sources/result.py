@@ -18,7 +18,7 @@ from corescale.observe.sources.source import Found, Source
 from corescale.records import Region
 
 FORMAT = 1
-"""of the files; written by runtime/include/corescale/region.h and by corescale/region.py"""
+"""format of the files; written by runtime/include/corescale/region.h and by corescale/region.py"""
 FOLDER = "CORESCALE_RESULT"
 """The variable that tells a program where to write them."""
 LAST_OUTPUT = 1 << 16
@@ -83,7 +83,7 @@ def _read(path: Path) -> _File:
         raise _fault(path, f"torn or no JSON ({error})") from error
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         found = values.get("format") if isinstance(values, dict) else None
-        raise _fault(path, f"result format {found} where {FORMAT} is read")
+        raise _fault(path, f"result format {found}, but this version reads {FORMAT}")
     try:
         return _File.model_validate(values)
     except ValidationError as error:
@@ -93,7 +93,7 @@ def _read(path: Path) -> _File:
 
 def _fault(path: Path, what: str) -> ProgramError:
     return ProgramError(
-        what, where=str(path), remedy="use the region.h of this corescale, and see that the disk has room"
+        what, where=str(path), remedy="use the region.h of this corescale, and check that the disk has room"
     )
 
 

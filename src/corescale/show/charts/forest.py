@@ -61,5 +61,5 @@ def _mark(label: str, row: str, found: Interval, oversubscribed: bool, shown: Ca
 
 
 def finite(rows: Sequence[tuple[str, Interval, bool]]) -> list[tuple[str, Interval, bool]]:
-    """Those with an estimate."""
+    """The rows with an estimate."""
     return [row for row in rows if math.isfinite(row[1].estimate)]

@@ -27,9 +27,9 @@ class Mark:
     low: float | None = None
     high: float | None = None
     value: float | None = None
-    """of a cell: what its colour means"""
+    """number that the colour of a cell means"""
     written: str = ""
-    """of a cell: its number, with * if oversubscribed; of a forest's row: estimate and interval"""
+    """text of a cell: its number, with * if oversubscribed; of a forest's row: estimate and interval"""
     hollow: bool = False
     """more threads than cores were asked for"""
 
@@ -113,7 +113,7 @@ class Chart:
 
     @property
     def series(self) -> tuple[Series, ...]:
-        """One of each name, from whichever panel has it first."""
+        """One series of each name, from the first panel that has it."""
         named: dict[str, Series] = {}
         for panel in self.panels:
             for series in panel.series:

@@ -52,7 +52,7 @@ WRITERS: dict[Format, Callable[[float], str]] = {
     "bytes": text.memory,
 }
 GROUP_WIDTH = 0.8
-"""of a category's bars together, where categories are 1 apart"""
+"""width of a category's bars together, where categories are 1 apart"""
 
 
 def svg(chart: Chart) -> str:

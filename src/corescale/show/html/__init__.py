@@ -31,7 +31,7 @@ Part = dict[str, Any]
 """Values of a part of the page, by the names that the templates use."""
 
 MOST_CURVES = 12
-"""of a study in one chart; a larger study declares the charts that show it"""
+"""curves of a study in one chart; a larger study declares the charts that show it"""
 
 
 def report(result: Result, frame: pd.DataFrame | None = None) -> str:

@@ -48,6 +48,6 @@ def _roles(result: Result, configuration: Configuration) -> Iterator[str]:
 
 def _alarms(row: Any) -> Iterator[str]:
     if isinstance(row, Row) and row.idle:
-        yield f"asked {row.p}, used {row.effective_cores:.1f}"
+        yield f"asked for {row.p}, used {row.effective_cores:.1f}"
     if isinstance(row, Row) and row.failures:
         yield f"{row.failures} of {row.launches} failed"

@@ -42,7 +42,7 @@ def _facts_of_scan(found: Scan) -> Iterator[tuple[str, str, str]]:
     yield "best speedup", *text.times(best.speedup)
     yield "efficiency there", *text.share(best.efficiency)
     most = max(ran, key=lambda row: row.p)
-    yield "cores used", f"{most.effective_cores:.1f}", f"of {most.p} asked"
+    yield "cores used", f"{most.effective_cores:.1f}", f"of {most.p} asked for"
 
 
 def _facts_of_recommendation(result: Result, found: Recommendation) -> Iterator[tuple[str, str, str]]:

@@ -25,7 +25,7 @@ from corescale.show.suggestion import suggestion
 from corescale.show.terminal import tables
 
 CANDIDATES_SHOWN, EXCLUDED_SHOWN = 12, 8
-"""of a tune: today's launch and the answer are always among them"""
+"""lines of a tune; today's launch and the answer are always among the candidates"""
 
 IN_FULL = "--report FILE or --json has them all"
 
@@ -113,7 +113,7 @@ def _studied(result: Result, found: Study) -> Iterable[RenderableType]:
 
 
 MOST_ROWS = 24
-"""of a study's table on a terminal"""
+"""rows of a study's table on a terminal"""
 
 
 def findings(answers: Sequence[Answer]) -> Iterable[RenderableType]:

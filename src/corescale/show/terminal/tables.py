@@ -26,7 +26,7 @@ class Shape:
     beside: bool
     """intervals stand beside their numbers, else beneath"""
     importance: int
-    """of the columns, the largest that is shown"""
+    """largest importance of the columns that are shown"""
 
     @property
     def full(self) -> bool:
