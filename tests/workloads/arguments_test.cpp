@@ -87,9 +87,18 @@ TEST(Result, IsOneJsonLine) {
   EXPECT_EQ(
       result.json(),
       R"({"length": 7542, "gap": null, "nan": null, "tenth": 0.1, "name": "a \"b\" \\", "good": true})");
-  EXPECT_TRUE(result.good());
+}
+
+TEST(Result, IsPrintedAndDecidesTheExitStatus) {
+  driver::Result result;
+  result.check("good", true);
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(result.print(), 0);
   result.check("bad", false);
-  EXPECT_FALSE(result.good());
+  result.check("good again", true);
+  EXPECT_EQ(result.print(), 1);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "{\"good\": true}\n{\"good\": true, \"bad\": false, \"good again\": true}\n");
 }
 
 }  // namespace

@@ -73,8 +73,7 @@ int solve(const Request& request) {
   result.check("tour_is_permutation", ant_colony::is_permutation(best.tour, problem.cities()));
   result.check("length_recomputed", problem.length(best.tour) == best.length);
   corescale_work(cycles);
-  std::cout << result.json() << std::endl;
-  return result.good() && std::cout.good() ? 0 : 1;
+  return result.print();
 }
 
 }  // namespace

@@ -97,8 +97,7 @@ int evolve(const Request& request) {
   result.check("resource_balances", tally.resources_balance());
   if (!request.expected.empty()) result.check("state_hash_as_expected", request.expected == hash);
   corescale_work(updates);
-  std::cout << result.json() << std::endl;
-  return result.good() && std::cout.good() ? 0 : 1;
+  return result.print();
 }
 
 }  // namespace

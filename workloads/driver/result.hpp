@@ -42,10 +42,13 @@ class Result {
 
   void text(const std::string& name, std::string_view value) { field(name, quoted(value)); }
 
-  /// Whether every check held.
-  bool good() const { return good_; }
-
   std::string json() const { return "{" + fields_ + "}"; }
+
+  /// The line on stdout, and the exit status: 0 if every check held and the line was written, else 1.
+  int print() const {
+    std::cout << json() << std::endl;
+    return good_ && std::cout.good() ? 0 : 1;
+  }
 
  private:
   void field(const std::string& name, const std::string& value) {

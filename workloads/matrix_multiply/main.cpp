@@ -78,8 +78,7 @@ int multiply(const Request& request) {
   result.metric("gflops", operations / timed.seconds * 1e-9);
   result.check("is_product", is_product);
   corescale_work(operations * static_cast<double>(timed.repeats));
-  std::cout << result.json() << std::endl;
-  return result.good() && std::cout.good() ? 0 : 1;
+  return result.print();
 }
 
 }  // namespace

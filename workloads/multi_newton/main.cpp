@@ -166,8 +166,7 @@ int run(const Request& request, const Function& f) {
   result.metric("farthest", checked.farthest);
   result.check("all_zeros_found", checked.all);
   corescale_work(static_cast<double>(found.evaluations) * static_cast<double>(found.timed.repeats));
-  std::cout << result.json() << std::endl;
-  return result.good() && std::cout.good() ? 0 : 1;
+  return result.print();
 }
 
 int run(const Request& request) {
