@@ -178,10 +178,9 @@ class Local:
         self, launch: Launch, layout: Layout, scratch: Scratch, *, prove: bool = False, cap: float | None = None
     ) -> SpawnReport:
         scratch.output = self._output(scratch)
-        environment = sources.environment(self._sources, launch.variables, scratch)
         request = SpawnRequest(
             argv=launch.command,
-            environment=environment,
+            environment=sources.environment(self._sources, launch.variables, scratch),
             inherited=scratch.inherited,
             affinity=launch.affinity or (),
             timeout=min(filter(None, (self._experiment.timeout, cap)), default=None),
@@ -290,10 +289,9 @@ def _noise(report: SpawnReport) -> Noise:
 
 def wants_output(experiment: Experiment) -> bool:
     """Whether standard output has to be kept: for its size, its hash, or the program's own JSON line."""
-    sources = experiment.metrics.values()
     return (
         experiment.same_output
         or experiment.weak is not None  # the work that the program reports
         or experiment.response != "wall"
-        or any(source == "stdout-size" or source.startswith("output:") for source in sources)
+        or any(source == "stdout-size" or source.startswith("output:") for source in experiment.metrics.values())
     )

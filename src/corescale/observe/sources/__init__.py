@@ -27,11 +27,11 @@ def wanted(experiment: Experiment) -> tuple[Source, ...]:
 
 def environment(sources: Iterable[Source], before: Mapping[str, str | None], scratch: Scratch) -> dict[str, str | None]:
     """The changes of `before` to the inherited environment, and those of the sources."""
-    result = dict(before)
+    changes = dict(before)
     for source in sources:
         for name, value in source.environment(scratch).items():
-            result[name] = _preloaded(result, value, scratch) if name == PRELOAD else value
-    return result
+            changes[name] = _preloaded(changes, value, scratch) if name == PRELOAD else value
+    return changes
 
 
 def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Found:
