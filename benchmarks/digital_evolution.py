@@ -116,8 +116,7 @@ def main() -> None:
     asked = parser.parse_args()
     machine = Machine.here()
     present = [name for name in allocators.ALLOCATORS if name == "system" or allocators.find(name)]
-    where = f"{machine.cpu_model}, {len(machine.affinity)} cores, {machine.virtualised or 'bare metal'}, {machine.os}"
-    print(f"{where}. Cell updates per second: medians, and ratios within blocks.\n")
+    print(f"{machine.in_words}. Cell updates per second: medians, and ratios within blocks.\n")
     print(table(Case(*asked.middling), present, asked.blocks, machine), end="\n\n", flush=True)
     some = [name for name in ("system", "mimalloc") if name in present]
     print(table(Case(*asked.large), some, asked.large_blocks, machine))

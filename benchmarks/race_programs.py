@@ -163,7 +163,7 @@ def _found(racing: Experiment, raced: list[Record], full: list[Record]) -> Found
 
 def main(names: list[str], keep: Path | None) -> None:
     machine = Machine.here()
-    print(f"{machine.cpu_model}, {len(machine.affinity)} cores, virtualised: {machine.virtualised}; {machine.os}\n")
+    print(f"{machine.in_words}\n")
     print("| program | configurations | spread | noise | answer | fastest | regret [95%] | launches | time ", end="")
     print("| exhaustive launches | time | ratio of launches |\n|" + "---|" * 12)
     said = []

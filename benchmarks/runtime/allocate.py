@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The allocator beside its peers: scripts/bench runtime/allocate [--blocks 15] [--out FILE], on a quiet machine.
 
-Each peer is preloaded into the same program, which then calls malloc and
-free; a launch counts only if the program itself found its malloc in the library that was asked for. One launch of each
-per block, in random order. Prints a Markdown table: medians, and ratios within blocks to our default with their 95%
-signed-rank intervals.
+Each peer is preloaded into the same program, which then calls malloc and free; a launch counts only if the program
+itself found its malloc in the library that was asked for. One launch of each per block, in random order. Prints a
+Markdown table: medians, and ratios within blocks to our default with their 95% signed-rank intervals.
 """
 
 import argparse
@@ -12,12 +11,14 @@ import json
 import os
 import random
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from corescale.conclude.stats import Interval, ratio_interval
+from corescale.declare import allocators
 from corescale.machine import Machine
 
 SEED = 2012
@@ -41,13 +42,7 @@ PROGRAMS = {
     "list_mb": "the list, MB",
 }
 FIGURES = CALLS | PROGRAMS
-PEERS = {
-    "tcmalloc": ("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"),
-    "mimalloc": ("libmimalloc.so.2", "libmimalloc2.0"),
-    "jemalloc": ("libjemalloc.so.2", "libjemalloc2"),
-    "tbbmalloc": ("libtbbmalloc_proxy.so.2", "libtbbmalloc2"),
-}
-"""name -> soname, Debian package"""
+PEERS = ("tcmalloc", "mimalloc", "jemalloc", "tbbmalloc")
 
 
 @dataclass(frozen=True)
@@ -71,10 +66,19 @@ class Contender:
         return {name: float(value) for name, value in values.items()}
 
 
+def installed() -> Iterator[Contender]:
+    """The PEERS that are here; says which are not."""
+    for name in PEERS:
+        if library := allocators.find(name):
+            yield Contender(name, "malloc", str(library))
+        else:
+            print(f"absent: {allocators.absent(name)}")
+
+
 def contenders(extra: list[str]) -> list[Contender]:
     """All rows: ours, the system's allocator, the peers, and NAME=LIBRARY or NAME=PROGRAM given by hand."""
     ours = [Contender(name, name) for name in (OURS, "contiguous", "separate", "system", "hand-off")]
-    peers = [Contender("glibc", "malloc")] + [Contender(name, "malloc", so) for name, (so, _) in PEERS.items()]
+    peers = [Contender("glibc", "malloc"), *installed()]
     for name, _, path in (text.partition("=") for text in extra):
         is_library = ".so" in Path(path).name
         peers.append(Contender(name, "malloc", path) if is_library else Contender(name, "malloc", program=Path(path)))
@@ -87,7 +91,7 @@ def measure(rows: list[Contender], program: Path, blocks: int) -> dict[str, dict
     present = [row for row in rows if row.run(program) is not None]  # warms up, too
     for row in rows:
         if row not in present:
-            print(f"absent: {row.name} ({PEERS.get(row.name, (row.preload, 'given by hand'))[1]})")
+            print(f"absent: {row.name}: {row.preload} was not loaded")
     values: dict[str, dict[str, list[float]]] = {row.name: {name: [] for name in FIGURES} for row in present}
     for _ in range(blocks):
         for row in draw.sample(present, len(present)):
@@ -136,12 +140,11 @@ def false_sharing(values: dict[str, dict[str, list[float]]], line: int) -> str:
 
 def report(values: dict[str, dict[str, list[float]]], blocks: int, machine: Machine) -> str:
     """The whole note."""
-    where = f"{machine.cpu_model}, {len(machine.affinity)} cores, {machine.virtualised or 'bare metal'}, {machine.os}"
     return "\n\n".join(
         [
             "# What an allocation costs",
-            f"{where}. {blocks} randomised blocks, one launch of each per block; median ns, and in brackets the "
-            f"ratio to `{OURS}` within blocks with its 95% interval. Printed by `python "
+            f"{machine.in_words}. {blocks} randomised blocks, one launch of each per block; median ns, and in brackets "
+            f"the ratio to `{OURS}` within blocks with its 95% interval. Printed by `python "
             "benchmarks/runtime/allocate.py`; processor time of the thread, but for what waits (return by another "
             "thread, first request). What each figure is: `benchmarks/runtime/allocate.hpp`, `allocate_programs.hpp`.",
             "Pairs: allocate 200 bytes and return them, by two shapes of loop; a hundred blocks and then their return; "

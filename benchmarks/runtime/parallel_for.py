@@ -191,12 +191,9 @@ def first_calls(race: Race) -> str:
 def report(race: Race, threads: int) -> str:
     """The whole note."""
     machine, quiet = Machine.here(), race.unflagged()
-    where = (
-        f"{machine.cpu_model}, {machine.default_max_threads} cores, {machine.virtualised or 'bare metal'}, {machine.os}"
-    )
     everything = list(range(len(race.others)))
     parts = [
-        f"{where}; {threads} threads{', oversubscribed' if threads > machine.default_max_threads else ''}; "
+        f"{machine.in_words}; {threads} threads{', oversubscribed' if threads > machine.default_max_threads else ''}; "
         f"{len(race.others)} rounds, of which {len(quiet)} undisturbed; others used "
         f"{float(np.median(race.others)):.2f} cores (median).",
         "## All rounds",

@@ -70,11 +70,10 @@ def table(title: str, libraries: dict[str, dict[str, list[float]]]) -> str:
 
 def report(values: Values, blocks: int, machine: Machine, note: str) -> str:
     """The whole page."""
-    where = f"{machine.cpu_model}, {len(machine.affinity)} cores, {machine.virtualised or 'bare metal'}, {machine.os}"
     head = (
-        f"{where}. {note}{blocks} randomised blocks of all libraries in one process; median ns of processor time per "
-        "operation of the differentiated program, and in brackets how many times ours that is, within blocks, with "
-        "its 95% interval. `limit` is a bare loop: the mathematics, 16 bytes written for each operation, one pass "
+        f"{machine.in_words}. {note}{blocks} randomised blocks of all libraries in one process; median ns of processor "
+        "time per operation of the differentiated program, and in brackets how many times ours that is, within blocks, "
+        "with its 95% interval. `limit` is a bare loop: the mathematics, 16 bytes written for each operation, one pass "
         "back over them that waits for nothing. Printed by `scripts/bench runtime/tape`."
     )
     tables = [table(title, values[task]) for task, title in TITLES.items() if OURS in values[task]]

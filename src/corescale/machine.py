@@ -77,6 +77,12 @@ class Machine:
         return int(max(1, min(len(self.affinity), quota)))
 
     @property
+    def in_words(self) -> str:
+        """What a note of measured numbers says of it: `AMD EPYC, 2 cores, KVM, Debian 12`."""
+        where = {None: "bare metal", "yes": "virtual machine"}.get(self.virtualised, self.virtualised)
+        return f"{self.cpu_model}, {self.default_max_threads} cores, {where}, {self.os}"
+
+    @property
     def usable(self) -> tuple[Cpu, ...]:
         """The CPUs that this process may run on."""
         return tuple(cpu for cpu in self.cpus if cpu.cpu in self.affinity)

@@ -304,6 +304,9 @@ def test_a_whole_machine(tmp_path: Path) -> None:
     assert machine.default_max_threads == 3
     assert machine.smt_active
     assert not dataclasses.replace(machine, affinity=(0, 1, 2)).smt_active
+    assert machine.in_words == "Fast 9000, 3 cores, QEMU, Debian 12"
+    assert dataclasses.replace(machine, virtualised="yes").in_words == "Fast 9000, 3 cores, virtual machine, Debian 12"
+    assert dataclasses.replace(machine, virtualised=None).in_words == "Fast 9000, 3 cores, bare metal, Debian 12"
 
 
 def test_mixed_governors_and_no_turbo_file(tmp_path: Path) -> None:
