@@ -23,7 +23,7 @@ class RunRequest:
     """How a run is made and shown, whatever is measured."""
 
     on: str = option(
-        "", "--on", help="the launcher, of those that doctor lists (default: the first that can); fake needs --landscape"
+        "", "--on", help="the launcher, one that doctor lists (default: the first that can); fake needs --landscape"
     )
     landscape: str = option("", "--landscape", metavar="FILE", help="times of the fake launcher (docs/fake.md)")
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
