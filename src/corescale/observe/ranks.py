@@ -33,9 +33,12 @@ case $rank in
 {bind}
 esac
 {spawn} --report "$report" $bound {options}
+test $? -lt 128 || echo {killed} >"$report"
 test "$(head -c {length} "$report")" = {ok}
 """
 _OK = '{"status":"ok"'
+_KILLED = "killed"
+"""what stands in place of the report of a spawner that was killed while its rank was to go on"""
 
 
 def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]]) -> Path:
@@ -66,6 +69,7 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
         options=" ".join(_by_rank(word) for word in words),
         length=len(_OK),
         ok=shlex.quote(_OK),
+        killed=_KILLED,
     )
     path = folder / "leaf"
     path.write_bytes(os.fsencode(text))  # arguments are bytes, and need not be text
@@ -81,13 +85,16 @@ def ended(
     It ended as the first rank that failed by itself did, unless it was stopped before; its last words are told without
     lines of `chatter`, where there are others.
     """
-    ranks = _reports(scratch)
+    ranks, unheard = _reports(scratch)
     report = replace(
         report,
         leftovers=report.leftovers + sum(each.leftovers for each in ranks.values()),
         survivors=report.survivors + sum(each.survivors for each in ranks.values()),
     )
     failed = [(each.started + each.wall, rank) for rank, each in ranks.items() if each.status in FAILURES]
+    if report.status == "failed" and not failed and unheard:
+        tail = "".join(f"rank {rank}: the spawner that measured it was killed\n" for rank in unheard)
+        return replace(report, tail=tail), ranks
     if report.status != "failed" or not failed:
         return report, ranks
     rank = min(failed)[1]
@@ -98,12 +105,14 @@ def ended(
     return replace(report, status=why.status, exit_code=why.exit_code, signal=why.signal, tail=tail), ranks
 
 
-def _reports(scratch: Scratch) -> dict[int, SpawnReport]:
-    found = {}
-    for path in scratch.of("ranks").glob("rank.*"):
-        with contextlib.suppress(CorescaleError):  # a spawner that was killed left no whole report
-            found[int(path.suffix[1:])] = spawn.parse(path.read_bytes())
-    return dict(sorted(found.items()))
+def _reports(scratch: Scratch) -> tuple[dict[int, SpawnReport], list[int]]:
+    """By rank, and the ranks whose spawner was killed by itself."""
+    texts = {int(path.suffix[1:]): path.read_bytes() for path in scratch.of("ranks").glob("rank.*")}
+    found: dict[int, SpawnReport] = {}
+    for rank, text in sorted(texts.items()):
+        with contextlib.suppress(CorescaleError):  # one that was killed with all others left no whole report
+            found[rank] = spawn.parse(text)
+    return found, sorted(rank for rank, text in texts.items() if text.strip() == _KILLED.encode())
 
 
 def processes(ranks: Mapping[int, SpawnReport], found: Found, preloaded: tuple[str, ...] | None) -> tuple[Process, ...]:

@@ -190,6 +190,18 @@ def test_a_rank_that_dies_is_a_recorded_failure_with_its_number_and_last_words(
 
 
 @needs_mpi
+def test_a_rank_whose_spawner_is_killed_is_said_to_be(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
+    """Its program ends with it, what that started too."""
+    pid = tmp_path / "pid"
+    kill = f"sleep 1000 & echo $! > {pid}; kill -9 $PPID; sleep 1000"
+    words = ("sh", "-c", f'[ "$OMPI_COMM_WORLD_RANK" = 0 ] && sleep 1; {kill}')
+    record = failing(experiment(*words, levels={"ranks": (2,)}, ignore_failure=True), two_cores)
+    assert record.status == "failed"
+    assert "rank 1: the spawner that measured it was killed" in record.tail
+    assert not Path(f"/proc/{int(pid.read_text())}").exists()
+
+
+@needs_mpi
 def test_what_mpirun_itself_refuses_is_told_in_its_words(
     experiment: Make, two_cores: Machine, program: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
