@@ -70,7 +70,7 @@ class StoreError(CorescaleError):
 
 
 class InterruptedRunError(CorescaleError):
-    """Ctrl-C while a run went on."""
+    """Ctrl-C during a run."""
 
     exit_code = ExitCode.INTERRUPTED
 

@@ -107,7 +107,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """What the machine did meanwhile; flags follow from these by fixed rules (conclude/stats.py)."""
+    """What the machine did during the launch; flags follow from this by fixed rules (conclude/stats.py)."""
 
     steal: float = 0.0
     """seconds of all cores taken by the hypervisor during the launch"""

@@ -31,7 +31,7 @@ class Cpu:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """The online CPUs in order, allowed or not. A size that nobody tells is 0."""
+    """The online CPUs in order, allowed or not. An unknown size is 0."""
 
     cpus: tuple[Cpu, ...]
     cache_line: int

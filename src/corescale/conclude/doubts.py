@@ -16,7 +16,7 @@ from corescale.records import SHORT, Record
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """One line each, and the launches that a rule on noise flagged."""
+    """Doubts, one line each, and the launches that a rule on noise flagged."""
 
     lines: tuple[str, ...]
     noisy: frozenset[int]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frame: one row a launch, one column each thing known of it. Charts, tables and findings read it alone."""
+"""The frame has a row for each launch and a column for each known fact. Charts, tables and findings read only it."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -18,7 +18,7 @@ from corescale.conclude.stats import Floats, rankdata
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Launches:
-    """Columns of equal length, one row a launch; seconds except where said."""
+    """Columns of equal length, one row for each launch; in seconds unless another unit is given."""
 
     block: npt.NDArray[np.int64]
     cpu: Floats

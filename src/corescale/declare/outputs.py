@@ -22,7 +22,7 @@ BUILT_IN: dict[str, str] = {
     "time": "the response, in seconds where it is a time; empty where the launch failed",
     "peak_memory": "bytes",
     "effective_cores": "CPU time / wall time",
-    "replicate": "number of the block, from 1: what shares it was measured within minutes of each other",
+    "replicate": "number of the block, from 1: launches that share it were measured within minutes of each other",
     "order": "place of the launch in the whole run, from 1",
     "machine": "name of the machine",
     "status": "how the launch ended; ok is good",
@@ -69,7 +69,7 @@ class Chart(Model):
     y: str = ""
     colour: str = ""
     facet: tuple[str, ...] = Field(default=(), max_length=2)
-    """at most two columns: one panel a level, rows by the first, columns by the second; of one alone: columns"""
+    """columns, at most two, with a panel for each level: rows by the first, columns by the second or the only one"""
     error: Literal["bootstrap", "none"] = "bootstrap"
     """bootstrap: 95% interval of the statistic over replicates"""
     statistic: Literal["mean", "median"] = "mean"

@@ -58,7 +58,7 @@ class Request(RunRequest):
     metric: list[str] = option(
         [], "--metric", metavar="NAME=SOURCE", help="also measure stdout-size, peak-memory, cpu-time or output:KEY"
     )
-    subject_to: list[str] = option([], "--subject-to", metavar="M<=X", help="a bound, as 'bytes<=1.02*today'")
+    subject_to: list[str] = option([], "--subject-to", metavar="M<=X", help="a bound, such as 'bytes<=1.02*today'")
     runs: int = option(0, "-r", "--runs", metavar="N", help="exactly N blocks (default: until the width is reached)")
     min_runs: int = option(8, "-m", "--min-runs", metavar="N", help="blocks before the first look")
     max_runs: int = option(40, "-M", "--max-runs", metavar="N", help="blocks at most")

@@ -34,8 +34,8 @@ def find(name_or_file: str) -> Path:
 
 TEMPLATE = """\
 #:schema {schema}
-# A study: what is launched, what is varied, when to stop, what comes out. The guide: docs/study.md
-#   corescale study check {file}     is everything in order?
+# A study says what is launched, what is varied, when to stop and what is written. The guide is docs/study.md.
+#   corescale study check {file}     check the file; launches nothing
 #   corescale study run {file}       measure; the same command continues after an interruption
 
 title = "How the ant colony scales with its work"
@@ -45,13 +45,14 @@ title = "How the ant colony scales with its work"
 command = "ant_colony --instance {{data}}/tsplib/berlin52.tsp --seed 1 --cycles {{cycles}}"
 
 # What is varied, and its levels; the kind follows from the name: threads, allocator, bind, affinity, numa, smt,
-# sockets, layout; a {{placeholder}} of the command; an environment variable in capitals. "auto": what makes sense here.
+# sockets, layout; a {{placeholder}} of the command; an environment variable in capitals.
+# "auto": the levels that suit this machine.
 [factors]
 threads = "auto"
 allocator = ["system", "mimalloc"]
 rounds = [1, 2]
 
-# Parameters that follow: + - * / // % and isqrt sqrt min max.
+# Parameters computed from others by + - * / // % and isqrt sqrt min max.
 [derived]
 cycles = "10 * rounds"
 

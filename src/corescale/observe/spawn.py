@@ -82,7 +82,7 @@ class SpawnedProcess:
     name: str = ""
     """the kernel's short name at its end"""
     count: int = 1
-    """how many it stands for: the orphans beyond a hundred are told together, by executable"""
+    """number of processes it stands for: orphans beyond a hundred are counted together, by executable"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ def _after_scan(result: Result) -> str:
 
 def _after_tune(result: Result, found: Recommendation) -> str:
     if not found.others:
-        return "name what to vary, as -f NAME=a,b; where nothing is named, threads and allocators are tried"
+        return "name what to vary, such as -f NAME=a,b; where nothing is named, threads and allocators are tried"
     if not found.compared:
         first = f"the first block alone launches up to {OPTIONS.first_block} configurations"
         return f"the same command with a larger --budget: {first}"

@@ -58,11 +58,11 @@ def percent(share: float) -> str:
 
 
 BOUND = 1.0
-"""A bound is said up to this share: beyond it the best may take half the time, and nothing is proved."""
+"""The largest bound that is printed: beyond it the best may take half the time, and nothing is proved."""
 
 
 def at_most(share: float) -> str:
-    """A bound in percent, rounded upwards so that what is said stays true."""
+    """A bound in percent, rounded upwards so that the statement stays true."""
     return f"{math.ceil(share * 1000 - 1e-9) / 10:g}%"
 
 

@@ -10,7 +10,7 @@ from corescale.records import Configuration, Record
 
 
 def violated(records: Sequence[Record], experiment: Experiment) -> dict[Configuration, str]:
-    """The configurations that break a constraint, and how; a metric that nobody reports breaks it."""
+    """The configurations that break a constraint, and how; a metric that was not reported breaks it."""
     if not experiment.constraints:
         return {}
     launches: dict[Configuration, list[Record]] = {}

@@ -76,7 +76,7 @@ def _beats(winner: Floats, rival: Floats) -> bool:
 
 
 def _held_out_errors(law: Law, p: Floats, log_times: Floats) -> Floats:
-    """Root mean square error over held-out levels: of the data, then of each resample; NaN where it cannot be had."""
+    """Root mean square error over held-out levels: of the data, then of each resample; NaN where there is none."""
     columns = np.isfinite(log_times).any(axis=0)
     rows = np.isfinite(log_times).any(axis=1)
     p, log_times = p[columns], log_times[np.ix_(rows, columns)]

@@ -61,7 +61,7 @@ class RaceOptions:
     first_cap: float = 10.0
     """The same multiple where the leader was launched once, and may have been fast by luck."""
     strikes: int = 2
-    """Launches killed because they had lost, after which their configuration has."""
+    """Launches killed because they had lost, after which their configuration has lost."""
 
     # Who leads (standing.py)
     contenders: int = 20

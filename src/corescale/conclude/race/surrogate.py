@@ -36,7 +36,7 @@ class Belief:
 def agreement(codes: Codes) -> tuple[Floats, Floats]:
     """How many factors, and pairs of factors, each two configurations have in common; shapes (k, k).
 
-    `codes` has a row a configuration and a column a factor, levels as numbers.
+    `codes` has a row for each configuration and a column for each factor, levels as numbers.
     """
     single = (codes[:, None, :] == codes[None, :, :]).sum(axis=-1).astype(np.float64)
     return single, single * (single - 1) / 2

@@ -7,6 +7,6 @@ from corescale.declare.factors.kind import Kind
 
 
 class Command(Kind):
-    """Chooses among the experiment's commands, which are what is declared: nobody names the factor."""
+    """Chooses among the experiment's commands; the commands are declared, never the factor."""
 
     named: ClassVar = False

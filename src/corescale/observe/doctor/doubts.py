@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands between this machine and a result to believe, each with what to do about it."""
+"""What makes results on this machine doubtful, each with its remedy."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from corescale.observe.doctor.quietness import RULES, Quietness
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """One line, and its remedy."""
+    """A doubt in one line, and its remedy."""
 
     what: str
     remedy: str
@@ -25,7 +25,7 @@ def collect(
     seen: Quietness | None,
     environment: Mapping[str, str],
 ) -> tuple[Doubt, ...]:
-    """The gravest first: noise, then the machine, then what the shell brings, then what is not allowed."""
+    """The gravest first: noise, then the machine, then the shell's variables, then missing permissions."""
     refused = [
         Doubt(f"{one.name}: {one.detail}; without it {one.lost}", one.remedy) for one in allowed if not one.allowed
     ]

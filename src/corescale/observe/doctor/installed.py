@@ -160,7 +160,7 @@ def _output(command: Sequence[str]) -> str:
 
 
 def _with_package_versions(found: Iterable[Installed]) -> tuple[Installed, ...]:
-    """Libraries do not tell their version; the package that brought them does, on Debian and its kin."""
+    """Libraries do not tell their version; the package that installed them does, on Debian and similar systems."""
     found = tuple(found)
     unknown = [item.path for item in found if item.path and item.version is None and item.group != "corescale"]
     versions = _package_versions(unknown) if unknown and shutil.which("dpkg-query") else {}

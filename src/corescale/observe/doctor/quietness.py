@@ -48,7 +48,7 @@ class Quietness:
     steal: float
     """share that the hypervisor took"""
     others: float
-    """cores that other programs used meanwhile"""
+    """cores that other programs used during the test"""
     switches: float
     """times per CPU-second that another task displaced the work"""
     load: float

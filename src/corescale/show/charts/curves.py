@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speedup, efficiency and overhead over p: one line a curve, with what would be ideal and the law that fits."""
+"""Speedup, efficiency and overhead over p: one line for each curve, the ideal line and the law that fits."""
 
 import math
 from collections.abc import Callable, Sequence

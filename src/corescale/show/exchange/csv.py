@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CSV, one line a configuration: hyperfine's columns in its order, `parameter_NAME` behind them, then ours."""
+"""CSV, one line for each configuration: hyperfine's columns in its order, then `parameter_NAME`, then ours."""
 
 import csv
 import io

@@ -86,7 +86,7 @@ def _lines(best: Fit) -> Iterator[str]:
     yield from headline.parameters(best)
     if best.identifiable:
         beyond = best.forecast(2 * best.measured[1])
-        yield f"at p={beyond.p:g}: {text.join(text.time(beyond.seconds))}, extrapolated: holds if the law does"
+        yield f"at p={beyond.p:g}: {text.join(text.time(beyond.seconds))}, extrapolated: valid if the law holds"
     if best.doubt:
         yield f"doubt: {best.doubt}"
 

@@ -64,7 +64,7 @@ class Chart:
 
 def _recommended(result: Result, found: Recommendation) -> Iterable[RenderableType]:
     yield Text()
-    yield Text("launch it so:" if not found.keep_today else "today's launch:")
+    yield Text("launch it with:" if not found.keep_today else "today's launch:")
     yield Text(f"  {recommended_line(result)}", style="bold cyan", no_wrap=True, overflow="ignore")
     yield Text()
     if found.candidates:
@@ -90,7 +90,7 @@ def _candidates(result: Result, found: Recommendation) -> Iterable[RenderableTyp
 
 
 def _excluded(found: Recommendation) -> Iterable[RenderableType]:
-    """The first few one by one: what failed before what had merely lost."""
+    """The first few one by one: those that failed before those that lost."""
     excluded = [candidate for candidate in found.candidates if candidate.excluded is not None]
     excluded.sort(key=lambda candidate: "lost" in str(candidate.excluded))
     for candidate in excluded[:EXCLUDED_SHOWN]:
@@ -108,7 +108,7 @@ def _studied(result: Result, found: Study) -> Iterable[RenderableType]:
         yield from _scanned(result, found.found, chart=False)
         return
     yield Text()
-    yield Text(f"{len(found.found.rows)} configurations: the outputs have them all", style="dim")
+    yield Text(f"{len(found.found.rows)} configurations: the outputs list them all", style="dim")
     yield from _flat(found.found)
 
 
@@ -169,7 +169,7 @@ def _forecast(best: Fit) -> Iterable[RenderableType]:
         return
     beyond = best.forecast(2 * best.measured[1])
     word = "extrapolated" if beyond.extrapolated else "interpolated"
-    yield Text(f"  forecast at p={beyond.p:g}: {text.join(text.time(beyond.seconds))} ({word}: holds if the law does)")
+    yield Text(f"  forecast at p={beyond.p:g}: {text.join(text.time(beyond.seconds))} ({word}: valid if the law holds)")
 
 
 def _compared(result: Result, found: Sequence[Comparison]) -> Iterable[RenderableType]:

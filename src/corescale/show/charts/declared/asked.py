@@ -77,7 +77,7 @@ class Asked:
                 yield named(name, level), chosen
 
     def logs(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Mean logarithm of y, a row a block and a column a level of x, from the smallest."""
+        """Mean logarithm of y, a row for each block and a column for each level of x, from the smallest."""
         logs = rows.assign(_log=np.log(rows[self.chart.y].where(rows[self.chart.y] > 0)))
         return logs.pivot_table(index=["machine", "replicate"], columns=self.chart.x, values="_log", sort=True)
 
