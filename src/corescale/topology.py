@@ -51,7 +51,7 @@ def here(root: Path = Path("/")) -> Topology:
 
 
 def from_hwloc(text: str) -> Topology:
-    """From `lstopo --of xml`, hwloc 1.11 and later; raises ValueError for anything else."""
+    """Topology from `lstopo --of xml`, hwloc 1.11 and later; raises ValueError for anything else."""
     try:
         objects = [node for node in ElementTree.fromstring(text).iter("object") if node.get("type")]
     except ElementTree.ParseError as error:
@@ -75,7 +75,7 @@ def from_hwloc(text: str) -> Topology:
 
 
 def from_sysfs(root: Path = Path("/")) -> Topology:
-    """From /sys/devices/system; where that is hidden, every CPU of /proc/cpuinfo is a core of one socket."""
+    """Topology from /sys/devices/system; where that is hidden, every CPU of /proc/cpuinfo is a core of one socket."""
     system = root / "sys/devices/system"
     cpus = cpu_list(read(system / "cpu/online")) or _processors(root) or (0,)
     folder = {cpu: system / f"cpu/cpu{cpu}" for cpu in cpus}

@@ -62,7 +62,7 @@ def _share(part: Floats, rest: Floats) -> Floats:
 
 
 def _switches(launches: Launches) -> Floats:
-    """Per CPU-second; below 0.1 CPU-seconds as if it were 0.1, so that one switch in a short launch is no flag."""
+    """Switches per CPU-second; below 0.1 CPU-seconds as if it were 0.1, so that one in a short launch is no flag."""
     rate = launches.involuntary_switches / np.maximum(launches.cpu, 0.1)
     return np.where(launches.oversubscribed, 0.0, rate)
 

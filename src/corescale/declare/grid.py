@@ -99,7 +99,7 @@ def smallest_p(chosen: Sequence[Factor]) -> int:
 
 
 def combinations(experiment: Experiment) -> int:
-    """Of levels, the same launches counted as often as they can be written."""
+    """Number of combinations of levels; a launch counts as often as it can be written."""
     deciding, others = _apart(experiment)
     return sum(1 for _ in _decided(experiment, deciding)) * math.prod(len(factor.levels) for factor in others)
 

@@ -34,7 +34,7 @@ BUILT_IN: dict[str, str] = {
 
 ChartKind = Literal["lines", "bars", "heat", "forest", "time-order", "scaling", "efficiency", "overhead", "weak"]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*$")]
-"""of an output: it names its file"""
+"""name of an output, and of its file"""
 Selection = Mapping[str, Level | tuple[Level, ...]]
 """column -> level or levels, or one of EXTREMES"""
 EXTREMES = ("min", "max", "above min")

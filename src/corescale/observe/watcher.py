@@ -24,7 +24,7 @@ class Watcher:
         """This launch starts; `line` is what a person would type."""
 
     def launched(self, record: Record) -> None:
-        """It ended, and is kept."""
+        """A launch has ended, and its record is kept."""
 
     def block_done(self, number: int, records: Sequence[Record]) -> None:
         """A block counts; these are the records of all blocks that do."""

@@ -51,7 +51,7 @@ def scaling(scan: Scan, width: int, ascii_only: bool = False) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """From p and speedup to column and line."""
+    """Column and line of p and speedup."""
 
     first: float
     last: float

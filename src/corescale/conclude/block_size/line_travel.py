@@ -70,7 +70,7 @@ def block(constants: Floats, iteration: Iteration, case: Case) -> float:
 
 
 def iteration_of(columns: Sequence[Column]) -> Iteration:
-    """By least squares in the logarithm, of T x best time / N; a soft loss, since some tables are 30% off."""
+    """A fit by least squares in the logarithm of T x best time / N; the loss is soft, since some tables are 30% off."""
     cases = [column.case for column in columns]
     seen = np.log([c.case.threads * min(c.times) / c.case.iterations for c in columns])
 

@@ -72,7 +72,7 @@ def block(weights: Floats, case: Case) -> float:
 
 @dataclass(frozen=True)
 class Published:
-    """With the weights as printed; nothing is fitted."""
+    """The law with the weights as printed; nothing is fitted."""
 
     def fit(self, columns: Sequence[Column]) -> Choose:
         """The printed formula."""
@@ -111,7 +111,7 @@ def _starts() -> list[Floats]:
 
 
 def _least_lost(start: Floats, columns: Sequence[Column]) -> Floats:
-    """By the simplex: the loss has kinks where a block meets a tabled one, and steps where it is clamped."""
+    """A fit by the simplex: the loss has kinks where a block meets a tabled one, and steps where it is clamped."""
 
     def lost(weights: Floats) -> float:
         return float(np.mean([column.lost(block(weights, column.case)) for column in columns]))

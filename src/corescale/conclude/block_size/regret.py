@@ -36,7 +36,7 @@ class Score:
 
 
 def score(logs: Sequence[float]) -> Score:
-    """Of the columns' log(time / best time)."""
+    """Score by the columns' log(time / best time)."""
     return Score(float(np.expm1(np.mean(logs))), float(np.expm1(max(logs))), tuple(np.expm1(logs).tolist()))
 
 

@@ -80,7 +80,7 @@ def _terms_covariance(basis: Floats, terms: Floats, weights: Floats, summary: Su
 
 
 def _standard_error(of: Callable[[Floats], Floats], terms: Floats, covariance: Floats) -> Floats:
-    """By the delta method; the gradient by a complex step, exact to rounding."""
+    """Standard errors by the delta method; the gradient by a complex step, exact to rounding."""
     steps = np.eye(terms.shape[-1]) * 1j * COMPLEX_STEP
     gradient = np.stack([np.imag(of(terms + step)) / COMPLEX_STEP for step in steps], axis=-1)
     variance: Floats = np.einsum("...i,...ij,...j", gradient, covariance, gradient)

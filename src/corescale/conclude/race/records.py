@@ -49,7 +49,7 @@ class Statement:
 
 
 def raced(records: Sequence[Record], experiment: Experiment) -> Raced:
-    """Of the measuring blocks; the field is today's launch first."""
+    """The race by its measuring blocks; the field has today's launch first."""
     now, rehearsal = today(experiment), rehearsed(records, experiment)
     everyone = configurations(experiment) if rehearsal is None else rehearsal.kept
     lost = _lost(records, experiment)
@@ -96,7 +96,7 @@ def statement(records: Sequence[Record], experiment: Experiment) -> Statement:
 
 
 def _not_told_apart(race: Raced, found: Standing, answer: int) -> tuple[tuple[Configuration, float | None], ...]:
-    """By the bounds against the answer, the nearest first."""
+    """Configurations by their bounds against the answer, the nearest first."""
     upper = elimination.upper_bounds(found.rows, found.fit, answer, race.field.tail)
     order = np.argsort(np.nan_to_num(found.belief.mean, nan=np.inf), kind="stable")
     return tuple((race.configurations[c], excess(upper[c])) for c in order if c != answer and upper[c] > 0)

@@ -38,7 +38,7 @@ class Rehearsal:
 
 
 def next_block(records: Sequence[Record], experiment: Experiment) -> Block | None:
-    """Of the rehearsal or its check; None where there is none, or both were made."""
+    """The next block of the rehearsal or its check; None where there is none, or both were made."""
     if not experiment.rehearsal:
         return None
     if _failed(records, experiment) is not None:

@@ -62,12 +62,12 @@ class Standing:
 
     @property
     def bound(self) -> float:
-        """Of log(T_best / T) for the true best; inf while a configuration was launched less than twice."""
+        """Bound of log(T_best / T) for the true best; inf while a configuration was launched less than twice."""
         return float(self.upper.max(initial=0.0))
 
 
 def standing(field: Field, blocks: Floats) -> Standing:
-    """From log times of blocks x configurations, NaN where not launched; at least one launch."""
+    """The standing by log times of blocks x configurations, NaN where not launched; at least one launch."""
     rows = elimination.joined(blocks, field.today)
     fitted = elimination.fit(rows)
     noise = _noise(fitted if fitted.degrees.any() else elimination.fit(blocks), blocks, field.today)
@@ -112,7 +112,7 @@ def contenders(belief: Belief, fitted: Fit) -> Columns:
 
 
 def simplest(field: Field, found: Standing) -> int:
-    """Of those proved to be within the tolerance the one with the fewest changes from today's; else the favourite."""
+    """The one proved within the tolerance with the fewest changes from today's; if none is proved, the favourite."""
     mean = found.belief.mean
     changes = (field.codes != field.codes[field.today]).sum(axis=1)
     near = np.flatnonzero((found.fit.counts > 0) & (mean <= mean[found.favourite] + OPTIONS.simpler * field.tolerance))

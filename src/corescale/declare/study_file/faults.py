@@ -15,7 +15,7 @@ from corescale.errors import UsageError
 
 
 def fault(error: ValidationError, model: type[BaseModel], path: Path, text: str) -> UsageError:
-    """Of the first thing that pydantic found wrong."""
+    """The error for the first fault that pydantic found."""
     first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # what is missing may be misspelt
     where = [part for part in first["loc"] if not (isinstance(part, str) and ("[" in part or part in _BRANCHES))]
     key = ".".join(str(part) for part in where if not isinstance(part, int)) or "file"

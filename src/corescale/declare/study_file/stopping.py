@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the table [stop] to the rule."""
+"""The rule that the table [stop] declares."""
 
 from typing import Any
 
@@ -28,5 +28,5 @@ def of(table: StopTable, runs: int) -> Stop:
 
 
 def seconds_of(value: object, where: str) -> float:
-    """Of a number of seconds, or of text as 90s."""
+    """Seconds of a number, or of a text such as 90s."""
     return float(value) if isinstance(value, int | float) else seconds(str(value), where)

@@ -64,7 +64,7 @@ class Quietness:
 
     @property
     def verdict(self) -> str:
-        """In plain words."""
+        """The verdict in plain words."""
         return f"{self.level}: expect about {self.launch_noise:.1%} per launch of 1 s, {self.variation:.1%} of 20 ms"
 
 

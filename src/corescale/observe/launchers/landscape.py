@@ -56,7 +56,7 @@ class Metric(Model):
     times: Mapping[str, Mapping[str, float]] = {}
 
     def of(self, configuration: Configuration) -> float:
-        """Its value there; it has no noise."""
+        """The metric's value there; it has no noise."""
         return self.base * math.prod(table[str(configuration[name])] for name, table in self.times.items())
 
 
@@ -69,7 +69,7 @@ class Smaller(Model):
     """factor -> level -> a further multiplier: how the small input misleads"""
 
     def of(self, configuration: Configuration) -> float:
-        """Its time over that of the full input."""
+        """Time of the smaller input over that of the full one."""
         return self.base * math.prod(table[str(configuration[name])] for name, table in self.times.items())
 
 

@@ -27,7 +27,7 @@ from corescale.topology import Cpu
 
 PROGRAMS = ("mpirun", "mpirun.openmpi")
 OURS = re.compile(r"open ?mpi|openrte|prrte", re.IGNORECASE)
-"""what Open MPI's mpirun says of its version"""
+"""pattern of what Open MPI's mpirun says of its version"""
 TRACE = re.compile(r"\[[\w.-]+:\d+\] |-{20,}$")
 """what Open MPI adds in a rank: the trace of a signal, and rules around its messages"""
 RULE = "-" * 20

@@ -166,7 +166,7 @@ class Chart:
         return max(1, (self.letters - taken) // (longest + 7))
 
     def marks(self) -> Iterator[Mark]:
-        """Of every series of every panel."""
+        """The marks of every series of every panel."""
         for panel in self.panels:
             for series in panel.series:
                 yield from series.marks

@@ -83,7 +83,7 @@ def _cell(mark: Mark, shade: tuple[str, str] | None) -> dict[str, Any]:
 
 
 def _layers(chart: Chart) -> Iterator[Any]:
-    """From back to front."""
+    """The layers from back to front."""
     kinds = {series.kind for series in chart.series}
     for value in chart.references:
         at: Any = {"x" if chart.turned else "y": alt.datum(value)}
@@ -182,7 +182,7 @@ def _place(chart: Chart) -> dict[str, Any]:
 
 
 def _ends(chart: Chart) -> dict[str, Any]:
-    """From low to high, at the place of the mark."""
+    """An interval from low to high, at the place of the mark."""
     place = _place(chart)
     upright = "x" if chart.turned else "y"
     channel = _channel(chart, chart.y)

@@ -47,7 +47,7 @@ def _cells(table: Table, row: Benchmark, factor: float) -> Iterator[str]:
 
 
 def _code(command: str) -> str:
-    """In as many backticks as it takes; a pipe would end the cell."""
+    """The text in as many backticks as it takes; a pipe would end the cell."""
     inside = text.clean(command).replace("|", "\\|")
     fence = "`" * (1 + max((len(run) for run in _runs(inside)), default=0))
     pad = " " if inside.startswith("`") or inside.endswith("`") else ""

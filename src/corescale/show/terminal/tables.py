@@ -38,7 +38,7 @@ SHAPES = (
     *(Shape(beside, importance) for beside in (True, False) for importance in (WIDE, FULL)),
     *(Shape(False, importance) for importance in (DERIVED, MAIN)),
 )
-"""From roomy to narrow; the first that fits is printed."""
+"""The forms of a table from wide to narrow; the first that fits is printed."""
 
 
 @dataclass(frozen=True)
