@@ -44,6 +44,20 @@ def test_a_hidden_proc_is_told(tmp_path: Path, options: str, hidden: bool) -> No
     assert any("hidepid" in doubt for doubt in neighbours.doubts(tmp_path)) == hidden
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts /proc, which only root may")
+@pytest.mark.parametrize(("user", "hidden"), [("0", False), ("65534", True)])
+def test_a_hidden_proc_is_none_to_whoever_may_look_through_it(user: str, hidden: bool) -> None:
+    become = f"import os; from corescale.observe import neighbours; os.setuid({user});"
+    become += "print('hidepid' in ' '.join(neighbours.doubts()))"
+    mount = 'mount -t proc -o hidepid=invisible proc /proc && exec "$@"'
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    words = ["unshare", "--mount", "--pid", "--fork", "sh", "-c", mount, "sh", sys.executable, "-c", become]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    if "unshare" in done.stderr or "mount:" in done.stderr:
+        pytest.skip(f"no /proc can be mounted here: {done.stderr.strip()}")
+    assert done.stdout == f"{hidden}\n", done.stderr
+
+
 def test_another_lab_is_a_doubt_of_the_run_beside_it(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     words = [sys.executable, "-m", "corescale", "scan", "--threads", "1", "--runs", "1", "--out", str(tmp_path)]

@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 _NAME = "corescale-measures-"
+_SYS_PTRACE = 19
+"""the capability's bit"""
 
 
 @functools.cache
@@ -47,7 +49,8 @@ def doubts(root: Path = Path("/")) -> Iterator[str]:
 
 
 def _unseen(root: Path) -> Iterator[str]:
-    if hides_processes(_read(root / "proc/self/mountinfo")):
+    hidden = hides_processes(_read(root / "proc/self/mountinfo"))
+    if hidden and not _looks_through(_read(root / "proc/self/status")):
         yield (
             "other users' processes cannot be seen (/proc is mounted with hidepid):"
             " what changes its user is neither sampled nor counted"
@@ -58,6 +61,12 @@ def hides_processes(mountinfo: str) -> bool:
     """Whether /proc shows a user their own processes alone."""
     options = [line for line in mountinfo.splitlines() if " /proc " in line and " - proc " in line]
     return any(re.search(r"hidepid=(1|2|4|noaccess|invisible|ptraceable)\b", line) for line in options[-1:])
+
+
+def _looks_through(status: str) -> bool:
+    """Whether this process may trace all others (CAP_SYS_PTRACE), and so sees them nevertheless."""
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)$", status, re.MULTILINE)
+    return found is not None and bool(int(found[1], 16) >> _SYS_PTRACE & 1)
 
 
 def _read(path: Path) -> str:
