@@ -23,7 +23,7 @@ SEED = 20_200_714
 
 
 def bootstrapped(values: npt.ArrayLike, statistic: Statistic = "mean", confidence: float = 0.95) -> Interval:
-    """Of the finite values; without an interval below two of them, NaN for none."""
+    """Mean of the finite values; without an interval below two of them, NaN for none."""
     array = np.asarray(values, dtype=np.float64).ravel()
     array = array[np.isfinite(array)]
     of = STATISTICS[statistic]

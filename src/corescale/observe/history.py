@@ -39,7 +39,7 @@ class History:
 
     @property
     def sidecars(self) -> set[str]:
-        """Those that a record names, whether it counts or not."""
+        """The sidecars that a record names, whether it counts or not."""
         return {name for record in self.all_records for name in record.sidecars.values()}
 
     @property

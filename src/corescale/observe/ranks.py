@@ -106,7 +106,7 @@ def ended(
 
 
 def _reports(scratch: Scratch) -> tuple[dict[int, SpawnReport], list[int]]:
-    """By rank, and the ranks whose spawner was killed by itself."""
+    """The reports by rank, and the ranks whose spawner alone was killed."""
     texts = {int(path.suffix[1:]): path.read_bytes() for path in scratch.of("ranks").glob("rank.*")}
     found: dict[int, SpawnReport] = {}
     for rank, text in sorted(texts.items()):

@@ -124,7 +124,8 @@ class _Loop:
         if record.ok and record.wall < SHORT and not self.short_noted:
             self.short_noted = True
             self.watcher.note(
-                f"a launch took {1000 * record.wall:.1f} ms: below {1000 * SHORT:.0f} ms starting it is a large part"
+                f"a launch took {1000 * record.wall:.1f} ms:"
+                f" below {1000 * SHORT:.0f} ms starting the process is a large part of it"
             )
 
     def must_be_later(self, record: Record) -> None:

@@ -251,7 +251,7 @@ class Spawner:
             _LIVE.discard(running.pid)
 
     def _fallen(self, status: int, complaint: bytes, begun: int) -> SpawnReport:
-        """Of a spawner that ended without a report: a defect, or it was killed."""
+        """The error of a spawner that ended without a report: a defect, or it was killed."""
         killed = orphans.end(begun, _LIVE)
         if self._cancelled:
             return SpawnReport(status="cancelled", leftovers=killed)

@@ -186,7 +186,7 @@ def values(name: str, row: Any, result: Result) -> dict[str, Value]:
 
 
 def _named(name: str, result: Result) -> tuple[Column, ...]:
-    """With the response under its name, a column for each metric, and no gate where none was asked for."""
+    """The columns with the response under its name, one for each metric, and no gate where none was asked for."""
     response = result.experiment.response
     heading, form = text.quantity_name(response), Format(text.quantity(response), INTERVAL)
     given = [replace(c, heading=heading, format=form) if c.format is RESPONSE else c for c in TABLES[name]]

@@ -42,7 +42,7 @@ class Fit:
 
     @property
     def variances(self) -> Floats:
-        """Of one launch of each, moderated by all; to plan with. 0 where there is no estimate at all."""
+        """Variance of one launch of each, moderated by all; to plan with. 0 where there is no estimate at all."""
         if not self.degrees.any():
             return np.zeros(self.degrees.size)
         lent = min(self.prior, self.residual.sum())
@@ -89,7 +89,7 @@ def upper_bounds(rows: Floats, fitted: Fit, c: int, tail: float) -> Floats:
 
 
 def _of_the_others(fitted: Fit, c: int) -> tuple[Floats, Floats]:
-    """Of each pair with c: degrees of freedom that the others lend, and the variance of a difference by them."""
+    """For each pair with c, the degrees of freedom that the others lend and the variance of a difference by them."""
 
     def others(values: Floats) -> Floats:
         return np.asarray(np.maximum(values.sum() - values[c] - values, 0.0))

@@ -40,7 +40,7 @@ def values(found: Standing, left: float) -> Floats:
 
 
 def _alone(found: Standing) -> Belief:
-    """Of configurations that have nothing in common: as spread as those tried, less their noise."""
+    """Belief in which configurations have nothing in common: as spread as those tried, less their noise."""
     tried = found.fit.counts > 0
     effects, noise = found.fit.effects[tried], found.noise[tried] / found.launches[tried]
     spread = max(float(effects.var() - noise.mean()), OPTIONS.spread * float(effects.var())) + 1e-12
@@ -63,5 +63,5 @@ def _gain(belief: Belief, tried: npt.NDArray[np.bool_], noise: Floats, launches:
 
 
 def _expected_excess(z: Floats) -> Floats:
-    """Of a standard normal over z, counted as 0 where it is below."""
+    """Expected excess of a standard normal over z, counted as 0 where it is below."""
     return np.asarray(np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) - z * ndtr(-z))

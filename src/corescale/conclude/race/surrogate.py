@@ -68,7 +68,7 @@ def believe(codes: Codes, blocks: Floats, noise: Floats) -> Belief:
 
 
 def _posterior(grid: tuple[Floats, Floats], means: Floats, variances: Floats) -> Belief:
-    """From the mean log times of those tried (NaN: untried) and their variances, on the scale of most likelihood."""
+    """Belief by the mean log times of those tried (NaN: untried) and their variances, on the likeliest scale."""
     tried = np.flatnonzero(np.isfinite(means))
     seen, noise = means[tried], variances[tried]
     centre = float(np.average(seen, weights=1 / noise))

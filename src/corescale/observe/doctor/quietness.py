@@ -42,7 +42,7 @@ class Quietness:
     variation: float
     """coefficient of variation of 20 ms of fixed work, on the worst core"""
     launch_noise: float
-    """the same expected of 1 s: that of 100 ms over all cores by sqrt(10), as if tenths of a second were independent"""
+    """variation expected of 1 s: that of 100 ms over all cores by sqrt(10), as if such times were independent"""
     longest_gap: float
     """seconds; the longest single interruption of a core"""
     steal: float

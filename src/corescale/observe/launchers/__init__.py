@@ -68,7 +68,7 @@ class Launcher(Protocol):
 LAUNCHERS: dict[str, type[Launcher]] = {"direct": Direct, "mpi": Mpi, "fake": Fake}
 
 ASKED = ("fake",)
-"""Those that are used only where they are asked for."""
+"""Launchers that are used only where they are asked for."""
 RANKS = Layout(1, 2, 1)
 """What a launcher must be able to start where ranks are a factor: one rank too is then started as several are."""
 

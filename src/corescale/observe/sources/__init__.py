@@ -21,7 +21,7 @@ SOURCES: tuple[Source, ...] = (result.SOURCE, witness.SOURCE)
 
 
 def wanted(experiment: Experiment) -> tuple[Source, ...]:
-    """Those that this experiment is observed with."""
+    """The sources that this experiment is observed with."""
     return tuple(source for source in SOURCES if source.wanted(experiment))
 
 

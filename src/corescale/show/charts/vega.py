@@ -225,7 +225,7 @@ def _channel(chart: Chart, axis: Axis) -> dict[str, Any]:
 
 
 def _linear(chart: Chart, axis: Axis) -> Any:
-    """From zero where it must, otherwise with some room around the marks."""
+    """A linear scale, from zero where it must be, otherwise with some room around the marks."""
     return alt.Scale(zero=True) if axis.zero else alt.Scale(zero=False, padding=10, nice=axis is not chart.x)
 
 
