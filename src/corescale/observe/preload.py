@@ -12,6 +12,9 @@ from corescale.errors import PreloadError
 from corescale.observe.sources.witness import Sighting
 from corescale.observe.spawn import ProvedProgram, SpawnReport
 
+PROVING = ("ok", "timeout")
+"""How a traced launch may end: of one that failed on its way it is not known that it came to its program."""
+
 
 def judge(report: SpawnReport, libraries: Iterable[Path], heard: Sequence[Sighting]) -> str:
     """Of a traced launch: raises PreloadError unless each library is in the program that used the most CPU time and,
@@ -27,6 +30,10 @@ def judge(report: SpawnReport, libraries: Iterable[Path], heard: Sequence[Sighti
     for library in libraries:
         _must_be_inside(library, programs, report.tail)
         _must_serve(library, _heaviest(programs), heard)
+    if report.status not in PROVING:
+        return (
+            f"the traced launch failed, so that no allocator is proved: {report.tail.strip()[-200:] or report.status}"
+        )
     return _note([p for p in programs if not all(_has(p, library) for library in libraries)])
 
 

@@ -366,6 +366,20 @@ def test_a_wrapper_that_drops_the_preload_after_the_proof_proves_nothing(
     assert status == {("system", "ok"), (own_allocator, "unproved")}
 
 
+def test_a_traced_launch_that_failed_proves_nothing(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, tmp_path: Path
+) -> None:
+    """Its wrapper came to no program, to which it would not have handed the preload on."""
+    program, wrapper = compile_c(ALLOCATE), tmp_path / "wrapper"
+    wrapper.write_text(f"#!/bin/sh\nmkdir {tmp_path}/there && exit 9\nenv -u LD_PRELOAD {program}\nexit 0\n")
+    wrapper.chmod(0o755)
+    e = allocating(experiment, str(wrapper), levels=("system", own_allocator))
+    notes = Notes()
+    records = run(e, store.Memory(), Direct(e, two_cores), blocks(e, 1), notes)
+    assert {r.configuration["allocator"]: r.status for r in records} == {"system": "ok", own_allocator: "unproved"}
+    assert any("the traced launch failed" in said for said in notes.said)
+
+
 @pytest.mark.parametrize("start", ["exec {0}", "{0}; :"])
 def test_a_wrapper_that_keeps_the_preload_proves_its_program(
     experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, tmp_path: Path, start: str

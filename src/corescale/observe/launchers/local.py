@@ -145,7 +145,7 @@ class Local:
             heard = witness.sightings(scratch)
             reports = list(ranks.values()) or [report]
             notes = [preload.judge(each, launch.preload, heard) for each in reports]
-        self._proved[wanted] = preload.heaviest(reports)
+        self._proved[wanted] = preload.heaviest(reports) if report.status in preload.PROVING else ()
         for note in filter(None, notes):
             self._note_once(note)
 
@@ -241,7 +241,8 @@ class Local:
         )
 
     def _gave_way(self, ranks: Mapping[int, SpawnReport], scratch: Scratch) -> bool:
-        return bool(scratch.proved) and preload.gave_way(ranks.values(), scratch.proved, witness.sightings(scratch))
+        gone = scratch.proved and preload.gave_way(ranks.values(), scratch.proved, witness.sightings(scratch))
+        return bool(scratch.libraries) and bool(gone or not scratch.proved)
 
     def _status(self, invocation: Invocation, report: SpawnReport, found: Found, gave_way: bool) -> Status:
         configuration = invocation.configuration
