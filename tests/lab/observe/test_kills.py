@@ -60,7 +60,7 @@ def wait_until_gone(program: Path) -> None:
 def acknowledged(text: str, word: str = "kept") -> list[tuple[int, ...]]:
     """A kill can cut the last line short."""
     whole = [line.split() for line in text.split("\n")[:-1]]
-    return [tuple(map(int, line[1:])) for line in whole if line[0] == word]
+    return [tuple(map(int, line[1:])) for line in whole if line[:1] == [word]]
 
 
 def orphans(folder: Path) -> set[str]:
