@@ -217,7 +217,7 @@ def test_the_report_of_a_large_grid_draws_its_fastest_and_tells_lost_from_failed
     levels = [str(k) for k in range(60)]
     times = "\n".join(f"{k} = {1 if k == 7 else 1.5 if k == 0 else 1.02 + 0.1 * k}" for k in range(60))
     (tmp_path / "l.toml").write_text(f"noise = {{size = 0.01}}\n[times.SIZE]\n{times}\n")
-    words = ["-t", "1", "-f", f"SIZE={','.join(levels)}", "--report", "r.html", "--", "x"]
+    words = ["-t", "1", "--budget", "30m", "-f", f"SIZE={','.join(levels)}", "--report", "r.html", "--", "x"]
     assert corescale("tune", *FAKE, *words, cwd=tmp_path).returncode == ExitCode.OK
     page = (tmp_path / "r.html").read_text()
     assert 'id="chart-forest"' in page and "more are in the table" in page
