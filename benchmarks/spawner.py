@@ -80,10 +80,11 @@ def difference(times: tuple[list[float], list[float]]) -> Interval:
 
 
 def written(interval: Interval, scale: float, digits: int) -> str:
-    """The estimate and its interval."""
-    numbers = [interval.estimate, interval.low or 0.0, interval.high or 0.0]
-    middle, low, high = (f"{scale * number:.{digits}f}" for number in numbers)
-    return f"{middle} [{low}, {high}]"
+    """The estimate and its interval; where there are too few pairs for one, that."""
+    middle = f"{scale * interval.estimate:.{digits}f}"
+    if interval.low is None or interval.high is None:
+        return f"{middle}, too few pairs for an interval"
+    return f"{middle} [{scale * interval.low:.{digits}f}, {scale * interval.high:.{digits}f}]"
 
 
 def cpu_beyond(threads: int, sample_ms: int) -> tuple[float, float]:
