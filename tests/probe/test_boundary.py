@@ -298,7 +298,7 @@ class TestSpawnerItself:
     def test_children_are_heard_though_the_caller_ignored_them(self) -> None:
         code = (
             "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN);"
-            "import subprocess; from corescale.observe import orphans; orphans.adopt();"
+            "import subprocess; from corescale.observe.spawn import orphans; orphans.adopt();"
             "print(subprocess.run(['false']).returncode)"
         )
         assert run_python(code).stdout == "1\n"

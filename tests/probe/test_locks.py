@@ -13,31 +13,32 @@ from pathlib import Path
 import pytest
 
 from corescale.errors import StoreError
-from corescale.observe import scratch, store
+from corescale.observe import scratch
+from corescale.observe.store import lock
 
 
 def test_a_lock_file_that_was_removed_before_it_was_held_locks_nobody_out(tmp_path: Path) -> None:
     """B waits where it has opened the file, A leaves and removes it; B must not hold what C cannot see."""
     home = tmp_path / "race"
-    holds_a = store._locked(home)
+    holds_a = lock.locked(home)
     holds_a.__enter__()
     opened, may_take = threading.Event(), threading.Event()
-    really_open, held = store._opened, []
+    really_open, held = lock._opened, []
 
     def slow(place: Path) -> object:
-        lock = really_open(place)
+        file = really_open(place)
         opened.set()
         may_take.wait(10)
-        return lock
+        return file
 
     def second() -> None:
-        with store._locked(home):
-            held.append((home / store.LOCK).stat().st_ino)
-            with pytest.raises(StoreError, match="in use by process"), store._locked(home):
+        with lock.locked(home):
+            held.append((home / lock.LOCK).stat().st_ino)
+            with pytest.raises(StoreError, match="in use by process"), lock.locked(home):
                 pass
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "_opened", slow)
+        patch.setattr(lock, "_opened", slow)
         thread = threading.Thread(target=second)
         thread.start()
         assert opened.wait(10)
@@ -56,14 +57,14 @@ def test_a_file_system_without_locks_is_not_said_to_be_in_use(tmp_path: Path, mo
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
 
     monkeypatch.setattr(fcntl, "flock", without)
-    with pytest.raises(StoreError, match="cannot be locked: Function not implemented"), store._locked(tmp_path / "x"):
+    with pytest.raises(StoreError, match="cannot be locked: Function not implemented"), lock.locked(tmp_path / "x"):
         pass
 
 
 def test_who_holds_it_is_told_with_the_host(tmp_path: Path) -> None:
-    with store._locked(tmp_path / "x"):
+    with lock.locked(tmp_path / "x"):
         told = f"in use by process {os.getpid()} on {platform.node()}"
-        with pytest.raises(StoreError, match=told), store._locked(tmp_path / "x"):
+        with pytest.raises(StoreError, match=told), lock.locked(tmp_path / "x"):
             pass
 
 

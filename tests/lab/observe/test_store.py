@@ -20,7 +20,8 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.errors import StoreError
 from corescale.machine import Machine
-from corescale.observe import durable, sidecars, store
+from corescale.observe import store
+from corescale.observe.store import durable, sidecars
 from corescale.records import Configuration, Layout, Noise, Process, Record, Region, decode, encode
 
 Make = Callable[..., Experiment]

@@ -14,13 +14,13 @@ from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
 from corescale.errors import ProgramError, UsageError
 from corescale.machine import Machine
-from corescale.observe import environment, neighbours, orphans, preload, sources
+from corescale.observe import environment, neighbours, preload, sources
 from corescale.observe.hooks import HookRunner
 from corescale.observe.ranks import processes
 from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.sources import Found, witness
 from corescale.observe.sources.result import last_output
-from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
+from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, orphans
 from corescale.records import Configuration, Layout, Noise, Phase, Record, Status
 
 TAIL = 4096

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from corescale.errors import StoreError
-from corescale.observe import durable
+from corescale.observe.store import durable
 from corescale.records import Record, from_dict
 
 

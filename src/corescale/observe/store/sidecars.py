@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from corescale.errors import StoreError
-from corescale.observe import durable
+from corescale.observe.store import durable
 
 FOLDER = "sidecars"
 LEVEL = 6

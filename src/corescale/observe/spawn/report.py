@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the spawner answers: one line of JSON for each launch."""
+
+import errno
+import functools
+import json
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from corescale.errors import CorescaleError
+
+SpawnStatus = Literal["ok", "failed", "signal", "timeout", "cancelled", "not-started"]
+CpuKind = Literal["group", "reaped", "sampled"]
+MemoryKind = Literal["anonymous", "anonymous-sum", "process", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class SpawnedProcess:
+    """A process that the spawner reaped, the main one or an orphan, with the descendants that it had reaped itself."""
+
+    pid: int
+    executable: str
+    """the last one sampled, else the file launched or the kernel's short name; another may have taken over since"""
+    user: float
+    system: float
+    peak_memory: int
+    """resident bytes, exact in time, mapped files included"""
+    affinity: tuple[int, ...]
+    name: str = ""
+    """the kernel's short name at its end"""
+    count: int = 1
+    """number of processes it stands for: orphans beyond a hundred are counted together, by executable"""
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedProgram:
+    """One program that a process of the tree ran, and what was mapped at its end."""
+
+    pid: int
+    executable: str
+    static: bool
+    """has no dynamic loader, so nothing can be preloaded into it"""
+    setuid: bool
+    """gains rights by its file, so the loader ignores preloads"""
+    replaced: bool
+    """gave way to another program by exec, so its maps are unknown"""
+    readable: bool
+    """whether maps could be read"""
+    maps: tuple[str, ...]
+    cpu: float = 0.0
+    """CPU seconds of the process at its end"""
+    name: str = ""
+    """the kernel's short name at its end"""
+
+
+@dataclass(frozen=True, slots=True)
+class SpawnReport:
+    """What one launch gave. Seconds and bytes throughout."""
+
+    status: SpawnStatus
+    exit_code: int | None = None
+    signal: int | None = None
+    step: str | None = None
+    """which step of starting it failed: cwd stdin stdout stderr scratch find exec interpreter affinity limit trace
+    process"""
+    errno: int | None = None
+    leftovers: int = 0
+    """processes beside the main one that had to be killed"""
+    survivors: int = 0
+    """processes that could not be: of another user, or stuck in the kernel"""
+    started: float = 0.0
+    """since the epoch"""
+    wall: float = 0.0
+    """time from the execution of the main program to its end"""
+    user: float = 0.0
+    """user time of the whole tree, with the time of processes that nobody reaped"""
+    system: float = 0.0
+    cpu_kind: CpuKind = "reaped"
+    """`group`: of every process. `reaped`: of those whose parents waited for them. `sampled`: a lower bound"""
+    involuntary: int = 0
+    voluntary: int = 0
+    steal: float = 0.0
+    throttled: float = 0.0
+    on_cpu: float | None = None
+    runqueue_wait: float | None = None
+    """None where the kernel keeps no schedstat"""
+    sampled: bool = False
+    """whether on_cpu and runqueue_wait miss the last part of some thread, and so are lower bounds; their ratio is an
+    estimate"""
+    peak_memory: int = 0
+    """`anonymous`: largest sampled anonymous memory of the tree, by its group. `anonymous-sum`: the same summed over
+    processes, pages shared by a fork in each. Both lower bounds in time. `process`: the largest process's resident
+    memory, mapped files included"""
+    peak_memory_kind: MemoryKind = "none"
+    affinity: tuple[int, ...] = ()
+    stdout_bytes: int | None = None
+    tail: str = ""
+    """the end of stderr"""
+    stdout_tail: str = ""
+    """the end of stdout, where it was kept"""
+    processes: tuple[SpawnedProcess, ...] = ()
+    proof: tuple[ProvedProgram, ...] | None = None
+    output_hash: str | None = None
+    """SHA-256 of standard output, as sha256sum prints it"""
+
+    @property
+    def trouble(self) -> str:
+        """Why it could not be started, in a few words; empty when it was."""
+        if self.step is None or self.errno is None:
+            return ""
+        if self.step == "exec" and self.errno == errno.ENOEXEC:
+            return "neither a program for this machine nor a script with a #! line"
+        return f"{_STEPS.get(self.step, self.step)}: {os.strerror(self.errno)}"
+
+
+_STEPS = {
+    "find": "no such program",
+    "exec": "cannot be executed",
+    "interpreter": "its interpreter or dynamic loader is missing",
+    "cwd": "working directory",
+    "stdin": "input file",
+    "stdout": "output file",
+    "stderr": "error file",
+    "scratch": "temporary directory",
+    "affinity": "these CPUs are not available",
+    "limit": "this limit is not allowed",
+    "trace": "tracing is forbidden here (ptrace)",
+    "process": "no new process",
+}
+
+
+def parse(text: bytes) -> SpawnReport:
+    """The spawner's one line; anything else is a defect."""
+    try:
+        return _adapter().validate_python(json.loads(text))
+    except (ValueError, ValidationError) as error:
+        raise CorescaleError(f"a report that cannot be read: {error}", where="spawn") from error
+
+
+@functools.cache
+def _adapter() -> TypeAdapter[SpawnReport]:
+    return TypeAdapter(SpawnReport)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The spawner's process: started, heard to its end, cancelled, and cleaned up after where it fell."""
+
+import contextlib
+import dataclasses
+import errno
+import hashlib
+import io
+import os
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from corescale import native
+from corescale.errors import CorescaleError
+from corescale.observe.spawn import orphans
+from corescale.observe.spawn.report import SpawnReport, parse
+from corescale.observe.spawn.request import SpawnRequest, options
+
+
+class Spawner:
+    """Starts programs one after the other. `cancel` may come from any thread or signal handler, and is final."""
+
+    def __init__(self, program: Path | None = None) -> None:
+        self._program = program
+        self._running: subprocess.Popen[bytes] | None = None
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        """Ends the launch in flight with everything that it started; later launches are not started."""
+        self._cancelled = True
+        running = self._running
+        if running is not None:
+            running.send_signal(signal.SIGTERM)
+
+    def spawn(self, request: SpawnRequest) -> SpawnReport:
+        """Runs the program to its end; raises only where the spawner itself is missing or fails."""
+        if self._cancelled:
+            return SpawnReport(status="cancelled")
+        try:
+            scratch = _scratch_output(request)
+        except OSError as error:
+            return SpawnReport(status="not-started", step="scratch", errno=error.errno)
+        with scratch or contextlib.nullcontext():
+            report = self._measure(request, scratch)
+            return _with_hash(report, request, scratch)
+
+    def _measure(self, request: SpawnRequest, output: IO[bytes] | None) -> SpawnReport:
+        self._program = self._program or native.find("corescale-spawn")
+        orphans.adopt()
+        begun = orphans.now()
+        try:
+            running, reader = self._start(request, output)
+        except OSError as error:
+            step = "exec" if error.errno == errno.E2BIG else "process"
+            return SpawnReport(status="not-started", step=step, errno=error.errno)
+        with reader as pipe:
+            text, complaint = self._collect(running, pipe)
+        return parse(text) if text else self._fallen(running.returncode, complaint, begun)
+
+    def _start(self, request: SpawnRequest, output: IO[bytes] | None) -> tuple["subprocess.Popen[bytes]", IO[bytes]]:
+        """The spawner, and where its report will come from. Raises OSError where there can be no new process."""
+        kept = () if output is None else (output.fileno(),)
+        reader, writer = os.pipe()
+        try:
+            target = f"/proc/self/fd/{kept[0]}" if kept else None
+            words = [str(self._program), "--parent", str(os.getpid()), *options(request, str(writer), target)]
+            running = self._running = _started(words, (writer, *kept, *request.inherited))
+        except BaseException:
+            os.close(reader)
+            raise
+        finally:
+            os.close(writer)
+        _LIVE.add(running.pid)
+        return running, os.fdopen(reader, "rb")
+
+    def _collect(self, running: "subprocess.Popen[bytes]", pipe: IO[bytes]) -> tuple[bytes, bytes]:
+        try:
+            if self._cancelled:
+                running.send_signal(signal.SIGTERM)
+            return pipe.read(), running.communicate()[1]
+        except BaseException:
+            _end(running)
+            raise
+        finally:
+            self._running = None
+            _LIVE.discard(running.pid)
+
+    def _fallen(self, status: int, complaint: bytes, begun: int) -> SpawnReport:
+        """The error of a spawner that ended without a report: a defect, or it was killed."""
+        killed = orphans.end(begun, _LIVE)
+        if self._cancelled:
+            return SpawnReport(status="cancelled", leftovers=killed)
+        said = next(iter(complaint.decode(errors="replace").strip().splitlines()), f"exit code {status}")
+        if status >= 0:
+            raise CorescaleError(f"no report from the spawner: {said}", where="spawn")
+        raise CorescaleError(
+            f"the spawner was killed by {signal.Signals(-status).name}, and {killed} processes that it left behind too",
+            where="spawn",
+            remedy="no process of the launch is left; see whether memory ran out (dmesg), then start again",
+        )
+
+
+_LIVE: set[int] = set()
+"""The spawners of this process, which may run several at once."""
+
+
+def _started(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[bytes]":
+    """In a session of its own: a terminal's Ctrl-C reaches the lab alone, which then cancels. A cancellation waits
+    until the spawner can take it: signals that are blocked here are so there, until it looks for them.
+    """
+    null = subprocess.DEVNULL
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
+    try:
+        return subprocess.Popen(
+            words, stdin=null, stdout=null, stderr=subprocess.PIPE, pass_fds=files, start_new_session=True
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end(running: "subprocess.Popen[bytes]") -> None:
+    """Waits until the spawner has killed everything, however often Ctrl-C is pressed meanwhile."""
+    while running.returncode is None:
+        with contextlib.suppress(KeyboardInterrupt):
+            running.send_signal(signal.SIGTERM)
+            running.wait()
+    if running.stderr is not None:
+        running.stderr.close()
+
+
+def _scratch_output(request: SpawnRequest) -> io.BufferedRandom | None:
+    """A file without a name to hash standard output from, where none was named."""
+    if not request.hash_output or request.stdout is not None:
+        return None
+    return tempfile.TemporaryFile(dir=request.scratch)
+
+
+def _with_hash(report: SpawnReport, request: SpawnRequest, scratch: io.BufferedRandom | None) -> SpawnReport:
+    if not request.hash_output or report.status == "not-started":
+        return report
+    with scratch or Path(request.stdout or os.devnull).open("rb") as output:
+        output.seek(0)
+        return dataclasses.replace(report, output_hash=hashlib.file_digest(output, "sha256").hexdigest())

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The run folder: ROOT/<verb>-<experiment>/<n>/ with plan.json, environment.json, records.jsonl and sidecars/.
+
+An unfinished folder is resumed, after a finished one comes the next n. Whatever was acknowledged is on the disk; a
+block that was cut short is made again whole as its next attempt, and its partial records stay, marked.
+docs/results_format.md describes the files.
+"""
+
+from corescale.observe.store.contract import Memory, Store
+from corescale.observe.store.folder import Folder, open_run
+from corescale.observe.store.run import Run, load, runs
+
+__all__ = ["Folder", "Memory", "Run", "Store", "load", "open_run", "runs"]

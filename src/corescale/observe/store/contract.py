@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the loop keeps records: the contract, and the smallest thing that meets it."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from corescale.records import Record
+
+
+class Store(Protocol):
+    """Where the loop keeps records: a Folder, or Memory for simulations."""
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """The records of completed blocks."""
+
+    def start(self, subject: Mapping[str, Any]) -> None:
+        """Before the first launch: refuses where `subject`, the program measured, is not what it was."""
+
+    def begin(self) -> tuple[int, int]:
+        """The number of the block to make, and which attempt at it this is."""
+
+    def keep(self, blob: bytes) -> str:
+        """Keeps a sidecar and returns the name by which a record may name it from now on."""
+
+    def append(self, record: Record) -> None:
+        """Keeps a record of the block begun."""
+
+    def complete(self) -> None:
+        """The block begun counts."""
+
+    def abandon(self) -> None:
+        """The block begun does not count, and is to be made again."""
+
+    def finish(self) -> None:
+        """There will be no further block."""
+
+
+class Memory:
+    """Keeps records for as long as it lives."""
+
+    def __init__(self) -> None:
+        self._complete: list[Record] = []
+        self._block: list[Record] = []
+        self._number = self._attempt = 0
+        self.blobs: dict[str, bytes] = {}
+        self.abandoned: list[Record] = []
+
+    @property
+    def records(self) -> Sequence[Record]:  # noqa: D102
+        return self._complete
+
+    def start(self, subject: Mapping[str, Any]) -> None:  # noqa: D102
+        del subject
+
+    def begin(self) -> tuple[int, int]:  # noqa: D102
+        return self._number, self._attempt
+
+    def keep(self, blob: bytes) -> str:  # noqa: D102
+        name = hashlib.sha256(blob).hexdigest()
+        self.blobs[name] = blob
+        return name
+
+    def append(self, record: Record) -> None:  # noqa: D102
+        self._block.append(record)
+
+    def complete(self) -> None:  # noqa: D102
+        self._complete += self._block
+        self._block, self._number, self._attempt = [], self._number + 1, 0
+
+    def abandon(self) -> None:  # noqa: D102
+        self.abandoned += self._block
+        self._block, self._attempt = [], self._attempt + 1
+
+    def finish(self) -> None:  # noqa: D102
+        pass

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run folders as analysis reads them, finished or not."""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from corescale.declare import allocators
+from corescale.declare.experiment import Experiment
+from corescale.errors import StoreError
+from corescale.observe.store import sidecars
+from corescale.observe.store.history import read
+from corescale.records import FORMAT, Record
+
+PLAN, ENVIRONMENT, RECORDS, FINISHED = "plan.json", "environment.json", "records.jsonl", "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run folder as analysis reads it."""
+
+    folder: Path
+    experiment: Experiment
+    launcher: str
+    records: tuple[Record, ...]
+    """records that count: those of completed blocks, in the order they were made"""
+    all_records: tuple[Record, ...]
+    """records, with those of attempts that were cut short"""
+    environment: Mapping[str, Any]
+    finished: bool
+
+    def sidecar(self, record: Record, name: str) -> bytes:
+        """What one of its records names; raises StoreError, or KeyError where it names no such thing."""
+        return sidecars.read(self.folder / sidecars.FOLDER, record.sidecars[name])
+
+
+def load(path: Path) -> Run:
+    """The run in a folder, or the last one where it is an experiment's folder; torn last lines are passed over."""
+    there = numbers(path)
+    if not (path / PLAN).is_file() and there:
+        return load(path / str(there[-1]))
+    experiment, launcher = planned(path)
+    history = read(path / RECORDS)
+    return Run(
+        folder=path,
+        experiment=experiment,
+        launcher=launcher,
+        records=tuple(history.records),
+        all_records=tuple(history.all_records),
+        environment=read_object(path / ENVIRONMENT),
+        finished=(path / FINISHED).exists(),
+    )
+
+
+def runs(root: Path, wanted: Callable[[Experiment], bool]) -> Iterator[Run]:
+    """Every run under `root` of an experiment that is wanted; what cannot be read is passed over."""
+    for plan in sorted(root.glob(f"*/*/{PLAN}")):
+        with contextlib.suppress(StoreError):
+            if wanted(planned(plan.parent)[0]):
+                yield load(plan.parent)
+
+
+def planned(path: Path) -> tuple[Experiment, str]:
+    """What a run was asked to do."""
+    plan = read_object(path / PLAN)
+    if plan.get("format") != FORMAT:
+        raise StoreError(
+            f"run format {plan.get('format')}, but this version reads {FORMAT}",
+            where=str(path),
+            remedy=f"use corescale {plan.get('corescale')}, or choose --out DIR",
+        )
+    try:
+        return Experiment.model_validate(_found(path) | plan["experiment"]), str(plan["launcher"])
+    except (ValidationError, KeyError) as error:
+        raise StoreError("a plan that this version cannot read", where=str(path / PLAN)) from error
+
+
+def _found(path: Path) -> dict[str, Any]:
+    """What plans of before did not tell, but the environment does."""
+    variables = read_object(path / ENVIRONMENT).get("variables", {})
+    return {"inherited_allocator": allocators.named_in(variables.get("LD_PRELOAD") or "") or ""}
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object that a file of a run holds; raises StoreError."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StoreError(f"no run folder: {error.strerror}", where=str(path)) from error
+    except ValueError as error:
+        raise StoreError(f"not JSON: {error}", where=str(path)) from error
+    if not isinstance(values, dict):
+        raise StoreError("not a JSON object", where=str(path))
+    return values
+
+
+def numbers(home: Path) -> list[int]:
+    """The runs of an experiment's folder, in order; none where there is no such folder."""
+    if not home.is_dir():
+        return []
+    return sorted(int(path.name) for path in home.iterdir() if path.name.isdecimal() and path.is_dir())
