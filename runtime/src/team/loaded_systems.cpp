@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "systems.hpp"
 
@@ -14,13 +16,22 @@ using door = void(any_team& made, std::size_t num_threads, const team_options& o
 
 const char here = 0;
 
+/// The folder of this library; empty, so that the usual places are searched, where the loader does not know.
+const std::filesystem::path& own_folder() {
+  static const std::filesystem::path folder = [] {
+    Dl_info own{};
+    std::error_code unknown;
+    return dladdr(&here, &own) ? std::filesystem::absolute(own.dli_fname, unknown).parent_path()
+                               : std::filesystem::path();
+  }();
+  return folder;
+}
+// At load: the loader may know the library by a relative name, which a later chdir() would make wrong.
+[[maybe_unused]] const std::filesystem::path& known_at_load = own_folder();
+
 /// Null when the library or one that it needs is not there.
 door* open_door(const char* system) {
-  Dl_info own{};
-  if (!dladdr(&here, &own)) return nullptr;
-  std::string path = own.dli_fname;
-  path.erase(path.find_last_of('/') + 1);
-  path = path + "libcorescale_team_" + system + CORESCALE_MODULE_SUFFIX;
+  const auto path = own_folder() / (std::string("libcorescale_team_") + system + CORESCALE_MODULE_SUFFIX);
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   return library ? reinterpret_cast<door*>(dlsym(library, "corescale_make_team")) : nullptr;
 }

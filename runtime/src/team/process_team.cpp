@@ -2,6 +2,7 @@
 #include "corescale/team/process_team.hpp"
 
 #include <atomic>
+#include <new>
 
 #include "parallel_mode.hpp"
 
@@ -61,7 +62,7 @@ struct parallel_mode {
 
 }  // namespace
 
-bool team_create(std::size_t num_threads, std::string_view system) {
+bool team_create(std::size_t num_threads, std::string_view system) try {
   const turn call;
   if (!call.is_mine()) return false;
   const bool master_has_ended = !call.is_masters() && the().threads.adopt() == outcome::done;
@@ -71,6 +72,8 @@ bool team_create(std::size_t num_threads, std::string_view system) {
   the().master = detail::calling_thread.identity;
   the().generation = detail::fork_generation();
   return static_cast<bool>(the().threads);
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 bool detail::team_work(function_ref<bool()> worker) {

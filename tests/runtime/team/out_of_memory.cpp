@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <new>
+#include <thread>
 
+#include "corescale/team/process_team.hpp"
 #include "systems_under_test.hpp"
 
 namespace {
@@ -83,10 +85,22 @@ bool work_is_good(const threading_system& system, std::size_t n) {
   return crew.work([](std::size_t) {}) == outcome::done;
 }
 
+/// A thread that no team knows yet, and a process's team whose master has ended.
+bool process_team_is_good() {
+  bool refused = false;
+  bool made = false;
+  std::thread([] { static_cast<void>(corescale::team_create(2, "pthread")); }).join();
+  std::thread([&] {
+    refused = !with_memory_for(0, [] { return corescale::team_create(2, "pthread"); });
+    made = corescale::team_create(2, "pthread") && corescale::team_destroy();
+  }).join();
+  return refused && made;
+}
+
 }  // namespace
 
 int main() {
-  int failures = 0;
+  int failures = process_team_is_good() ? 0 : (std::puts("process team FAILED"), 1);
   for (const threading_system& system : corescale::threading_systems()) {
     if (!system.is_present() || (corescale::test::thread_sanitizer && system.name == "openmp")) continue;
     const std::size_t n = std::min<std::size_t>(3, corescale::test::largest_team(system));
