@@ -86,6 +86,14 @@ def test_a_file_of_more_than_300_lines_says_why() -> None:
     assert not [name for name, said in long.items() if "more than 300 lines: " not in said]
 
 
+def test_a_new_source_touches_its_own_room_alone() -> None:
+    """Nothing else of the lab names one, but the proof that the witness gives before anything is timed."""
+    named = re.compile(r"observe\.sources(?:\.| import .*\b)(?:witness|result)\b")
+    rooms = [path for path in (ROOT / "src").rglob("*.py") if path.parent.name != "sources"]
+    assert len(rooms) > 150
+    assert [path.name for path in rooms if named.search(path.read_text())] == ["preload.py"]
+
+
 def test_every_benchmark_is_listed() -> None:
     said = subprocess.run([ROOT / "scripts" / "bench"], capture_output=True, text=True, check=False)
     listed = {line.split()[0] for line in said.stdout.splitlines()[1:]}

@@ -4,16 +4,22 @@
 By an untimed traced launch that reads the memory map of every program of the tree, and by what the witness says there.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from corescale.declare.factors import Launch
 from corescale.errors import PreloadError
-from corescale.observe.sources.witness import Sighting
+from corescale.observe.scratch import Scratch
+from corescale.observe.sources.witness import Sighting, sightings
 from corescale.observe.spawn import ProvedProgram, SpawnReport
 
 PROVING = ("ok", "timeout")
 """How a traced launch may end: of one that failed on its way it is not known that it came to its program."""
+
+
+def judged(reports: Iterable[SpawnReport], scratch: Scratch) -> list[str]:
+    """The notes on a traced launch of which these are the reports, one for each rank; raises as `judge` does."""
+    heard = sightings(scratch)
+    return [judge(each, scratch.launch.preload, heard) for each in reports]
 
 
 def judge(report: SpawnReport, libraries: Iterable[Path], heard: Sequence[Sighting]) -> str:
@@ -45,26 +51,6 @@ def heaviest(reports: Iterable[SpawnReport]) -> tuple[tuple[str, str], ...]:
         program for report in reports for program in _heaviest([p for p in report.proof or () if not p.replaced])
     ]
     return tuple(dict.fromkeys((program.executable, program.name) for program in programs))
-
-
-def gave_way(reports: Iterable[SpawnReport], proved: Iterable[tuple[str, str]], heard: Sequence[Sighting]) -> bool:
-    """Whether a process that was heard as one of the proved programs ended as another one, which was not heard."""
-    names = {name: executable for executable, name in proved}
-    last = {one.pid: one.executable for one in heard}
-    ended = [process for report in reports for process in report.processes]
-    suspects = [process for process in ended if last.get(process.pid) in set(names.values())]
-    return any(process.name and names.get(process.name) != last[process.pid] for process in suspects)
-
-
-def doubts(launch: Launch, heard: Sequence[Sighting]) -> Iterator[str]:
-    """Where the level is the C library's allocator, and a library that LD_PRELOAD brings serves malloc nevertheless: it
-    is none of the known allocators, so it stayed.
-    """
-    if launch.preload or not launch.replaces_allocator:
-        return
-    kept = {Path(word).name for word in (launch.variables["LD_PRELOAD"] or "").split(":")}
-    for malloc in dict.fromkeys(one.malloc for one in heard if Path(one.malloc).name in kept):
-        yield f"allocator=system: malloc is served by {malloc}, which the inherited LD_PRELOAD brings"
 
 
 def _must_be_inside(library: Path, programs: Sequence[ProvedProgram], said: str) -> None:

@@ -17,7 +17,7 @@ from corescale import native
 from corescale.errors import CorescaleError
 from corescale.observe import spawn
 from corescale.observe.scratch import Scratch
-from corescale.observe.sources import Found, witness
+from corescale.observe.sources import Found
 from corescale.observe.spawn import SpawnReport, SpawnRequest
 from corescale.records import Process
 
@@ -47,9 +47,9 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
     Its standard output and input are the script's where the request wants them; its errors are kept for the report.
     """
     folder = scratch.of("ranks")
-    if request.environment.get(witness.FOLDER):
+    for name in scratch.by_rank:
         for rank in range(len(cpus)):
-            (scratch.of(witness.NAME) / str(rank)).mkdir(exist_ok=True)
+            Path(str(request.environment[name]), str(rank)).mkdir(exist_ok=True)
     own = replace(
         request,
         affinity=(),
@@ -66,7 +66,7 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
         folder=shlex.quote(str(folder)),
         bind="\n".join(f"{rank}) bound='{_bound(each)}' ;;" for rank, each in enumerate(cpus)),
         spawn=shlex.quote(str(native.find("corescale-spawn"))),
-        options=" ".join(_by_rank(word) for word in words),
+        options=" ".join(_by_rank(word, scratch.by_rank) for word in words),
         length=len(_OK),
         ok=shlex.quote(_OK),
         killed=_KILLED,
@@ -136,6 +136,6 @@ def _bound(cpus: tuple[int, ...]) -> str:
     return f"--affinity {','.join(map(str, cpus))}" if cpus else ""
 
 
-def _by_rank(word: str) -> str:
-    """A word of the script; the witness of each rank has a folder of its own."""
-    return shlex.quote(word) + ("/$rank" if word.startswith(f"{witness.FOLDER}=") else "")
+def _by_rank(word: str, variables: Sequence[str]) -> str:
+    """A word of the script, in which these variables name the rank's own folder."""
+    return shlex.quote(word) + ("/$rank" if word.partition("=")[0] in variables else "")

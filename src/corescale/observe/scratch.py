@@ -15,6 +15,9 @@ import time
 from pathlib import Path
 from typing import Self
 
+from corescale.declare.factors import Launch
+from corescale.observe.spawn import SpawnedProcess
+
 PREFIX = f"corescale-launch-{platform.node()}-"
 YOUNG = 60.0
 """seconds in which a folder may not be locked yet"""
@@ -25,21 +28,32 @@ class Scratch:
 
     folder: Path
 
-    def __init__(self, libraries: tuple[Path, ...] = (), proved: tuple[tuple[str, str], ...] = ()) -> None:
-        self.libraries = libraries
-        """that the configuration preloads"""
+    def __init__(self, launch: Launch | None = None, proved: tuple[tuple[str, str], ...] = ()) -> None:
+        self.launch = launch or Launch(())
         self.proved = proved
-        """executable and name of the programs in which they must be heard; none where that is still to be proved"""
+        """executable and name of the programs proved to hold its libraries; none where that is still to be proved"""
         self.inherited: tuple[int, ...] = ()
         """descriptors that the program gets; closed at the end"""
+        self.by_rank: tuple[str, ...] = ()
+        """variables that name a folder, of which each rank gets one of its own in it, named by the rank's number"""
         self.output: Path | None = None
-        """where standard output is kept, if it is"""
+        """file that keeps standard output, if one does"""
+        self.processes: tuple[SpawnedProcess, ...] = ()
+        """processes of all ranks, after the launch"""
 
     def of(self, name: str) -> Path:
         """The folder of one source, made when it is first asked for."""
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
         return folder
+
+    def said(self, size: int) -> str:
+        """The last `size` bytes of standard output, where it was kept."""
+        if self.output is None or not self.output.is_file():
+            return ""
+        with self.output.open("rb") as file:
+            file.seek(max(0, self.output.stat().st_size - size))
+            return file.read().decode(errors="replace")
 
     def beside(self, place: Path) -> Path:
         """A folder like this one in another file system, as far as that can be written; gone with this one."""

@@ -200,6 +200,26 @@ def test_a_new_source_is_one_entry_of_the_table(
         run(e, folder, Direct(e, two_cores), blocks(e, 2))
 
 
+@pytest.mark.usefixtures("wrapped")
+def test_a_new_source_gets_the_output_and_a_folder_for_each_rank_where_it_asks_for_them(
+    experiment: Make, two_cores: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(held: Scratch) -> sources.Found:
+        text = " ".join(sorted(path.parent.name + path.read_text() for path in held.of("place").rglob("said")))
+        return sources.Found(blobs={"said": text.encode(), "output": held.said(4).encode()})
+
+    place = sources.Source(
+        "place", lambda _: True, lambda held: {"PLACE": str(held.of("place"))}, read, by_rank=("PLACE",),
+        reads_output=lambda _: True,
+    )  # fmt: skip
+    monkeypatch.setattr(sources, "SOURCES", (*sources.SOURCES, place))
+    e = experiment("sh", "-c", 'printf :$PMI_RANK > "$PLACE/said"; echo out', levels={"layout": ["1x2x1"]})
+    memory = store.Memory()
+    (made,) = run(e, memory, launchers.create("wrapped", e, two_cores), blocks(e, 1))
+    assert memory.blobs[made.sidecars["said"]] == b"0:0 1:1"
+    assert memory.blobs[made.sidecars["output"]] == b"out\n"
+
+
 # ---- direct
 
 

@@ -14,6 +14,7 @@ from corescale import native
 from corescale.conclude.doubts import doubts
 from corescale.declare import allocators
 from corescale.declare.experiment import Experiment
+from corescale.declare.factors import Launch
 from corescale.errors import PreloadError
 from corescale.machine import Machine
 from corescale.observe import preload, sources, store
@@ -280,6 +281,7 @@ def test_what_is_preloaded_already_stays_first(monkeypatch: pytest.MonkeyPatch, 
 # ---- the rules, on reports made by hand
 
 LIBRARY = Path("/nowhere/liba.so")
+PRELOADED = Launch((), preload=(LIBRARY,))
 
 
 def program(name: str, *maps: str, cpu: float = 0.0, **more: Any) -> ProvedProgram:
@@ -326,7 +328,7 @@ def bear_witness(folder: Path, pid: int, malloc: str) -> None:
 
 
 def test_a_timed_launch_without_it_is_not_proved() -> None:
-    with Scratch((LIBRARY,)) as held:
+    with Scratch(PRELOADED, (("solver", "solver"),)) as held:
         bear_witness(held.of("witness"), 1, "/lib/libc.so.6")
         assert sources.read([witness.SOURCE], held, succeeded=True).unproved
         bear_witness(held.of("witness"), 2, str(LIBRARY))
@@ -336,10 +338,10 @@ def test_a_timed_launch_without_it_is_not_proved() -> None:
 
 
 def test_a_wrapper_that_is_heard_does_not_stand_for_the_program() -> None:
-    with Scratch((LIBRARY,), (("/bin/other", "other"),)) as held:
+    with Scratch(PRELOADED, (("/bin/other", "other"),)) as held:
         bear_witness(held.of("witness"), 1, str(LIBRARY))
         assert sources.read([witness.SOURCE], held, succeeded=True).unproved
-    with Scratch((LIBRARY,), (("solver", "solver"),)) as held:
+    with Scratch(PRELOADED, (("solver", "solver"),)) as held:
         bear_witness(held.of("witness"), 1, str(LIBRARY))
         assert not sources.read([witness.SOURCE], held, succeeded=True).unproved
 
@@ -396,17 +398,17 @@ def test_a_wrapper_that_keeps_the_preload_proves_its_program(
 def test_a_process_that_gave_way_unheard_is_not_proved() -> None:
     heard = [Sighting(1, "/bin/solver", str(LIBRARY), "")]
 
-    def ended(name: str) -> list[SpawnReport]:
-        return [SpawnReport(status="ok", processes=(SpawnedProcess(1, "/bin/solver", 1.0, 0.0, 0, (), name=name),))]
+    def ended(name: str) -> list[SpawnedProcess]:
+        return [SpawnedProcess(1, "/bin/solver", 1.0, 0.0, 0, (), name=name)]
 
     proved = [("/bin/solver", "solver"), ("/usr/bin/python3.11", "script.py")]
-    assert not preload.gave_way(ended("solver"), proved, heard)
-    assert preload.gave_way(ended("other"), proved, heard)
-    assert not preload.gave_way(ended("other"), [("/bin/else", "else")], heard)
+    assert not witness.gave_way(ended("solver"), proved, heard)
+    assert witness.gave_way(ended("other"), proved, heard)
+    assert not witness.gave_way(ended("other"), [("/bin/else", "else")], heard)
 
 
 def test_each_rank_must_be_heard_where_each_has_a_folder() -> None:
-    with Scratch((LIBRARY,)) as held:
+    with Scratch(PRELOADED, (("solver", "solver"),)) as held:
         for rank, malloc in enumerate((str(LIBRARY), "/lib/libc.so.6")):
             (held.of("witness") / str(rank)).mkdir()
             bear_witness(held.of("witness") / str(rank), 10 + rank, malloc)

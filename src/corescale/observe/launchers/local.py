@@ -16,15 +16,10 @@ from corescale.errors import ProgramError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, neighbours, preload, sources
 from corescale.observe.hooks import HookRunner
-from corescale.observe.ranks import processes
+from corescale.observe.launchers.recorder import TAIL, Recorder, keeps_output
 from corescale.observe.scratch import Scratch, sweep
-from corescale.observe.sources import Found, witness
-from corescale.observe.sources.result import last_output
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, orphans
-from corescale.records import Configuration, Layout, Noise, Phase, Record, Status
-
-TAIL = 4096
-"""bytes of the end of stderr that a record keeps"""
+from corescale.records import Configuration, Layout, Phase, Record
 
 
 class Local:
@@ -42,15 +37,12 @@ class Local:
         self._experiment, self._machine = experiment, machine
         self._spawner = spawner or Spawner()
         self._hooks = HookRunner(experiment)
-        self._today = grid.today(experiment)
         self._sources = sources.wanted(experiment)
         self._probes = tuple(source.name for source in self._sources if source.probe)
         self._proved: dict[tuple[Layout, tuple[Path, ...]], tuple[tuple[str, str], ...]] = {}
-        self._references: dict[bool, str] = {}
+        self._recorder = Recorder(experiment, machine, self._probes)
         self._note: Callable[[str], None] = lambda _: None
-        self._keep: Callable[[bytes], str] = lambda _: ""
         self._noted: set[str] = set()
-        self._memory_kind: str = ""
         self._is_set_up = False
 
     @classmethod
@@ -74,7 +66,7 @@ class Local:
     def open(  # noqa: D102
         self, history: Sequence[Record], note: Callable[[str], None], keep: Callable[[bytes], str]
     ) -> None:
-        self._note, self._keep = note, keep
+        self._note = note
         sweep()
         neighbours.announce()
         orphans.adopt()
@@ -84,10 +76,7 @@ class Local:
             raise ProgramError("no such file", where=f"--input {self._experiment.input}")
         for words in self._commands():
             environment.locate(words[0])
-        self._memory_kind = next((record.peak_memory_kind for record in history), "")
-        for record in history:
-            if record.configuration == self._today and record.ok and record.output_hash:
-                self._references.setdefault(record.phase == "rehearse", record.output_hash)
+        self._recorder.open(history, keep)
         self._proved = {self._to_prove(record.configuration): record.proved for record in history if record.proved}
 
     def subject(self) -> Mapping[str, Any]:  # noqa: D102
@@ -139,12 +128,11 @@ class Local:
         launch, wanted = self._launch_of(configuration), self._to_prove(configuration)
         if not launch.preload or wanted in self._proved:
             return
-        with Scratch(launch.preload) as scratch, self._prepared(configuration):
+        with Scratch(launch) as scratch, self._prepared(configuration):
             report = self._spawn(launch, configuration.layout, scratch, prove=True)
             report, ranks = self.ended(report, scratch)
-            heard = witness.sightings(scratch)
             reports = list(ranks.values()) or [report]
-            notes = [preload.judge(each, launch.preload, heard) for each in reports]
+            notes = preload.judged(reports, scratch)
         self._proved[wanted] = preload.heaviest(reports) if report.status in preload.PROVING else ()
         for note in filter(None, notes):
             self._note_once(note)
@@ -158,14 +146,15 @@ class Local:
         configuration = invocation.configuration
         launch = self._launch_of(configuration, invocation.phase)
         proved = self._proved.get(self._to_prove(configuration), ()) if launch.preload else ()
-        with Scratch(launch.preload, proved) as scratch, self._prepared(configuration):
-            doubts = [*neighbours.doubts()]
+        with Scratch(launch, proved) as scratch, self._prepared(configuration):
+            before = neighbours.doubts()
             report = self._spawn(launch, configuration.layout, scratch, cap=invocation.cap)
-            doubts += [*neighbours.doubts(), *preload.doubts(launch, witness.sightings(scratch))]
+            doubts = [*before, *neighbours.doubts()]
             report, ranks = self.ended(report, scratch)
+            scratch.processes = tuple(process for each in ranks.values() for process in each.processes)
             found = sources.read(self._sources, scratch, succeeded=report.status == "ok")
-            record = self._record(invocation, report, found, ranks, scratch)
-            return replace(record, doubts=tuple(dict.fromkeys(doubts)))
+            record = self._recorder.record(invocation, report, ranks, found, scratch)
+            return replace(record, doubts=tuple(dict.fromkeys([*doubts, *found.doubts])))
 
     @contextlib.contextmanager
     def _prepared(self, configuration: Configuration) -> Iterator[None]:
@@ -201,98 +190,5 @@ class Local:
         """None: nowhere, which costs the program least."""
         if self._experiment.output not in (None, "null"):
             return Path(str(self._experiment.output))
-        return scratch.folder / "stdout" if wants_output(self._experiment) else None
-
-    def _record(
-        self,
-        invocation: Invocation,
-        report: SpawnReport,
-        found: Found,
-        ranks: Mapping[int, SpawnReport],
-        scratch: Scratch,
-    ) -> Record:
-        configuration = invocation.configuration
-        preloaded = () if scratch.libraries else None
-        own = {
-            "metrics": self._metrics(report, found, scratch),
-            "sidecars": {name: self._keep(blob) for name, blob in found.blobs.items()},
-        }
-        return invocation.record(
-            self._experiment.hash,
-            started=report.started,
-            wall=report.wall,
-            status=self._status(invocation, report, found, self._gave_way(ranks, scratch)),
-            exit_code=-report.signal if report.signal else report.exit_code or 0,
-            user=report.user,
-            system=report.system,
-            cpu_kind=report.cpu_kind,
-            proved=scratch.proved,
-            peak_memory=report.peak_memory,
-            peak_memory_kind=report.peak_memory_kind,
-            processes=processes(ranks, found, preloaded),
-            threads_asked=configuration.layout.p,
-            output_hash=report.output_hash,
-            tail=report.trouble or report.tail or last_output(scratch.output)[-TAIL:],
-            noise=_noise(report),
-            oversubscribed=configuration.layout.p > self._machine.default_max_threads,
-            sources=self._probes,
-            leftovers=report.leftovers,
-            **{**found.fields, **own},
-        )
-
-    def _gave_way(self, ranks: Mapping[int, SpawnReport], scratch: Scratch) -> bool:
-        gone = scratch.proved and preload.gave_way(ranks.values(), scratch.proved, witness.sightings(scratch))
-        return bool(scratch.libraries) and bool(gone or not scratch.proved)
-
-    def _status(self, invocation: Invocation, report: SpawnReport, found: Found, gave_way: bool) -> Status:
-        configuration = invocation.configuration
-        if report.status == "cancelled":
-            raise KeyboardInterrupt
-        if report.status == "timeout" and self._was_capped(invocation):
-            return "capped"
-        if report.status != "ok":
-            return report.status
-        if not all(found.fields.get("checks", {}).values()):
-            return "check"
-        if found.unproved or gave_way:
-            return "unproved"
-        rehearsed = invocation.phase == "rehearse"
-        if self._experiment.same_output and report.output_hash and configuration == self._today:
-            self._references.setdefault(rehearsed, report.output_hash)
-        if self._experiment.same_output and self._references.get(rehearsed) not in (None, report.output_hash):
-            return "output-differs"
-        return "ok"
-
-    def _was_capped(self, invocation: Invocation) -> bool:
-        limit = self._experiment.timeout
-        return invocation.cap is not None and (limit is None or invocation.cap < limit)
-
-    def _metrics(self, report: SpawnReport, found: Found, scratch: Scratch) -> dict[str, float]:
-        """The program's own and the declared ones. One that it did not give is absent, and so is peak memory of another
-        kind than the first launch's.
-        """
-        output, own = scratch.output, found.fields.get("metrics", {})
-        self._memory_kind = self._memory_kind or report.peak_memory_kind
-        measured = {
-            "stdout-size": float(output.stat().st_size) if output is not None and output.is_file() else 0.0,
-            "cpu-time": report.user + report.system,
-        } | {f"output:{name}": value for name, value in own.items()}
-        if report.peak_memory_kind == self._memory_kind:
-            measured["peak-memory"] = float(report.peak_memory)
-        declared = {name: measured[source] for name, source in self._experiment.metrics.items() if source in measured}
-        return {**own, **declared}
-
-
-def _noise(report: SpawnReport) -> Noise:
-    waited = report.runqueue_wait or 0.0
-    return Noise(report.steal, report.throttled, report.involuntary, waited, report.on_cpu, report.sampled)
-
-
-def wants_output(experiment: Experiment) -> bool:
-    """Whether standard output has to be kept: for its size, its hash, or the program's own JSON line."""
-    return (
-        experiment.same_output
-        or experiment.weak is not None  # the work that the program reports
-        or experiment.response != "wall"
-        or any(source == "stdout-size" or source.startswith("output:") for source in experiment.metrics.values())
-    )
+        wanted = any(source.reads_output(self._experiment) for source in self._sources)
+        return scratch.folder / "stdout" if wanted or keeps_output(self._experiment) else None

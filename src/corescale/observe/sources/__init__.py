@@ -29,6 +29,7 @@ def environment(sources: Iterable[Source], before: Mapping[str, str | None], scr
     """The changes of `before` to the inherited environment, and those of the sources."""
     changes = dict(before)
     for source in sources:
+        scratch.by_rank += source.by_rank
         for name, value in source.environment(scratch).items():
             changes[name] = _preloaded(changes, value, scratch) if name == PRELOAD else value
     return changes
@@ -39,6 +40,7 @@ def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Fou
     fields: dict[str, Any] = {}
     processes: dict[int, dict[str, Any]] = {}
     blobs: dict[str, bytes] = {}
+    doubts: tuple[str, ...] = ()
     unproved = False
     for source in sources:
         try:
@@ -49,10 +51,11 @@ def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Fou
             continue
         fields |= {name: _joined(name, fields.get(name), value) for name, value in found.fields.items()}
         blobs |= found.blobs
+        doubts += found.doubts
         unproved = unproved or found.unproved
         for pid, values in found.processes.items():
             processes[pid] = processes.get(pid, {}) | dict(values)
-    return Found(fields, processes, unproved, blobs)
+    return Found(fields, processes, unproved, doubts, blobs)
 
 
 PRELOAD = "LD_PRELOAD"

@@ -156,15 +156,6 @@ def _object(line: str) -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
-def last_output(path: Path | None) -> str:
-    """The end of what standard output held, where it was kept."""
-    if path is None or not path.is_file():
-        return ""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - LAST_OUTPUT))
-        return file.read().decode(errors="replace")
-
-
 def _always(experiment: Experiment) -> bool:
     del experiment
     return True
@@ -174,11 +165,17 @@ def _environment(scratch: Scratch) -> Mapping[str, str]:
     return {FOLDER: str(scratch.of(NAME))}
 
 
+def _reads_output(experiment: Experiment) -> bool:
+    """Whether its JSON line may be asked for: work, a response of its own, a declared metric."""
+    declared = any(source.startswith("output:") for source in experiment.metrics.values())
+    return declared or experiment.weak is not None or experiment.response != "wall"
+
+
 def _found(scratch: Scratch) -> Found:
-    found = parse_results(scratch.of(NAME), last_output(scratch.output))
+    found = parse_results(scratch.of(NAME), scratch.said(LAST_OUTPUT))
     return Found({"regions": found.regions, "metrics": found.metrics, "checks": found.checks, "work": found.work})
 
 
 NAME = "result"
-SOURCE = Source(NAME, _always, _environment, _found, probe=False)
+SOURCE = Source(NAME, _always, _environment, _found, probe=False, reads_output=_reads_output)
 """Not a probe: a program has it whether it is measured or not, and writes at its exit."""

@@ -19,6 +19,8 @@ class Found:
     """Fields of Process, by process id."""
     unproved: bool = False
     """Whether what the configuration asks for was not found where it had been proved: the launch may not count."""
+    doubts: tuple[str, ...] = ()
+    """What a reader of the record should know, a sentence each."""
     blobs: Mapping[str, bytes] = field(default_factory=dict)
     """What is too large for a record, by name: it becomes a sidecar."""
 
@@ -36,3 +38,7 @@ class Source:
     """What it found after the launch; raises CorescaleError where a launch that succeeded may not count."""
     probe: bool = True
     """Whether its presence may change the program's time: records name it, and are not mixed with others."""
+    by_rank: tuple[str, ...] = ()
+    """Variables of `environment` that name a folder: each of several ranks gets one in it, named by its number."""
+    reads_output: Callable[[Experiment], bool] = lambda _: False
+    """Whether it needs the program's standard output, which is then kept."""

@@ -6,14 +6,16 @@ It is preloaded at every level of an allocator factor alike, the system's alloca
 
 import fcntl
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from corescale import native
 from corescale.declare.experiment import Experiment
+from corescale.declare.factors import Launch
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources.source import Found, Source
+from corescale.observe.spawn import SpawnedProcess
 
 LIBRARY = "libcorescale_witness.so"
 FOLDER = "CORESCALE_WITNESS"
@@ -81,26 +83,46 @@ def _read(scratch: Scratch) -> Found:
     They must be heard in every program in which they were proved, and where each rank has a folder of its own, in
     every one. A wrapper that is heard does not stand for its program.
     """
-    everywhere = scratch.of(NAME)
+    everywhere, wanted, heard = scratch.of(NAME), scratch.launch.preload, sightings(scratch)
     places = [folder for folder in everywhere.iterdir() if folder.is_dir()] or [everywhere]
-    heard = all(_heard(scratch, _sightings(place)) for place in places)
-    last = {one.pid: one for one in sightings(scratch)} if scratch.libraries else {}
-    inside = {
-        pid: tuple(str(library) for library in scratch.libraries if one.has(library)) for pid, one in last.items()
-    }
-    return Found(processes={pid: {"preload": libraries} for pid, libraries in inside.items()}, unproved=not heard)
+    proved = bool(scratch.proved) and all(_heard(scratch, _sightings(place)) for place in places)
+    last = {one.pid: one for one in heard} if wanted else {}
+    inside = {pid: tuple(str(library) for library in wanted if one.has(library)) for pid, one in last.items()}
+    return Found(
+        processes={pid: {"preload": libraries} for pid, libraries in inside.items()},
+        unproved=bool(wanted) and (not proved or gave_way(scratch.processes, scratch.proved, heard)),
+        doubts=tuple(_doubts(scratch.launch, heard)),
+    )
 
 
 def _heard(scratch: Scratch, sightings: Sequence[Sighting]) -> bool:
     """Of each process only the last program counts: what it was before it gave way says nothing."""
     last = {one.pid: one for one in sightings}.values()
-    wanted: Iterable[str | None] = [executable for executable, _ in scratch.proved] or [None]
     return all(
-        any(one.has(library) and executable in (None, one.executable) for one in last)
-        for library in scratch.libraries
-        for executable in wanted
+        any(one.has(library) and one.executable == executable for one in last)
+        for library in scratch.launch.preload
+        for executable, _ in scratch.proved
     )
 
 
+def gave_way(processes: Iterable[SpawnedProcess], proved: Iterable[tuple[str, str]], heard: Sequence[Sighting]) -> bool:
+    """Whether a process that was heard as one of the proved programs ended as another one, which was not heard."""
+    names = {name: executable for executable, name in proved}
+    last = {one.pid: one.executable for one in heard}
+    suspects = [process for process in processes if last.get(process.pid) in set(names.values())]
+    return any(process.name and names.get(process.name) != last[process.pid] for process in suspects)
+
+
+def _doubts(launch: Launch, heard: Sequence[Sighting]) -> Iterator[str]:
+    """Where the level is the C library's allocator, and a library that LD_PRELOAD brings serves malloc nevertheless: it
+    is none of the known allocators, so it stayed.
+    """
+    if launch.preload or not launch.replaces_allocator:
+        return
+    kept = {Path(word).name for word in (launch.variables["LD_PRELOAD"] or "").split(":")}
+    for malloc in dict.fromkeys(one.malloc for one in heard if Path(one.malloc).name in kept):
+        yield f"allocator=system: malloc is served by {malloc}, which the inherited LD_PRELOAD brings"
+
+
 NAME = "witness"
-SOURCE = Source(NAME, _wanted, _environment, _read)
+SOURCE = Source(NAME, _wanted, _environment, _read, by_rank=(FOLDER,))
