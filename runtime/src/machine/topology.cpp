@@ -2,6 +2,7 @@
 #include "corescale/machine/topology.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <utility>
 
@@ -10,6 +11,8 @@
 
 namespace corescale::inline v0 {
 namespace {
+
+std::atomic<const topology*> known{nullptr};
 
 // Groups get their numbers in the order in which CPUs first name them.
 class numbering {
@@ -73,7 +76,10 @@ std::vector<cpu_place> topology::usable() const {
 
 const topology& this_machine() {
   static const topology* const machine = new topology(topology::here());  // outlives every thread
+  known.store(machine, std::memory_order_release);
   return *machine;
 }
+
+const topology* known_machine() noexcept { return known.load(std::memory_order_acquire); }
 
 }  // namespace corescale

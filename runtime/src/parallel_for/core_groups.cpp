@@ -22,8 +22,12 @@ core_groups::core_groups(const topology& machine) : cores_(static_cast<std::uint
 std::uint32_t core_groups::here() const noexcept { return count_ == 1 ? 0 : of(sched_getcpu()); }
 
 const core_groups& usable_core_groups() {
-  // By sysfs, as a first loop pays for it; never destroyed, as it outlives every thread.
-  static const core_groups* const groups = new core_groups(topology::here_by_sysfs());
+  // By sysfs, as a first loop pays for it; but what was read before a team pinned this thread to one CPU comes first.
+  // Never destroyed, as it outlives every thread.
+  static const core_groups* const groups = [] {
+    const topology* const known = known_machine();
+    return new core_groups(known ? *known : topology::here_by_sysfs());
+  }();
   return *groups;
 }
 

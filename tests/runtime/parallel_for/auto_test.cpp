@@ -142,6 +142,16 @@ TEST(AutoLearns, AFirstCallFindsItsBlock) {
   EXPECT_LT(seen.statistics.claims, 40'000U);
 }
 
+// The thread that made the team is left with one CPU; the loop is not.
+TEST(AutoLearns, APinnedTeamForks) {
+  if (usable_cores() < 2) GTEST_SKIP() << "needs two cores";
+  any_team crew = make_team(2, "spin", {.pin = true});
+  ASSERT_EQ(usable_cores(), 1U);
+  seen_loop seen;
+  parallel_for(crew, 0, 20, [](int) {}, {.statistics = &seen.statistics});
+  EXPECT_EQ(seen.statistics.threads, 2U);
+}
+
 TEST(AutoLearns, DifferentBodiesAtOnePlaceAreDifferentLoops) {
   if (usable_cores() < 2) GTEST_SKIP() << "needs two cores";
   any_team crew = make_team(2);

@@ -54,4 +54,8 @@ struct topology {
 /// here(), read at the first call and then kept: what narrows the affinity later is not seen.
 const topology& this_machine();
 
+/// this_machine() where it was read already, else null. A team that pins its threads has read it, before it narrowed the
+/// affinity of the thread that made it.
+const topology* known_machine() noexcept;
+
 }  // namespace corescale

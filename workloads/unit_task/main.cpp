@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <cmath>
+#include <corescale/machine/clock.hpp>
+#include <corescale/parallel_for/parallel_for.hpp>
+#include <corescale/team/any_team.hpp>
+
+#include "driver/arguments.hpp"
+#include "driver/repeat.hpp"
+#include "driver/result.hpp"
+#include "unit_task/loops.hpp"
+
+namespace {
+
+using namespace unit_task;
+
+struct Request {
+  std::string loop = "unit-task";
+  std::string compute = "real";
+  std::string buffers = "thread";
+  Shape shape{.n = 0};
+  std::string policy = "auto";
+  std::uint64_t block = 0;
+  std::string threading = "spin";
+  std::string affinity = "fixed";
+  std::size_t least_milliseconds = 1000;
+};
+
+template <class Table>
+std::vector<std::string> names(const Table& table) {
+  std::vector<std::string> all;
+  for (const auto& row : table) all.emplace_back(row.name);
+  return all;
+}
+
+std::vector<std::string> present_systems() {
+  std::vector<std::string> present;
+  for (const corescale::threading_system& one : corescale::threading_systems())
+    if (one.is_present()) present.emplace_back(one.name);
+  return present;
+}
+
+const LoopRow& row_of(const Request& request) {
+  return *std::ranges::find(loops, request.loop, &LoopRow::name);
+}
+
+[[noreturn]] void refuse(const std::string& what, const std::string& remedy) {
+  throw driver::Error("unit_task", what, remedy);
+}
+
+void declare(driver::Arguments& arguments, Request& request) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 62;
+  Shape& shape = request.shape;
+  arguments.choice("loop", request.loop, names(loops), "the study's, or another of the family");
+  arguments.integer<std::uint64_t>("n", shape.n, 0, most, "iterations; 0: the loop's own, 4096 of unit-task");
+  arguments.integer<std::uint64_t>("read", shape.task.bytes_read, 0, most, "bytes that a unit task reads: R");
+  arguments.integer<std::uint64_t>("write", shape.task.bytes_written, 0, most, "bytes that it writes: W");
+  arguments.integer<std::uint64_t>("operations", shape.task.operations, 0, most,
+                                   "additions that it makes: C");
+  arguments.choice("compute", request.compute, {"real", "published"},
+                   "published: the printed inner loop, which g++ folds away");
+  arguments.choice("buffers", request.buffers, {"thread", "iteration", "shared"}, "who has bytes of its own");
+  arguments.choice("policy", request.policy, names(corescale::block_policies()), "who chooses the block");
+  arguments.integer<std::uint64_t>("block", request.block, 0, most, "iterations at once; makes auto fixed");
+  arguments.choice("threading", request.threading, present_systems(), "whose threads");
+  arguments.integer<std::size_t>("threads", shape.threads, 1, 4096, "of the team");
+  arguments.choice("affinity", request.affinity, {"fixed", "free"}, "fixed: each thread stays on its CPU");
+  arguments.integer<std::size_t>("repeat-for", request.least_milliseconds, 0, 3'600'000,
+                                 "milliseconds for which the loop is repeated");
+}
+
+double operation_ns(const Shape& shape) {
+  return shape.compute == Compute::real ? ns_per_operation<Compute::real>()
+                                        : ns_per_operation<Compute::published>();
+}
+
+/// What would not end, or would end in want of memory.
+void check_size(const Request& request) {
+  const Shape& shape = request.shape;
+  if (request.loop != "unit-task") return;
+  if (shape.compute == Compute::published && shape.task.bytes_read == 0)
+    refuse("the published task divides by the bytes read", "give --read of at least 1, or --compute real");
+  const double hours = static_cast<double>(shape.n) * static_cast<double>(shape.task.operations) *
+                       operation_ns(shape) / static_cast<double>(shape.threads) / 3.6e12;
+  if (hours > 1)
+    refuse("one loop would take about " + std::to_string(std::llround(std::min(hours, 1e15))) + " hours",
+           "give fewer --operations");
+  const double needed = TaskLoop<Compute::real>::bytes(shape.n, shape.task, shape.buffers, shape.threads);
+  const double memory =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed > memory / 2)
+    refuse("the buffers would take more than half of the machine's memory",
+           "give fewer bytes to --read and --write, or --buffers thread");
+}
+
+bool parse(int argc, char** argv, Request& request) {
+  driver::Arguments arguments("unit_task",
+                              "A loop over the threads of a team, in blocks (Shuai 2021).\n"
+                              "It is repeated for a second and averaged; the team is made before.");
+  declare(arguments, request);
+  if (!arguments.parse(argc, argv)) return false;
+  Shape& shape = request.shape;
+  if (shape.n == 0) shape.n = row_of(request).n;
+  if (request.loop != "unit-task" && shape.n > std::uint64_t{1} << 32)
+    refuse("--loop " + request.loop + " keeps a result of each iteration", "give --n of at most 2^32");
+  shape.compute = request.compute == "real" ? Compute::real : Compute::published;
+  shape.buffers = request.buffers == "thread"      ? Buffers::thread
+                  : request.buffers == "iteration" ? Buffers::iteration
+                                                   : Buffers::shared;
+  if (request.policy == "fixed" && request.block == 0)
+    refuse("--policy fixed lacks its block", "give --block of at least 1");
+  check_size(request);
+  return true;
+}
+
+corescale::any_team make_team(const Request& request) {
+  const bool pin = request.affinity == "fixed";
+  corescale::any_team team = corescale::make_team(request.shape.threads, request.threading, {.pin = pin});
+  if (!team)
+    refuse(request.threading + " cannot hold " + std::to_string(request.shape.threads) + " threads" +
+               (pin ? ", each on its CPU" : ""),
+           pin ? "give --affinity free, or ask for fewer" : "ask for fewer");
+  return team;
+}
+
+/// What the calls of a loop took.
+struct Timed {
+  driver::Repeated repeated;
+  double first_seconds;
+  double ticks;  ///< of a call
+};
+
+template <class Call>
+Timed time_calls(const Request& request, Call call) {
+  const double first_seconds = driver::repeat(call, 0).seconds;
+  driver::repeat(call, 0.01);  // the policy learns, caches and pages warm up
+  corescale_region_begin("loops");
+  const std::uint64_t start = corescale::ticks();
+  const auto repeated = driver::repeat(call, static_cast<double>(request.least_milliseconds) / 1000);
+  const std::uint64_t passed = corescale::ticks() - start;
+  corescale_region_end("loops");
+  return {repeated, first_seconds, static_cast<double>(passed) / static_cast<double>(repeated.repeats)};
+}
+
+/// The longest time between a thread's first block and its last, over the mean of all: 1 is perfect balance.
+double imbalance(const std::vector<corescale::loop_share>& shares, std::uint32_t threads) {
+  double most = 0, all = 0;
+  for (const corescale::loop_share& one : shares) {
+    most = std::max(most, one.busy_ns);
+    all += one.busy_ns;
+  }
+  return all > 0 ? most * threads / all : 1;
+}
+
+std::string computation(const Request& request) {
+  if (request.loop != "unit-task") return "the loop's own";
+  if (request.shape.compute == Compute::real) return "real";
+  return operation_ns(request.shape) > 0 ? "published" : "published, folded away by the compiler";
+}
+
+void report_request(driver::Result& result, const Request& request) {
+  const Shape& shape = request.shape;
+  result.text("loop", request.loop);
+  result.text("computation", computation(request));
+  result.text("threading", request.threading);
+  result.metric("n", static_cast<double>(shape.n));
+  result.metric("threads", static_cast<double>(shape.threads));
+}
+
+void report_times(driver::Result& result, const Request& request, const Timed& timed) {
+  const auto n = static_cast<double>(request.shape.n);
+  result.metric("seconds", timed.repeated.seconds);
+  result.metric("repeats", static_cast<double>(timed.repeated.repeats));
+  result.metric("first_seconds", timed.first_seconds);
+  result.metric("ns_per_iteration", timed.repeated.seconds * 1e9 / n);
+  result.metric("ticks", timed.ticks);
+  result.metric("ticks_per_second", 1e9 / corescale::ns_per_tick());
+}
+
+void report_blocks(driver::Result& result, const corescale::loop_statistics& seen, double imbalance) {
+  result.text("policy", seen.policy);
+  result.metric("block", static_cast<double>(seen.block));
+  result.metric("claims", static_cast<double>(seen.claims));
+  result.metric("steals", static_cast<double>(seen.steals));
+  result.metric("counters", seen.counters);
+  result.metric("threads_used", seen.threads);
+  result.metric("imbalance", imbalance);
+  if (seen.clamped) result.text("clamped", "the formula gave no usable block");
+}
+
+int run(const Request& request) {
+  const std::unique_ptr<Loop> loop = row_of(request).make(request.shape);
+  corescale::any_team team = make_team(request);
+  corescale::loop_options options{.block = request.block, .cost = loop->cost(), .name = "unit_task"};
+  if (request.policy != "auto") options.policy = corescale::find_block_policy(request.policy);
+  const auto call = [&] {
+    corescale::parallel_for_blocks(
+        team, std::uint64_t{0}, loop->size(), [&](auto begin, auto end) { loop->run(begin, end); }, options);
+  };
+  const Timed timed = time_calls(request, call);
+
+  // One call more, with a clock at each block, and on fresh results, so that they show what it did.
+  std::vector<corescale::loop_share> shares(request.shape.threads);
+  corescale::loop_statistics seen{.shares = shares};
+  options.statistics = &seen;
+  loop->reset();
+  call();
+
+  std::uint64_t ran = 0;
+  for (const corescale::loop_share& one : shares) ran += one.iterations;
+  driver::Result result;
+  report_request(result, request);
+  report_times(result, request, timed);
+  report_blocks(result, seen, imbalance(shares, seen.threads));
+  result.check("every_iteration_once", ran == request.shape.n);
+  result.check("results_right", loop->is_right());
+  corescale_work(static_cast<double>(request.shape.n) * static_cast<double>(timed.repeated.repeats));
+  return result.print();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return driver::run("unit_task", [&] {
+    Request request;
+    return parse(argc, argv, request) ? run(request) : 0;
+  });
+}
