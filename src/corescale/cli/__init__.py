@@ -2,8 +2,9 @@
 """The command line: one file for each verb. Only this room composes the others, and only it exits."""
 
 import contextlib
-import os
 import sys
+import traceback
+from pathlib import Path
 
 from corescale.errors import CorescaleError, ExitCode
 
@@ -11,17 +12,38 @@ from corescale.errors import CorescaleError, ExitCode
 def main() -> None:
     """Entry point of `corescale`; every error a person can cause is one line and a documented exit code."""
     try:
-        from corescale.cli.app import app  # noqa: PLC0415  takes long enough for a Ctrl-C
-        from corescale.declare.request import joined  # noqa: PLC0415
-
-        app(args=joined(sys.argv[1:]))
+        sys.exit(_run(sys.argv[1:]))
     except CorescaleError as error:
         fail(str(error), error.exit_code)
     except KeyboardInterrupt:
         fail("interrupted; what was measured is kept; the same command continues", ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(ExitCode.OK)
+    except Exception as error:
+        fail(_defect(error), ExitCode.INTERNAL)
+
+
+def _run(words: list[str]) -> int:
+    """The exit status of a command line. The imports take long enough for a Ctrl-C."""
+    from corescale.cli import mistakes, streams  # noqa: PLC0415
+    from corescale.cli.app import app  # noqa: PLC0415
+    from corescale.declare.request import joined  # noqa: PLC0415
+
+    streams.install()
+    try:
+        code = app(args=joined(words), prog_name="corescale", standalone_mode=False)
+        sys.stdout.flush()
+    except mistakes.Unreadable as error:
+        if not error.format_message():  # a group of verbs alone: its help was printed
+            return ExitCode.USAGE
+        fail(mistakes.line(error, words), ExitCode.USAGE)
+    return int(code or 0)
+
+
+def _defect(error: Exception) -> str:
+    """What happened and where, for a report: exit 1 would be taken for a regression."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    what = f"{type(error).__name__}: {error}".rstrip(": ")
+    where = f"{Path(last.filename).name}:{last.lineno}"
+    return f"a defect in corescale: {what} (at {where}); please report it with the command"
 
 
 def fail(line: str, code: ExitCode) -> None:

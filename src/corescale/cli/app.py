@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verbs in one place."""
 
+from typing import Annotated
+
 import typer
 
 from corescale import __version__
@@ -10,15 +12,13 @@ app = typer.Typer(
     name="corescale",
     help="Measure how a program scales over cores, and find the fastest way to launch it.",
     epilog="Start with: corescale scan -- ./program {threads}",
-    no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-_MEASURING = {"allow_interspersed_args": True}
 
-app.command("tune", context_settings=_MEASURING)(tune.tune)
-app.command("scan", context_settings=_MEASURING)(scan.scan)
-app.command("compare", context_settings=_MEASURING)(compare.compare)
+app.command("tune")(tune.tune)
+app.command("scan")(scan.scan)
+app.command("compare")(compare.compare)
 app.command("doctor")(doctor.doctor)
 app.add_typer(study.app, name="study")
 app.command("report")(report.report)
@@ -28,3 +28,22 @@ app.command("report")(report.report)
 def version() -> None:
     """The version of corescale."""
     typer.echo(__version__)
+
+
+def _said(wanted: bool) -> None:
+    if wanted:
+        version()
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", "-V", callback=_said, is_eager=True, help="print the version")
+    ] = False,
+) -> None:
+    """Measure how a program scales over cores, and find the fastest way to launch it."""
+    del version
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

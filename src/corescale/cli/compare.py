@@ -4,7 +4,7 @@
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
-from corescale.cli.output import finish, result
+from corescale.cli.output import finish, must_be_writable, result
 from corescale.declare import command_line, quantities
 from corescale.declare.request import CompareRequest
 from corescale.machine import Machine
@@ -13,10 +13,10 @@ from corescale.machine import Machine
 @takes(CompareRequest)
 def compare(words: list[str], request: CompareRequest) -> None:
     """Which command is faster: corescale compare 'xz -T1 -k FILE' 'xz -T2 -k FILE'"""
-    machine = Machine.here()
+    must_be_writable(request)
+    machine, gate = Machine.here(), quantities.share(request.gate, "--gate") if request.gate else None
     experiment = command_line.compare(request, words, machine)
     if request.dry_run:
         return dry_run(experiment, request, machine)
     run = measure(experiment, policy_of(experiment), request, machine)
-    gate = quantities.share(request.gate, "--gate") if request.gate else None
     return finish(result(run, machine, gate), request)

@@ -91,6 +91,13 @@ def finish(result: Result, request: RunRequest) -> None:
     sys.exit(exit_code(result.conclusion))
 
 
+def must_be_writable(request: RunRequest) -> None:
+    """Raises UsageError for an export or report that cannot be written, before hours of measuring and not after."""
+    for target in (request.report, *(getattr(request, f"export_{name}") for name in exchange.EXPORTERS)):
+        if target:
+            exchange.must_be_writable(target)
+
+
 def show(result: Result, *, as_json: bool) -> None:
     """Print the result on standard output, for a person or a program."""
     if as_json:

@@ -11,6 +11,7 @@ import typer
 from corescale.cli.output import machine_name, outputs, result, show
 from corescale.conclude.answers.machines import Part, together
 from corescale.declare import studies, study_file
+from corescale.errors import StoreError
 from corescale.machine import Machine
 from corescale.observe import environment, store
 from corescale.show import exchange
@@ -31,13 +32,22 @@ def report(
     from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
     machine = Machine.here()
-    found = [_shown_as(store.load(path), study, machine) for path in runs]
+    found = [_shown_as(_measured(path), study, machine) for path in runs]
     run = found[0] if len(found) == 1 else _together(found)
     shown = result(run, machine)
     declared = found[0].folder / "outputs" if len(found) == 1 else Path("outputs")
     outputs(shown, Path(folder or declared), every_chart=bool(folder))
     exchange.write(output, html.report(shown))
     show(shown, as_json=json)
+
+
+def _measured(path: Path) -> store.Run:
+    """The run; raises StoreError where it has nothing to show yet."""
+    run = store.load(path)
+    if not any(record.timed for record in run.records):
+        remedy = "the command that began it goes on with it"
+        raise StoreError("holds no complete block of launches", where=str(run.folder), remedy=remedy)
+    return run
 
 
 def _shown_as(run: store.Run, study: str, machine: Machine) -> store.Run:

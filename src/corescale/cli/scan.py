@@ -4,7 +4,7 @@
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
-from corescale.cli.output import finish, result
+from corescale.cli.output import finish, must_be_writable, result
 from corescale.declare import command_line
 from corescale.declare.request import ScanRequest
 from corescale.machine import Machine
@@ -13,6 +13,7 @@ from corescale.machine import Machine
 @takes(ScanRequest)
 def scan(words: list[str], request: ScanRequest) -> None:
     """How a program scales: corescale scan -- ./program {threads}"""
+    must_be_writable(request)
     machine = Machine.here()
     experiment = command_line.scan(request, words, machine)
     if request.dry_run:

@@ -9,7 +9,7 @@ import typer
 from corescale.cli.dry_run import dry_run, missing
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
-from corescale.cli.output import finish, outputs, result
+from corescale.cli.output import finish, must_be_writable, outputs, result
 from corescale.declare import studies, study_file
 from corescale.declare.grid import configurations
 from corescale.declare.request import StudyRequest
@@ -29,6 +29,7 @@ def run(words: list[str], request: StudyRequest) -> None:
         raise UsageError(
             "one study is needed", where="study run", remedy="corescale study list names the studies that ship"
         )
+    must_be_writable(request)
     machine = Machine.here()
     path = studies.find(words[0])
     experiment = study_file.experiment(path, machine, request.levels, request.command, request.runs)

@@ -6,7 +6,7 @@ import typer
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
-from corescale.cli.output import finish, result
+from corescale.cli.output import finish, must_be_writable, result
 from corescale.declare import command_line
 from corescale.declare.request import TuneRequest
 from corescale.errors import PreloadError
@@ -16,6 +16,7 @@ from corescale.machine import Machine
 @takes(TuneRequest)
 def tune(words: list[str], request: TuneRequest) -> None:
     """The fastest way to launch a program: corescale tune --allocators auto -- ./program {threads}"""
+    must_be_writable(request)
     machine = Machine.here()
     experiment = command_line.tune(request, words, machine)
     if request.dry_run:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a command line to an Experiment, as study_file/ does it from a study file."""
 
+import math
 import re
 import shlex
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -95,11 +97,25 @@ def _tune(request: TuneRequest, commands: Sequence[Command], machine: Machine) -
 
 def compare(request: CompareRequest, words: Sequence[str], machine: Machine) -> Experiment:
     """Each word is a whole command, as hyperfine has it."""
-    if len(words) < 2:
-        raise UsageError("two or more commands are needed", where="compare", remedy="quote each: compare 'A' 'B'")
+    _must_be_commands(request, words)
     names = _distinct([*request.name, *words[len(request.name) :]][: len(words)])
     commands = [_command(name, [word], request.shell) for name, word in zip(names, words, strict=True)]
     return _experiment("compare", request, commands, machine, default_threads="")
+
+
+def _must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
+    """Raises UsageError where there is none, an empty one, or one command whose words were taken for many."""
+    if not words or not all(word.strip() for word in words):
+        what = "an empty command" if words else "no command"
+        raise UsageError(what, where="compare", remedy="write each between quotes: compare 'sleep 1' 'sleep 2'")
+    if request.gate and len(words) < 2 and not (request.parameter_list or request.parameter_scan or request.factor):
+        raise UsageError("there is nothing to compare with", where="--gate", remedy="name a second command")
+    alone = not any(character.isspace() for word in words for character in word)
+    if alone and not request.shell and shutil.which(words[0]) and len(words) > 1:
+        strange = next((word for word in words[1:] if not shutil.which(bundled(word)) and "{" not in word), None)
+        if strange is not None:
+            remedy = f"quote each command: corescale compare {shlex.quote(' '.join(words))} 'ANOTHER'"
+            raise UsageError(f"{strange!r} is no program", where="compare", remedy=remedy)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
@@ -116,7 +132,7 @@ def _experiment(
     default_threads: str,
     confirm: int = 0,
     within: str = "",
-    p_ref: int = 0,
+    p_ref: int | None = None,
     weak: Weak | None = None,
     derived: Mapping[str, str] | None = None,
 ) -> Experiment:
@@ -128,7 +144,9 @@ def _experiment(
         template.check(argv, {"threads", *(factor.name for factor in chosen), *(derived or {})})
     if verb == "compare":
         chosen = [Factor(name="command", kind="command", levels=tuple(c.name for c in commands)), *chosen]
-    metrics = dict(pair(text, "--metric") for text in request.metric)
+    metrics = dict(_metric(text) for text in request.metric)
+    _must_be_a_response(request.response)
+    _must_be_few(chosen)
     stop = _stop(request, confirm, within)
     try:
         experiment = Experiment(
@@ -145,7 +163,7 @@ def _experiment(
                 conclude=request.conclude or None,
                 cleanup=request.cleanup or None,
             ),
-            p_ref=p_ref or smallest_p(chosen),
+            p_ref=smallest_p(chosen) if p_ref is None else p_ref,
             cores=_cores(request, chosen, machine),
             warmup=request.warmup,
             timeout=seconds(request.timeout, "--timeout") if request.timeout else _patience(verb, stop),
@@ -165,9 +183,44 @@ def _experiment(
         where = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"{first['msg']}: {first['input']!r}", where=where, remedy="see --help") from None
     launch(experiment, today(experiment), machine)
+    if p_ref is not None:
+        _must_have(experiment, p_ref)
     if experiment.factor("ranks"):
         _must_not_start_ranks(commands)
     return _within_cores(experiment)
+
+
+def _metric(text: str) -> tuple[str, str]:
+    name, source = pair(text, "--metric")
+    if not re.fullmatch(r"stdout-size|peak-memory|cpu-time|output:[A-Za-z_][\w.-]*", source):
+        remedy = f"write {name}=stdout-size, =peak-memory, =cpu-time, or =output:KEY of the JSON line that it prints"
+        raise UsageError(f"{source!r} is no source of a metric", where="--metric", remedy=remedy)
+    return name, source
+
+
+def _must_be_a_response(response: str) -> None:
+    source, _, name = response.partition(":")
+    if (source, bool(name)) not in {("wall", False), ("region", True), ("metric", True)}:
+        raise UsageError(f"{response!r} is none", where="--response", remedy="write wall, region:NAME or metric:NAME")
+
+
+MOST = 100_000
+"""combinations of levels that are looked at, before those that are the same launch are left out"""
+
+
+def _must_be_few(chosen: Sequence[Factor]) -> None:
+    if (count := math.prod(len(factor.levels) for factor in chosen)) > MOST:
+        what = f"{count:,} combinations of levels, and {MOST:,} is the limit"
+        raise UsageError(what, where="-f", remedy="name fewer levels, or fewer factors")
+
+
+def _must_have(experiment: Experiment, p: int) -> None:
+    """Raises UsageError where the reference parallelism is none that is measured."""
+    levels = sorted({configuration.layout.p for configuration in configurations(experiment)})
+    if p not in levels:
+        raise UsageError(
+            f"p = {p} is not measured", where="--p-ref", remedy=f"write one of {', '.join(map(str, levels))}"
+        )
 
 
 def _must_not_start_ranks(commands: Iterable[Command]) -> None:
@@ -204,8 +257,9 @@ def _command(name: str, words: Sequence[str], shell: bool) -> Command:
 
 
 def _stop(request: Request, confirm: int, within: str) -> Stop:
-    if request.runs < 0 or request.min_runs < 1 or request.max_runs < 1:
-        raise UsageError("runs must be at least 1", where="-r", remedy="write -r 10")
+    for name, runs in {"-r": request.runs, "-m": request.min_runs, "-M": request.max_runs}.items():
+        if runs is not None and runs < 1:
+            raise UsageError(f"{runs} runs are no measurement", where=name, remedy=f"write {name} 10")
     rule = {
         "width": share(request.width, "--width"),
         "confidence": share(request.confidence, "--confidence"),
@@ -228,8 +282,10 @@ def _patience(verb: Verb, stop: Stop) -> float | None:
 
 
 def _rehearsal(request: Request, command: Command) -> tuple[str, ...]:
-    if not isinstance(request, TuneRequest) or not request.rehearse:
+    if not isinstance(request, TuneRequest) or request.rehearse is None:
         return ()
+    if not request.rehearse.strip():
+        raise UsageError("no arguments", where="--rehearse", remedy="name those of a smaller input, or leave it out")
     if request.runs or request.shell:
         raise UsageError("needs a race and a command without a shell", where="--rehearse", remedy="drop -r or --shell")
     return (command.argv[0], *shlex.split(request.rehearse))

@@ -81,6 +81,19 @@ def parameters(experiment: Experiment, chosen: Configuration) -> dict[str, Level
     return values
 
 
+def strange_level(experiment: Experiment, chosen: Configuration) -> str:
+    """A level of it that the experiment does not have, as `threads=7`; empty for none.
+
+    Today's may be beside the others, and those of the serial program are its own.
+    """
+    if chosen.get("command") == SERIAL:
+        return ""
+    known = {factor.name: {*factor.levels} for factor in experiment.factors}
+    for name, level in experiment.today:
+        known[name].add(level)
+    return next((f"{name}={level}" for name, level in chosen.levels if level not in known.get(name, ())), "")
+
+
 def launch(experiment: Experiment, chosen: Configuration, machine: Machine, phase: Phase = "measure") -> factors.Launch:
     """What a configuration becomes: argv, environment, placement. Shown by --dry-run and run by the launcher."""
     command = experiment.command(chosen, phase)

@@ -2,6 +2,7 @@
 """From the options that name factors (-f, -L, -P, --threads and similar) to factors with levels."""
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from corescale.declare import factors
@@ -53,6 +54,8 @@ def factor_of(
         levels, left_out = list(automatic), list(reasons)
     else:
         _must_stand_alone(name, table, texts, where)
+        _must_be_few(name, len(texts), where)
+        _must_be_distinct(name, texts, where)
         for text in texts:
             try:
                 levels.append(table.parse(text, machine))
@@ -74,6 +77,22 @@ def _must_stand_alone(name: str, table: factors.Kind, texts: Sequence[str], wher
         raise UsageError(
             f"auto stands for all levels of {name}", where=where, remedy=f"write {name}=auto alone, or list the levels"
         )
+
+
+MOST_LEVELS = 10_000
+"""levels of one factor: to launch more, each once, takes longer than anyone waits"""
+
+
+def _must_be_few(name: str, levels: int | Decimal, where: str) -> None:
+    if levels > MOST_LEVELS:
+        what = f"{name} would have {int(levels):,} levels, and {MOST_LEVELS:,} is the limit"
+        raise UsageError(what, where=where, remedy="a larger step (-D), or fewer levels")
+
+
+def _must_be_distinct(name: str, texts: Sequence[str], where: str) -> None:
+    twice = next((text for text in texts if texts.count(text) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{name}={twice} is given twice", where=where, remedy="each level once; -r N repeats them all")
 
 
 def _split(name: str, text: str, table: factors.Kind) -> list[str]:
@@ -101,17 +120,18 @@ def _parameter(text: str, asked: Iterable[str], where: str) -> tuple[str, str]:
 def _scanned(text: str, step: str, asked: Iterable[str]) -> tuple[str, str]:
     name, bounds = _parameter(text, asked, "-P")
     try:
-        low, high, by = (float(part) for part in (*bounds.split(":"), step or "1"))
-        if by <= 0 or high < low:
+        low, high, by = (Decimal(part) for part in (*bounds.split(":"), step or "1"))
+        if not all(each.is_finite() for each in (low, high, by)) or by <= 0 or high < low:
             raise ValueError
-    except ValueError:
+    except (ValueError, InvalidOperation):
         raise UsageError(
             f"cannot go from {bounds.replace(':', ' to ')} by {step or '1'}",
             where="-P",
-            remedy="write -P NAME MIN MAX -D STEP",
+            remedy="write -P NAME MIN MAX -D STEP, in numbers",
         ) from None
-    count = int((high - low) / by + 1e-9) + 1
-    return name, ",".join(f"{low + k * by:g}" for k in range(count))
+    most = (high - low) / by
+    _must_be_few(name, most + 1, "-P")
+    return name, ",".join(f"{low + k * by:f}" for k in range(int(most) + 1))
 
 
 def todays(text: str, chosen: Sequence[Factor], machine: Machine) -> list[tuple[str, Level]]:

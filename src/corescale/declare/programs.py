@@ -8,6 +8,9 @@ from pathlib import Path
 from corescale import native
 from corescale.errors import UnavailableError
 
+WORKLOADS = ("ant_colony", "digital_evolution", "matrix_multiply", "multi_newton")
+"""programs that ship with corescale, once they are built"""
+
 
 def bundled(program: str) -> str:
     """The path of a workload that ships with corescale, where no program on PATH has that name."""

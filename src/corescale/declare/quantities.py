@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times, shares and budgets as people type them."""
 
+import math
 import re
 
 from corescale.errors import UsageError
 
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "": 1.0}
+_PART = r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)\s*"
 
 
 def seconds(text: str, where: str) -> float:
-    """90s, 5m, 2h or a number of seconds; raises UsageError."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|)\s*", text)
-    if match is None or float(match[1]) == 0:
+    """90s, 5m, 1h30m, 1d or a number of seconds; raises UsageError."""
+    parts = re.findall(_PART, text) if re.fullmatch(f"(?:{_PART})+", text) else []
+    if re.fullmatch(r"\s*\d+(\.\d+)?\s*", text):
+        parts = [(text, "")]
+    total = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    if not total or not math.isfinite(total):
         launches = ", or 100x for launches" if where == "--budget" else ""
-        raise UsageError(f"{text!r} is not a time", where=where, remedy=f"write 90s, 5m or 2h{launches}")
-    return float(match[1]) * _UNITS[match[2]]
+        raise UsageError(f"{text!r} is not a time", where=where, remedy=f"write 90s, 5m or 1h30m{launches}")
+    return total
 
 
 def share(text: str, where: str) -> float:

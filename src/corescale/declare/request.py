@@ -53,13 +53,17 @@ class Request(RunRequest):
     ranks: str = option("", "--ranks", metavar="auto|1,2,4", help="MPI ranks, as -f ranks=1,2,4 (docs/mpi.md)")
     oversubscribe: bool = option(False, "--oversubscribe", help="also try more ranks x threads than cores")
     allocators: str = option("", "--allocators", metavar="auto|A,B", help="memory allocators, as -f allocator=A,B")
-    today: str = option("", "--today", metavar="NAME=LEVEL,...", help="today's levels, where not the default ones")
+    today: str = option(
+        "", "--today", metavar="NAME=LEVEL,...", help="today's levels, where they are not those of this shell"
+    )
     response: str = option("wall", "--response", help="what is compared: wall, region:NAME or metric:NAME")
     metric: list[str] = option(
         [], "--metric", metavar="NAME=SOURCE", help="also measure stdout-size, peak-memory, cpu-time or output:KEY"
     )
     subject_to: list[str] = option([], "--subject-to", metavar="M<=X", help="a bound, such as 'bytes<=1.02*today'")
-    runs: int = option(0, "-r", "--runs", metavar="N", help="exactly N blocks (default: until the width is reached)")
+    runs: int | None = option(
+        None, "-r", "--runs", metavar="N", help="exactly N blocks (default: until the width is reached)"
+    )
     min_runs: int = option(8, "-m", "--min-runs", metavar="N", help="blocks before the first look")
     max_runs: int = option(40, "-M", "--max-runs", metavar="N", help="blocks at most")
     warmup: int = option(0, "-w", "--warmup", metavar="N", help="untimed launches of each configuration first")
@@ -87,7 +91,9 @@ class ScanRequest(Request):
 
     serial: str = option("", "--serial", metavar="CMD", help="the best serial program: baseline of the speedup")
     weak: bool = option(False, "--weak", help="weak scaling: work = p x {load}; the command has {load} or {work}")
-    p_ref: int = option(0, "--p-ref", metavar="P", help="reference parallelism (default: the smallest measured)")
+    p_ref: int | None = option(
+        None, "--p-ref", metavar="P", help="reference parallelism (default: the smallest measured)"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,8 +102,8 @@ class TuneRequest(Request):
 
     within: str = option("2%", "--within", metavar="2%", help="stop when the answer is this close to the best")
     max_runs: int = option(MOST_BLOCKS, "-M", "--max-runs", metavar="N", help="launches of one configuration at most")
-    rehearse: str = option(
-        "", "--rehearse", metavar="ARGS", help="first try the program with these arguments, a smaller input"
+    rehearse: str | None = option(
+        None, "--rehearse", metavar="ARGS", help="first try the program with these arguments, a smaller input"
     )
     confirm: int = option(10, "--confirm", metavar="N", help="fresh blocks of the winner and today's launch")
 
@@ -116,7 +122,7 @@ class StudyRequest(RunRequest):
 
     levels: list[str] = option([], "--levels", metavar="FACTOR=A,B", help="replace the levels of a factor (or auto)")
     command: str = option("", "--command", metavar="CMD", help="run this program instead of the study's")
-    runs: int = option(0, "-r", "--runs", metavar="N", help="exactly N blocks instead of the study's rule")
+    runs: int | None = option(None, "-r", "--runs", metavar="N", help="exactly N blocks instead of the study's rule")
     outputs: str = option(
         "", "--outputs", metavar="DIR", help="folder of tables and charts (default: in the run folder)"
     )

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from corescale import __version__
 from corescale.declare.factors import THREAD_VARIABLES
+from corescale.declare.programs import WORKLOADS
 from corescale.errors import ProgramError
 from corescale.machine import Machine
 
@@ -66,15 +67,19 @@ def locate(program: str) -> Path:
     if found is not None:
         return Path(found).resolve()
     if "/" not in program:
-        raise ProgramError(
-            "no such program", where=program, remedy=f"looked in {os.environ.get('PATH', '')}; give its path"
-        )
+        raise ProgramError("no such program", where=program, remedy=_how_to_name(program))
     path = Path(program)
     if path.is_dir():
         raise ProgramError("is a folder, not a program", where=program)
     if path.exists():
         raise ProgramError("may not be executed", where=program, remedy=f"chmod +x {program}")
     raise ProgramError("no such file", where=program, remedy=f"looked from {Path.cwd()}")
+
+
+def _how_to_name(program: str) -> str:
+    if program in WORKLOADS:
+        return "this workload of corescale is not built here: run scripts/setup"
+    return "no folder of PATH has it: check the spelling, or give its path"
 
 
 def programs(argv: Iterable[str]) -> list[str]:

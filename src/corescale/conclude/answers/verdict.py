@@ -10,6 +10,7 @@ from corescale.conclude import stats
 from corescale.conclude.response import of, table
 from corescale.conclude.stats import Interval
 from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
 from corescale.records import Configuration, Record
 
 Decision = Literal["faster", "slower", "no difference shown", "too few blocks", "failed"]
@@ -40,8 +41,7 @@ def compare(records: Sequence[Record], experiment: Experiment, gate: float | Non
     interval lies within, else inconclusive.
     """
     times = table(records, experiment.response)
-    factor = experiment.factor("command")
-    order = sorted(times.configurations, key=lambda c: factor.levels.index(c["command"]) if factor else 0)
+    order = [c for c in configurations(experiment) if c in times.configurations]
     confidence = stats.bonferroni(experiment.stop.reading_confidence, len(order) - 1)
     return tuple(_compare(records, experiment, order[0], other, confidence, gate) for other in order[1:])
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The contract of a factor kind, and how texts become levels."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -73,13 +74,31 @@ class Kind:
         return launch
 
 
+MOST = 65_536
+"""of threads or ranks: beyond what any machine has"""
+
+
+def counts(text: str) -> list[str]:
+    """The levels of `1,2,8` and of the range `1-4`, as texts."""
+    found: list[str] = []
+    for part in (each.strip() for each in text.split(",")):
+        ends = re.fullmatch(r"(\d+)-(\d+)", part)
+        if ends is None or not 0 < int(ends[1]) < int(ends[2]) <= MOST:
+            found.append(part)
+        else:
+            found += map(str, range(int(ends[1]), int(ends[2]) + 1))
+    return found
+
+
 def positive(text: str, where: str, machine: Machine) -> int:
     """A whole number of at least 1, or `max`."""
     if text == "max":
         return machine.default_max_threads
-    if not text.isdecimal() or int(text) < 1:
+    if not re.fullmatch("[0-9]{1,9}", text) or not 1 <= int(text) <= MOST:
         raise UsageError(
-            f"{text!r} is not a whole number of at least 1", where=where, remedy=f"write 1 or more, as -f {where}=1,2,4"
+            f"{text!r} is not a whole number of at least 1 and at most {MOST:,}",
+            where=where,
+            remedy=f"write as -f {where}=1,2,4 or {where}=1-4",
         )
     return int(text)
 

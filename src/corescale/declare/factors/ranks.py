@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from corescale.declare.factors.kind import Kind, positive
+from corescale.declare.factors.kind import Kind, counts, positive
 from corescale.declare.factors.threads import sizes, thread_levels
 from corescale.machine import Machine
 from corescale.records import Layout, Level
@@ -15,6 +15,9 @@ class Ranks(Kind):
     """This number of ranks on one node."""
 
     makes: ClassVar = frozenset({"ranks"})
+
+    def split(self, text: str) -> list[str]:
+        return counts(text)
 
     def parse(self, text: str, machine: Machine) -> Level:
         return positive(text, "ranks", machine)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from corescale.declare.factors.kind import Kind, positive
+from corescale.declare.factors.kind import Kind, counts, positive
 from corescale.declare.factors.launch import Launch
 from corescale.machine import Machine
 from corescale.records import Layout, Level
@@ -31,6 +31,9 @@ class Threads(Kind):
     """Fills {threads}; a command without it gets THREAD_VARIABLES (grid.launch)."""
 
     makes: ClassVar = frozenset({"threads"})
+
+    def split(self, text: str) -> list[str]:
+        return counts(text)
 
     def parse(self, text: str, machine: Machine) -> Level:
         return positive(text, "threads", machine)

@@ -41,7 +41,7 @@ def read(path: Path) -> StudyFile:
 
 
 def experiment(
-    path: Path, machine: Machine, levels: Sequence[str] = (), command: str = "", runs: int = 0
+    path: Path, machine: Machine, levels: Sequence[str] = (), command: str = "", runs: int | None = None
 ) -> Experiment:
     """The Experiment of a file on this machine.
 
@@ -75,7 +75,7 @@ AS_DECLARED = (
 
 
 def _experiment(
-    file: StudyFile, path: Path, machine: Machine, levels: Sequence[str], command: str, runs: int
+    file: StudyFile, path: Path, machine: Machine, levels: Sequence[str], command: str, runs: int | None
 ) -> Experiment:
     beside = {name: factor for factor, table in file.factors.items() for name in table.along}
     launched = commands.of(file, path, command)

@@ -6,10 +6,13 @@ from typing import Any
 from corescale.declare.quantities import seconds, share
 from corescale.declare.stop import MOST_BLOCKS, Stop
 from corescale.declare.study_file.tables import StopTable
+from corescale.errors import UsageError
 
 
-def of(table: StopTable, runs: int) -> Stop:
-    """The rule; `runs`, where not 0, is the exact number of blocks instead."""
+def of(table: StopTable, runs: int | None) -> Stop:
+    """The rule; `runs`, where given, is the exact number of blocks instead; raises UsageError below 1."""
+    if runs is not None and runs < 1:
+        raise UsageError(f"{runs} runs are no measurement", where="-r", remedy="write -r 10")
     blocks = runs or table.replicates
     rule: dict[str, Any] = {
         "rule": "replicates" if runs else table.rule,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lines of a run: which records count, which block was cut short, which comes next."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,16 @@ from typing import Any
 from corescale.errors import StoreError
 from corescale.observe.store import durable
 from corescale.records import Record, from_dict
+
+REMEDY = "the file was changed: restore it, or measure again with --out DIR"
+
+
+def _must_be_a_launch(record: Record) -> None:
+    """Raises StoreError for times that no launch has."""
+    for name in ("wall", "user", "system"):
+        value = getattr(record, name)
+        if not (math.isfinite(value) and value >= 0) or (name == "wall" and value == 0 and record.ok):
+            raise StoreError(f"{name} = {value:g} s is no time of a launch", remedy=REMEDY)
 
 
 class History:
@@ -23,6 +34,11 @@ class History:
 
     def add_record(self, record: Record) -> None:
         """A launch of the block that is open."""
+        _must_be_a_launch(record)
+        made = self._open.get((record.block, record.attempt), [])
+        if record.order in {other.order for other in made} or (record.block, record.attempt) in self._ended:
+            what = f"launch {record.order} of block {record.block} stands here a second time"
+            raise StoreError(what, remedy=REMEDY)
         self.all_records.append(record)
         self._open.setdefault((record.block, record.attempt), []).append(record)
 

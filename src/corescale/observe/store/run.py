@@ -12,9 +12,10 @@ from pydantic import ValidationError
 
 from corescale.declare import allocators
 from corescale.declare.experiment import Experiment
+from corescale.declare.grid import strange_level
 from corescale.errors import StoreError
 from corescale.observe.store import sidecars
-from corescale.observe.store.history import read
+from corescale.observe.store.history import History, read
 from corescale.records import FORMAT, Record
 
 PLAN, ENVIRONMENT, RECORDS, FINISHED = "plan.json", "environment.json", "records.jsonl", "finished"
@@ -46,6 +47,7 @@ def load(path: Path) -> Run:
         return load(path / str(there[-1]))
     experiment, launcher = planned(path)
     history = read(path / RECORDS)
+    _must_be_whole(path, experiment, history)
     return Run(
         folder=path,
         experiment=experiment,
@@ -55,6 +57,21 @@ def load(path: Path) -> Run:
         environment=read_object(path / ENVIRONMENT),
         finished=(path / FINISHED).exists(),
     )
+
+
+CHANGED = "restore the file, or measure again with --out DIR"
+
+
+def _must_be_whole(path: Path, experiment: Experiment, history: History) -> None:
+    """Raises StoreError where records are missing at the end, or are of levels that were never asked for."""
+    told = (path / FINISHED).read_text(encoding="utf-8").split() if (path / FINISHED).is_file() else []
+    if told and told[0].isdecimal() and int(told[0]) != len(history.records):
+        what = f"holds {len(history.records)} launches that count, but {told[0]} were measured"
+        raise StoreError(what, where=str(path / RECORDS), remedy=CHANGED)
+    for record in history.all_records:
+        if strange := strange_level(experiment, record.configuration):
+            what = f"block {record.block} is of {strange}, which the plan does not have"
+            raise StoreError(what, where=str(path / RECORDS), remedy=CHANGED)
 
 
 def runs(root: Path, wanted: Callable[[Experiment], bool]) -> Iterator[Run]:

@@ -13,7 +13,7 @@ from corescale.show.exchange import csv, hyperfine, markdown, tidy
 from corescale.show.exchange.result_json import schema, to_json
 from corescale.show.result import Result
 
-__all__ = ["EXPORTERS", "Exporter", "make_folder", "schema", "to_json", "write"]
+__all__ = ["EXPORTERS", "Exporter", "make_folder", "must_be_writable", "schema", "to_json", "write"]
 
 Exporter = Callable[[Result], str]
 
@@ -39,6 +39,20 @@ def write(target: str, content: str) -> None:
         raise UsageError(
             f"cannot be written: {why}", where=target, remedy="name a writable file, or - for stdout"
         ) from error
+
+
+def must_be_writable(target: str) -> None:
+    """Raises the UsageError of `write` before anything is measured, where it is known already that it will come."""
+    path = Path(target)
+    if target == "-" or (path.exists() and not path.is_dir() and os.access(path, os.W_OK)):
+        return
+    folder = path.parent
+    why = (
+        "is a folder" if path.is_dir() else "no such folder" if not folder.is_dir() else
+        "" if os.access(folder, os.W_OK) else "no permission"
+    )  # fmt: skip
+    if why:
+        raise UsageError(f"cannot be written: {why}", where=target, remedy="name a writable file, or - for stdout")
 
 
 def make_folder(folder: Path) -> None:

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A command line that cannot be read: one line that says what is likely to have been meant."""
+
+import re
+import shlex
+import shutil
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+Unreadable: Any = typer.BadParameter.__mro__[2]
+"""what typer raises for any fault of a command line (click's, which newer versions of typer bring along)"""
+
+
+def line(error: Any, words: Sequence[str]) -> str:
+    """`scan: no such option: -l; put -- before the program: corescale scan -- ls -l`."""
+    context = getattr(error, "ctx", None)
+    verb = " ".join(context.command_path.split()[1:]) if context is not None else ""
+    what = re.split(r"[.]? (?:\(Possible|Did you mean)", error.format_message())[0].rstrip(".")
+    said = what[:1].lower() + what[1:]
+    return ": ".join(filter(None, (verb, f"{said}; {_remedy(error, verb, words)}")))
+
+
+def _remedy(error: Any, verb: str, words: Sequence[str]) -> str:
+    """What to type instead: the program of the line behind `--`, the nearest option, or the help."""
+    if not verb and words and not words[0].startswith("-") and shutil.which(words[0]):
+        return f"a verb comes first: corescale scan -- {shlex.join(words)}"
+    if (rest := _with_dashes(verb, words)) is not None:
+        return f"put -- before the program: corescale {verb} {rest}"
+    if near := getattr(error, "possibilities", None) or re.findall(r"Did you mean '(\S+)'", error.format_message()):
+        return f"did you mean {near[0]}?"
+    return f"corescale {verb} --help lists what can be written".replace("  ", " ")
+
+
+def _with_dashes(verb: str, words: Sequence[str]) -> str | None:
+    """The options of a line without `--`, and the program with its arguments behind one."""
+    if verb not in ("scan", "tune") or "--" in words:
+        return None
+    rest = list(words[1:])
+    for place, word in enumerate(rest):
+        if not word.startswith("-") and (shutil.which(word) or "/" in word):
+            return shlex.join([*rest[:place], "--", *rest[place:]])
+    return None

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Standard output and error of the command: a reader that left (`| head`) changes nothing, a full disk is one error."""
+
+import io
+import os
+import sys
+from typing import TextIO
+
+from corescale.errors import StoreError
+
+
+class Stream(io.TextIOWrapper):
+    """A standard stream. What it cannot encode is spelt out, as `\\udce9` for a byte of an argument."""
+
+    def __init__(self, stream: TextIO, where: str) -> None:
+        self._before = stream  # closes the file, were it collected
+        super().__init__(
+            stream.buffer,
+            encoding=stream.encoding,
+            errors="backslashreplace",
+            line_buffering=stream.isatty() or where == "standard error",
+        )
+        self._where = where
+
+    def write(self, text: str) -> int:
+        """See the class; raises StoreError where the system says why nothing more can be written."""
+        try:
+            return super().write(text)
+        except OSError as error:
+            self._gone(error)
+            return len(text)
+
+    def flush(self) -> None:
+        """As `write`."""
+        try:
+            super().flush()
+        except OSError as error:
+            self._gone(error)
+
+    def _gone(self, error: OSError) -> None:
+        """Nobody reads on: what follows goes nowhere, and the exit code stays that of the answer."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+        if not isinstance(error, BrokenPipeError) and self._where == "standard output":
+            raise StoreError(
+                f"cannot be written: {error.strerror}",
+                where=self._where,
+                remedy="the run is kept: corescale report shows it again",
+            ) from None
+
+
+def install() -> None:
+    """In the place of Python's own; of one that was closed (`>&-`) nowhere."""
+    sys.stdout = Stream(sys.stdout or _nowhere(1), "standard output")
+    sys.stderr = Stream(sys.stderr or _nowhere(2), "standard error")
+
+
+def _nowhere(number: int) -> TextIO:
+    """At that number, so that no file of a run is opened there and taken for the stream."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+    return open(number, "w", encoding="utf-8", closefd=False)

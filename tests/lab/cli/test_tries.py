@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What strangers type: each line through a shell, the exit code, and how the first line of the answer begins.
+
+The first line is that of standard output; where nothing is there, what corescale says on standard error.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.commands import ROOT
+
+QUIETLY = "-q -r 1 -t 1"
+
+TRIES: tuple[tuple[str, int, str], ...] = (
+    # A line that cannot be read: what was likely meant.
+    ("corescale ls -l", 2, "corescale: no such command 'ls'; a verb comes first: corescale scan -- ls -l"),
+    ("corescale scn", 2, "corescale: no such command 'scn'; did you mean scan?"),
+    (
+        "corescale scan ls -l",
+        2,
+        "corescale: scan: no such option: -l; put -- before the program: corescale scan -- ls -l",
+    ),
+    ("corescale scan --thread 2 -- true", 2, "corescale: scan: no such option: --thread; did you mean --threads?"),
+    ("corescale scan -r two -- true", 2, "corescale: scan: invalid value for '-r'"),
+    ("corescale scan", 2, "corescale: no command; put it after --"),
+    ("corescale report", 2, "corescale: report: missing argument 'RUN...'"),
+    ("corescale compare sleep 0.1", 2, "corescale: compare: '0.1' is no program; quote each command"),
+    ("corescale compare ''", 2, "corescale: compare: an empty command"),
+    ("corescale compare", 2, "corescale: compare: no command"),
+    ("corescale --version", 0, "[0-9]+[.][0-9]+"),
+    ("corescale -V", 0, "[0-9]+[.][0-9]+"),
+    ("corescale -h | grep -c Usage", 0, "1"),
+    ("corescale scan -h | grep -c Usage", 0, "1"),
+    # Levels.
+    ("corescale scan -r 0 -- true", 2, "corescale: -r: 0 runs are no measurement; write -r 10"),
+    ("corescale study run -r 0 demo", 2, "corescale: .*-r: 0 runs are no measurement"),
+    ("corescale scan -t 1,1,2 -- true", 2, "corescale: -f: threads=1 is given twice"),
+    (
+        "corescale scan -t 1000000 -- true",
+        2,
+        "corescale: threads: '1000000' is not a whole number of at least 1 and at most",
+    ),
+    ("corescale scan -t 1-3 --dry-run -- true | tail -1", 0, "time: "),
+    ("corescale scan -t 1 -P x 1000000 1000003 --dry-run -- echo {x} | grep -c 'echo 100000[0-3]$'", 0, "4"),
+    ("corescale scan -t 1 -P x 0.1 0.3 -D 0.1 --dry-run -- echo {x} | grep -c 'echo 0.[1-3]$'", 0, "3"),
+    ("corescale scan -P x 1 nan -- echo {x}", 2, "corescale: -P: cannot go from 1 to nan by 1"),
+    ("corescale scan -P x 1 inf -- echo {x}", 2, "corescale: -P: cannot go from 1 to inf by 1"),
+    ("corescale scan -P x 1 9999999 -- echo {x}", 2, "corescale: -P: x would have 9,999,999 levels, and 10,000 is the"),
+    # What can be checked is checked before anything is launched.
+    (
+        "corescale scan --export-json no/x.json -- touch made",
+        2,
+        "corescale: no/x.json: cannot be written: no such folder",
+    ),
+    ("corescale scan --report . -- touch made", 2, "corescale: .: cannot be written: is a folder"),
+    (
+        "corescale scan --p-ref 7 -t 1,2 -- touch made",
+        2,
+        "corescale: --p-ref: p = 7 is not measured; write one of 1, 2",
+    ),
+    ("corescale compare --gate 5 true false", 2, "corescale: --gate: '5' is not a share; write 2% or 0.02"),
+    ("corescale tune --rehearse '' -- touch made", 2, "corescale: --rehearse: no arguments"),
+    (
+        "corescale scan --metric a=b -- true",
+        2,
+        "corescale: --metric: 'b' is no source of a metric; write a=stdout-size",
+    ),
+    ("corescale scan --response fast -- true", 2, "corescale: --response: 'fast' is none; write wall"),
+    ("corescale scan --budget 1x30 -- true", 2, "corescale: --budget: '1x30' is not a time; write 90s, 5m or 1h30m"),
+    ("corescale scan --budget 1h30m --dry-run -- true | tail -1", 0, "time: .*at most 1 h 30 min"),
+    ("test ! -e made", 0, ""),
+    # Programs.
+    (
+        "corescale scan -- nonsuch",
+        4,
+        "corescale: nonsuch: no such program; no folder of PATH has it: check the spelling",
+    ),
+    ("PATH=$PATH:/sbin corescale scan -- nonsuch 2>&1 | grep -c /sbin", 1, "0"),
+    ("corescale scan -q -- false", 4, "corescale: .*failed with exit code 1"),
+    # Answers.
+    (
+        "corescale compare -q -r 8 --gate 5% -L n 1,6 'sleep 0.0{n}' 'sleep 0.01'",
+        1,
+        "sleep 0.0{n} n=6 is .* slower than",
+    ),
+    # A reader that leaves changes nothing; a full disk is told.
+    ("corescale study list | true", 0, ""),
+    (f"corescale scan {QUIETLY} -- true | head -c 1", 0, ""),
+    ("corescale compare -q -r 7 --gate 5% 'sleep 0.01' 'sleep 0.06' | head -c 1 | wc -c", 1, "1"),
+    (f"corescale scan {QUIETLY} -- true >/dev/full", 6, "corescale: standard output: cannot be written: No space left"),
+    ("corescale study list >&-", 0, ""),
+    (f"corescale scan {QUIETLY} -- true $'\\xff' >/dev/null", 0, ""),
+    ("corescale scan $'--\\xff' -- true", 2, r"corescale: scan: no such option: --\\udcff"),
+    # Records that somebody changed.
+    (f"corescale scan {QUIETLY} --out runs -- true >/dev/null && mv runs/scan-*/1 kept && ls -d kept", 0, "kept"),
+    ("corescale report -o r.html kept", 0, ""),
+    (
+        "cp -r kept a && sed -i '/wall/d' a/records.jsonl; corescale report a",
+        6,
+        "corescale: a/records.jsonl: holds 0 launches that count, but 1 were measured",
+    ),
+    (
+        'cp -r kept b && sed -i \'s/"wall":[^,]*/"wall":NaN/\' b/records.jsonl; corescale report b',
+        6,
+        "corescale: b/records.jsonl:1: wall = nan s is no time of a launch",
+    ),
+    (
+        'cp -r kept c && sed -i \'s/"wall":[^,]*/"wall":-1/\' c/records.jsonl; corescale report c',
+        6,
+        "corescale: c/records.jsonl:1: wall = -1 s is no time of a launch",
+    ),
+    (
+        "cp -r kept d && sed -i 1p d/records.jsonl; corescale report d",
+        6,
+        "corescale: d/records.jsonl:2: launch 0 of block 0 stands here a second time",
+    ),
+    (
+        'cp -r kept e && sed -i \'s/\\["threads",1\\]/["threads",9]/\' e/records.jsonl; corescale report e',
+        6,
+        "corescale: e/records.jsonl: block 0 is of threads=9, which the plan does not have",
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for all lines, in which `corescale` is this one."""
+    folder = tmp_path_factory.mktemp("tries")
+    command = folder / "bin" / "corescale"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m corescale "$@"\n')
+    command.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize(("line", "code", "first"), TRIES, ids=[line[:60] for line, _, _ in TRIES])
+def test_a_try(line: str, code: int, first: str, place: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line],
+        cwd=place,
+        env={
+            **os.environ,
+            "PATH": f"{place / 'bin'}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT / "src"),
+            "COLUMNS": "100",
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    said = [each for each in done.stderr.splitlines() if each.startswith("corescale: ")]
+    begins = (done.stdout.splitlines() or said or [""])[0]
+    assert done.returncode == code, done.stdout + done.stderr
+    assert re.match(first, begins), begins
+    assert "Traceback" not in done.stderr
+    assert len(said) <= 1
+
+
+def test_no_two_tries_are_the_same() -> None:
+    lines = [line for line, _, _ in TRIES]
+    assert len(set(lines)) == len(lines)
