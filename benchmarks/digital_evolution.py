@@ -20,8 +20,9 @@ from corescale.cli.measure import measure
 from corescale.conclude import response
 from corescale.conclude.policy import uniform
 from corescale.conclude.stats import Interval, efficiency, hodges_lehmann, ratio_interval
-from corescale.declare import allocators, command_line
-from corescale.declare.request import ScanRequest
+from corescale.declare import command_line
+from corescale.declare.catalogue import allocators
+from corescale.declare.command_line.request import ScanRequest
 from corescale.machine import Machine
 
 RATE = "cell_updates_per_second"

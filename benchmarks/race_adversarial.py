@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.race.race import race
 from corescale.declare import command_line
-from corescale.declare.request import TuneRequest
+from corescale.declare.command_line.request import TuneRequest
 from corescale.machine import Machine
 from corescale.observe import store
 from corescale.observe.launchers.fake import Fake

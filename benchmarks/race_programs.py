@@ -25,9 +25,9 @@ from corescale.conclude.policy import uniform
 from corescale.conclude.race.race import race
 from corescale.conclude.response import table
 from corescale.declare import command_line
+from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, today
-from corescale.declare.request import TuneRequest
 from corescale.machine import Machine
 from corescale.observe import run as loop
 from corescale.observe import store

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from corescale.conclude.stats import Interval, ratio_interval
-from corescale.declare import allocators
+from corescale.declare.catalogue import allocators
 from corescale.machine import Machine
 
 SEED = 2012

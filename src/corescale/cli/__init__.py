@@ -25,7 +25,7 @@ def _run(words: list[str]) -> int:
     """The exit status of a command line. The imports take long enough for a Ctrl-C."""
     from corescale.cli import mistakes, streams  # noqa: PLC0415
     from corescale.cli.app import app  # noqa: PLC0415
-    from corescale.declare.request import joined  # noqa: PLC0415
+    from corescale.declare.command_line.request import joined  # noqa: PLC0415
 
     streams.install()
     try:

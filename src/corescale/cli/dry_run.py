@@ -12,9 +12,9 @@ import typer
 
 from corescale.cli.measure import RUNS
 from corescale.conclude.race.options import OPTIONS
+from corescale.declare.command_line.request import RunRequest
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, launch, today
-from corescale.declare.request import RunRequest
 from corescale.errors import CorescaleError
 from corescale.machine import Machine
 from corescale.observe import launchers, store

@@ -7,8 +7,8 @@ import typer
 
 from corescale.conclude.policy import Policy, confirmed, uniform
 from corescale.conclude.race.race import race
+from corescale.declare.command_line.request import RunRequest
 from corescale.declare.experiment import Experiment
-from corescale.declare.request import RunRequest
 from corescale.errors import InterruptedRunError
 from corescale.machine import Machine
 from corescale.observe import launchers, store

@@ -15,9 +15,9 @@ from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.frame import frame
+from corescale.declare.command_line.request import RunRequest
 from corescale.declare.grid import configurations, launch
 from corescale.declare.outputs import Table
-from corescale.declare.request import RunRequest
 from corescale.errors import CorescaleError, ExitCode
 from corescale.machine import Machine
 from corescale.observe import launchers

@@ -6,7 +6,7 @@ from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable, result
 from corescale.declare import command_line
-from corescale.declare.request import ScanRequest
+from corescale.declare.command_line.request import ScanRequest
 from corescale.machine import Machine
 
 

@@ -11,8 +11,8 @@ from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable, outputs, result
 from corescale.declare import studies, study_file
+from corescale.declare.command_line.request import StudyRequest
 from corescale.declare.grid import configurations
-from corescale.declare.request import StudyRequest
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.show import exchange

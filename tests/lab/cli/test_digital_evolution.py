@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from corescale import native
-from corescale.declare import allocators
+from corescale.declare.catalogue import allocators
 
 REQUEST = ("--width", "9", "--height", "8", "--generations", "60", "--instructions-per-message", "20")
 

@@ -17,9 +17,10 @@ import pytest
 
 from corescale.conclude.answers.recommendation import Recommendation, recommend
 from corescale.conclude.race.race import race
-from corescale.declare import command_line, factors, settings, space
+from corescale.declare import command_line, factors
+from corescale.declare.catalogue import settings, space
+from corescale.declare.command_line.request import ScanRequest, TuneRequest
 from corescale.declare.grid import configurations, today
-from corescale.declare.request import ScanRequest, TuneRequest
 from corescale.errors import ExitCode, UsageError
 from corescale.machine import Machine
 from corescale.observe import store

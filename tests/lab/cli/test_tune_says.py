@@ -19,8 +19,8 @@ from corescale.conclude.conclusion import conclude
 from corescale.conclude.policy import confirmed
 from corescale.conclude.race.race import race
 from corescale.declare import command_line
+from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.grid import today
-from corescale.declare.request import TuneRequest
 from corescale.endings import ending
 from corescale.errors import ExitCode
 from corescale.records import Noise, Record, Status

@@ -14,9 +14,9 @@ from corescale.conclude.answers.verdict import compare
 from corescale.conclude.conclusion import conclude
 from corescale.conclude.response import response, table
 from corescale.declare import command_line
+from corescale.declare.command_line.request import CompareRequest, ScanRequest, TuneRequest
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
-from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest
 from corescale.records import Configuration, Noise, Region
 from support.play import MACHINE, Truth, blocks, play, record
 

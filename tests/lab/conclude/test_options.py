@@ -10,8 +10,8 @@ import pytest
 import corescale.conclude.race
 from corescale.conclude.answers.alternatives import CHEAPER, SLOWER
 from corescale.conclude.race.options import OPTIONS
+from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.plan import TODAY_EVERY
-from corescale.declare.request import TuneRequest
 from corescale.declare.stop import MOST_BLOCKS, Stop
 
 ROOM = Path(corescale.conclude.race.__path__[0])

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import pytest
 
 from corescale.declare import command_line, factors, plan, study_file, template
+from corescale.declare.command_line.request import CompareRequest, ScanRequest, TuneRequest, joined
 from corescale.declare.experiment import Constraint, Experiment
 from corescale.declare.grid import configurations, launch, today
-from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest, joined
 from corescale.errors import CorescaleError, UsageError
 from corescale.machine import Machine
 from corescale.records import Configuration, Layout, Level

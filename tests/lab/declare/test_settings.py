@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from corescale.declare import allocators, command_line, factors, settings
+from corescale.declare import command_line, factors
+from corescale.declare.catalogue import allocators, settings
+from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.grid import configurations
-from corescale.declare.request import TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Cpu, Machine
 from corescale.records import INHERITED

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from corescale.declare import allocators, elf, settings
+from corescale.declare.catalogue import allocators, elf, settings
 
 ALLOCATING = [sys.executable, "-c", "print()"]
 TUNED = [name for name, setting in settings.SETTINGS.items() if setting.allocator == "system"]

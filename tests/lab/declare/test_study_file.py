@@ -92,7 +92,7 @@ def test_a_file_becomes_an_experiment(tmp_path: Path) -> None:
 
 
 def test_what_is_not_here_is_left_out_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corescale.declare.allocators.find_library", lambda patterns: None)
+    monkeypatch.setattr("corescale.declare.catalogue.allocators.find_library", lambda patterns: None)
     made = study_file.experiment(written(tmp_path), MACHINE)
     allocator = made.factor("allocator")
     assert allocator and allocator.levels == ("system",)

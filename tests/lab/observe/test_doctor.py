@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from corescale.declare import allocators, elf
+from corescale.declare.catalogue import allocators, elf
 from corescale.errors import CorescaleError, UnavailableError, UsageError
 from corescale.machine import Cpu, Machine
 from corescale.observe.doctor import (

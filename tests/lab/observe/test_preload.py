@@ -12,7 +12,7 @@ import pytest
 
 from corescale import native
 from corescale.conclude.doubts import doubts
-from corescale.declare import allocators
+from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import Launch
 from corescale.errors import PreloadError

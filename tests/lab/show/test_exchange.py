@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from corescale.declare.request import RunRequest, options
+from corescale.declare.command_line.request import RunRequest, options
 from corescale.errors import UsageError
 from corescale.show import exchange
 from corescale.show.exchange.result_json import finite

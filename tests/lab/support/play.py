@@ -10,9 +10,9 @@ import numpy as np
 
 from corescale.conclude import policy
 from corescale.declare import command_line, plan
+from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import today
-from corescale.declare.request import TuneRequest
 from corescale.machine import Machine
 from corescale.records import Configuration, Record
 

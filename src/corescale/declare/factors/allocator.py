@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory allocator: system, a name of declare/allocators.py, or a path."""
+"""The memory allocator: system, a name of declare/catalogue/allocators.py, or a path."""
 
 import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from corescale.declare import allocators
+from corescale.declare.catalogue import allocators
 from corescale.declare.factors.kind import Kind
 from corescale.declare.factors.launch import Launch
 from corescale.machine import Machine

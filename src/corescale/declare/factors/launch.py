@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from corescale.declare import allocators
+from corescale.declare.catalogue import allocators
 from corescale.errors import UsageError
 from corescale.machine import format_cpu_list
 

@@ -4,7 +4,7 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from corescale.declare import settings
+from corescale.declare.catalogue import settings
 from corescale.declare.factors.kind import Kind
 from corescale.declare.factors.launch import Launch
 from corescale.machine import Machine

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a TOML file to an Experiment, as command_line.py does it from a command line. docs/study.md is the guide to it.
+"""From a TOML file to an Experiment, as command_line/ does it from a command line. docs/study.md is the guide to it.
 
 Every fault is one UsageError that names file, line and key, the nearest key that exists, and what to write.
 """

@@ -5,8 +5,8 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from corescale.declare import arithmetic, factors, template
+from corescale.declare.command_line.named_factors import factor_of
 from corescale.declare.experiment import Along, Command, Factor
-from corescale.declare.named_factors import factor_of
 from corescale.declare.study_file.checks import must_be
 from corescale.declare.study_file.tables import FactorTable
 from corescale.errors import UsageError

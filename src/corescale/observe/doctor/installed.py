@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from corescale import native
-from corescale.declare import allocators
+from corescale.declare.catalogue import allocators
 from corescale.errors import UnavailableError
 
 Group = Literal["allocators", "threading", "MPI", "Slurm", "tools", "corescale"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from corescale.declare import allocators
+from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import strange_level
 from corescale.errors import StoreError

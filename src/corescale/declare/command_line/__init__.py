@@ -11,13 +11,14 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from corescale.declare import allocators, arithmetic, space, template
+from corescale.declare import arithmetic, template
+from corescale.declare.catalogue import allocators, space
+from corescale.declare.command_line.named_factors import named, pair, todays
+from corescale.declare.command_line.request import CompareRequest, Request, ScanRequest, TuneRequest
 from corescale.declare.experiment import SERIAL, Command, Constraint, Experiment, Factor, Hooks, Verb, Weak
 from corescale.declare.grid import combinations, configurations, launch, smallest_p, today
-from corescale.declare.named_factors import named, pair, todays
 from corescale.declare.programs import bundled
 from corescale.declare.quantities import budget, seconds, share
-from corescale.declare.request import CompareRequest, Request, ScanRequest, TuneRequest
 from corescale.declare.stop import Stop
 from corescale.declare.work import must_be_even
 from corescale.errors import PreloadError, UsageError
@@ -59,7 +60,7 @@ def _weak(request: ScanRequest, commands: Sequence[Command], machine: Machine) -
 def tune(
     request: TuneRequest, words: Sequence[str], machine: Machine, unloadable: PreloadError | None = None
 ) -> Experiment:
-    """The factors that are named, and threads over 1, 2, 4, ...; where none is named, those of declare/space.py.
+    """The factors that are named, and threads over 1, 2, 4, ...; where none is named, those of catalogue/space.py.
 
     `unloadable` is what a launch said of an allocator: it is raised again, unless nobody asked for allocators.
     """

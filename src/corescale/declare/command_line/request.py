@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command line can ask for: one visible table of options, read by declare/command_line.py and shown by cli/."""
+"""What a command line can ask for: one visible table of options, read in this folder and shown by cli/."""
 
 import dataclasses
 import itertools

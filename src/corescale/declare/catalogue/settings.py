@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corescale.declare import allocators
+from corescale.declare.catalogue import allocators
 from corescale.errors import UsageError
 from corescale.records import INHERITED, Level
 

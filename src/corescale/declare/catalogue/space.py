@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from corescale.declare import elf, settings
+from corescale.declare.catalogue import elf, settings
 
 MOST = 100
 """configurations at most; a factor that would make more is tried only if asked for"""

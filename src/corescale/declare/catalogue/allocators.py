@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from corescale.declare import elf
+from corescale.declare.catalogue import elf
 from corescale.errors import UnavailableError, UsageError
 
 

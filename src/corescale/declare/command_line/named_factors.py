@@ -6,8 +6,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from corescale.declare import factors
+from corescale.declare.command_line.request import Request
 from corescale.declare.experiment import Factor
-from corescale.declare.request import Request
 from corescale.errors import UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.records import Level
