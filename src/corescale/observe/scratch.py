@@ -20,7 +20,7 @@ from corescale.observe.spawn import SpawnedProcess
 
 PREFIX = f"corescale-launch-{platform.node()}-"
 YOUNG = 60.0
-"""seconds in which a folder may not be locked yet"""
+"""seconds after its making in which a folder may not be locked yet"""
 
 
 class Scratch:

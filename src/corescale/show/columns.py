@@ -63,7 +63,7 @@ class Column:
     short: str = ""
     """head on a terminal; that of documents where there is none"""
     of: Callable[[Any, Result], Value] | None = None
-    """the value, from the conclusion's row of a configuration; None: the row's attribute of that name"""
+    """function from the conclusion's row of a configuration to the value; None: the row's attribute of that name"""
 
     @property
     def title(self) -> str:

@@ -19,7 +19,7 @@ from corescale.show.result import Result
 TIES_SHOWN = 4
 
 MATTERS = 0.0005
-"""a share below it is no difference to tell"""
+"""share below which a difference is not mentioned"""
 
 
 def headline(result: Result, between: str = "; ") -> str:

@@ -51,7 +51,7 @@ class Plain(Watcher):
         self._say(f"{self.state.amount}; {self.state.best}; {self.state.left}")
 
     def note(self, text: str) -> None:
-        """Says it."""
+        """Writes the note on a line of its own."""
         self._say(f"note: {text}")
 
     def _say(self, line: str) -> None:
@@ -92,12 +92,12 @@ class Fancy(Plain):
         self.running = Text(f"{phase}: {text.clean(line)}", style="dim", no_wrap=True, overflow="ellipsis")
 
     def block_done(self, number: int, records: Sequence[Record]) -> None:
-        """Shown at the next refresh."""
+        """Keeps the note for the next refresh."""
         self.state.block_done(records)
 
 
 class State:
-    """How far a run is."""
+    """How far a run has come."""
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
@@ -130,7 +130,7 @@ class State:
 
     @property
     def done(self) -> float | None:
-        """Share of what may be launched; a race without a budget has none."""
+        """The share of what may be launched that was launched; a race without a budget has none."""
         stop = self.experiment.stop
         if not self.racing:
             return min(1.0, self.blocks / max(stop.max_blocks, 1))

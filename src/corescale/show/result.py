@@ -25,15 +25,15 @@ class Result:
     conclusion: Conclusion
     lines: Mapping[Configuration, str]
     environment: Mapping[str, Any] = field(default_factory=dict)
-    """the machine and what was found on it, as stored with the run: JSON values"""
+    """description of the machine and of what was found on it, as stored with the run: JSON values"""
     stop: Decision | None = None
-    """why measuring ended"""
+    """reason why measuring ended"""
     doubts: tuple[str, ...] = ()
-    """one line each, printed beside the numbers"""
+    """doubts, one line each, printed beside the numbers"""
     noisy: frozenset[int] = frozenset()
     """positions in `records` of launches that a rule on noise flagged"""
     undisturbed: Conclusion | None = None
-    """the same conclusion without the flagged blocks; None where nothing was flagged"""
+    """conclusion without the flagged blocks; None where nothing was flagged"""
 
     @cached_property
     def timed(self) -> tuple[Record, ...]:

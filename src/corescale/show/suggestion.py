@@ -12,7 +12,7 @@ from corescale.show.result import Result
 
 
 def suggestion(result: Result) -> str:
-    """Said behind `next:`; empty where there is none."""
+    """The text behind `next:`; empty where there is nothing to suggest."""
     found = result.conclusion
     if isinstance(found, Recommendation):
         return _after_tune(result, found)

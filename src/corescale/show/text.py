@@ -58,7 +58,7 @@ def percent(share: float) -> str:
 
 
 BOUND = 1.0
-"""The largest bound that is printed: beyond it the best may take half the time, and nothing is proved."""
+"""largest bound that is printed: beyond it the best may take half the time, and nothing is proved."""
 
 
 def at_most(share: float) -> str:

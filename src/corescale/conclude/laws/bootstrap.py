@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Studentised bootstrap over whole blocks: every resample refits the law, with T(1) carried with the T(p) of its block.
 
-What is resampled is the block, so all that its launches share (a slow hour, the same T(1) in every ratio) is kept.
+Blocks are resampled whole, so that what the launches of a block share (a slow hour, the same T(1) in every ratio)
+is kept.
 Studentising (Efron & Tibshirani 1993, ch. 12) repairs most of the percentile bootstrap's under-coverage at few blocks:
 each resample brings its own standard error, from the scatter of its blocks through the fit's linearisation.
 Symmetric intervals covered 1 to 3 points better than equal-tailed ones at 8 and 15 blocks (Hall 1988 says why).
@@ -18,7 +19,7 @@ from corescale.conclude.stats import Floats, Interval
 
 RESAMPLES = 1999
 SEED = 20_090_601
-"""Fixed: equal records give equal intervals."""
+"""seed, which is fixed so that equal records give equal intervals"""
 REFIT_STEPS = 4
 """steps from the fit to all blocks to a resample's fit, which differs little from it"""
 COMPLEX_STEP = 1e-30
@@ -29,13 +30,13 @@ class Resamples:
     """The free fit of the data and of each resample, each with what its standard errors need."""
 
     terms: Floats
-    """[k]"""
+    """terms of the fit of the data, [k]"""
     covariance: Floats
     """covariance of the terms, [k, k]"""
     resampled_terms: Floats
-    """[R, k]"""
+    """terms of the fits of the resamples, [R, k]"""
     resampled_covariance: Floats
-    """[R, k, k]"""
+    """covariances of these terms, [R, k, k]"""
     blocks: int
 
     def interval(self, of: Callable[[Floats], Floats], confidence: float) -> tuple[float, float] | None:

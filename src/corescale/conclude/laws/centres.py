@@ -13,12 +13,12 @@ import numpy as np
 from corescale.conclude.stats import Floats
 
 TRIM = 0.2
-"""share of the launches cut off at each end"""
+"""share of the launches that is cut off at each end"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summary:
-    """What one data set, or each of R resamples, says per level: [..., L]."""
+    """The typical time at each of L levels, for one data set or for each of R resamples: [..., L]."""
 
     centres: Floats
     """centres of log time"""

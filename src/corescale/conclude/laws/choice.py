@@ -70,7 +70,7 @@ def _statement(chosen: str, sure: bool, rivals: list[str], comparable: list[str]
 
 
 def _beats(winner: Floats, rival: Floats) -> bool:
-    """Row 0 is the data, the others are resamples."""
+    """The root mean square errors of one law: row 0 is of the data, the others are of the resamples."""
     usable = np.isfinite(winner[1:]) & np.isfinite(rival[1:])
     return bool(usable.sum() >= 0.9 * (RESAMPLES) and np.mean(winner[1:][usable] < rival[1:][usable]) >= AGREEMENT)
 

@@ -27,7 +27,7 @@ class Forecast:
     p: float
     seconds: Interval
     extrapolated: bool
-    """p lies outside the measured range: the interval then assumes that the law still holds there"""
+    """whether p lies outside the measured range: the interval then assumes that the law still holds there"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class Fit:
     residual: float
     """root mean square of log(mean time / law) over the levels: 0.01 is about 1%"""
     identifiable: bool
-    """False: the levels do not determine the law; then there are no parameters and no forecast"""
+    """whether the levels determine the law; where they do not, there are no parameters and no forecast"""
     doubt: str
-    """to print beside the numbers; empty for none"""
+    """reasons to doubt the fit, to print beside its numbers; empty for none"""
     measured: tuple[float, float]
     """smallest and largest p that was measured"""
     confidence: float
@@ -55,7 +55,7 @@ class Fit:
         return self._law.basis(np.asarray(p, dtype=np.float64)) @ self._terms
 
     def forecast(self, p: float) -> Forecast:
-        """T(p) with its interval. ValueError where the law is not identifiable."""
+        """T(p) with its interval; raises ValueError where the law is not identifiable."""
         if not self.identifiable:
             raise ValueError(f"no forecast from {self.law}: {self.doubt}")
         row = self._law.basis(np.asarray(float(p)))
@@ -128,7 +128,7 @@ def _parameter(
 
 
 def _doubt_of_terms(law: Law, terms: Floats, drawn: Resamples | None, confidence: float) -> list[str]:
-    """Terms at 0, and those that the data put below it, as when more cores bring more cache (superlinear speedup)."""
+    """Doubts about terms that the data put at 0 or below, as when more cores bring more cache (superlinear speedup)."""
     reasons = [f"{name} is at the edge of what the law allows" for name in _chosen(law, terms == 0)]
     if drawn is None:
         return [*reasons, f"fewer than {fewest_blocks(confidence)} blocks: no intervals"]
@@ -146,7 +146,7 @@ def _chosen(law: Law, mask: npt.NDArray[np.bool_]) -> list[str]:
 
 
 def _misfit_errors(basis: Floats, terms: Floats, weights: Floats, summary: Summary) -> Floats:
-    """Standard errors of the residuals at each level with what a block shares; zeros for an exact fit."""
+    """Standard errors of the residuals at each level, with what a block's launches share; zeros for an exact fit."""
     design = basis / (basis @ terms)[:, None]
     left = np.eye(weights.size) - design @ influence(design, weights)
     if weights.size == terms.size:

@@ -24,9 +24,9 @@ class Parameter:
     shown: Callable[[float], float] = float
     low: float = -np.inf
     high: float = np.inf
-    """what the law allows for the value shown"""
+    """range that the law allows for the value shown"""
     unit: str = ""
-    """`s` where it is a time"""
+    """unit of the value: `s` where it is a time"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class Law:
     name: str
     formula: str
     terms: tuple[str, ...]
-    """each in seconds, at least 0"""
+    """names of the terms, each of which is in seconds and at least 0"""
     basis: Callable[[Floats], Floats]
-    """p[L] to [L, k]"""
+    """function from p[L] to the value of each term there, [L, k]"""
     parameters: tuple[Parameter, ...]
     variable: str = "p"
     least: float = 1.0

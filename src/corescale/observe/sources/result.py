@@ -27,7 +27,7 @@ LAST_OUTPUT = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class ProgramResult:
-    """All ranks and processes of one launch together."""
+    """What all ranks and processes of one launch reported together."""
 
     regions: tuple[Region, ...] = ()
     metrics: Mapping[str, float] = field(default_factory=dict)

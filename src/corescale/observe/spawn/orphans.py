@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a spawner leaves running that was itself killed: this process adopts it, and ends it."""
+"""Processes that a killed spawner leaves running: this process adopts them, and ends them."""
 
 import ctypes
 import functools
@@ -18,8 +18,8 @@ _PATIENCE = 10.0
 
 @functools.cache
 def adopt() -> None:
-    """Orphans of this process's descendants become its children from now on; and it is told how children end, also
-    where it was started with SIGCHLD ignored.
+    """Makes orphans of this process's descendants its children, and lets it learn how children end even where it
+    was started with SIGCHLD ignored.
     """
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:

@@ -23,7 +23,7 @@ class SpawnedProcess:
 
     pid: int
     executable: str
-    """the last one sampled, else the file launched or the kernel's short name; another may have taken over since"""
+    """program sampled last, else the file launched or the kernel's short name; another may have taken over since"""
     user: float
     system: float
     peak_memory: int
@@ -42,11 +42,11 @@ class ProvedProgram:
     pid: int
     executable: str
     static: bool
-    """has no dynamic loader, so nothing can be preloaded into it"""
+    """whether it has no dynamic loader, so that nothing can be preloaded into it"""
     setuid: bool
-    """gains rights by its file, so the loader ignores preloads"""
+    """whether it gains rights by its file, so that the loader ignores preloads"""
     replaced: bool
-    """gave way to another program by exec, so its maps are unknown"""
+    """whether it gave way to another program by exec, so that its maps are unknown"""
     readable: bool
     """whether maps could be read"""
     maps: tuple[str, ...]
@@ -64,15 +64,15 @@ class SpawnReport:
     exit_code: int | None = None
     signal: int | None = None
     step: str | None = None
-    """which step of starting it failed: cwd stdin stdout stderr scratch find exec interpreter affinity limit trace
+    """step of starting it that failed: cwd stdin stdout stderr scratch find exec interpreter affinity limit trace
     process"""
     errno: int | None = None
     leftovers: int = 0
     """processes beside the main one that had to be killed"""
     survivors: int = 0
-    """processes that could not be: of another user, or stuck in the kernel"""
+    """processes that could not be killed: of another user, or stuck in the kernel"""
     started: float = 0.0
-    """since the epoch"""
+    """time since the epoch"""
     wall: float = 0.0
     """time from the execution of the main program to its end"""
     user: float = 0.0
@@ -86,7 +86,7 @@ class SpawnReport:
     throttled: float = 0.0
     on_cpu: float | None = None
     runqueue_wait: float | None = None
-    """None where the kernel keeps no schedstat"""
+    """time that the tree was ready to run and waited; None where the kernel keeps no schedstat"""
     sampled: bool = False
     """whether on_cpu and runqueue_wait miss the last part of some thread, and so are lower bounds; their ratio is an
     estimate"""
@@ -98,9 +98,9 @@ class SpawnReport:
     affinity: tuple[int, ...] = ()
     stdout_bytes: int | None = None
     tail: str = ""
-    """the end of stderr"""
+    """end of stderr"""
     stdout_tail: str = ""
-    """the end of stdout, where it was kept"""
+    """end of stdout, where it was kept"""
     processes: tuple[SpawnedProcess, ...] = ()
     proof: tuple[ProvedProgram, ...] | None = None
     output_hash: str | None = None

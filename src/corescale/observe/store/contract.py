@@ -16,7 +16,7 @@ class Store(Protocol):
         """The records of completed blocks."""
 
     def start(self, subject: Mapping[str, Any]) -> None:
-        """Before the first launch: refuses where `subject`, the program measured, is not what it was."""
+        """Comes before the first launch; raises StoreError where the program measured, `subject`, is another."""
 
     def begin(self) -> tuple[int, int]:
         """The number of the block to make, and which attempt at it this is."""
@@ -28,13 +28,13 @@ class Store(Protocol):
         """Keeps a record of the block begun."""
 
     def complete(self) -> None:
-        """The block begun counts."""
+        """Makes the block that was begun count."""
 
     def abandon(self) -> None:
-        """The block begun does not count, and is to be made again."""
+        """Leaves the block that was begun out: it will be made again."""
 
     def finish(self) -> None:
-        """There will be no further block."""
+        """Marks the run as finished: there will be no further block."""
 
 
 class Memory:

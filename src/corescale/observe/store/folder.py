@@ -77,7 +77,7 @@ class Folder:
         return load(self.path)
 
     def close(self) -> None:
-        """Lets go of the files."""
+        """Closes the files."""
         if self._lines is not None:
             self._lines.close()
 
@@ -92,7 +92,7 @@ class Folder:
         self._history.add_event(values)
 
     def _goes_on(self, now: Mapping[str, Any]) -> bool:
-        """Whether the circumstances are the same. Others are refused, unless no block was completed under them."""
+        """Whether the circumstances are the same; raises StoreError where they are not and a block was completed."""
         changed = environment.differences(read_object(self.path / ENVIRONMENT), now)
         if changed and self.records:
             raise StoreError(
@@ -130,11 +130,11 @@ def _plan(experiment: Experiment, launcher: str) -> dict[str, Any]:
 
 
 def _same(planned: tuple[Experiment, str], asked: tuple[Experiment, str]) -> bool:
-    """Whether the launches are; how they are shown may have changed."""
+    """Whether the launches are the same; how they are shown may have changed."""
     return planned[1] == asked[1] and planned[0].asked == asked[0].asked
 
 
 def _number(home: Path) -> int:
-    """Number of the unfinished run, else of the next."""
+    """The number of the unfinished run, else of the next one."""
     last = (numbers(home) or [0])[-1]
     return last if last and not (home / str(last) / FINISHED).exists() else last + 1

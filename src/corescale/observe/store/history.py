@@ -43,7 +43,7 @@ class History:
         self._open.setdefault((record.block, record.attempt), []).append(record)
 
     def add_event(self, values: Mapping[str, Any]) -> None:
-        """Events of other names say nothing about which records count."""
+        """Ends a block; events of other names say nothing about which records count."""
         if values["event"] not in ("block-complete", "block-abandoned"):
             return
         attempt = (int(values["block"]), int(values["attempt"]))
@@ -60,7 +60,7 @@ class History:
 
     @property
     def open_attempts(self) -> list[tuple[int, int]]:
-        """Blocks that were cut short."""
+        """The blocks that were cut short."""
         return list(self._open)
 
     @property
@@ -71,7 +71,7 @@ class History:
 
 
 def read(path: Path) -> History:
-    """Of a file of records; a torn last line is passed over. Raises StoreError with the line that is damaged."""
+    """The lines of a file of records, without a torn last one. Raises StoreError with the line that is damaged."""
     return _history(path, durable.read_lines(path)[0])
 
 

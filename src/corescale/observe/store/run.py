@@ -36,7 +36,7 @@ class Run:
     finished: bool
 
     def sidecar(self, record: Record, name: str) -> bytes:
-        """What one of its records names; raises StoreError, or KeyError where it names no such thing."""
+        """The sidecar that a record names; raises StoreError, or KeyError where the record names none of that name."""
         return sidecars.read(self.folder / sidecars.FOLDER, record.sidecars[name])
 
 
@@ -98,7 +98,7 @@ def planned(path: Path) -> tuple[Experiment, str]:
 
 
 def _found(path: Path) -> dict[str, Any]:
-    """What plans of before did not tell, but the environment does."""
+    """What earlier formats kept in the environment and not in the plan."""
     variables = read_object(path / ENVIRONMENT).get("variables", {})
     return {"inherited_allocator": allocators.named_in(variables.get("LD_PRELOAD") or "") or ""}
 

@@ -67,7 +67,7 @@ def make_folder(folder: Path) -> None:
 
 
 UNTOLD = "backslashreplace"
-"""for the bytes of arguments that are no UTF-8: `\\udce9`, which JSON reads back as it was"""
+"""error handler for the bytes of arguments that are no UTF-8: `\\udce9`, which JSON reads back as it was"""
 
 
 def _replace(target: Path, content: str) -> None:

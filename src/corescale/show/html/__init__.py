@@ -28,10 +28,10 @@ from corescale.show.html import rows, said
 from corescale.show.result import Result
 
 Part = dict[str, Any]
-"""Values of a part of the page, by the names that the templates use."""
+"""Values of one part of the page, by the names that the templates use."""
 
 MOST_CURVES = 12
-"""curves of a study in one chart; a larger study declares the charts that show it"""
+"""curves of a study that fit into one chart; a larger study declares the charts that show it"""
 
 
 def report(result: Result, frame: pd.DataFrame | None = None) -> str:
