@@ -47,6 +47,19 @@ class Arguments {
         });
   }
 
+  /// A number within [least, most].
+  void number(std::string name, double& value, double least, double most, std::string help) {
+    add(std::move(name), "X", std::move(help), shortest(value),
+        [this, &value, least, most](auto option, auto given) {
+          double number = 0;
+          const auto [end, fault] = std::from_chars(given.data(), given.data() + given.size(), number);
+          if (fault != std::errc{} || end != given.data() + given.size() ||
+              !(number >= least && number <= most))
+            refuse(option, given, "a number from " + shortest(least) + " to " + shortest(most));
+          value = number;
+        });
+  }
+
   /// One of `levels`.
   void choice(std::string name, std::string& value, std::vector<std::string> levels, std::string help) {
     std::string unit = join(levels, "|");
@@ -135,6 +148,11 @@ class Arguments {
             std::exchange(row[j + 1], std::min({row[j + 1] + 1, row[j] + 1, diagonal + (a[i] != b[j])}));
     }
     return row.back();
+  }
+
+  static std::string shortest(double value) {
+    char text[32];
+    return {text, std::to_chars(text, text + sizeof text, value).ptr};
   }
 
   static std::string join(std::span<const std::string> words, std::string_view separator) {

@@ -3,8 +3,12 @@
 
 #include <cstddef>
 #include <cstdlib>
-#include <functional>
+#include <exception>
+#include <iostream>
+#include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "driver/error.hpp"
 
@@ -66,12 +70,53 @@ class Ranks {
     return value;
   }
 
+  /// Whether `body` ended without an exception on every rank. The first rank on which it did not says its line on standard error.
+  /// The body must not let ranks wait for each other.
+  template <class Body>
+  bool agreed(Body&& body) const {
+    std::optional<std::string> fault;
+    try {
+      body();
+    } catch (const std::exception& error) {
+      fault = error.what();
+    }
+    const double first = -largest(fault ? -rank_ : -size_);
+    if (fault && first == rank_) std::cerr << *fault << std::endl;
+    return first == size_;
+  }
+
   /// Each element becomes its sum over ranks.
   void sum([[maybe_unused]] std::span<double> values) const {
 #ifdef CORESCALE_HAS_MPI
     if (started_)
       MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_SUM,
                     MPI_COMM_WORLD);
+#endif
+  }
+
+  /// Each rank's part of a table of n rows, first_of(n, rank) on, becomes known to all. At most 2^31 elements.
+  void gather_rows([[maybe_unused]] std::span<float> table, [[maybe_unused]] std::size_t n) const {
+#ifdef CORESCALE_HAS_MPI
+    if (!started_) return;
+    const std::size_t width = n == 0 ? 0 : table.size() / n;
+    std::vector<int> counts, starts;
+    for (int rank = 0; rank < size_; ++rank) {
+      starts.push_back(static_cast<int>(first_of(n, rank) * width));
+      counts.push_back(static_cast<int>(first_of(n, rank + 1) * width) - starts.back());
+    }
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, table.data(), counts.data(), starts.data(), MPI_FLOAT,
+                   MPI_COMM_WORLD);
+#endif
+  }
+
+  /// Sends to the next rank of the ring while it receives from the one before.
+  void pass_on([[maybe_unused]] std::span<const float> sent,
+               [[maybe_unused]] std::span<float> received) const {
+#ifdef CORESCALE_HAS_MPI
+    if (!started_) return;
+    MPI_Sendrecv(sent.data(), static_cast<int>(sent.size()), MPI_FLOAT, (rank_ + 1) % size_, 0,
+                 received.data(), static_cast<int>(received.size()), MPI_FLOAT, (rank_ - 1 + size_) % size_,
+                 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 #endif
   }
 

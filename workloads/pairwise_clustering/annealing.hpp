@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "pairwise_clustering/mean_field.hpp"
+#include "pairwise_clustering/split.hpp"
+
+namespace pairwise_clustering {
+
+struct Options {
+  std::size_t clusters = 0;     ///< 0: the widest gap between the temperatures of two splits names the number
+  std::size_t at_most = 10;     ///< clusters, where `clusters` is 0
+  std::uint64_t seed = 1;       ///< of the power method's start
+  double cooling = 0.9;         ///< the next temperature over this one
+  double after_split = 0.97;    ///< the same, once there has been a split
+  std::size_t wait = 3;         ///< temperatures from a split to the next test
+  std::size_t most_steps = 40;  ///< of M and P at fixed energies
+  std::size_t most_passes = 100;  ///< at one temperature
+  double settled = 1e-3;          ///< sum |dM| / N, and mean |d eps| / T, below which nothing moves
+  double frozen = 2e-3;           ///< fuzziness below which every point has its cluster
+  double coldest = 1e-5;          ///< last temperature over the first
+};
+
+/// What one temperature gave.
+struct AtTemperature {
+  double temperature;
+  std::size_t clusters;
+  double energy;  ///< H
+  std::size_t passes, power_steps;
+};
+
+struct Split {
+  double temperature;
+  std::size_t parent, child;  ///< the child takes the next number
+};
+
+struct Outcome {
+  std::size_t clusters = 1;
+  double energy = 0;  ///< H
+  double gap =
+      0;  ///< temperature at which this number of clusters began, over that at which it ended; 0 where it was given
+  std::vector<std::size_t> labels;  ///< of this rank's rows
+  std::vector<AtTemperature> history;
+  std::vector<Split> tree;
+};
+
+/// The cluster with the largest membership, of each row.
+inline std::vector<std::size_t> labels_of(const MeanField& field) {
+  std::vector<std::size_t> labels(field.distances().rows(), 0);
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    for (std::size_t k = 1; k < field.size(); ++k)
+      if (field.membership(k)[i] > field.membership(labels[i])[i]) labels[i] = k;
+  return labels;
+}
+
+/// The mean of all distances.
+inline double mean_distance(MeanField& field) { return 2 * field.total_energy() / field.points(); }
+
+/// Cools until the clusters are there and firm, splitting those that turn unstable on the way.
+class Annealing {
+ public:
+  Annealing(const Distances& distances, const Crew& crew, const Options& options)
+      : options_(options), field_(distances, crew, most()), temperature_(2 * mean_distance(field_)) {}
+
+  Outcome run() {
+    const double coldest = options_.coldest * temperature_;
+    double cooling = options_.cooling;
+    for (std::size_t since = options_.wait; temperature_ > coldest; temperature_ *= cooling) {
+      relax();
+      const bool tested =
+          (field_.size() < most() || free()) && (++since >= options_.wait || field_.size() == 1);
+      if (!tested && !free() && field_.size() == most() && field_.fuzziness() < options_.frozen) break;
+      if (!tested) continue;
+      Instability unstable(field_, options_.seed);
+      outcome_.history.back().power_steps = unstable.steps();
+      const std::vector<std::size_t> splitting = unstable_clusters(unstable);
+      if (splitting.empty()) continue;
+      remember();
+      if (field_.size() == most()) break;
+      for (const std::size_t k : splitting) {
+        if (field_.size() == most()) break;
+        outcome_.tree.push_back({temperature_, k, split(field_, k, unstable, temperature_)});
+      }
+      cooling = options_.after_split;
+      since = 0;
+      temperature_ /= cooling;  // no cooling at a split
+    }
+    return free() ? widest_gap() : finished();
+  }
+
+ private:
+  struct Seen {
+    double began, ended;
+    Outcome outcome;
+  };
+
+  bool free() const { return options_.clusters == 0; }
+  std::size_t most() const { return free() ? options_.at_most : options_.clusters; }
+
+  /// Passes at this temperature, until the energies stay.
+  void relax() {
+    std::size_t passes = 0;
+    double change = 0;
+    do {
+      field_.settle(temperature_, options_.most_steps, options_.settled);
+      change = field_.update();
+    } while (++passes < options_.most_passes && change >= options_.settled * temperature_);
+    outcome_.history.push_back({temperature_, field_.size(), field_.total_energy(), passes, 0});
+  }
+
+  /// The largest critical temperature first.
+  std::vector<std::size_t> unstable_clusters(const Instability& unstable) const {
+    std::vector<std::size_t> found;
+    for (std::size_t k = 0; k < field_.size(); ++k)
+      if (unstable.critical(k) > temperature_ && field_.mass(k) > Instability::least_size) found.push_back(k);
+    std::ranges::sort(found, std::greater{}, [&](std::size_t k) { return unstable.critical(k); });
+    return found;
+  }
+
+  Outcome finished() const {
+    Outcome made = outcome_;
+    made.clusters = field_.size();
+    made.energy = field_.total_energy();
+    made.labels = labels_of(field_);
+    return made;
+  }
+
+  /// This number of clusters ends here.
+  void remember() {
+    const double began = outcome_.tree.empty() ? temperature_ : outcome_.tree.back().temperature;
+    if (free()) seen_.push_back({began, temperature_, finished()});
+  }
+
+  Outcome widest_gap() {
+    if (seen_.empty() || seen_.back().outcome.clusters != field_.size()) remember();
+    const auto gap = [](const Seen& one) { return one.began / one.ended; };
+    const Seen& widest = *std::ranges::max_element(seen_, {}, gap);
+    Outcome made = widest.outcome;
+    made.gap = gap(widest);
+    made.history = outcome_.history;
+    made.tree = outcome_.tree;
+    return made;
+  }
+
+  Options options_;
+  MeanField field_;
+  double temperature_;
+  Outcome outcome_;
+  std::vector<Seen> seen_;
+};
+
+/// Work that no rounding changes, to be timed: K clusters from a seeded start, so many temperatures, and at each of them so many
+/// passes of `steps` steps of M and P, and so many steps of the power method.
+struct FixedWork {
+  std::size_t clusters, temperatures, passes, power_steps;
+  std::uint64_t seed;
+  std::size_t steps = 10;
+};
+
+inline Outcome anneal_fixed(const Distances& distances, const Crew& crew, const FixedWork& work) {
+  MeanField field(distances, crew, work.clusters);
+  double temperature = mean_distance(field) / 4;
+  const std::size_t from = crew.ranks.first_of(distances.size(), crew.ranks.rank());
+  while (field.size() < work.clusters) field.duplicate(0);
+  for (std::size_t k = 0; k < work.clusters; ++k) {
+    field.clusters()[k].prior = 1 / static_cast<double>(work.clusters);
+    for (std::size_t i = 0; i < distances.rows(); ++i)
+      field.energy(k)[i] += temperature * (driver::Random(work.seed, k, from + i).unit() - 0.5);
+  }
+  Outcome outcome;
+  for (std::size_t t = 0; t < work.temperatures; ++t, temperature *= Options{}.cooling) {
+    for (std::size_t pass = 0; pass < work.passes; ++pass) {
+      field.settle(temperature, work.steps, 0);
+      field.update();
+    }
+    const Instability unstable(field, work.seed, {work.power_steps, 0, work.power_steps});
+    outcome.history.push_back(
+        {temperature, field.size(), field.total_energy(), work.passes, unstable.steps()});
+  }
+  outcome.clusters = field.size();
+  outcome.energy = field.total_energy();
+  outcome.labels = labels_of(field);
+  return outcome;
+}
+
+}  // namespace pairwise_clustering
