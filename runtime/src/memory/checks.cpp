@@ -80,10 +80,7 @@ void pool<Variant>::give_checked(void* memory) noexcept {
   template block* pool<alloc_variant::variant>::take_checked(std::size_t); \
   template block* pool<alloc_variant::variant>::verify(void*);             \
   template void pool<alloc_variant::variant>::give_checked(void*) noexcept;
-CORESCALE_INSTANTIATE(per_thread)
-CORESCALE_INSTANTIATE(contiguous)
-CORESCALE_INSTANTIATE(separate)
-CORESCALE_INSTANTIATE(system)
+CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_INSTANTIATE)
 #undef CORESCALE_INSTANTIATE
 
 }  // namespace corescale::detail

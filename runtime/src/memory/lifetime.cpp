@@ -28,19 +28,15 @@ constinit byte_count no_bytes;
 constinit pool<contiguous> no_contiguous(0, 0, contiguous_slice{no_roots.data(), &no_bytes, &no_bytes});
 
 #define CORESCALE_OWN_POOL(variant) \
-  constinit thread_local pool<variant>* own_##variant __attribute__((tls_model("initial-exec"))) = nullptr
-CORESCALE_OWN_POOL(per_thread);
-CORESCALE_OWN_POOL(contiguous);
-CORESCALE_OWN_POOL(separate);
-CORESCALE_OWN_POOL(system);
+  constinit thread_local pool<variant>* own_##variant __attribute__((tls_model("initial-exec"))) = nullptr;
+CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_OWN_POOL)
 #undef CORESCALE_OWN_POOL
 
 template <class Function>
 void for_each_variant(Function function) {
-  function(per_thread{});
-  function(contiguous{});
-  function(separate{});
-  function(system{});
+#define CORESCALE_CALL(variant) function(variant{});
+  CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_CALL)
+#undef CORESCALE_CALL
 }
 
 template <class Variant>
@@ -102,24 +98,17 @@ pthread_key_t make_key() {
 
 }  // namespace
 
-constinit thread_local pool<per_thread>* current_per_thread = &no_per_thread;
-constinit thread_local pool<contiguous>* current_contiguous = &no_contiguous;
-constinit thread_local pool<separate>* current_separate = &no_separate;
-constinit thread_local pool<system>* current_system = &no_system;
-
-#define CORESCALE_POOLS_OF_A_THREAD(variant)     \
-  template <>                                    \
-  pool<variant>* unattached() noexcept {         \
-    return &no_##variant;                        \
-  }                                              \
-  template <>                                    \
-  pool<variant>*& own_pool<variant>() noexcept { \
-    return own_##variant;                        \
+#define CORESCALE_POOLS_OF_A_THREAD(variant)                               \
+  constinit thread_local pool<variant>* current_##variant = &no_##variant; \
+  template <>                                                              \
+  pool<variant>* unattached() noexcept {                                   \
+    return &no_##variant;                                                  \
+  }                                                                        \
+  template <>                                                              \
+  pool<variant>*& own_pool<variant>() noexcept {                           \
+    return own_##variant;                                                  \
   }
-CORESCALE_POOLS_OF_A_THREAD(per_thread)
-CORESCALE_POOLS_OF_A_THREAD(contiguous)
-CORESCALE_POOLS_OF_A_THREAD(separate)
-CORESCALE_POOLS_OF_A_THREAD(system)
+CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_POOLS_OF_A_THREAD)
 #undef CORESCALE_POOLS_OF_A_THREAD
 
 void watch_this_thread() {

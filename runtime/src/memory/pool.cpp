@@ -139,9 +139,8 @@ void pool<Variant>::release_available() noexcept {
   }
 }
 
-template struct pool<alloc_variant::per_thread>;
-template struct pool<alloc_variant::contiguous>;
-template struct pool<alloc_variant::separate>;
-template struct pool<alloc_variant::system>;
+#define CORESCALE_INSTANTIATE(variant) template struct pool<alloc_variant::variant>;
+CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_INSTANTIATE)
+#undef CORESCALE_INSTANTIATE
 
 }  // namespace corescale::detail

@@ -14,9 +14,6 @@ namespace corescale::inline v0::detail {
 namespace {
 
 using alloc_variant::contiguous;
-using alloc_variant::per_thread;
-using alloc_variant::separate;
-using alloc_variant::system;
 
 // Never destroyed: objects with static lifetime may return memory after any destructor of ours.
 template <class Variant>
@@ -175,13 +172,10 @@ void registry<Variant>::forget_others(pool<Variant>* mine) noexcept {
              });
 }
 
-template class registry<per_thread>;
-template class registry<contiguous>;
-template class registry<separate>;
-template class registry<system>;
-template registry<per_thread>& pools() noexcept;
-template registry<contiguous>& pools() noexcept;
-template registry<separate>& pools() noexcept;
-template registry<system>& pools() noexcept;
+#define CORESCALE_INSTANTIATE(variant)             \
+  template class registry<alloc_variant::variant>; \
+  template registry<alloc_variant::variant>& pools() noexcept;
+CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_INSTANTIATE)
+#undef CORESCALE_INSTANTIATE
 
 }  // namespace corescale::detail

@@ -127,10 +127,9 @@ std::vector<const void*> threads<Variant>::checked_in_use(std::size_t thread) {
   }
 }
 
-template struct threads<alloc_variant::per_thread>;
-template struct threads<alloc_variant::contiguous>;
-template struct threads<alloc_variant::separate>;
-template struct threads<alloc_variant::system>;
+#define CORESCALE_INSTANTIATE(variant) template struct threads<alloc_variant::variant>;
+CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_INSTANTIATE)
+#undef CORESCALE_INSTANTIATE
 
 }  // namespace detail
 }  // namespace corescale

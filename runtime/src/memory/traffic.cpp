@@ -146,10 +146,7 @@ pool<Variant>::~pool() {
   template void pool<alloc_variant::variant>::receive(block*, block*, std::size_t) noexcept;            \
   template void pool<alloc_variant::variant>::drain() noexcept;                                         \
   template pool<alloc_variant::variant>::~pool();
-CORESCALE_INSTANTIATE(per_thread)
-CORESCALE_INSTANTIATE(contiguous)
-CORESCALE_INSTANTIATE(separate)
-CORESCALE_INSTANTIATE(system)
+CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_INSTANTIATE)
 #undef CORESCALE_INSTANTIATE
 
 }  // namespace corescale::detail

@@ -164,4 +164,8 @@ struct system {
 };
 
 }  // namespace alloc_variant
+
+/// What is made once for each variant is made by a macro of its name: `use(per_thread)` and so on, the default first.
+#define CORESCALE_FOR_EACH_ALLOC_VARIANT(use) use(per_thread) use(contiguous) use(separate) use(system)
+
 }  // namespace corescale

@@ -128,10 +128,9 @@ struct threads {
   static std::vector<const void*> checked_in_use(std::size_t thread);
 };
 
-extern template struct threads<alloc_variant::per_thread>;
-extern template struct threads<alloc_variant::contiguous>;
-extern template struct threads<alloc_variant::separate>;
-extern template struct threads<alloc_variant::system>;
+#define CORESCALE_IN_LIBRARY(variant) extern template struct threads<alloc_variant::variant>;
+CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_IN_LIBRARY)
+#undef CORESCALE_IN_LIBRARY
 
 /// The pool of the calling thread, as far as the hot path may use it. Never null: a thread starts with a
 /// shared empty one that accepts nothing, and keeps it while AddressSanitizer watches, so that all calls go
@@ -140,24 +139,16 @@ extern template struct threads<alloc_variant::system>;
 /// __tls_get_addr.
 #define CORESCALE_CURRENT_POOL(variant)                                         \
   extern constinit thread_local pool<alloc_variant::variant>* current_##variant \
-      __attribute__((tls_model("initial-exec")))
-CORESCALE_CURRENT_POOL(per_thread);
-CORESCALE_CURRENT_POOL(contiguous);
-CORESCALE_CURRENT_POOL(separate);
-CORESCALE_CURRENT_POOL(system);
+      __attribute__((tls_model("initial-exec")));
+CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_CURRENT_POOL)
 #undef CORESCALE_CURRENT_POOL
 
 template <class Variant>
 pool<Variant>*& current_pool() noexcept {
-  if constexpr (std::is_same_v<Variant, alloc_variant::per_thread>) {
-    return current_per_thread;
-  } else if constexpr (std::is_same_v<Variant, alloc_variant::contiguous>) {
-    return current_contiguous;
-  } else if constexpr (std::is_same_v<Variant, alloc_variant::separate>) {
-    return current_separate;
-  } else {
-    return current_system;
-  }
+#define CORESCALE_CURRENT_POOL(variant) \
+  if constexpr (std::is_same_v<Variant, alloc_variant::variant>) return current_##variant;
+  CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_CURRENT_POOL)
+#undef CORESCALE_CURRENT_POOL
 }
 
 // In a large program a compiler would call these in the library, which doubles what they take.
@@ -186,9 +177,8 @@ template <class Variant>
 }
 
 // Behind the inline definitions: an earlier one would make of each a call into the library.
-extern template struct pool<alloc_variant::per_thread>;
-extern template struct pool<alloc_variant::contiguous>;
-extern template struct pool<alloc_variant::separate>;
-extern template struct pool<alloc_variant::system>;
+#define CORESCALE_IN_LIBRARY(variant) extern template struct pool<alloc_variant::variant>;
+CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_IN_LIBRARY)
+#undef CORESCALE_IN_LIBRARY
 
 }  // namespace corescale::detail
