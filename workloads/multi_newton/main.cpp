@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <corescale/memory/thread_alloc.hpp>
 #include <corescale/team/any_team.hpp>
@@ -28,43 +30,32 @@ struct Request {
   std::size_t least_milliseconds = 1000;
 };
 
+/// An option's level, and what it stands for.
+template <class Meaning>
+struct named {
+  const char* name;
+  Meaning meaning;
+};
+
+template <class Table>
+std::vector<std::string> names_of(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& one : table) names.emplace_back(one.name);
+  return names;
+}
+
+/// What a level of the table stands for; the level is one of its names.
+template <class Table>
+auto chosen(const Table& table, const std::string& level) {
+  return std::find_if(table.begin(), table.end(), [&](const auto& one) { return one.name == level; })
+      ->meaning;
+}
+
 std::vector<std::string> systems() {
   std::vector<std::string> names{"none"};
   for (const corescale::threading_system& one : corescale::threading_systems())
     if (one.is_present()) names.emplace_back(one.name);
   return names;
-}
-
-bool parse(int argc, char** argv, Request& request) {
-  driver::Arguments arguments(
-      "multi_newton",
-      "All zeros of a function in an interval, by Newton's method on sub-intervals (Bell and Hepperger "
-      "2012).\n"
-      "Division, search and combination are repeated for a second and averaged; teams are made before.");
-  arguments.choice("function", request.function, {"sine", "chebyshev", "bessel"},
-                   "mean of --terms equal sines; polynomial of degree 20; J0");
-  arguments.integer<std::size_t>("terms", request.terms, 1, 100'000'000, "of sine: N");
-  arguments.integer<std::size_t>("zeros", request.zeros, 2, 1'000'000, "of sine: Z, within [0, (Z - 1) pi]");
-  arguments.integer<std::size_t>("intervals", request.intervals, 1, 100'000'000,
-                                 "J; zeros are farther apart than one is long");
-  arguments.integer("steps", request.steps, 1, 10'000, "of Newton's method in an interval: K");
-  arguments.choice("derivative", request.derivative,
-                   {"hand", "hand-opaque", "tape", "tape-forward", "study-tape", "replay"},
-                   "by hand (opaque: no term is saved by the compiler); by a new recording at each point; by "
-                   "one recording");
-  arguments.choice("memory", request.memory, {"per_thread", "separate", "contiguous", "system"},
-                   "variant of the allocator for tapes and zeros");
-  arguments.choice("threading", request.threading, systems(), "none: no system, and one thread");
-  arguments.integer<std::size_t>("threads", request.threads, 1, 65'536, "of the team");
-  arguments.integer<std::size_t>("repeat-for", request.least_milliseconds, 0, 3'600'000,
-                                 "milliseconds for which the whole is repeated");
-  if (!arguments.parse(argc, argv)) return false;
-  if (request.threading == "none" && request.threads > 1)
-    throw driver::Error(
-        "multi_newton",
-        "without a threading system there is one thread, not " + std::to_string(request.threads),
-        "give --threads 1, or a system");
-  return true;
 }
 
 /// What a run found.
@@ -105,30 +96,37 @@ Found solve(const Request& request, const Problem& problem, MakeEvaluator make_e
   return found;
 }
 
-template <class Alloc, class Function>
-Found differentiate(const Request& request, const Function& f, const Problem& problem) {
-  if (request.derivative == "tape")
-    return solve<Alloc>(request, problem, [&] { return Taped<Function, Alloc>{f}; });
-  if (request.derivative == "tape-forward")
-    return solve<Alloc>(request, problem, [&] { return TapedForward<Function, Alloc>{f}; });
-  if (request.derivative == "study-tape")
-    return solve<Alloc>(request, problem, [&] { return StudyTaped<Function, Alloc>{f}; });
-  if (request.derivative == "replay")
-    return solve<Alloc>(request, problem, [&] { return Replayed<Function, Alloc>{f}; });
-  return solve<Alloc>(request, problem, [&] { return ByHand<Function>{f}; });
+/// All zeros of a function, each found by one way to its derivative, with one allocator.
+template <class Function>
+using Method = Found (*)(const Request& request, const Function& f, const Problem& problem);
+
+template <class Function, class Alloc, class Evaluator>
+Found solve_by(const Request& request, const Function& f, const Problem& problem) {
+  return solve<Alloc>(request, problem, [&] { return Evaluator{f}; });
 }
 
-template <class Function>
-Found allocate(const Request& request, const Function& f, const Problem& problem) {
-  using namespace corescale;
-  if (request.memory == "separate")
-    return differentiate<basic_thread_alloc<alloc_variant::separate>>(request, f, problem);
-  if (request.memory == "contiguous")
-    return differentiate<basic_thread_alloc<alloc_variant::contiguous>>(request, f, problem);
-  if (request.memory == "system")
-    return differentiate<basic_thread_alloc<alloc_variant::system>>(request, f, problem);
-  return differentiate<basic_thread_alloc<alloc_variant::per_thread>>(request, f, problem);
+template <class Function, class Alloc>
+constexpr std::array derivatives{
+    named<Method<Function>>{"hand", solve_by<Function, Alloc, ByHand<Function>>},
+    named<Method<Function>>{"hand-opaque", solve_by<Function, Alloc, ByHand<Function>>},
+    named<Method<Function>>{"tape", solve_by<Function, Alloc, Taped<Function, Alloc>>},
+    named<Method<Function>>{"tape-forward", solve_by<Function, Alloc, TapedForward<Function, Alloc>>},
+    named<Method<Function>>{"study-tape", solve_by<Function, Alloc, StudyTaped<Function, Alloc>>},
+    named<Method<Function>>{"replay", solve_by<Function, Alloc, Replayed<Function, Alloc>>},
+};
+
+template <class Function, class Variant>
+Found differentiate(const Request& request, const Function& f, const Problem& problem) {
+  using Alloc = corescale::basic_thread_alloc<Variant>;
+  return chosen(derivatives<Function, Alloc>, request.derivative)(request, f, problem);
 }
+
+#define MEMORY(variant)                                            \
+  named<Method<Function>>{corescale::alloc_variant::variant::name, \
+                          differentiate<Function, corescale::alloc_variant::variant>},
+template <class Function>
+constexpr std::array memories{CORESCALE_FOR_EACH_ALLOC_VARIANT(MEMORY)};
+#undef MEMORY
 
 /// Whether each known zero was found, within twice epsilon over the slope there, and no other; the largest distance.
 struct Checked {
@@ -152,7 +150,7 @@ Checked check(const std::vector<Zero>& zeros, const Function& f, const Problem& 
 template <class Function>
 int run(const Request& request, const Function& f) {
   const Problem problem = f.problem(request.intervals, request.steps);
-  const Found found = allocate(request, f, problem);
+  const Found found = chosen(memories<Function>, request.memory)(request, f, problem);
   const Checked checked = check(found.zeros, f, problem);
   driver::Result result;
   result.text("derivative", request.derivative);
@@ -169,11 +167,48 @@ int run(const Request& request, const Function& f) {
   return result.print();
 }
 
-int run(const Request& request) {
-  if (request.function == "chebyshev") return run(request, Chebyshev{});
-  if (request.function == "bessel") return run(request, BesselJ0{});
-  if (request.derivative == "hand-opaque") return run(request, Sine<true>{request.terms, request.zeros});
-  return run(request, Sine<false>{request.terms, request.zeros});
+constexpr std::array functions{
+    named<int (*)(const Request&)>{"sine",
+                                   [](const Request& request) {
+                                     if (request.derivative == "hand-opaque")
+                                       return run(request, Sine<true>{request.terms, request.zeros});
+                                     return run(request, Sine<false>{request.terms, request.zeros});
+                                   }},
+    named<int (*)(const Request&)>{"chebyshev",
+                                   [](const Request& request) { return run(request, Chebyshev{}); }},
+    named<int (*)(const Request&)>{"bessel", [](const Request& request) { return run(request, BesselJ0{}); }},
+};
+
+bool parse(int argc, char** argv, Request& request) {
+  driver::Arguments arguments(
+      "multi_newton",
+      "All zeros of a function in an interval, by Newton's method on sub-intervals (Bell and Hepperger "
+      "2012).\n"
+      "Division, search and combination are repeated for a second and averaged; teams are made before.");
+  arguments.choice("function", request.function, names_of(functions),
+                   "mean of --terms equal sines; polynomial of degree 20; J0");
+  arguments.integer<std::size_t>("terms", request.terms, 1, 100'000'000, "of sine: N");
+  arguments.integer<std::size_t>("zeros", request.zeros, 2, 1'000'000, "of sine: Z, within [0, (Z - 1) pi]");
+  arguments.integer<std::size_t>("intervals", request.intervals, 1, 100'000'000,
+                                 "J; zeros are farther apart than one is long");
+  arguments.integer("steps", request.steps, 1, 10'000, "of Newton's method in an interval: K");
+  arguments.choice("derivative", request.derivative,
+                   names_of(derivatives<Chebyshev, corescale::thread_alloc>),
+                   "by hand (opaque: no term is saved by the compiler); by a new recording at each point; by "
+                   "one recording");
+  arguments.choice("memory", request.memory, names_of(memories<Chebyshev>),
+                   "variant of the allocator for tapes and zeros");
+  arguments.choice("threading", request.threading, systems(), "none: no system, and one thread");
+  arguments.integer<std::size_t>("threads", request.threads, 1, 65'536, "of the team");
+  arguments.integer<std::size_t>("repeat-for", request.least_milliseconds, 0, 3'600'000,
+                                 "milliseconds for which the whole is repeated");
+  if (!arguments.parse(argc, argv)) return false;
+  if (request.threading == "none" && request.threads > 1)
+    throw driver::Error(
+        "multi_newton",
+        "without a threading system there is one thread, not " + std::to_string(request.threads),
+        "give --threads 1, or a system");
+  return true;
 }
 
 }  // namespace
@@ -181,6 +216,6 @@ int run(const Request& request) {
 int main(int argc, char** argv) {
   return driver::run("multi_newton", [&] {
     Request request;
-    return parse(argc, argv, request) ? run(request) : 0;
+    return parse(argc, argv, request) ? chosen(functions, request.function)(request) : 0;
   });
 }
