@@ -85,6 +85,7 @@ def build(peer: Peer, peers: Path | None, into: Path) -> Path | None:
         return None
     program = into / peer.name.replace(" ", "-").replace("::", "-")
     own = [HERE / "contender.cpp", HERE / "loops.hpp", HERE / "peers" / peer.header]
+    own += Path("runtime/include").rglob("*.hpp") if peer.name == "corescale" else []
     if program.exists() and all(path.stat().st_mtime < program.stat().st_mtime for path in own):
         return program
     flags = [f"-I{folder / flag[2:]}" if peer.sources and flag.startswith("-I") else flag for flag in peer.flags]

@@ -26,6 +26,7 @@
 #include "corescale/machine/cache_line.hpp"
 #include "corescale/machine/clock.hpp"
 #include "corescale/machine/topology.hpp"
+#include "corescale/parallel_for/parallel_for.hpp"
 #include "corescale/team/any_team.hpp"
 
 namespace {
@@ -196,6 +197,19 @@ figures measure_system(const corescale::threading_system& system) {
   });
 }
 
+/// An empty loop over the same two threads, in shares, so that it is forked: what parallel_for adds.
+figures measure_loop() {
+  corescale::any_team threads = corescale::make_team(2, "spin");
+  const corescale::block_policy* const shares = corescale::find_block_policy("static");
+  return measure([&threads, shares] { corescale::parallel_for(threads, 0, 2, nothing, {.policy = shares}); });
+}
+
+/// The same as the default sees it: after the first calls it is not forked.
+figures measure_automatic_loop() {
+  corescale::any_team threads = corescale::make_team(2, "spin");
+  return measure([&threads] { corescale::parallel_for(threads, 0, 2, nothing); });
+}
+
 std::string label(const corescale::threading_system& system) {
   if (system.name != "openmp") return std::string(system.name);
   return dlsym(RTLD_DEFAULT, "kmp_get_blocktime") ? "openmp (libomp)" : "openmp (libgomp)";
@@ -218,6 +232,8 @@ std::vector<measured_case> cases(std::span<char*> only) {
       std::printf("absent: %s (package %s)\n", system.name.data(), system.package.data());
     }
   }
+  all.push_back({"spin, static loop", measure_loop, {}});
+  all.push_back({"spin, auto loop", measure_automatic_loop, {}});
   return all;
 }
 

@@ -20,17 +20,18 @@ namespace corescale::inline v0::detail {
 class alignas(cache_line) plain_loop {
  public:
   plain_loop(std::uint64_t n, const loop_plan& plan, block_ref body) noexcept
-      : n_(n), body_(body), threads_(plan.threads), ranges_(n, plan, counters_) {}
+      : n_(n), body_(body), ranges_(n, plan, counters_) {
+    static_assert(sizeof(n_) + sizeof(body_) + sizeof(ranges_) <= cache_line);
+  }
 
   /// False when the team refused, and nothing was run.
-  bool run(const team_ref& team) { return team.work(team.team, threads_, *this); }
+  bool run(const team_ref& team) { return team.work(team.team, ranges_.threads(), *this); }
 
   void operator()(std::size_t id);
 
  private:
   const std::uint64_t n_;
   const block_ref body_;
-  const std::uint32_t threads_;
   shared_ranges ranges_;
   range_counters counters_;
 };

@@ -76,6 +76,7 @@ class shared_ranges {
   std::uint32_t shift() const noexcept { return shift_; }
   std::uint64_t units() const noexcept { return units_; }
   std::uint64_t largest() const noexcept { return largest_; }
+  std::uint32_t threads() const noexcept { return threads_; }
   std::uint64_t units_of(std::uint64_t iterations) const noexcept {
     return std::max<std::uint64_t>(1, (iterations >> shift_) + ((iterations & ((1ULL << shift_) - 1)) != 0));
   }

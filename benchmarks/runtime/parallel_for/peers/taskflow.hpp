@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <taskflow/algorithm/for_each.hpp>
 #include <taskflow/taskflow.hpp>
+#if __has_include(<taskflow/algorithm/for_each.hpp>)  // 3.2 has its algorithms in the header above
+#include <taskflow/algorithm/for_each.hpp>
+#endif
 
 /// for_each_index with its default, the guided partitioner of Taskflow, over all of its workers: the caller only waits.
 struct contender {

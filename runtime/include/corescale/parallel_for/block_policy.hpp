@@ -21,7 +21,7 @@ struct loop_description {
   double iteration_ns = 0;  ///< mean, as learned at this call site; 0: not known
   double spread = 0;        ///< coefficient of variation between blocks, as learned
   bool hot = false;         ///< the call site is visited so often that the team will still spin
-  calibration machine{};
+  const calibration& machine = shipped_calibration;  ///< must outlive the description
 };
 
 /// How a loop is divided. Any values are safe: what does not fit the loop is cut. A claim takes `remaining / divisor` iterations of its counter, but from `smallest` to

@@ -19,6 +19,8 @@ struct calibration {
   double operation = 0.3;     ///< one operation; only until an iteration was timed
 };
 
+inline constexpr calibration shipped_calibration{};
+
 /// Reads a calibration file: the line `format = 1`, then a line `name = value` for any of the above, value > 0; `#`
 /// begins a comment. What is not named keeps its default. Throws std::runtime_error, which names file, line and remedy.
 calibration read_calibration(const std::string& path);

@@ -15,6 +15,9 @@ namespace corescale::inline v0::detail {
 /// What runs iterations begin .. end - 1, counted from 0.
 using block_ref = function_ref<void(std::uint64_t begin, std::uint64_t end)>;
 
+/// Of what a block_ref refers to: two words that lie in one cache line, as every thread of a team fetches it.
+inline constexpr std::size_t closure_alignment = 16;
+
 /// A team of any type, referred to.
 struct team_ref {
   void* team;
