@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "ARCHITECTURE.md").read_text()
 LAB = ("src/corescale", "src/corescale/conclude", "src/corescale/observe")
-BASES = ("", *LAB, "runtime", "runtime/include/corescale", "runtime/src/team")
+BASES = ("", *LAB, "runtime", "runtime/include/corescale", "runtime/src/team/systems")
 """Folders that a path in the text may start from."""
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
 FILE = re.compile(r"\.(?:py|cpp|hpp|h|md|toml|json|txt)$")

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "systems.hpp"
+#include "systems/systems.hpp"
 
 int main(int argc, char** argv) {
   const bool seeded = argc > 1 && std::strcmp(argv[1], "race") == 0;
