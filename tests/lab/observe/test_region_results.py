@@ -41,6 +41,14 @@ def test_one_file(tmp_path: Path) -> None:
     assert parse_results(tmp_path, '{"ignored": 1}') == expected
 
 
+@pytest.mark.parametrize(
+    ("said", "origin"), [({}, "measured"), ({"simulated": 0}, "measured"), ({"simulated": 1}, "simulated")]
+)
+def test_a_program_says_that_its_times_are_simulated(tmp_path: Path, said: dict[str, float], origin: str) -> None:
+    put(tmp_path, "rank-0.7.1.json", WHOLE | {"metrics": said})
+    assert parse_results(tmp_path, None).origin == origin
+
+
 def test_ranks_and_processes_merge(tmp_path: Path) -> None:
     put(tmp_path, "rank-10.7.1.json", WHOLE | {"rank": 10, "metrics": {"error": 3, "only": 4}, "work": None})
     put(tmp_path, "rank-2.7.1.json", WHOLE | {"rank": 2, "metrics": {"error": 2}, "checks": {"close": False}})

@@ -10,6 +10,7 @@ and the best block is sqrt(2 N (near + far (G - 1)) / (T w)). Iterations vary mo
 they wait for memory that others use too: the tail grows as w**spread, and spread = 1 is the plain balance.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,24 +31,34 @@ PRICE = 0.002
 
 @dataclass(frozen=True)
 class Iteration:
-    """Clocks of one iteration: base + read * bytes read + write * bytes written. Computation was folded away."""
+    """Time of one iteration: base + read * bytes read + write * bytes written + operation * operations.
+
+    Its unit is that of the tables. Where computation was folded away, an operation takes no time.
+    """
 
     base: float
     read: float
     write: float
+    operation: float = 0.0
 
     def clocks(self, case: Case) -> float:
-        """Clocks of an iteration of this case."""
-        return self.base + self.read * case.read + self.write * case.write
+        """The time of an iteration of this case."""
+        operations = math.pow(1024, case.computation)
+        return self.base + self.read * case.read + self.write * case.write + self.operation * operations
 
 
 @dataclass(frozen=True)
 class LineTravel:
     """Constants come from the columns alone: on a held-out platform they are those of the other platforms."""
 
+    computes: bool = False
+    """whether operations take time; those of the published tables were folded away"""
+    unit: float = 1.0
+    """clocks in a unit of the columns' times: 1e9 for seconds, as a clock is about a nanosecond"""
+
     def fit(self, columns: Sequence[Column]) -> Choose:
         """An iteration's clocks by the best times, then near, far and spread by the time lost."""
-        iteration = iteration_of(columns)
+        iteration = iteration_of(columns, self.unit, computes=self.computes)
 
         def lost(constants: Floats) -> float:
             belief = PRICE * float(np.sum(((constants - START) / PLAUSIBLE) ** 2))
@@ -69,14 +80,15 @@ def block(constants: Floats, iteration: Iteration, case: Case) -> float:
     return float(np.clip(np.sqrt(2 * case.iterations * claim / (case.threads * tail)), 1.0, most))
 
 
-def iteration_of(columns: Sequence[Column]) -> Iteration:
+def iteration_of(columns: Sequence[Column], unit: float = 1.0, *, computes: bool = False) -> Iteration:
     """A fit by least squares in the logarithm of T x best time / N; the loss is soft, since some tables are 30% off."""
     cases = [column.case for column in columns]
-    seen = np.log([c.case.threads * min(c.times) / c.case.iterations for c in columns])
+    seen = np.log([unit * c.case.threads * min(c.times) / c.case.iterations for c in columns])
 
     def residuals(logs: Floats) -> Floats:
         one = Iteration(*np.exp(logs))
         return np.log([one.clocks(case) for case in cases]) - seen
 
-    found = least_squares(residuals, np.log([300.0, 0.5, 0.5]), loss="soft_l1")
+    start = [300.0, 0.5, 0.5, 0.3] if computes else [300.0, 0.5, 0.5]
+    found = least_squares(residuals, np.log(start), loss="soft_l1")
     return Iteration(*np.exp(found.x))

@@ -15,12 +15,14 @@ from corescale.declare.experiment import Experiment
 from corescale.errors import ProgramError
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources.source import Found, Source
-from corescale.records import Region
+from corescale.records import Origin, Region
 
 FORMAT = 1
 """format of the files; written by runtime/include/corescale/region.h and by corescale/region.py"""
 FOLDER = "CORESCALE_RESULT"
 """The variable that tells a program where to write them."""
+SIMULATED = "simulated"
+"""A metric that a program gives, other than 0, whose times are those of a machine that is not here."""
 LAST_OUTPUT = 1 << 16
 """bytes of the end of stdout in which a program's own JSON line is looked for"""
 
@@ -33,6 +35,11 @@ class ProgramResult:
     metrics: Mapping[str, float] = field(default_factory=dict)
     checks: Mapping[str, bool] = field(default_factory=dict)
     work: float | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """Of its numbers, by the metric SIMULATED."""
+        return "simulated" if self.metrics.get(SIMULATED) else "measured"
 
 
 class _RegionLine(BaseModel):
@@ -173,7 +180,8 @@ def _reads_output(experiment: Experiment) -> bool:
 
 def _found(scratch: Scratch) -> Found:
     found = parse_results(scratch.of(NAME), scratch.said(LAST_OUTPUT))
-    return Found({"regions": found.regions, "metrics": found.metrics, "checks": found.checks, "work": found.work})
+    fields = {"regions": found.regions, "metrics": found.metrics, "checks": found.checks, "work": found.work}
+    return Found(fields | {"origin": found.origin})
 
 
 NAME = "result"

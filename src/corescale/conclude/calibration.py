@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calibration file: what block policies need to know of a machine, bound to that machine.
+
+`name = value` lines are those that the C++ library reads; lines that begin with `#:` are comments to it and belong to
+the lab: the machine's fingerprint, and constants that laws and the simulator use.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from corescale.errors import UsageError
+
+FORMAT = 1
+"""the format of the library's reader, runtime/src/parallel_for/calibration.cpp"""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """One row of the table."""
+
+    name: str
+    unit: str
+    meaning: str
+    limit: Callable[[float], str]
+    """what follows from it for a loop"""
+    read_by_loops: bool = False
+
+
+def _claims(ns: float) -> str:
+    return f"one counter serves at most {1000 / ns:.3g} million blocks a second, however many threads"
+
+
+def _unclaimed(ns: float) -> str:
+    return f"a thread claims at most {1000 / ns:.3g} million blocks a second from a counter of its own"
+
+
+def _forked(ns: float) -> str:
+    return f"a loop that takes less than {ns:.3g} ns on one thread is not forked"
+
+
+def _woken(ns: float) -> str:
+    return f"after a pause, a loop of less than {ns / 1000:.3g} us is not forked"
+
+
+def _nothing(value: float) -> str:
+    del value
+    return ""
+
+
+def _streamed(rate: float) -> str:
+    return f"an iteration that streams 1 KiB from memory takes at least {1024 / rate:.3g} ns"
+
+
+def _waited(ns: float) -> str:
+    return f"an iteration with k dependent misses takes at least {ns:.3g} k ns"
+
+
+CONSTANTS: tuple[Constant, ...] = (
+    Constant("claim_own", "ns", "a claim from a counter that nobody else touches (E: execute)", _unclaimed, True),
+    Constant("line_near", "ns", "a line travels between cores of a core group", _claims, True),
+    Constant("line_far", "ns", "a line travels between core groups", _claims, True),
+    Constant("fork_hot", "ns", "fork and join of two threads that spin", _forked, True),
+    Constant("fork_thread", "ns", "each further thread adds this to a fork", _nothing, True),
+    Constant("fork_cold", "ns", "fork and join of two threads that sleep", _woken, True),
+    Constant("byte", "ns", "reading or writing a byte of the study's task, in cache", _nothing, True),
+    Constant("operation", "ns", "an addition that waits for the one before", _nothing, True),
+    Constant("claim_contended_near", "ns", "a claim while a core of the group claims too", _nothing),
+    Constant("acquire_modified_near", "ns", "R: fetching a line that a core of the group wrote", _nothing),
+    Constant("acquire_shared_near", "ns", "R: owning a line that both cores have read", _nothing),
+    Constant("other_near", "ns", "O: what a handover takes beside fetching the line", _nothing),
+    Constant("line_smt", "ns", "a line travels between threads of a core", _claims),
+    Constant("line_socket", "ns", "a line travels between sockets", _claims),
+    Constant("claim_contended_far", "ns", "a claim while a core of another group claims too", _nothing),
+    Constant("acquire_modified_far", "ns", "R: fetching a line that another group wrote", _nothing),
+    Constant("acquire_shared_far", "ns", "R: owning a line that both groups have read", _nothing),
+    Constant("other_far", "ns", "O: the rest of a handover between groups", _nothing),
+    Constant("clock_ghz", "GHz", "the clock while one core works", _nothing),
+    Constant("l1_ns", "ns", "a load from L1", _nothing),
+    Constant("l2_ns", "ns", "a load from L2", _nothing),
+    Constant("l3_ns", "ns", "a load from L3", _nothing),
+    Constant("memory_ns", "ns", "a load from memory", _waited),
+    Constant("bytes_per_ns", "B/ns", "one core reads memory in order", _streamed),
+)
+"""What a calibration may hold, in the order of the file. Those of absent kinds of core pairs are left out."""
+
+_BY_NAME: Mapping[str, Constant] = {constant.name: constant for constant in CONSTANTS}
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The constants of one machine, by name."""
+
+    machine: str
+    """its fingerprint"""
+    values: Mapping[str, float]
+
+
+def file_text(calibration: Calibration, words: str) -> str:
+    """The file, for a machine that is `words` to a person."""
+    lines = [f"# corescale calibrate: {words}", f"#: machine = {calibration.machine}", f"format = {FORMAT}"]
+    for constant in CONSTANTS:
+        if (value := calibration.values.get(constant.name)) is not None:
+            lines.append(f"{'' if constant.read_by_loops else '#: '}{constant.name} = {value:.6g}")
+    return "\n".join(lines) + "\n"
+
+
+def parse(text: str, where: str) -> Calibration:
+    """The calibration in the text of a file; raises UsageError, which names the line and the remedy."""
+    machine, versioned, values = "", False, dict[str, float]()
+    for number, line in enumerate(text.splitlines(), start=1):
+        name, value = _line(line, f"{where}:{number}")
+        if name == "machine":
+            machine = value
+        elif name == "format":
+            versioned = _checked_format(value, f"{where}:{number}")
+        elif name:
+            values[name] = _value(name, value, f"{where}:{number}")
+    if not versioned:
+        raise UsageError(f"has no line `format = {FORMAT}`", where=where, remedy="write it by corescale calibrate")
+    return Calibration(machine, values)
+
+
+def _line(line: str, where: str) -> tuple[str, str]:
+    said = (
+        line.removeprefix("#:").partition("#")[0].strip() if line.startswith("#:") else line.partition("#")[0].strip()
+    )
+    if not said:
+        return "", ""
+    name, equals, value = (part.strip() for part in said.partition("="))
+    if not equals or not value:
+        raise UsageError("is no `name = value`", where=where, remedy="write it by corescale calibrate")
+    return name, value
+
+
+def _checked_format(value: str, where: str) -> bool:
+    if value != str(FORMAT):
+        raise UsageError(f"is of format {value}, this version reads {FORMAT}", where=where, remedy="calibrate again")
+    return True
+
+
+def _value(name: str, text: str, where: str) -> float:
+    if name not in _BY_NAME:
+        raise UsageError(f"no constant is named {name!r}", where=where, remedy="calibrate again")
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise UsageError(f"{name} is {text}, it must be above 0", where=where, remedy="calibrate again")
+    return value

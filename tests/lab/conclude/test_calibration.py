@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calibration file: what is written reads back, by the lab and by the library; what is broken is one line."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from corescale.conclude.calibration import CONSTANTS, Calibration, file_text, parse
+from corescale.errors import UsageError
+
+LIBRARY = Path(__file__).parents[3] / "runtime" / "src" / "parallel_for" / "calibration.cpp"
+
+
+def test_what_is_written_reads_back() -> None:
+    written = Calibration("0123456789abcdef", {constant.name: 1.5 + k for k, constant in enumerate(CONSTANTS)})
+    assert parse(file_text(written, "some machine"), "file") == written
+
+
+def test_the_library_reads_exactly_the_constants_that_are_said_to_be_read() -> None:
+    known = re.findall(r'calibration_constant\{"(\w+)"', LIBRARY.read_text())
+    assert known == [constant.name for constant in CONSTANTS if constant.read_by_loops]
+
+
+def test_what_the_library_does_not_know_is_a_comment_to_it() -> None:
+    text = file_text(Calibration("0123456789abcdef", {"l1_ns": 1.0, "claim_own": 8.0}), "some machine")
+    read = [line for line in text.splitlines() if not line.startswith("#")]
+    assert read == ["format = 1", "claim_own = 8"]
+
+
+def test_every_limit_says_something_of_its_value() -> None:
+    for constant in CONSTANTS:
+        assert constant.limit(20.0) == "" or constant.limit(20.0) != constant.limit(40.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "has no line `format = 1`"),
+        ("claim_own = 8\n", "has no line `format = 1`"),
+        ("format = 2\n", "file:1: is of format 2"),
+        ("format = 1\nclaim_own 8\n", "file:2: is no `name = value`"),
+        ("format = 1\nclaim_own = 0\n", "file:2: claim_own is 0, it must be above 0"),
+        ("format = 1\nclaim_own = nan\n", "it must be above 0"),
+        ("format = 1\nclaim_own = x\n", "claim_own is x"),
+        ("format = 1\nclaim_won = 8\n", "no constant is named 'claim_won'"),
+    ],
+)
+def test_a_broken_file_is_one_line_that_names_place_and_remedy(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(text, "file")
+    assert said in str(refused.value)
+    assert "calibrate" in str(refused.value)
+    assert "\n" not in str(refused.value)

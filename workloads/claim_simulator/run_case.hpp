@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "claim_simulator/case.hpp"
+
+namespace claim_simulator {
+
+/// What a case came to.
+struct Answer {
+  Outcome outcome;
+  corescale::loop_plan plan;
+};
+
+inline SimulatedMachine machine_of(const Case& one) {
+  return {.threads = static_cast<std::uint32_t>(one.threads),
+          .core_groups = static_cast<std::uint32_t>(one.core_groups),
+          .placement = one.placement == "compact" ? Placement::compact : Placement::scattered,
+          .sleeping = one.threads_are == "sleeping",
+          .unevenness = one.unevenness,
+          .costs = one.costs};
+}
+
+inline corescale::loop_description described(const Case& one) {
+  const auto threads = static_cast<std::uint32_t>(std::min(one.threads, one.n));
+  return {.n = static_cast<std::uint64_t>(one.n),
+          .threads = threads,
+          .cores = static_cast<std::uint32_t>(one.threads),
+          .core_groups = static_cast<std::uint32_t>(one.core_groups),
+          .block = static_cast<std::uint64_t>(one.block),
+          .cost = {one.read, one.write, one.operations},
+          .iteration_ns = one.iteration_ns,
+          .hot = one.threads_are == "spinning",
+          .machine = one.costs};
+}
+
+inline const corescale::block_policy& policy_of(const Case& one) {
+  return *corescale::find_block_policy(one.policy == "auto" && one.block > 0 ? "fixed" : one.policy);
+}
+
+/// A fixed block from a counter of each thread's, or of each core group's, and stealing where that is dry.
+inline corescale::loop_plan own_counters(const Case& one, corescale::loop_plan plan) {
+  if (one.counters == "policy") return plan;
+  const bool by_group = one.counters == "group";
+  plan.counters = by_group ? static_cast<std::uint32_t>(one.core_groups) : plan.threads;
+  plan.by_group = by_group;
+  plan.steal = true;
+  return plan;
+}
+
+/// Calls after which `auto` has learned what blocks take, and plans no differently.
+inline constexpr int learning_calls = 3;
+
+/// The last of the calls in which the policy learns as the library does: each call is told the last one's times.
+inline Answer run_case(const Case& one) {
+  const SimulatedMachine machine = machine_of(one);
+  const SimulatedLoop loop(static_cast<std::uint64_t>(one.n), one.iteration_ns, one.variation,
+                           static_cast<std::uint64_t>(one.seed));
+  const corescale::block_policy& policy = policy_of(one);
+  const bool learns = policy.name == "auto";
+  corescale::loop_description told = described(one);
+  Answer answer;
+  for (int call = 0; call < (learns ? learning_calls : 1); ++call) {
+    answer.plan = own_counters(one, policy.plan(told));
+    answer.outcome = Simulation(machine, loop, answer.plan).run();
+    if (answer.outcome.times.mean() > 0) told.iteration_ns = answer.outcome.times.mean() / 1000;
+    told.spread = answer.outcome.times.spread();
+  }
+  return answer;
+}
+
+}  // namespace claim_simulator

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <corescale/machine/cache_line.hpp>
+#include <corescale/machine/clock.hpp>
+#include <memory>
+#include <thread>
+#include <vector>
+
+// What cache lines cost on their way between cores. A group of measurements is repeated and the median counts, since a disturbance
+// only ever adds.
+namespace machine_constants {
+
+inline double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Binds the calling thread; without effect where that is forbidden.
+inline void pin(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+struct alignas(corescale::cache_line) Line {
+  std::atomic<std::uint64_t> value{0};
+};
+
+/// Nanoseconds of one call of `what`, which does `times` of something.
+template <class What>
+double ns_of_each(std::uint64_t times, What what) {
+  const std::uint64_t start = corescale::ticks();
+  what();
+  return static_cast<double>(corescale::ticks() - start) * corescale::ns_per_tick() /
+         static_cast<double>(times);
+}
+
+/// Fetch-and-add on a line that nobody else touches: the study's E.
+inline double claim_alone() {
+  Line line;
+  std::vector<double> seen;
+  for (int run = 0; run < 21; ++run)
+    seen.push_back(ns_of_each(10'000, [&] {
+      for (int k = 0; k < 10'000; ++k) line.value.fetch_add(1, std::memory_order_relaxed);
+    }));
+  return median(seen);
+}
+
+/// Two threads on two CPUs, which meet at `turn` without sleeping.
+class Pair {
+ public:
+  Pair(int here, int there) : here_(here), there_(there) {}
+
+  /// Half of a round trip of one line.
+  double travel() const {
+    Line ball;
+    constexpr std::uint64_t trips = 2000;
+    std::vector<double> seen;
+    beside(
+        [&] {
+          for (std::uint64_t run = 0; run < runs; ++run) bat(ball, run * trips, trips, 1);
+        },
+        [&] {
+          for (std::uint64_t run = 0; run < runs; ++run)
+            seen.push_back(ns_of_each(2 * trips, [&] { bat(ball, run * trips, trips, 0); }));
+        });
+    return median(seen);
+  }
+
+  /// A fetch-and-add while the other thread does the same.
+  double contended() const {
+    Line line;
+    std::vector<double> seen;
+    std::atomic<bool> ended{false};
+    beside(
+        [&] {
+          while (!ended.load(std::memory_order_relaxed)) line.value.fetch_add(1, std::memory_order_relaxed);
+        },
+        [&] {
+          for (std::uint64_t run = 0; run < runs; ++run)
+            seen.push_back(ns_of_each(2000, [&] {
+              for (int k = 0; k < 2000; ++k) line.value.fetch_add(1, std::memory_order_relaxed);
+            }));
+          ended = true;
+        });
+    return median(seen);
+  }
+
+  /// How the other core holds a line before this one claims it.
+  enum class State { modified, shared };
+
+  /// Fetch-and-add on lines that the other core holds so: the study's R + E.
+  double claim_of(State state) const {
+    std::vector<Line> lines(64);
+    Line turn;
+    std::vector<double> seen;
+    beside(
+        [&] {
+          for (std::uint64_t run = 0; run < runs; ++run) {
+            await(turn, 2 * run);
+            for (Line& one : lines) touch(one, state);
+            turn.value.store(2 * run + 1, std::memory_order_release);
+          }
+          await(turn, 2 * runs);
+        },
+        [&] {
+          for (std::uint64_t run = 0; run < runs; ++run) {
+            await(turn, 2 * run + 1);
+            if (state == State::shared)
+              for (Line& one : lines) sink_ += one.value.load(std::memory_order_acquire);
+            // Steps of 37 of 64 visit each line once, and nothing fetches the next one before it is asked for.
+            seen.push_back(ns_of_each(lines.size(), [&] {
+              for (std::size_t k = 0; k < lines.size(); ++k)
+                lines[k * 37 % lines.size()].value.fetch_add(1, std::memory_order_relaxed);
+            }));
+            turn.value.store(2 * run + 2, std::memory_order_release);
+          }
+        });
+    return median(seen);
+  }
+
+ private:
+  static constexpr std::uint64_t runs = 41;
+
+  static void await(const Line& line, std::uint64_t value) {
+    while (line.value.load(std::memory_order_acquire) != value) {
+    }
+  }
+
+  /// The one makes the ball odd, the other makes it even again.
+  static void bat(Line& ball, std::uint64_t first, std::uint64_t trips, std::uint64_t side) {
+    for (std::uint64_t k = first; k < first + trips; ++k) {
+      if (side == 0) ball.value.store(2 * k + 1, std::memory_order_release);
+      await(ball, side == 0 ? 2 * k + 2 : 2 * k + 1);
+      if (side == 1) ball.value.store(2 * k + 2, std::memory_order_release);
+    }
+  }
+
+  void touch(Line& line, State state) const {
+    if (state == State::modified)
+      line.value.fetch_add(1, std::memory_order_relaxed);
+    else
+      other_sink_ += line.value.load(std::memory_order_acquire);
+  }
+
+  template <class There, class Here>
+  void beside(There there, Here here) const {
+    std::thread other([&, cpu = there_] {
+      pin(cpu);
+      there();
+    });
+    pin(here_);
+    here();
+    other.join();
+  }
+
+  int here_, there_;
+  mutable std::uint64_t sink_ = 0, other_sink_ = 0;
+};
+
+}  // namespace machine_constants
