@@ -79,7 +79,8 @@ def _launches(experiment: Experiment) -> tuple[int, int]:
     stop, count = experiment.stop, len(configurations(experiment))
     least, most = count * stop.min_blocks, count * stop.max_blocks
     if stop.rule == "race":
-        least, most = (1 + each * count + 2 * stop.confirm_blocks for each in RACE_LAUNCHES)
+        fresh = OPTIONS.room if stop.confirmations is None else stop.confirmations
+        least, most = (1 + each * count + 2 * fresh for each in RACE_LAUNCHES)
     limit = most if stop.launches is None else stop.launches
     return min(least, limit), min(most, limit)
 

@@ -108,9 +108,9 @@ def show(result: Result, *, as_json: bool) -> None:
 
 def exit_code(conclusion: Conclusion) -> ExitCode:
     """OK, or what a gate makes of a comparison. INCONCLUSIVE: a weak scan whose work turned out uneven, a tune whose
-    budget ended before anything was compared, or of which no launch gave the response.
+    budget ended before anything was compared or decided, or of which no launch gave the response.
     """
-    if isinstance(conclusion, Recommendation) and not conclusion.answered:
+    if isinstance(conclusion, Recommendation) and not (conclusion.answered and conclusion.decided):
         return ExitCode.INCONCLUSIVE
     if isinstance(conclusion, Scan) and conclusion.weak and conclusion.weak.refusal:
         return ExitCode.INCONCLUSIVE

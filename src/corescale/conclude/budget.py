@@ -46,6 +46,15 @@ def launches_left(records: Sequence[Record], experiment: Experiment, confirmatio
     return max(2.0, left)
 
 
+def launches_in_all(records: Sequence[Record], experiment: Experiment) -> float:
+    """Launches that the whole budget pays for, of time as many as of today's launch; inf where there is none."""
+    most = float(experiment.stop.launches or math.inf)
+    walls = [record.wall for record in records if record.configuration == today(experiment) and record.ok]
+    if experiment.stop.budget is None or not walls or walls[-1] <= 0:
+        return most
+    return min(most, experiment.stop.budget / walls[-1])
+
+
 def _launches(records: Sequence[Record], experiment: Experiment, confirmations: int) -> float:
     most = experiment.stop.launches
     if most is None:

@@ -30,14 +30,14 @@ class Concluded:
     noisy: frozenset[int]
     """positions in the records of launches that a rule on noise flagged"""
     undisturbed: Conclusion | None
-    """the same answer without the flagged blocks; None where nothing was flagged, or too little is left"""
+    """the same answer without blocks that were disturbed from outside; None where none was, or too little is left"""
 
 
 def conclude(records: Sequence[Record], experiment: Experiment, gate: float | None = None) -> Concluded:
     """From the records alone, so that they say the same on any machine. `gate`: the slowdown that `compare` allows."""
     found, said = doubts(records, experiment), answer(records, experiment, gate)
     again = None
-    if found.noisy and _enough(records, found.undisturbed, experiment):
+    if len(found.undisturbed) < len(records) and _enough(records, found.undisturbed, experiment):
         # Fresh blocks confirm the pick of all measuring blocks: that of fewer of them was never confirmed.
         again = answer(found.undisturbed, experiment, gate, said.winner if isinstance(said, Recommendation) else None)
     return Concluded(said, policy.decision(records, experiment), found.lines, found.noisy, again)

@@ -22,14 +22,14 @@ class Doubts:
     noisy: frozenset[int]
     """positions in the records"""
     undisturbed: tuple[Record, ...]
-    """the records of all blocks in which no launch was flagged"""
+    """the records of all blocks in which no launch was flagged for what came from outside the program"""
 
 
 def doubts(records: Sequence[Record], experiment: Experiment) -> Doubts:
     """Doubts by rules fixed beforehand, on what the machine did; never on how long a launch took."""
     timed = [k for k, record in enumerate(records) if record.timed]
     flags = noise.flag_launches(_launches([records[k] for k in timed])) if timed else ()
-    bad = {flag.block for flag in flags}
+    bad = {flag.block for flag in flags if noise.RULES[flag.rule].from_outside}
     undisturbed = tuple(record for record in records if not record.timed or record.block not in bad)
     lines = [*_flagged(flags, records), *_drift(records, experiment), *_short(records)]
     lines += memory.doubt([records[k] for k in timed])
@@ -73,8 +73,22 @@ def _flagged(flags: Sequence[noise.Flag], records: Sequence[Record]) -> list[str
         lines.append(
             f"noise: {name} in {len(of_rule)} launches ({hit} of {blocks} blocks): {noise.RULES[name].says};"
             f" worst {worst:.3g}, flagged above {of_rule[0].threshold:.3g}{_estimated(of_rule, records)}"
+            f"{'' if noise.RULES[name].from_outside else _whose(of_rule, records)}"
         )
     return lines
+
+
+def _whose(flags: Sequence[noise.Flag], records: Sequence[Record]) -> str:
+    """The configuration with the largest share of flagged launches, beside the others: it may be their cause."""
+    timed = [record for record in records if record.timed]
+    launches = Counter(record.configuration for record in timed)
+    hit = Counter(timed[flag.launch].configuration for flag in flags)
+    most = max(hit, key=lambda c: hit[c] / launches[c])
+    others = len(timed) - launches[most]
+    if not others or not most.label:
+        return ""
+    rest = f"{sum(hit.values()) - hit[most]} of {others} of the others"
+    return f"; in {hit[most]} of {launches[most]} launches of {most.label}, {rest}; not set aside"
 
 
 def _estimated(flags: Sequence[noise.Flag], records: Sequence[Record]) -> str:

@@ -42,6 +42,9 @@ class Rule:
     number: Callable[[Launches], Floats]
     threshold: float
     says: str
+    from_outside: bool = False
+    """nothing that a configuration does can cause it, so that its blocks may be set aside: what a configuration causes
+    is part of what it costs"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ def _waiting(launches: Launches) -> Floats:
 
 
 RULES: dict[str, Rule] = {
-    "steal": Rule(lambda x: _share(x.steal, x.cpu), 0.02, "share of the CPU time that the hypervisor took"),
+    "steal": Rule(lambda x: _share(x.steal, x.cpu), 0.02, "share of the CPU time that the hypervisor took", True),
     "throttled": Rule(lambda x: x.throttled, 0.0, "seconds for which the CPU quota held the program back"),
     "switches": Rule(_switches, 100.0, "displacements of the program by another task per CPU-second"),
     "waiting": Rule(_waiting, 0.05, "share of their time that the program's threads waited for a core"),

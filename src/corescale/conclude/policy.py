@@ -15,6 +15,7 @@ from corescale.conclude.stopping import Decision, should_stop
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, today
 from corescale.declare.plan import Block
+from corescale.declare.stop import CONFIRM_BLOCKS
 from corescale.records import Configuration, Record
 
 Policy = Callable[[Sequence[Record]], Block | None]
@@ -32,17 +33,18 @@ def uniform(experiment: Experiment) -> Policy:
     return next_block
 
 
-def confirmed(experiment: Experiment, measure: Policy | None = None) -> Policy:
-    """What `measure` asks for (default: uniform blocks), then fresh blocks of the winner against today's launch."""
-    measure = measure or uniform(experiment)
+def confirmed(experiment: Experiment) -> Policy:
+    """Uniform blocks, then a number of fresh blocks of the winner against today's launch."""
+    measure, wanted = uniform(experiment), experiment.stop.confirmations
+    wanted = CONFIRM_BLOCKS if wanted is None else wanted
 
     def next_block(records: Sequence[Record]) -> Block | None:
-        made = len({record.block for record in records if record.phase == "confirm"})
-        block = measure(records) if made == 0 else None
+        block = None if any(record.phase == "confirm" for record in records) else measure(records)
         if block is not None:
             return block
         answer = recommend(records, experiment)
-        if answer.winner == answer.today or made >= experiment.stop.confirm_blocks:
+        made = sum(record.phase == "confirm" and record.configuration == answer.winner for record in records)
+        if answer.winner == answer.today or made >= wanted:
             return None
         block = Block("confirm", (answer.today, answer.winner))
         return None if exceeds(block, records, experiment) else block
@@ -96,7 +98,7 @@ def _spent(records: Sequence[Record], experiment: Experiment) -> bool:
     Time ends no run before there can be an interval.
     """
     block = Block("measure", still_running(records, experiment))
-    confirmations = experiment.stop.confirm_blocks if experiment.verb == "tune" else 0
+    confirmations = (experiment.stop.confirmations or 0) if experiment.verb == "tune" else 0
     if too_many(block, records, experiment, confirmations):
         return True
     blocks = len({record.block for record in records if record.phase == "measure"})

@@ -42,6 +42,23 @@ def today(experiment: Experiment) -> Configuration:
     )
 
 
+def one_at_a_time(experiment: Experiment) -> tuple[Configuration, ...]:
+    """Today's launch with another allocator, then with another number of threads, and nothing else changed.
+
+    What an expert tries first; more threads before fewer.
+    """
+    now = dict(today(experiment).levels)
+    kinds = [[f for f in experiment.factors if f.kind == "allocator"], [f for f in experiment.factors if f.how.makes]]
+    changes = [(f.name, level) for factors_ in kinds for f in factors_ for level in _other_levels(f, now[f.name])]
+    made = [configuration(experiment, now | {name: level}) for name, level in changes]
+    return tuple(chosen for chosen in made if fits(experiment, chosen) and not omitted(experiment, chosen))
+
+
+def _other_levels(factor: Factor, now: Level) -> list[Level]:
+    others = [level for level in factor.levels if level != now]
+    return others[::-1] if factor.how.makes else others
+
+
 def fits(experiment: Experiment, chosen: Configuration) -> bool:
     """Whether its threads are within what the experiment allows for all ranks together."""
     return experiment.cores is None or chosen.layout.p <= experiment.cores

@@ -17,6 +17,10 @@ MOST_BLOCKS = 1110
 """Blocks of a race, at most: its last look. Where those do not tell, no number that anyone would wait for does."""
 
 
+CONFIRM_BLOCKS = 10
+"""Fresh blocks where no race has seen how many it takes."""
+
+
 def growing(first: int) -> Iterator[int]:
     """Numbers of blocks at which one looks, without end: few looks, and at most a quarter of the blocks late."""
     return itertools.accumulate(itertools.repeat(GROWTH), lambda n, g: math.ceil(n * g), initial=first)
@@ -40,14 +44,19 @@ class Stop(Model):
     """seconds of launches"""
     launches: int | None = Field(default=None, ge=1)
     """budget counted in launches"""
-    confirm_blocks: int = Field(default=10, ge=0)
-    """fresh blocks of the winner against today's launch (tune)"""
+    confirm_blocks: int | None = Field(default=None, ge=0)
+    """fresh blocks of the winner against today's launch (tune); None: a race has as many as it takes, others 10"""
 
     @model_validator(mode="after")
     def _first_look_is_not_after_the_last(self) -> Self:
         if self.min_blocks > self.max_blocks:
             raise ValueError("min_blocks may not exceed max_blocks")
         return self
+
+    @property
+    def confirmations(self) -> int | None:
+        """Fresh blocks, where their number is fixed beforehand."""
+        return CONFIRM_BLOCKS if self.confirm_blocks is None and self.rule != "race" else self.confirm_blocks
 
     @property
     def looks(self) -> tuple[int, ...]:

@@ -148,12 +148,21 @@ def recommendation(found: Recommendation) -> str:
         return f"no answer: {text.clean(found.candidates[0].excluded or 'no launch succeeded')}"
     bound = _bound(found)
     near = "" if bound is None else f"{nearness(bound, _raced(found))} at {text.percent(found.confidence)}"
+    if not found.decided:
+        return f"not decided{f', {near}' if near else ''}: {why_keep(found)}{_fallen(found)}"
     if found.keep_today:
-        return f"keep today's launch{f', {near}' if near else ''}: {why_keep(found)}"
+        return f"keep today's launch{f', {near}' if near else ''}: {why_keep(found)}{_fallen(found)}"
     if found.gain is None:
         raise ValueError("a change is recommended only after confirmation")
     value, ends = text.times(found.gain)
-    return f"{value} faster than today's {ends}" + (f", {near}" if near else f" at {text.percent(found.confidence)}")
+    by = " by a t interval" if found.fresh is not None and found.fresh.by == "t" else ""
+    sure = f", {near}" if near else f" at {text.percent(found.confidence)}"
+    return f"{value} faster than today's {ends}{by}{sure}{_fallen(found)}"
+
+
+def _fallen(found: Recommendation) -> str:
+    """Favourites that failed before one's eyes, which is why another one was confirmed."""
+    return "".join(f"; {text.clean(c.configuration.label)} {text.clean(c.excluded or '')}" for c in found.fallen)
 
 
 def _bound(found: Recommendation) -> float | None:
@@ -214,12 +223,17 @@ def why_keep(found: Recommendation) -> str:
     if not found.others:
         return "there is nothing else to try"
     if found.winner == found.today:
-        return "nothing that may be used is faster"
+        return (
+            "nothing that may be used is faster" if found.proved else "nothing tried so far looks faster than today's"
+        )
     if found.gain is None:
         return f"{name} looks faster, but no fresh blocks confirmed it"
     seen = text.join(text.times(found.gain))
     if found.gain.low is None:
         return f"{name} looks {seen} faster, but there is {text.no_interval(found.confidence)}"
+    if found.fresh is not None and found.fresh.verdict is None:
+        more = "" if found.fresh.more is None else f"; about {count(found.fresh.more, 'more block')} would tell"
+        return f"{name}: {seen}{more}"
     return f"{name} looked faster, but fresh blocks give {seen}"
 
 

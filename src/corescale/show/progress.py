@@ -144,7 +144,8 @@ class State:
         launches = headline.count(self.launches, "launch", "launches")
         said = launches if self.racing else f"{self._blocks} blocks"
         if self.confirmed:
-            said += f", {len(self.confirmed)} of {self.experiment.stop.confirm_blocks} to confirm"
+            wanted = self.experiment.stop.confirmations
+            said += f", {len(self.confirmed)}{f' of {wanted}' if wanted is not None else ''} to confirm"
         ends = {"failed": self.failures, "stopped as lost": self.capped}
         told = ", ".join(f"{count} {end}" for end, count in ends.items() if count)
         if not told:
@@ -162,8 +163,10 @@ class State:
         """The longest time left, by the blocks made; the budget or the last block ends it, a race maybe before."""
         stop = self.experiment.stop
         by_budget = float("inf") if stop.budget is None else max(0.0, stop.budget - self.spent)
-        if self.confirmed:
-            missing = max(0, stop.confirm_blocks - len(self.confirmed))
+        if self.confirmed and stop.confirmations is None:
+            return "until it is decided" if stop.budget is None else _at_most(by_budget)
+        if self.confirmed and stop.confirmations is not None:
+            missing = max(0, stop.confirmations - len(self.confirmed))
             return _at_most(min(by_budget, missing * sum(self.confirmed) / len(self.confirmed)))
         if self.racing and stop.launches is not None:
             left = max(0, stop.launches - self.launches)

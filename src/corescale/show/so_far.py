@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 
 from corescale.conclude.answers.recommendation import gain_in
+from corescale.conclude.race.favourite import favourite
 from corescale.conclude.race.records import Statement, statement
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import today
@@ -40,9 +41,9 @@ def _gained(records: Sequence[Record], experiment: Experiment, said: Statement) 
     now = today(experiment)
     if said.answer == now:
         return " (today's launch)"
-    fresh = gain_in("confirm", records, experiment, said.answer)
-    if fresh is not None:
-        blocks = f"{fresh.n} of {experiment.stop.confirm_blocks} fresh blocks"
-        return f", {text.join(text.times(fresh))} faster than today's by {blocks}"
+    found = favourite(records, experiment, said)
+    if found.gain is not None:
+        blocks = f"{found.made} fresh blocks"
+        return f", {text.join(text.times(found.gain.ratio))} faster than today's by {blocks}"
     seen = gain_in("measure", records, experiment, said.answer)
     return "" if seen is None else f", about {seen.estimate:.2f}x faster than today's, not confirmed"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from corescale.errors import ExitCode
-from support.commands import corescale, refused
+from support.commands import answered, corescale, refused
 from support.mpi import compiled, needs_mpi
 
 pytestmark = needs_mpi
@@ -22,7 +22,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def said(*words: str, cwd: Path) -> dict[str, Any]:
     done = corescale(words[0], "--json", *words[1:], cwd=cwd)
-    assert done.returncode == 0, done.stderr
+    answered(done)
     return dict(json.loads(done.stdout))
 
 

@@ -95,7 +95,7 @@ def test_below_six_blocks_there_is_no_interval() -> None:
 
 
 def test_the_winner_is_confirmed_in_fresh_blocks_alone() -> None:
-    experiment = tuning()
+    experiment = tuning(confirm="10")
     truth: Truth = lambda c: {1: 1.0, 2: 0.5, 4: 0.8}[c.layout.p]  # noqa: E731
     records = play(experiment, truth, policy.confirmed(experiment))
     answer = recommend(records, experiment)
@@ -189,6 +189,18 @@ def test_what_is_left_without_noisy_blocks_must_allow_an_interval(confidence: fl
     found = conclude(noisy, experiment.model_copy(update={"stop": stop}))
     assert len(found.noisy) == 4
     assert (found.undisturbed is not None) == enough
+
+
+def test_what_a_configuration_may_cause_itself_is_counted_beside_the_others_and_never_set_aside() -> None:
+    experiment = command_line.compare(CompareRequest(runs=9), ["a", "b"], MACHINE)
+    made = play(experiment, lambda c: 1.0, policy.uniform(experiment))
+    waits = Noise(runqueue_wait=1.0, on_cpu=1.0)
+    busy = [dataclasses.replace(r, noise=waits) if r.configuration["command"] == "b" else r for r in made]
+    found = conclude(busy, experiment)
+    assert len(found.noisy) == 9
+    assert found.undisturbed is None
+    (said,) = [line for line in found.doubts if "waiting" in line]
+    assert said.endswith("; in 9 of 9 launches of command=b, 0 of 9 of the others; not set aside")
 
 
 def test_responses() -> None:

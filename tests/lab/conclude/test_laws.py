@@ -2,6 +2,7 @@
 """Every law gives back the truth that generated its data, with noise, and says when the data do not determine it."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -176,6 +177,7 @@ class TestChoice:
         p = P[:3]
         choice = choose(LAWS, p, blocks_of("usl", TERMS["usl"], p))
         assert not choice.distinguishable and "too few levels" in choice.statement
+        assert re.search(r"; kappa = \S+ \[\S+, \S+\]$", choice.statement)
 
     def test_two_levels_leave_one_law(self) -> None:
         assert "only law" in choose(LAWS, P[:2], blocks_of("amdahl", TERMS["amdahl"], P[:2])).statement

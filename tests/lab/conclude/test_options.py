@@ -9,6 +9,7 @@ import pytest
 
 import corescale.conclude.race
 from corescale.conclude.answers.alternatives import CHEAPER, SLOWER
+from corescale.conclude.race.elimination import ranked_from, tail
 from corescale.conclude.race.options import OPTIONS
 from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.plan import TODAY_EVERY
@@ -22,13 +23,21 @@ TIMES = {2: "twice", 3: "three times"}
 SAYS = [
     f"to be within `--within` ({Stop().within:.0%}) of the best",
     f"the planned looks ({', '.join(map(str, OPTIONS.looks[:7]))}, ... common blocks)",
-    f"lend it {WORDS[int(OPTIONS.prior)]} degrees of freedom at most",
+    f"lend it {WORDS[int(OPTIONS.prior)]} degrees of freedom at most,"
+    f" {WORDS[int(OPTIONS.early_prior)]} before the fourth common block",
+    f"From {TIMES[int(OPTIONS.ranks)]} as many common blocks as a signed-rank bound needs"
+    f" ({ranked_from(tail(0.95, 2))} for two configurations, {ranked_from(tail(0.95, 39))} for 39)",
+    f"Fresh blocks of the favourite and today's launch: {OPTIONS.room} to {OPTIONS.longest} to the first look",
+    f"The first look has {OPTIONS.at_first:.0%} of the error",
+    f"keeps room for {WORDS[OPTIONS.room]} of them",
+    f"with less than {WORDS[int(OPTIONS.enough)]} degrees of freedom, the scatter of all launches",
     f"a launch that takes {WORDS[int(OPTIONS.first_cap)]} times as long has lost",
-    f"The first block has today's launch and {WORDS[OPTIONS.opening]} others",
-    f"a first answer after {WORDS[OPTIONS.first_answer]} launches",
+    f"where there are fewer than {WORDS[OPTIONS.opening]} of them, others",
+    f"a first answer after {WORDS[OPTIONS.first_answer]} to {WORDS[1 + OPTIONS.largest]} launches",
     f"**Today's launch** has a drawn place in each block with which {TODAY_EVERY} launches would go by without it",
     f"A launch that takes {WORDS[int(OPTIONS.cap)]} times the leader's median ({WORDS[int(OPTIONS.first_cap)]} times",
-    f"after {WORDS[OPTIONS.strikes]} such launches the configuration has lost",
+    f"a configuration that was killed in {WORDS[OPTIONS.strikes]} launches and in more than half of its launches has"
+    " lost",
     f"(expected launches, {'doubled' if OPTIONS.doubt == 2 else OPTIONS.doubt}, exceed what is left)",
     f"{'half' if OPTIONS.trust == 0.5 else OPTIONS.trust} by the surrogate's belief",
     f"{'half' if OPTIONS.drawn == 0.5 else OPTIONS.drawn} of each is what a surrogate believes in",

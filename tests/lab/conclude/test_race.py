@@ -14,6 +14,7 @@ from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.plan import first_columns
 from corescale.conclude.race.race import race
 from corescale.conclude.race.records import raced, statement
+from corescale.conclude.race.standing import Field
 from corescale.conclude.race.surrogate import believe
 from corescale.conclude.stats import Floats
 from corescale.declare import plan
@@ -33,7 +34,7 @@ def test_a_race_finds_the_best_and_says_how_sure_it_is_with_few_launches() -> No
     assert answer.within is not None
     assert answer.within <= 0.02 + 1e-9
     assert answer.gain is not None
-    assert answer.gain.n == blocks(records, "confirm") == 10
+    assert answer.gain.n == blocks(records, "confirm") == OPTIONS.room
     assert len(records) < 8 * len(configurations(experiment))
 
 
@@ -66,7 +67,7 @@ def test_a_spent_budget_is_kept_and_leaves_room_to_confirm() -> None:
     records = play(experiment, truth, race(experiment), noise=0.05)
     assert sum(r.wall for r in records) <= 80
     answer = recommend(records, experiment)
-    assert answer.winner == answer.today or blocks(records, "confirm") == 10
+    assert answer.winner == answer.today or blocks(records, "confirm") >= OPTIONS.room
     assert answer.within is None or answer.within > 0.02
 
 
@@ -103,10 +104,17 @@ def test_of_the_proved_ones_the_simplest_is_taken() -> None:
 
 def test_the_first_block_has_every_level_about_equally_often() -> None:
     codes = np.array([[a, b] for a in range(4) for b in range(4)])
-    first = first_columns(codes, 0)
+    first = first_columns(Field(codes, 0))
     assert 0 in first
     assert all(sorted(np.bincount(codes[first, factor])) == [1, 1, 1, 2] for factor in (0, 1))
-    assert first_columns(codes[:3], 1).tolist() == [0, 1, 2]
+    assert first_columns(Field(codes[:3], 1)).tolist() == [0, 1, 2]
+
+
+def test_the_first_block_has_what_is_tried_alone_as_far_as_the_budget_goes() -> None:
+    codes = np.array([[a, b] for a in range(6) for b in range(4)])
+    field = Field(codes, 0, alone=(4, 8, 12, 16, 20, 1))
+    assert first_columns(field).tolist() == [0, 1, 4, 8, 12, 16, 20]
+    assert first_columns(field, left=4).tolist() == [0, 4, 8, 12]
 
 
 def test_the_surrogate_gives_back_an_additive_truth_from_a_few() -> None:
@@ -133,7 +141,7 @@ def test_two_configurations_have_the_degrees_of_freedom_of_their_blocks(blocks: 
     rows = np.random.default_rng(blocks).standard_normal((blocks, 2))
     differences, tail = rows[:, 0] - rows[:, 1], elimination.tail(0.95, 2)
     expected = ttest_1samp(differences, 0).confidence_interval(1 - 2 * tail).high
-    assert elimination.upper_bounds(rows, elimination.fit(rows), 0, tail)[1] == pytest.approx(expected)
+    assert elimination.upper_bounds(rows, 0, tail)[1] == pytest.approx(expected)
 
 
 def test_what_others_lend_is_what_they_have_and_no_more_than_the_prior() -> None:
@@ -145,7 +153,7 @@ def test_what_others_lend_is_what_they_have_and_no_more_than_the_prior() -> None
         others = 2 * fitted.squares[2:].sum() / max(fitted.degrees[2:].sum(), 1)
         variance = (lent * others + squares.sum()) / (lent + 3)
         half = stdtrit(lent + 3, 1 - tail) * math.sqrt(variance / 4)
-        found = elimination.upper_bounds(part, fitted, 0, tail)[1]
+        found = elimination.upper_bounds(part, 0, tail)[1]
         assert found == pytest.approx((part[:, 0] - part[:, 1]).mean() + half)
 
 
@@ -157,8 +165,8 @@ def test_after_one_launch_only_what_takes_far_longer_has_lost() -> None:
 
 
 def _false(rows: Floats, true: Floats) -> bool:
-    fitted, tail = elimination.fit(rows), elimination.tail(0.95, 6)
-    return any(elimination.upper_bounds(rows, fitted, c, tail).max() < true[c] - 1e-12 for c in range(6))
+    tail = elimination.tail(0.95, 6)
+    return any(elimination.upper_bounds(rows, c, tail).max() < true[c] - 1e-12 for c in range(6))
 
 
 def test_a_drift_in_the_opening_is_taken_out() -> None:

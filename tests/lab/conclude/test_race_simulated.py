@@ -4,6 +4,7 @@
 Seeds are the benchmark's own and were not chosen. Bounds on shares leave three standard errors of the number of races.
 """
 
+import dataclasses
 import importlib
 import itertools
 import math
@@ -11,7 +12,11 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
+
+from corescale.conclude.race import elimination
+from corescale.conclude.race.options import OPTIONS
 
 
 def benchmark(name: str) -> ModuleType:
@@ -71,9 +76,49 @@ def test_told_its_budget_a_race_beats_its_peers(simulation: ModuleType) -> None:
     assert means["race"] < min(means["uniform"], means["successive halving"])
 
 
-@pytest.mark.parametrize("landscape", ["two levels", "three quiet levels", "six quiet allocators"])
-def test_claims_are_true_where_races_have_been_wrong(adversaries: ModuleType, landscape: str) -> None:
-    """By the product's own loop; benchmarks/race.py adversarial has more seeds."""
+HARD = [
+    "two levels", "three quiet levels", "six quiet allocators", "a best one that is capped", "first in a block",
+    "a best one that fails", "a noisy best among quiet ones", "a metric at its limit", "slippage of 3",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("landscape", HARD)
+def test_claims_are_true_and_gains_are_found_where_races_have_gone_wrong(
+    adversaries: ModuleType, landscape: str
+) -> None:
+    """By the product's own loop; benchmarks/race.py adversarial has more seeds and landscapes."""
     found = adversaries.tally(landscape, 20)
     assert found.claimed == 20
     assert found.wrong <= at_most(0.05, 20)
+    assert found.missed <= at_most(0.05, 20)
+    assert found.intervals - found.covered <= at_most(0.05, 20)
+
+
+@pytest.mark.parametrize("landscape", ["bursts", "slow mode"])
+def test_noise_that_all_share_hides_no_gain_of_12_percent(adversaries: ModuleType, landscape: str) -> None:
+    found = adversaries.tally(landscape, 4)
+    assert (found.gains, found.missed, found.wrong) == (4, 0, 0)
+
+
+def test_ten_launches_do_what_an_expert_does_with_them(adversaries: ModuleType) -> None:
+    """Five of six allocators after eight launches; the best of them confirmed after twelve."""
+    eight, twelve = (adversaries.tally(f"plain tune, {budget}", 20) for budget in ("8x", "12x"))
+    assert eight.led >= 20 - at_most(0.05, 20)
+    assert twelve.faster >= 20 - at_most(0.1, 20)
+    assert twelve.false_faster == 0
+    assert all(r.answer.fresh.by == "t" for r in [adversaries.EVERY["plain tune, 12x"].raced(3)])
+
+
+@pytest.mark.parametrize("prior", [OPTIONS.prior, 80.0])
+def test_a_quiet_majority_does_not_settle_a_noisy_best(monkeypatch: pytest.MonkeyPatch, prior: float) -> None:
+    """Bounds of the best, which scatters ten times as much as the others; with a prior of 80 they are false."""
+    if prior != OPTIONS.prior:
+        monkeypatch.setattr(elimination, "OPTIONS", dataclasses.replace(OPTIONS, prior=prior, early_prior=prior))
+    elimination.forget()
+    rng, wrong, races, tail = np.random.default_rng(3), 0, 400, elimination.tail(0.95, 12)
+    sizes = np.array([0.1, *[0.01] * 11])
+    for _ in range(races):
+        rows = sizes * rng.standard_normal((7, 12))
+        wrong += any(elimination.upper_bounds(rows[:n], 1, tail)[0] < 0 for n in (2, 3, 4, 5, 7))
+    elimination.forget()
+    assert (wrong <= at_most(0.05, races)) == (prior == OPTIONS.prior)

@@ -18,13 +18,23 @@ import pytest
 from corescale.declare import plan
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, today
+from corescale.declare.model import Model
 from corescale.declare.plan import Block
 from corescale.errors import CorescaleError, ProgramError, StoreError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers, ranks, scratch, sources, store
 from corescale.observe.launchers.direct import Direct
 from corescale.observe.launchers.fake import Fake
-from corescale.observe.launchers.landscape import Disturbance, Failure, Interaction, Landscape, Metric
+from corescale.observe.launchers.landscape import (
+    CarryOver,
+    Disturbance,
+    Failure,
+    Interaction,
+    Landscape,
+    Metric,
+    Own,
+    Period,
+)
 from corescale.observe.launchers.local import Local
 from corescale.observe.run import run
 from corescale.observe.scratch import Scratch
@@ -485,6 +495,42 @@ def test_drift_moves_times_with_the_virtual_clock(experiment: Make) -> None:
     assert math.log(records[-1].wall / records[0].wall) == pytest.approx(0.6 * hour)
 
 
+def test_a_configuration_may_have_noise_and_drift_of_its_own(experiment: Make) -> None:
+    own = Own(levels={"threads": 2}, noise=Disturbance(size=0.1), drift=0.36)
+    e, land = experiment(), Landscape(noise=Disturbance(kind="none"), own=(own,))
+    records = run(e, store.Memory(), Fake(e, land), blocks(e, 400))
+    of = {t: [math.log(r.wall) for r in records if r.configuration["threads"] == t] for t in (1, 2)}
+    assert set(of[1]) == {0.0}
+    hours = [(r.started - records[0].started) / 3600 for r in records if r.configuration["threads"] == 2]
+    rest = [x - 0.36 * hour for x, hour in zip(of[2], hours, strict=True)]
+    assert statistics.stdev(rest) == pytest.approx(0.1, rel=0.1)
+
+
+def test_the_first_in_a_block_what_came_before_and_the_time_of_day_change_a_time(experiment: Make) -> None:
+    quiet, e = Disturbance(kind="none"), experiment()
+    after = CarryOver(after={"threads": 2}, adds=0.01)
+    records = run(e, store.Memory(), Fake(e, Landscape(noise=quiet, first_in_block=0.1, carry_over=(after,))),
+                  blocks(e, 30))  # fmt: skip
+    assert any(r.configuration["threads"] == 2 and r.order == 0 for r in records)
+    for before, now in itertools.pairwise(records):
+        expected = 0.1 * (now.order == 0) + 0.01 * (before.configuration["threads"] == 2)
+        assert math.log(now.wall) == pytest.approx(expected)
+    swing = Landscape(noise=quiet, period=Period(seconds=4, height=0.2))
+    logs = [math.log(r.wall) for r in run(e, store.Memory(), Fake(e, swing), blocks(e, 20))]
+    assert max(logs) > 0.1 and min(logs) < -0.1
+
+
+def test_a_slow_launch_may_be_recorded_as_stolen_and_a_metric_may_scatter(experiment: Make) -> None:
+    e = experiment()
+    land = Landscape(
+        noise=Disturbance(kind="bursts", size=0, gap=0.5, steal=0.2), metrics={"bytes": Metric(base=100, size=0.05)}
+    )
+    records = run(e, store.Memory(), Fake(e, land), blocks(e, 500))
+    share = {r.wall > 1.2: r.noise.steal / (r.noise.steal + r.user) for r in records}
+    assert share == {False: 0.0, True: pytest.approx(0.2)}
+    assert statistics.stdev([math.log(r.metrics["bytes"]) for r in records]) == pytest.approx(0.05, rel=0.1)
+
+
 def test_a_fake_time_out_takes_the_time_out(experiment: Make) -> None:
     e = experiment(timeout=3.0)
     landscape = Landscape(failures=(Failure(levels={"threads": 1}, status="timeout"),))
@@ -540,7 +586,10 @@ def test_the_page_on_landscapes_has_every_key_and_can_be_run(experiment: Make, t
     assert set(Landscape.read(path).times) == {"command"}
     path.write_text(whole)
     landscape = Landscape.read(path)
-    parts = (landscape, landscape.noise, landscape.rehearsal, *landscape.interactions, *landscape.failures)
+    assert landscape.period is not None
+    parts: list[Model] = [landscape, landscape.noise, landscape.rehearsal, landscape.period]
+    parts += [*landscape.interactions, *landscape.failures, *landscape.own, *landscape.carry_over]
+    parts += landscape.metrics.values()
     assert [sorted(type(part).model_fields) for part in parts] == [sorted(part.model_fields_set) for part in parts]
     levels: dict[str, tuple[int | str, ...]] = {"threads": (1, 2, 4), "alloc": ("a", "b")}
     e = experiment("x", "{alloc}", levels=levels)

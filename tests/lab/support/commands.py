@@ -25,6 +25,12 @@ def corescale(*words: str, cwd: Path, preexec_fn: Callable[[], None] | None = No
     )
 
 
+def answered(done: subprocess.CompletedProcess[str]) -> None:
+    """It ended well: with an answer, or saying that few launches decide nothing, as those of a test may not."""
+    assert done.returncode in (ExitCode.OK, ExitCode.INCONCLUSIVE), done.stderr
+    assert ("not decided" in done.stdout) == (done.returncode == ExitCode.INCONCLUSIVE), done.stdout
+
+
 def refused(done: subprocess.CompletedProcess[str], code: ExitCode, *says: str) -> None:
     """One line on stderr (progress notes aside), the documented exit code, no traceback."""
     assert done.returncode == code, done.stderr

@@ -9,6 +9,7 @@ import numpy as np
 
 from corescale.conclude import stats
 from corescale.conclude.answers.constraints import violation
+from corescale.conclude.race.lost import struck
 from corescale.conclude.race.records import Statement
 from corescale.conclude.response import Table, median, of, response, table
 from corescale.conclude.stats import Interval, Regret
@@ -53,7 +54,7 @@ def candidates(
     if not times.configurations:
         return ()
     now = today(experiment)
-    reasons = {c: _excluded(of(records, c), of(records, now), experiment) for c in times.configurations}
+    reasons = {c: _excluded(_judged(records, c, now), of(records, now), experiment) for c in times.configurations}
     eligible = [k for k, c in enumerate(times.configurations) if reasons[c] is None]
     regrets = racing.regrets if racing is not None else _regrets(times, eligible, experiment)
     rows = [
@@ -111,10 +112,17 @@ def _unknown() -> Interval:
     return Interval(math.nan, None, None, None, 0)
 
 
+def _judged(records: Sequence[Record], c: Configuration, now: Configuration) -> tuple[Record, ...]:
+    """Its launches; failures while it was to be confirmed count, but those of today's launch do not bar it then."""
+    fresh = () if c == now else of(records, c, "confirm")
+    return (*of(records, c), *(record for record in fresh if not record.ok))
+
+
 def _excluded(launches: Sequence[Record], now: Sequence[Record], experiment: Experiment) -> str | None:
-    bad = next((record for record in launches if not record.ok), None)
-    if bad is not None:
-        return ending(bad)
+    bad = [record for record in launches if not record.ok and (record.status != "capped" or struck(launches))]
+    if bad:
+        return ending(bad[0]) + (" while it was confirmed" if bad[0].phase == "confirm" else "")
+    launches = [record for record in launches if record.ok]
     if any(math.isnan(response(record, experiment.response)) for record in launches):
         return f"gave no {experiment.response}"
     return next(filter(None, (violation(constraint, launches, now) for constraint in experiment.constraints)), None)

@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from corescale.conclude import stats
 from corescale.conclude.answers.alternatives import Cheaper, Front, cheaper, fronts
 from corescale.conclude.answers.candidates import Candidate, candidates, winner
-from corescale.conclude.race.records import statement
+from corescale.conclude.race.confirmation import Gain, gain
+from corescale.conclude.race.favourite import favourite
+from corescale.conclude.race.records import Statement, statement
 from corescale.conclude.race.rehearsal import Rehearsal
-from corescale.conclude.response import table
+from corescale.conclude.response import of, table
 from corescale.conclude.stats import Interval
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, today
@@ -41,6 +43,12 @@ class Recommendation:
     rehearsal: Rehearsal | None = None
     others: int = 0
     """configurations beside today's launch"""
+    fresh: Gain | None = None
+    """what the fresh blocks decide, and how"""
+    proved: bool = False
+    """today's launch is shown to be as good as any by the tolerance, or it was not to be proved"""
+    fallen: tuple[Candidate, ...] = ()
+    """favourites that failed while they were confirmed"""
 
     @property
     def compared(self) -> bool:
@@ -63,6 +71,13 @@ class Recommendation:
         return self.winner == self.today or self.gain is None or self.gain.low is None or self.gain.low <= 1
 
     @property
+    def decided(self) -> bool:
+        """Whether the answer is shown: a gain, or that there is none by the tolerance."""
+        if not self.keep_today or not self.others:
+            return True
+        return self.proved if self.winner == self.today else self.fresh is not None and self.fresh.verdict is not None
+
+    @property
     def chosen(self) -> Configuration:
         """The launch to use."""
         return self.today if self.keep_today else self.winner
@@ -73,10 +88,9 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
     now = today(experiment)
     racing = statement(records, experiment) if experiment.stop.rule == "race" else None
     found = candidates(records, experiment, racing)
-    best = picked or (winner(found, now) if racing is None else racing.answer)
-    gain = None if best == now else gain_in("confirm", records, experiment, best)
+    best, fresh = _picked(records, experiment, racing, picked or winner(found, now), fixed=picked is not None)
     regret = next((candidate.regret.bound for candidate in found if candidate.configuration == best), None)
-    answer = Recommendation(now, best, gain, regret, experiment.stop.confidence, found)
+    answer = Recommendation(now, best, fresh.ratio if fresh else None, regret, experiment.stop.confidence, found)
     tied = racing is not None and answer.chosen == racing.answer
     return replace(
         answer,
@@ -85,7 +99,29 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         not_told_apart=racing.not_told_apart if racing is not None and tied else (),
         rehearsal=racing.rehearsal if racing is not None else None,
         others=len(configurations(experiment)) - 1,
+        fresh=fresh,
+        proved=racing is None or (racing.bound is not None and racing.bound <= experiment.stop.within * (1 + 1e-9)),
+        fallen=tuple(c for c in found if c.excluded is not None and _fell(records, c.configuration, now)),
     )
+
+
+def _picked(
+    records: Sequence[Record],
+    experiment: Experiment,
+    racing: Statement | None,
+    otherwise: Configuration,
+    *,
+    fixed: bool,
+) -> tuple[Configuration, Gain | None]:
+    """Whom fresh blocks confirm, and what they say; `fixed`: it is this one, whatever the race says."""
+    if racing is not None and not fixed:
+        found = favourite(records, experiment, racing)
+        return found.configuration, found.gain
+    return otherwise, None if otherwise == today(experiment) else gain(records, experiment, otherwise, None)
+
+
+def _fell(records: Sequence[Record], configuration: Configuration, now: Configuration) -> bool:
+    return configuration != now and any(not record.ok for record in of(records, configuration, "confirm"))
 
 
 def _not_refuted(answer: Recommendation) -> list[Candidate]:

@@ -55,7 +55,8 @@ class Curve:
     levels: tuple[tuple[str, Level], ...]
     rows: tuple[Row, ...]
     choice: Choice | None
-    """every law fitted, and which one to show; None below two levels of p, and in weak scaling"""
+    """every law fitted, and which one to show, by the levels of p that the cores can hold; None below two of them, and
+    in weak scaling"""
 
     @property
     def fits(self) -> tuple[Fit, ...]:
@@ -147,7 +148,8 @@ def _curve(
     reference = serial or next((c for c in group if c.layout.p == experiment.p_ref), group[0])
     rows = tuple(row(records, times, configuration, reference, experiment) for configuration in group)
     wanted = laws and experiment.weak is None
-    return Curve(levels, rows, _choice(times, group, experiment.stop.confidence) if wanted else None)
+    fitted = [c for c, one in zip(group, rows, strict=True) if not one.oversubscribed]
+    return Curve(levels, rows, _choice(times, fitted, experiment.stop.confidence) if wanted else None)
 
 
 def _choice(times: Table, group: Sequence[Configuration], confidence: float) -> Choice | None:

@@ -17,6 +17,8 @@ from corescale.conclude.stats import Floats, fewest_blocks
 AGREEMENT = 0.975
 """share of the resamples of blocks that must prefer the same law"""
 RESAMPLES = 499
+LEVELS = 6
+"""Levels of p from which laws are compared: held-out levels of fewer are extrapolations from almost nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,10 @@ class Choice:
 
 
 def choose(laws: Mapping[str, Law], p: npt.ArrayLike, log_times: npt.ArrayLike, confidence: float = 0.95) -> Choice:
-    """Fit every law; show the one with the least held-out error if >= 97.5% of resamples agree, else the simplest."""
+    """Fit every law; show the one with the least held-out error if >= 97.5% of resamples agree, else the simplest.
+
+    Below six levels of p none is compared. What tells a law from the simplest is always said with its interval.
+    """
     fits = {name: fit(law, p, log_times, confidence) for name, law in laws.items()}
     known = sorted((name for name in laws if fits[name].identifiable), key=lambda name: len(laws[name].terms))
     if not known:
@@ -48,25 +53,36 @@ def choose(laws: Mapping[str, Law], p: npt.ArrayLike, log_times: npt.ArrayLike, 
         for name in known
     }
     held_out = {name: float(errors[name][0]) if name in errors else np.nan for name in laws}
-    comparable = [name for name in known if np.isfinite(errors[name][0])]
+    enough = np.unique(np.asarray(p)[np.isfinite(np.asarray(log_times)).any(axis=0)]).size >= LEVELS
+    comparable = [name for name in known if enough and np.isfinite(errors[name][0])]
     winner = min(comparable, key=lambda name: held_out[name], default=known[0])
     rivals = [name for name in known if name != winner]
-    sure = bool(rivals) and all(_beats(errors[winner], errors[rival]) for rival in rivals)
+    sure = enough and bool(rivals) and all(_beats(errors[winner], errors[rival]) for rival in rivals)
     chosen = winner if sure else known[0]
-    return Choice(fits[chosen], fits, held_out, sure, _statement(chosen, sure, rivals, comparable, known))
+    return Choice(
+        fits[chosen], fits, held_out, sure, _statement(chosen, sure, rivals, comparable, known) + _beyond(laws, fits)
+    )
 
 
 def _statement(chosen: str, sure: bool, rivals: list[str], comparable: list[str], known: list[str]) -> str:
     if len(known) == 1:
         return f"{chosen} is the only law that these levels of p determine"
+    if len(comparable) < len(known):
+        few = f"too few levels of p (below {LEVELS}) or blocks"
+        return f"{' and '.join(known)} are not compared: {few}; {chosen} is the simpler"
     if sure:
         return f"{chosen} predicts held-out levels better than {' and '.join(rivals)}"
-    why = (
-        "too few levels of p to hold one out"
-        if len(comparable) < len(known)
-        else "they predict held-out levels equally well"
+    return f"{' and '.join(known)} predict held-out levels equally well; {chosen} is the simpler"
+
+
+def _beyond(laws: Mapping[str, Law], fits: Mapping[str, Fit]) -> str:
+    """`; kappa = 0.002 [0, 0.005]`: the parameters that tell a law from a simpler one."""
+    found = [(laws[name].beyond, fits[name].parameters.get(laws[name].beyond)) for name in laws]
+    return "".join(
+        f"; {name} = {value.estimate:.2g} [{value.low:.2g}, {value.high:.2g}]"
+        for name, value in found
+        if value is not None and value.low is not None and value.high is not None
     )
-    return f"{' and '.join(known)} cannot be told apart ({why}); {chosen} is the simpler"
 
 
 def _beats(winner: Floats, rival: Floats) -> bool:

@@ -40,6 +40,8 @@ class Law:
     basis: Callable[[Floats], Floats]
     """function from p[L] to the value of each term there, [L, k]"""
     parameters: tuple[Parameter, ...]
+    beyond: str = ""
+    """parameter that tells it from a simpler law, which it is where this is 0"""
     variable: str = "p"
     least: float = 1.0
     """least value of the variable"""

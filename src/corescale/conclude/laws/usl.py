@@ -31,4 +31,5 @@ USL = Law(
             low=0.0,
         ),
     ),
+    beyond="kappa",
 )

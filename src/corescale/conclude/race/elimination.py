@@ -3,11 +3,14 @@
 
 Launches come in blocks; what is compared are log times within a block. Only comparisons with the truly best
 configuration can make a statement of the form "c is within x of the best" false (Hsu 1981), so the error is shared by
-k - 1 comparisons, and by the planned looks at each. Between looks a bound is that of the last look. That makes it valid
-at any moment, also one chosen for what was seen, such as Ctrl-C or the end of a race.
+k - 1 comparisons, and by the planned looks at each. Between looks a bound is that of the last look, with all that
+belongs to it. That makes it valid at any moment, also one chosen for what was seen: Ctrl-C, or the end of a race.
 
-The variance of a difference is its own, moderated by that of the other configurations (Smyth 2004), with a prior of
-bounded worth (RaceOptions.prior).
+What is bounded is the centre of the log ratios within blocks, their pseudomedian, as everywhere in conclude. With few
+common blocks the bound is that of a t test: the variance of the pair's differences, moderated by that of the other
+configurations (Smyth 2004), with a prior of bounded worth (RaceOptions.prior). As soon as there are enough for it
+(RaceOptions.ranks) it is that of the signed ranks (Wilcoxon 1945), which bursts and slow modes do not ruin: it is exact
+if the machine's noise hits both of a pair alike.
 """
 
 import functools
@@ -19,7 +22,7 @@ import numpy.typing as npt
 from scipy.special import digamma, polygamma, stdtrit
 
 from corescale.conclude.race.options import OPTIONS
-from corescale.conclude.stats import Floats
+from corescale.conclude.stats import Floats, tail_count, walsh_bounds
 
 Columns = npt.NDArray[np.intp]
 
@@ -32,7 +35,7 @@ class Fit:
     """NaN where never launched"""
     counts: npt.NDArray[np.intp]
     squares: Floats
-    """squares of the residuals, as if no block effect had been fitted"""
+    """squares of the residuals, as if no block effect had been fitted; of outliers as if they were at the fence"""
     degrees: Floats
     """degrees of freedom of `squares`, if that were so"""
     residual: Floats
@@ -57,6 +60,7 @@ def fit(rows: Floats) -> Fit:
     effects, residuals = _additive(np.where(present, rows, 0.0), present)
     size = present.sum(axis=1, keepdims=True)
     shared = present & (size > 1)
+    residuals = _fenced(residuals, shared)
     squares = np.where(shared, residuals**2 * size / np.maximum(size - 1, 1), 0.0).sum(axis=0)
     degrees = np.maximum(shared.sum(axis=0) - 1.0, 0.0)
     left = np.where(shared, 1 - 1 / np.maximum(size, 1), 0.0).sum(axis=0) / np.maximum(shared.sum(axis=0), 1)
@@ -66,37 +70,84 @@ def fit(rows: Floats) -> Fit:
     )
 
 
-def upper_bounds(rows: Floats, fitted: Fit, c: int, tail: float) -> Floats:
+def upper_bounds(rows: Floats, c: int, tail: float) -> Floats:
     """Of log(T_c / T_j) for every j, each wrong with probability <= `tail` per look; inf where not yet compared.
 
-    The variance is that of the differences in the blocks of the look, moderated by what the others tell (Smyth 2004):
-    they lend no more degrees of freedom than they have, so that two configurations alone have those of their blocks.
+    `rows`: log times of blocks x configurations, NaN where not launched.
     """
     differences = rows[:, [c]] - rows
-    common = np.isfinite(differences)
-    order = common.cumsum(axis=0)
+    order = np.isfinite(differences).cumsum(axis=0)
     looked = _looks_by_count()[np.minimum(order[-1], OPTIONS.last_look)]
-    used = common & (order <= looked)
-    mean = np.where(used, differences, 0.0).sum(axis=0) / np.maximum(looked, 1)
-    squares = np.where(used, (differences - mean) ** 2, 0.0).sum(axis=0)
-    lent, variance = _of_the_others(fitted, c)
-    freedom = lent + looked - 1
-    with np.errstate(divide="ignore", invalid="ignore"):
-        width = stdtrit(freedom, 1 - tail) * np.sqrt((lent * variance + squares) / freedom / looked)
-    bounds = np.where((looked > 1) & np.isfinite(width), mean + width, np.inf)
+    until = np.argmax(order == looked, axis=0) + 1
+    bounds, compared = np.full(rows.shape[1], np.inf), (looked > 1) & (np.arange(rows.shape[1]) != c)
+    ranked = compared & (looked >= ranked_from(tail))
+    for row in np.unique(until[compared & ~ranked]):
+        columns = np.flatnonzero(compared & ~ranked & (until == row))
+        bounds[columns] = _t_bounds(rows[:row], c, columns, tail)
+    for j in np.flatnonzero(ranked):
+        told = differences[: until[j], j]
+        bounds[j] = _rank_bound(told[np.isfinite(told)].tobytes(), tail)
     bounds[c] = 0.0
     return bounds
 
 
-def _of_the_others(fitted: Fit, c: int) -> tuple[Floats, Floats]:
-    """For each pair with c, the degrees of freedom that the others lend and the variance of a difference by them."""
+def ranked_from(tail: float) -> int:
+    """Common blocks from which a bound is that of signed ranks: a multiple of the fewest that allow one."""
+    return math.ceil(OPTIONS.ranks * -math.log2(tail))
+
+
+def _t_bounds(rows: Floats, c: int, columns: Columns, tail: float) -> Floats:
+    """The variance is that of the pair's differences, moderated by what the others tell until this look.
+
+    They lend no more degrees of freedom than they have, so that two configurations alone have those of their blocks.
+    """
+    differences = rows[:, [c]] - rows[:, columns]
+    common = np.isfinite(differences)
+    n = common.sum(axis=0)
+    mean = np.where(common, differences, 0.0).sum(axis=0) / n
+    squares = np.where(common, (differences - mean) ** 2, 0.0).sum(axis=0)
+    lent, variance = _of_the_others(_fit_of(rows.tobytes(), rows.shape[1]), c, columns, n)
+    freedom = lent + n - 1
+    return np.asarray(mean + stdtrit(freedom, 1 - tail) * np.sqrt((lent * variance + squares) / freedom / n))
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _rank_bound(differences: bytes, tail: float) -> float:
+    """Of the differences of a look, which never change; the number of blocks is what makes it slow."""
+    told = np.frombuffer(differences)
+    return float(walsh_bounds(told, tail_count(told.size, tail))[2])
+
+
+def _of_the_others(fitted: Fit, c: int, columns: Columns, n: Columns) -> tuple[Floats, Floats]:
+    """For c and each of these columns with n common blocks: the degrees of freedom that the others lend, and the
+    variance of a difference by them."""
 
     def others(values: Floats) -> Floats:
-        return np.asarray(np.maximum(values.sum() - values[c] - values, 0.0))
+        return np.asarray(np.maximum(values.sum() - values[c] - values[columns], 0.0))
 
     degrees = others(fitted.degrees)
     variance = 2 * np.divide(others(fitted.squares), degrees, out=np.zeros(degrees.size), where=degrees > 0)
-    return np.where(degrees > 0, np.minimum(fitted.prior, others(fitted.residual)), 0.0), variance
+    most = np.where(n < OPTIONS.settled, min(fitted.prior, OPTIONS.early_prior), fitted.prior)
+    return np.where(degrees > 0, np.minimum(most, others(fitted.residual)), 0.0), variance
+
+
+@functools.lru_cache(maxsize=256)
+def _fit_of(rows: bytes, width: int) -> Fit:
+    """Of the rows until a look."""
+    return fit(np.frombuffer(rows).reshape(-1, width))
+
+
+def forget() -> None:
+    """Fits that were kept by other constants than those of now: for experiments with them."""
+    _fit_of.cache_clear()
+
+
+def _fenced(residuals: Floats, shared: npt.NDArray[np.bool_]) -> Floats:
+    """Outliers moved to the fence: one launch in a burst would widen every bound that it is lent to."""
+    if not shared.any():
+        return residuals
+    fence = OPTIONS.fence * float(np.median(np.abs(residuals[shared])))
+    return np.clip(residuals, -fence, fence) if fence > 0 else residuals
 
 
 def tail(confidence: float, configurations: int) -> float:

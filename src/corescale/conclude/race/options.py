@@ -22,6 +22,16 @@ class RaceOptions:
     prior: float = 8.0
     """Degrees of freedom at most that all configurations together lend to one. With fewer a race starts slowly; with
     more, one noisy configuration among quiet ones is lost by luck."""
+    early_prior: float = 4.0
+    """The same before `settled` common blocks: a quiet majority would settle a noisy best by luck."""
+    settled: int = 4
+    """Common blocks from which the whole prior is lent."""
+    ranks: float = 2.0
+    """Multiple of the fewest common blocks for a bound by signed ranks from which it is taken: with the fewest it is
+    the largest difference of all, far wider than a t bound."""
+    fence: float = 5.0
+    """Multiple of the median residual at which outliers are counted in what configurations lend: beyond it are 7 in
+    10,000 launches with normal noise."""
     first_look: int = 2
     """Common blocks of two configurations at their first comparison: one block has no variance."""
     sweeps: int = 8
@@ -61,7 +71,29 @@ class RaceOptions:
     first_cap: float = 10.0
     """The same multiple where the leader was launched once, and may have been fast by luck."""
     strikes: int = 2
-    """Launches killed because they had lost, after which their configuration has lost."""
+    """Launches killed because they had lost, at least, for their configuration to have lost; it has where they are
+    more than half of its launches. The best of all has bursts too, and the more launches the better it is."""
+
+    # The confirmation (confirmation.py)
+    at_first: float = 0.8
+    """Share of the error for the first look at fresh blocks, which nearly always decides."""
+    later: float = 1.5
+    """Fresh blocks at a look, as a multiple of those at the look before."""
+    missed: float = 0.01
+    """Probability of missing the gain that the first look is planned for."""
+    believed: float = 0.7
+    """Share of a favourite's lead that is planned with: some of it is luck."""
+    least_lead: float = 0.001
+    """Lead, at least, that is planned with, as a logarithm."""
+    longest: int = 40
+    """Fresh blocks to the first look, at most."""
+    room: int = 6
+    """Fresh blocks that a budget keeps room for: the fewest for a signed-rank interval at 95%."""
+    fewest: int = 2
+    """Fresh blocks that are worth keeping room for: one pair has no interval."""
+    enough: float = 4.0
+    """Degrees of freedom of a t interval of fresh pairs, below which it goes by the scatter of single launches: with
+    two pairs and nothing else it would be 13 standard errors wide."""
 
     # Who leads (standing.py)
     contenders: int = 20

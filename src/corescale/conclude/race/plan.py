@@ -27,12 +27,12 @@ def next_columns(field: Field, blocks: Floats, left: float = math.inf) -> Column
     `left`: launches that may be made; more than 1.
     """
     if not np.isfinite(blocks).any():
-        return first_columns(field.codes, field.today)
+        return first_columns(field, left)
     found = standing(field, blocks)
     untried = np.flatnonzero(found.fit.counts == 0)
     opening = max(_with_todays(untried.size) * OPTIONS.covering, found.launches.sum() * OPTIONS.reserved)
     if untried.size and opening <= left:
-        return _opening(found, untried, spending.block_size(left))
+        return _opening(field, found, untried, spending.block_size(left))
     if not untried.size and found.bound <= field.tolerance:
         return None
     if untried.size or _with_todays(_proof(field, found)) > left:
@@ -52,28 +52,35 @@ def _proof(field: Field, found: Standing) -> float:
     return OPTIONS.doubt * float(others.sum() + others.max())
 
 
-def first_columns(codes: Codes, today: int) -> Columns:
-    """Today's launch and others that have every level about equally often and few levels in common."""
-    factors = np.arange(codes.shape[1])
-    used = np.zeros((codes.shape[1], codes.max(initial=0) + 1))
-    alike = np.zeros(len(codes))
-    tie = np.random.default_rng(len(codes)).random(len(codes))
-    chosen = [today]
-    while len(chosen) < min(OPTIONS.first_block, len(codes)):
-        used[factors, codes[chosen[-1]]] += 1
-        alike = np.maximum(alike, (codes == codes[chosen[-1]]).sum(axis=1))
-        cost = used[factors, codes].sum(axis=1) + alike / 2 + tie / 1000
-        cost[chosen] = np.inf
-        chosen.append(int(np.argmin(cost)))
+def first_columns(field: Field, left: float = math.inf) -> Columns:
+    """Today's launch, other allocators and thread counts alone, and others that have every level about equally often.
+
+    As many as the budget has launches for; two at least.
+    """
+    most = int(max(2, min(OPTIONS.largest, left, field.size)))
+    chosen = [field.today, *field.alone][:most]
+    while len(chosen) < min(OPTIONS.first_block, most):
+        chosen.append(_most_different(field.codes, chosen))
     return np.array(sorted(chosen), dtype=np.intp)
 
 
-def _opening(found: Standing, untried: Columns, size: int) -> Columns:
-    """The most hopeful of the untried, and as many drawn at random."""
+def _most_different(codes: Codes, chosen: list[int]) -> int:
+    """The configuration whose levels those chosen have least often, and which has few in common with any of them."""
+    same = codes[:, None, :] == codes[chosen][None, :, :]
+    tie = np.random.default_rng(len(codes)).random(len(codes))
+    cost = same.sum(axis=(1, 2)) + same.sum(axis=2).max(axis=1) / 2 + tie / 1000
+    cost[chosen] = np.inf
+    return int(np.argmin(cost))
+
+
+def _opening(field: Field, found: Standing, untried: Columns, size: int) -> Columns:
+    """What is tried alone; then the most hopeful of the untried, and as many drawn at random."""
     tried = int((found.fit.counts > 0).sum())
     many = size if size < OPTIONS.largest else max(size, int(OPTIONS.growth * tried))
     if untried.size <= many + OPTIONS.left_over:
         return np.asarray(untried)
+    if alone := [c for c in field.alone if c in untried]:
+        return np.array(alone[: OPTIONS.largest], dtype=np.intp)
     hope = found.belief.mean - found.belief.deviation
     order = untried[np.argsort(hope[untried], kind="stable")]
     hopeful = many - int(OPTIONS.drawn * many)

@@ -6,22 +6,30 @@ from dataclasses import replace
 
 import numpy as np
 
-from corescale.conclude.budget import exceeds, launches_left
-from corescale.conclude.policy import Policy, confirmed
-from corescale.conclude.race import rehearsal
+from corescale.conclude.budget import exceeds, launches_in_all, launches_left
+from corescale.conclude.policy import Policy
+from corescale.conclude.race import favourite, rehearsal
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.plan import next_columns
 from corescale.conclude.race.records import Raced, raced, statement
 from corescale.conclude.response import median
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import today
+from corescale.declare.grid import configurations, one_at_a_time, today
 from corescale.declare.plan import Block
 from corescale.records import Configuration, Record
 
 
 def race(experiment: Experiment) -> Policy:
     """Blocks of what may still win, then fresh blocks of the winner against today's launch."""
-    return confirmed(experiment, lambda records: measuring(records, experiment))
+
+    def next_block(records: Sequence[Record]) -> Block | None:
+        if not any(record.phase == "confirm" for record in records):
+            block = measuring(records, experiment)
+            if block is not None:
+                return block
+        return favourite.next_block(records, experiment, statement(records, experiment))
+
+    return next_block
 
 
 def measuring(records: Sequence[Record], experiment: Experiment) -> Block | None:
@@ -34,17 +42,27 @@ def measuring(records: Sequence[Record], experiment: Experiment) -> Block | None
 
 def _too_much(block: Block, records: Sequence[Record], experiment: Experiment) -> bool:
     """Room for the confirmation is kept, but while today's launch leads, for it needs none."""
-    if not exceeds(block, records, experiment, experiment.stop.confirm_blocks):
+    if not exceeds(block, records, experiment, room(records, experiment)):
         return False
     leads = statement(records, experiment).answer == today(experiment)
     return not leads or exceeds(block, records, experiment)
+
+
+def room(records: Sequence[Record], experiment: Experiment) -> int:
+    """Fresh blocks that a budget keeps room for: none where it would not do for what is tried first as well."""
+    if experiment.stop.confirmations is not None:
+        return experiment.stop.confirmations
+    first = 1 + max(OPTIONS.first_block, 1 + len(one_at_a_time(experiment)))
+    first = min(first, 1 + len(configurations(experiment)))
+    pairs = min(OPTIONS.room, (launches_in_all(records, experiment) - first) // 2)
+    return int(pairs) if pairs >= OPTIONS.fewest else 0
 
 
 def _next(records: Sequence[Record], experiment: Experiment) -> Block | None:
     found = raced(records, experiment)
     if len(found.configurations) < 2 or len(found.blocks) >= experiment.stop.max_blocks:
         return None
-    left = launches_left(records, experiment, experiment.stop.confirm_blocks)
+    left = launches_left(records, experiment, room(records, experiment))
     columns = _same_again(found, left)
     if columns is None:
         columns = next_columns(found.field, found.blocks, left)

@@ -2,21 +2,20 @@
 """From records to the arrays of a race, and back to a statement that holds at any moment."""
 
 import math
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from corescale.conclude.answers import constraints
 from corescale.conclude.race import elimination
-from corescale.conclude.race.options import OPTIONS
+from corescale.conclude.race.lost import lost
 from corescale.conclude.race.rehearsal import Rehearsal, rehearsed
 from corescale.conclude.race.standing import Field, Standing, regrets, simplest, standing
 from corescale.conclude.response import at_least, table
 from corescale.conclude.stats import Floats, Regret, excess
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, today
+from corescale.declare.grid import configurations, one_at_a_time, today
 from corescale.records import Configuration, Record
 
 
@@ -29,6 +28,16 @@ class Raced:
     field: Field
     blocks: Floats
     """log responses, NaN where not launched; shape (blocks, configurations)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """What the race believes of one configuration, to plan fresh blocks with."""
+
+    gain: float
+    """log(T_today / T), flattered for the best of many"""
+    noise: float
+    """variance of that ratio within a block"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +55,32 @@ class Statement:
     not_told_apart: tuple[tuple[Configuration, float | None], ...] = ()
     """configurations that may be faster than the answer, and by what fraction of their time at most; None: unknown"""
     rehearsal: Rehearsal | None = None
+    next_best: Configuration | None = None
+    """the fastest beside the answer that is believed to be faster than today's launch by the tolerance"""
+    leads: Mapping[Configuration, "Lead"] = field(default_factory=dict)
+    """of every launched configuration over today's launch"""
 
 
 def raced(records: Sequence[Record], experiment: Experiment) -> Raced:
     """The race by its measuring blocks; the field has today's launch first."""
     now, rehearsal = today(experiment), rehearsed(records, experiment)
     everyone = configurations(experiment) if rehearsal is None else rehearsal.kept
-    lost = _lost(records, experiment)
-    chosen = tuple(c for c in everyone if c not in lost) or (now,)
+    out = lost(records, experiment)
+    chosen = tuple(c for c in everyone if c not in out) or (now,)
     times = table(records, experiment.response, value=at_least)
     blocks = np.full((len(times.blocks), len(chosen)), np.nan)
     for column, configuration in enumerate(chosen):
         if configuration in times.configurations:
             blocks[:, column] = np.log(times.column(configuration))
-    field = Field(
+    entered = Field(
         codes=_codes(experiment, chosen),
         today=chosen.index(now) if now in chosen else 0,
         within=experiment.stop.within,
         confidence=experiment.stop.confidence,
+        entered=len(everyone),
+        alone=tuple(chosen.index(c) for c in one_at_a_time(experiment) if c in chosen),
     )
-    return Raced(chosen, field, blocks[np.isfinite(blocks).any(axis=1)])
+    return Raced(chosen, entered, blocks[np.isfinite(blocks).any(axis=1)])
 
 
 def statement(records: Sequence[Record], experiment: Experiment) -> Statement:
@@ -76,7 +91,8 @@ def statement(records: Sequence[Record], experiment: Experiment) -> Statement:
         return Statement(today(experiment), None, experiment.stop.confidence, 0, len(race.configurations), {})
     found = standing(race.field, race.blocks)
     bounds = regrets(race.field, found)
-    answer = simplest(race.field, found)
+    barred = constraints.violated([r for r in records if r.phase == "measure"], experiment)
+    answer = simplest(race.field, found, {k for k, c in enumerate(race.configurations) if c in barred})
     lead = found.belief.mean - found.belief.mean[found.best]
     known = {
         c: Regret(max(0.0, math.expm1(lead[k])), excess(bounds[k]), int(found.fit.counts[k]))
@@ -92,22 +108,28 @@ def statement(records: Sequence[Record], experiment: Experiment) -> Statement:
         known,
         _not_told_apart(race, found, answer),
         rehearsed(records, experiment),
+        _next_best(race, found, answer, barred),
+        {c: _lead(race, found, k) for k, c in enumerate(race.configurations) if found.fit.counts[k]},
     )
+
+
+def _lead(race: Raced, found: Standing, c: int) -> Lead:
+    mean, noise, now = found.belief.mean, found.noise, race.field.today
+    return Lead(float(mean[now] - mean[c]), float(noise[now] + noise[c]))
+
+
+def _next_best(race: Raced, found: Standing, answer: int, barred: Collection[Configuration]) -> Configuration | None:
+    mean = found.belief.mean
+    faster = (found.fit.counts > 0) & (mean < mean[race.field.today] - race.field.tolerance)
+    order = [int(c) for c in np.argsort(mean, kind="stable") if faster[c] and c != answer]
+    return next((race.configurations[c] for c in order if race.configurations[c] not in barred), None)
 
 
 def _not_told_apart(race: Raced, found: Standing, answer: int) -> tuple[tuple[Configuration, float | None], ...]:
     """Configurations by their bounds against the answer, the nearest first."""
-    upper = elimination.upper_bounds(found.rows, found.fit, answer, race.field.tail)
+    upper = elimination.upper_bounds(found.rows, answer, race.field.tail)
     order = np.argsort(np.nan_to_num(found.belief.mean, nan=np.inf), kind="stable")
     return tuple((race.configurations[c], excess(upper[c])) for c in order if c != answer and upper[c] > 0)
-
-
-def _lost(records: Sequence[Record], experiment: Experiment) -> set[Configuration]:
-    timed = [record for record in records if record.phase == "measure"]
-    silent = {r.configuration for r in timed if not at_least(r, experiment.response) > 0}
-    capped = Counter(r.configuration for r in timed if r.status == "capped")
-    struck = {c for c, count in capped.items() if count >= OPTIONS.strikes}
-    return silent | struck | set(constraints.violated(timed, experiment))
 
 
 def _codes(experiment: Experiment, chosen: Sequence[Configuration]) -> "np.typing.NDArray[np.int64]":

@@ -2,6 +2,7 @@
 """How a race stands: who leads, and how far from the best the leader may be. Arrays only; logarithms are natural."""
 
 import functools
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,10 @@ class Field:
     """column of today's launch"""
     within: float = 0.02
     confidence: float = 0.95
+    entered: int = 0
+    """configurations that the race began with, where some have lost since: the error was shared among them all"""
+    alone: tuple[int, ...] = ()
+    """columns that differ from today's launch by the allocator or the number of threads alone, most hopeful first"""
 
     @property
     def size(self) -> int:
@@ -33,7 +38,7 @@ class Field:
     @property
     def tail(self) -> float:
         """Error of one comparison at one look."""
-        return elimination.tail(self.confidence, self.size)
+        return elimination.tail(self.confidence, max(self.size, self.entered))
 
     @property
     def tolerance(self) -> float:
@@ -75,7 +80,7 @@ def standing(field: Field, blocks: Floats) -> Standing:
     leaders, launches = contenders(belief, fitted), np.isfinite(blocks).sum(axis=0)
 
     def led_by(c: int) -> Standing:
-        upper = elimination.upper_bounds(rows, fitted, c, field.tail)
+        upper = elimination.upper_bounds(rows, c, field.tail)
         return Standing(rows, fitted, belief, int(leaders[0]), c, upper, launches, noise)
 
     return min((led_by(int(c)) for c in leaders), key=functools.partial(_distance, field))
@@ -111,18 +116,23 @@ def contenders(belief: Belief, fitted: Fit) -> Columns:
     return order[: max(1, min(OPTIONS.contenders, int((near & (fitted.counts > 0)).sum())))]
 
 
-def simplest(field: Field, found: Standing) -> int:
-    """The one proved within the tolerance with the fewest changes from today's; if none is proved, the favourite."""
+def simplest(field: Field, found: Standing, barred: Collection[int] = ()) -> int:
+    """The one proved within the tolerance with the fewest changes from today's; if none is proved, the favourite.
+
+    `barred`: columns that may not be the answer as things stand.
+    """
     mean = found.belief.mean
     changes = (field.codes != field.codes[field.today]).sum(axis=1)
-    near = np.flatnonzero((found.fit.counts > 0) & (mean <= mean[found.favourite] + OPTIONS.simpler * field.tolerance))
+    allowed = (found.fit.counts > 0) & ~np.isin(np.arange(field.size), list(barred))
+    favourite = int(np.argmin(np.where(allowed, mean, np.inf))) if allowed.any() else field.today
+    near = np.flatnonzero(allowed & (mean <= mean[favourite] + OPTIONS.simpler * field.tolerance))
     ordered = near[np.lexsort((mean[near], changes[near]))]
-    return next((int(c) for c in ordered if regret(field, found, int(c)) <= field.tolerance), found.favourite)
+    return next((int(c) for c in ordered if regret(field, found, int(c)) <= field.tolerance), favourite)
 
 
 def regret(field: Field, found: Standing, c: int) -> float:
     """Upper bound of the log-regret of one configuration; inf where there is none."""
-    return float(elimination.upper_bounds(found.rows, found.fit, c, field.tail).max())
+    return float(elimination.upper_bounds(found.rows, c, field.tail).max())
 
 
 def regrets(field: Field, found: Standing) -> Floats:

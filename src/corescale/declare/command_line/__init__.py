@@ -131,7 +131,7 @@ def _experiment(
     machine: Machine,
     *,
     default_threads: str,
-    confirm: int = 0,
+    confirm: str = "0",
     within: str = "",
     p_ref: int | None = None,
     weak: Weak | None = None,
@@ -257,7 +257,7 @@ def _command(name: str, words: Sequence[str], shell: bool) -> Command:
     return Command(name=name, argv=argv if shell else (bundled(argv[0]), *argv[1:]), shell=shell)
 
 
-def _stop(request: Request, confirm: int, within: str) -> Stop:
+def _stop(request: Request, confirm: str, within: str) -> Stop:
     for name, runs in {"-r": request.runs, "-m": request.min_runs, "-M": request.max_runs}.items():
         if runs is not None and runs < 1:
             raise UsageError(f"{runs} runs are no measurement", where=name, remedy=f"write {name} 10")
@@ -265,7 +265,7 @@ def _stop(request: Request, confirm: int, within: str) -> Stop:
         "width": share(request.width, "--width"),
         "confidence": share(request.confidence, "--confidence"),
         **budget(request.budget),
-        "confirm_blocks": confirm,
+        "confirm_blocks": _fresh_blocks(confirm),
     }
     if request.runs:
         exactly = {"min_blocks": request.runs, "max_blocks": request.runs, "budget": None, "launches": None}
@@ -275,6 +275,17 @@ def _stop(request: Request, confirm: int, within: str) -> Stop:
     most = max(request.max_runs, request.min_runs)
     kind = "race" if within else "width"
     return Stop.model_validate(rule | {"rule": kind, "min_blocks": request.min_runs, "max_blocks": most})
+
+
+def _fresh_blocks(confirm: str) -> int | None:
+    """A number of blocks; None: as many as it takes."""
+    if confirm == "auto":
+        return None
+    if not confirm.isdecimal():
+        raise UsageError(
+            f"not a number of blocks: {confirm!r}", where="--confirm", remedy="write --confirm 10, or auto"
+        )
+    return int(confirm)
 
 
 def _patience(verb: Verb, stop: Stop) -> float | None:

@@ -105,7 +105,9 @@ class TuneRequest(Request):
     rehearse: str | None = option(
         None, "--rehearse", metavar="ARGS", help="first try the program with these arguments, a smaller input"
     )
-    confirm: int = option(10, "--confirm", metavar="N", help="fresh blocks of the winner and today's launch")
+    confirm: str = option(
+        "auto", "--confirm", metavar="N", help="fresh blocks of the winner and today's launch, or auto"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,7 +63,8 @@ class StopTable(Model):
     confidence: Share = 0.95
     budget: Seconds | Literal["none"] | None = None
     """time for all launches, as "5m"; none for the rule replicates where it is not given, else 5 minutes"""
-    confirm_blocks: int = Field(default=10, ge=0)
+    confirm_blocks: int | None = Field(default=None, ge=0)
+    """fresh blocks of a race's winner and today's launch; as many as it takes where it is not given"""
 
     @model_validator(mode="after")
     def _belongs(self) -> Self:

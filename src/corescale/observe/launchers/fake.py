@@ -17,6 +17,7 @@ from corescale.declare.grid import configurations
 from corescale.declare.plan import Invocation
 from corescale.errors import UsageError
 from corescale.machine import Machine
+from corescale.observe.launchers.disturbances import Stream, stream
 from corescale.observe.launchers.landscape import Disturbance, Failure, Landscape, meets
 from corescale.records import Configuration, Layout, Noise, Record, Status, canonical
 
@@ -95,7 +96,8 @@ class Fake:
     def _start(self, made: int) -> None:
         """A resumed run gets noise of its own, the same each time."""
         self._random = random.Random(f"{self._landscape.seed}/{made}")
-        self._disturb = _DISTURBANCES[self._landscape.noise.kind](self._landscape.noise, self._random)
+        self._streams: dict[int, Stream] = {}
+        self._before: Configuration | None = None
 
     def _place(self, configuration: Configuration) -> "_Place":
         place = self._places.get(configuration)
@@ -107,9 +109,10 @@ class Fake:
 
     def _launch_once(self, invocation: Invocation) -> Record:
         place = self._place(invocation.configuration)
-        drift = self._landscape.drift * (self._clock - EPOCH) / 3600
+        disturbed, slow = next(self._stream(place))
         truth = place.rehearsed if invocation.phase == "rehearse" else place.truth
-        wall = truth * math.exp(drift + next(self._disturb))
+        wall = truth * math.exp(self._machine(invocation, place) + disturbed)
+        self._before = invocation.configuration
         failure = self._failure(place) if place.failures else None
         status: Status = "ok" if failure is None else failure.status
         limit = self._experiment.timeout
@@ -125,15 +128,33 @@ class Fake:
             exit_code=failure.exit_code if failure is not None and status == "failed" else _EXIT.get(status, 0),
             user=wall * place.p,
             threads_asked=place.p,
-            metrics=place.metrics,
+            metrics={name: self._metric(name, value) for name, value in place.metrics.items()},
             checks={"landscape": False} if status == "check" else _NOTHING,
             tail=failure.tail if failure is not None else "",
-            noise=_QUIET,
+            noise=Noise(steal=place.noise.steal / (1 - place.noise.steal) * wall * place.p) if slow else _QUIET,
             origin="fake",
             oversubscribed=place.oversubscribed,
         )
         self._clock += wall
         return record
+
+    def _stream(self, place: "_Place") -> Stream:
+        if id(place.noise) not in self._streams:
+            self._streams[id(place.noise)] = stream(place.noise, self._random)
+        return self._streams[id(place.noise)]
+
+    def _machine(self, invocation: Invocation, place: "_Place") -> float:
+        """The logarithm that the machine's state adds, whatever the noise."""
+        land, clock = self._landscape, self._clock - EPOCH
+        added = place.drift * clock / 3600
+        added += land.period.at(clock) if land.period is not None else 0.0
+        added += land.first_in_block if invocation.order == 0 else 0.0
+        before = self._before
+        return added + sum(each.adds for each in land.carry_over if before is not None and meets(before, each.after))
+
+    def _metric(self, name: str, value: float) -> float:
+        size = self._landscape.metrics[name].size
+        return value * math.exp(size * self._random.gauss()) if size else value
 
     def _failure(self, place: "_Place") -> Failure | None:
         return next((each for each in place.failures if self._random.random() < each.probability), None)
@@ -149,9 +170,12 @@ class _Place:
     oversubscribed: bool
     metrics: Mapping[str, float]
     failures: tuple[Failure, ...]
+    drift: float
+    noise: Disturbance
 
     @classmethod
     def of(cls, landscape: Landscape, configuration: Configuration, oversubscribed: bool) -> "_Place":
+        own = next((each for each in landscape.own if meets(configuration, each.levels)), None)
         return cls(
             truth=landscape.truth(configuration),
             rehearsed=landscape.truth(configuration) * landscape.rehearsal.of(configuration),
@@ -159,61 +183,11 @@ class _Place:
             oversubscribed=oversubscribed,
             metrics={name: metric.of(configuration) for name, metric in landscape.metrics.items()},
             failures=tuple(each for each in landscape.failures if meets(configuration, each.levels)),
+            drift=landscape.drift + (own.drift if own is not None else 0.0),
+            noise=landscape.noise if own is None or own.noise is None else own.noise,
         )
 
 
 _QUIET = Noise()
 _NOTHING: Mapping[str, bool] = {}
 _EXIT = {"signal": -11, "timeout": -9, "capped": -9, "failed": 1}
-
-Stream = Iterator[float]
-"""Logarithms to add, one a launch, without end."""
-
-
-def _none(noise: Disturbance, rng: random.Random) -> Stream:
-    del noise, rng
-    while True:
-        yield 0.0
-
-
-def _normal(noise: Disturbance, rng: random.Random) -> Stream:
-    """Times, not their logarithms, are normal; cut off at 1% of the truth."""
-    while True:
-        yield math.log(max(0.01, 1 + noise.size * rng.gauss()))
-
-
-def _lognormal(noise: Disturbance, rng: random.Random) -> Stream:
-    while True:
-        yield noise.size * rng.gauss()
-
-
-def _bimodal(noise: Disturbance, rng: random.Random) -> Stream:
-    while True:
-        yield noise.size * rng.gauss() + (noise.gap if rng.random() < noise.share else 0.0)
-
-
-def _ar1(noise: Disturbance, rng: random.Random) -> Stream:
-    """Stationary: every launch scatters by `size`."""
-    fresh = math.sqrt(1 - noise.memory**2)
-    state = rng.gauss()
-    while True:
-        yield noise.size * state
-        state = noise.memory * state + fresh * rng.gauss()
-
-
-def _bursts(noise: Disturbance, rng: random.Random) -> Stream:
-    """Noise of a hypervisor that takes the cores for a while: slower by `gap` during a burst."""
-    bursting = False
-    while True:
-        bursting = rng.random() < (noise.memory if bursting else noise.share)
-        yield noise.size * rng.gauss() + (noise.gap if bursting else 0.0)
-
-
-_DISTURBANCES: dict[str, Callable[[Disturbance, random.Random], Stream]] = {
-    "none": _none,
-    "normal": _normal,
-    "lognormal": _lognormal,
-    "bimodal": _bimodal,
-    "ar1": _ar1,
-    "bursts": _bursts,
-}

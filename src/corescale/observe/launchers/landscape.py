@@ -26,6 +26,8 @@ class Disturbance(Model):
     """bimodal, bursts: the share of launches in the slow mode, or of launches at which a burst begins"""
     memory: float = Field(default=0.7, ge=0, lt=1)
     """ar1: correlation of one launch with the next; bursts: probability that a burst continues"""
+    steal: float = Field(default=0, ge=0, lt=1)
+    """bimodal, bursts: share of the CPU time of a slow launch that is recorded as stolen"""
 
 
 Times = Mapping[str, Mapping[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]]
@@ -49,14 +51,42 @@ class Failure(Model):
     tail: str = ""
 
 
+class Own(Model):
+    """Where all of `levels` come together, launches have this noise (none: that of all) and this drift besides."""
+
+    levels: Mapping[str, Level]
+    noise: Disturbance | None = None
+    drift: float = 0.0
+
+
+class CarryOver(Model):
+    """A launch behind one with all of `after` takes longer: log time is increased by `adds`."""
+
+    after: Mapping[str, Level]
+    adds: float
+
+
+class Period(Model):
+    """A swing of the logarithm of every time, by `height` up and down every `seconds` of the virtual clock."""
+
+    seconds: float = Field(gt=0)
+    height: float = Field(ge=0)
+
+    def at(self, clock: float) -> float:
+        """Logarithm to add at this second."""
+        return self.height * math.sin(2 * math.pi * clock / self.seconds)
+
+
 class Metric(Model):
-    """A metric of every launch: `base` times the entries of the levels."""
+    """A metric of every launch: `base` times the entries of the levels, with log-normal noise."""
 
     base: float
     times: Mapping[str, Mapping[str, float]] = {}
+    size: float = Field(default=0, ge=0)
+    """standard deviation of its logarithm"""
 
     def of(self, configuration: Configuration) -> float:
-        """The metric's value there; it has no noise."""
+        """The metric's value there without noise."""
         return self.base * math.prod(table[str(configuration[name])] for name, table in self.times.items())
 
 
@@ -88,6 +118,12 @@ class Landscape(Model):
     noise: Disturbance = Disturbance()
     drift: float = 0.0
     """change of the logarithm of every time in an hour of the virtual clock"""
+    period: Period | None = None
+    first_in_block: float = 0.0
+    """logarithm that is added to the first launch of a block"""
+    carry_over: tuple[CarryOver, ...] = ()
+    own: tuple[Own, ...] = ()
+    """noise and drift of some configurations; the first that fits is taken"""
     failures: tuple[Failure, ...] = ()
     metrics: Mapping[str, Metric] = {}
     rehearsal: Smaller = Smaller()
@@ -133,7 +169,7 @@ class Landscape(Model):
             _must_be(name, levels, "factor")
 
     def without_effect(self, experiment: Experiment) -> list[str]:
-        """Interactions and failures at levels that this experiment has not: of another run, or a typo."""
+        """Entries at levels that this experiment has not: of another run, or a typo."""
         levels = {factor.name: {str(level) for level in factor.levels} for factor in experiment.factors}
         pairs = [(where, name, str(level)) for where, met in self._met() for name, level in met.items()]
         return [
@@ -144,7 +180,9 @@ class Landscape(Model):
 
     def _met(self) -> list[tuple[str, Mapping[str, Level]]]:
         interactions = [("interactions", each.levels) for each in self.interactions]
-        return interactions + [("failures", each.levels) for each in self.failures]
+        failures = [("failures", each.levels) for each in self.failures]
+        own = [("own", each.levels) for each in self.own]
+        return interactions + failures + own + [("carry_over", each.after) for each in self.carry_over]
 
 
 def meets(configuration: Configuration, levels: Mapping[str, Level]) -> bool:

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What fresh blocks of a favourite and today's launch say of the gain, and when they have said enough.
+
+The favourite leads partly by luck, so its gain comes from fresh blocks alone. They are looked at a few times: at a
+number planned from the noise that the race has seen, then at one and a half times as many, until the favourite is shown
+to be faster, or not to be faster by the tolerance. Four fifths of the error belong to the first look, half of what is
+left to each later one, so the interval covers whenever it ends. Between looks it stays that of the last one.
+
+Six blocks are the fewest for a signed-rank interval. Where a budget has no room for them the interval is that of a t
+test on the fresh pairs, and says so.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import stdtrit
+
+from corescale.conclude import stats
+from corescale.conclude.race import elimination
+from corescale.conclude.race.options import OPTIONS
+from corescale.conclude.race.records import Lead
+from corescale.conclude.response import response, table
+from corescale.conclude.stats import Floats, Interval
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import today
+from corescale.declare.stop import MOST_BLOCKS
+from corescale.records import Configuration, Record
+
+Verdict = Literal["faster", "not faster"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """T_today / T of one configuration by fresh blocks."""
+
+    ratio: Interval
+    """`confidence` is that of the whole sequence of looks"""
+    by: Literal["signed ranks", "t"]
+    verdict: Verdict | None
+    """`not faster`: not by the tolerance; None: not decided"""
+    more: int | None
+    """blocks that should decide it, by the scatter so far; None where it is decided, or nothing is known"""
+
+
+def looks(first: int) -> tuple[int, ...]:
+    """Fresh blocks at which one looks, from the first look on."""
+    growing = itertools.accumulate(itertools.repeat(OPTIONS.later), lambda n, g: math.ceil(n * g), initial=first)
+    return tuple(itertools.takewhile(lambda n: n <= MOST_BLOCKS, growing))
+
+
+def shares(count: int, error: float) -> tuple[float, ...]:
+    """The error of each look: together at most `error`."""
+    left = error * (1 - OPTIONS.at_first)
+    return (error * OPTIONS.at_first, *(left / 2**k for k in range(1, count)))
+
+
+def planned(lead: Lead) -> int:
+    """Fresh blocks to the first look, by what the race has seen."""
+    sure = float(stdtrit(OPTIONS.planned_freedom, 1 - OPTIONS.missed))
+    needed = (sure / max(OPTIONS.believed * lead.gain, OPTIONS.least_lead)) ** 2 * lead.noise
+    return int(np.clip(math.ceil(needed), OPTIONS.room, OPTIONS.longest))
+
+
+def gain(records: Sequence[Record], experiment: Experiment, winner: Configuration, first: int | None) -> Gain | None:
+    """By the fresh blocks of this configuration; None where there are none with both launches.
+
+    `first`: blocks at the first look; None where their number was fixed beforehand.
+    """
+    pairs = fresh(records, experiment, winner)
+    if not pairs.size:
+        return None
+    error = 1 - experiment.stop.confidence
+    if pairs.size < stats.fewest_blocks(experiment.stop.confidence):
+        found, by = _by_t(records, experiment, winner, pairs), "t"
+    else:
+        made, tail = _looked(pairs.size, first, error)
+        found, by = stats.hodges_lehmann(pairs[:made], 1 - tail), "signed ranks"
+    found = Interval(found.estimate, found.low, found.high, experiment.stop.confidence, found.n)
+    verdict = _verdict(found, experiment)
+    more = None if verdict else _more(found, experiment, pairs.size)
+    return Gain(found.map(math.exp), by, verdict, more)  # type: ignore[arg-type]
+
+
+def fresh(records: Sequence[Record], experiment: Experiment, winner: Configuration) -> Floats:
+    """log(T_today / T) of the fresh blocks of this configuration."""
+    blocks = {r.block for r in records if r.phase == "confirm" and r.configuration == winner}
+    times = table([r for r in records if r.block in blocks], experiment.response, "confirm")
+    now = today(experiment)
+    if not {winner, now} <= set(times.configurations):
+        return np.empty(0)
+    ratios = times.log_ratio(now, winner)
+    return ratios[np.isfinite(ratios)]
+
+
+def _looked(made: int, first: int | None, error: float) -> tuple[int, float]:
+    """Blocks of the last look and its share of the error; before the first, and where there is one alone, all."""
+    if first is None:
+        return made, error
+    planned_looks = looks(first)
+    passed = [k for k, n in enumerate(planned_looks) if n <= made]
+    each = shares(len(planned_looks), error)
+    return (planned_looks[passed[-1]], each[passed[-1]]) if passed else (made, each[0])
+
+
+def _by_t(records: Sequence[Record], experiment: Experiment, winner: Configuration, pairs: Floats) -> Interval:
+    """A t interval of few fresh pairs.
+
+    The variance is that of the pairs, moderated by what the race tells of noise; where that is next to nothing, it is
+    the scatter of all launches of today's and of the fresh ones, from block to block, which is never too small.
+    """
+    n, mean = pairs.size, float(pairs.mean())
+    if n < 2:
+        return Interval(mean, None, None, None, n)
+    fitted = elimination.fit(np.log(table(records, experiment.response).values))
+    lent = min(OPTIONS.prior, float(fitted.residual.sum()))
+    freedom, squares = lent + n - 1, float(((pairs - mean) ** 2).sum())
+    variance = (lent * 2 * _pooled(fitted) + squares) / freedom
+    if freedom < OPTIONS.enough:
+        variance, freedom = _unpaired(records, experiment, winner)
+    reach = float(stdtrit(freedom, (1 + experiment.stop.confidence) / 2)) * math.sqrt(variance / n)
+    return Interval(mean, mean - reach, mean + reach, experiment.stop.confidence, n)
+
+
+def _pooled(fitted: elimination.Fit) -> float:
+    return float(fitted.squares.sum() / max(fitted.degrees.sum(), 1.0))
+
+
+def _unpaired(records: Sequence[Record], experiment: Experiment, winner: Configuration) -> tuple[float, float]:
+    """Variance of a difference by the scatter of single launches, and its degrees of freedom."""
+    wanted = [r for r in records if r.configuration == today(experiment) and r.timed]
+    groups = (wanted, [r for r in records if r.configuration == winner and r.phase == "confirm"])
+    logs = [np.log([x for r in group if (x := response(r, experiment.response)) > 0]) for group in groups]
+    freedom = sum(max(one.size - 1, 0) for one in logs)
+    return 2 * sum(float(((one - one.mean()) ** 2).sum()) for one in logs if one.size) / max(freedom, 1), float(freedom)
+
+
+def _verdict(found: Interval, experiment: Experiment) -> Verdict | None:
+    if found.low is None or found.high is None:
+        return None
+    if found.low > 0:
+        return "faster"
+    return "not faster" if found.high < math.log1p(experiment.stop.within) else None
+
+
+def _more(found: Interval, experiment: Experiment, made: int) -> int | None:
+    """An interval narrows with the root of its blocks: until the verdict that is nearer can be told."""
+    if found.half_width is None:
+        return None
+    margin = max(found.estimate, math.log1p(experiment.stop.within) - found.estimate)
+    needed = found.n * (found.half_width / margin) ** 2
+    return max(1, math.ceil(needed) - made)

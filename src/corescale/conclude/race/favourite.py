@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whom fresh blocks confirm: the answer of the race, and the next best where they refute it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from corescale.conclude import budget, stats
+from corescale.conclude.race.confirmation import Gain, gain, looks, planned
+from corescale.conclude.race.options import OPTIONS
+from corescale.conclude.race.records import Statement
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import today
+from corescale.declare.plan import Block
+from corescale.records import Configuration, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Favourite:
+    """A configuration, and what fresh blocks say of it."""
+
+    configuration: Configuration
+    gain: Gain | None = None
+    """None without fresh blocks, and where it is today's launch"""
+    looks: tuple[int, ...] = ()
+    """fresh blocks at which one looks"""
+    made: int = 0
+    """fresh blocks so far"""
+
+    @property
+    def judged(self) -> bool:
+        """Whether fresh blocks have told enough, or will not tell."""
+        if not self.looks or self.made >= self.looks[-1]:
+            return True
+        return self.made >= self.looks[0] and self.gain is not None and self.gain.verdict is not None
+
+
+def favourite(records: Sequence[Record], experiment: Experiment, racing: Statement) -> Favourite:
+    """One more is tried after a refutation: each is one more chance to call faster what is not."""
+    if racing.answer == today(experiment):
+        return Favourite(racing.answer)
+    first = _confirmed(records, experiment, racing, racing.answer)
+    refuted = first.judged and first.gain is not None and first.gain.verdict == "not faster"
+    if not refuted or racing.next_best is None:
+        return first
+    return _confirmed(records, experiment, racing, racing.next_best)
+
+
+def next_block(records: Sequence[Record], experiment: Experiment, racing: Statement) -> Block | None:
+    """The next fresh block; None where enough is known, or the budget is spent."""
+    found = favourite(records, experiment, racing)
+    if found.judged:
+        return None
+    block = Block("confirm", (today(experiment), found.configuration))
+    return None if budget.exceeds(block, records, experiment) else block
+
+
+def _confirmed(
+    records: Sequence[Record], experiment: Experiment, racing: Statement, chosen: Configuration
+) -> Favourite:
+    fresh = [r.block for r in records if r.phase == "confirm" and r.configuration == chosen]
+    before = [r for r in records if r.block < fresh[0]] if fresh else records
+    wanted = _wanted(before, experiment, racing, chosen)
+    first = wanted[0] if len(wanted) > 1 else None
+    return Favourite(chosen, gain(records, experiment, chosen, first), wanted, len(fresh))
+
+
+def _wanted(
+    before: Sequence[Record], experiment: Experiment, racing: Statement, chosen: Configuration
+) -> tuple[int, ...]:
+    """Fresh blocks at which one looks: once where their number is given, or a budget pays for few."""
+    given = experiment.stop.confirmations
+    if given is not None:
+        return (given,) if given else ()
+    left = budget.launches_left(before, experiment) / 2
+    pays_for = int(left) if math.isfinite(left) else OPTIONS.longest
+    first = min(planned(racing.leads[chosen]), pays_for)
+    return looks(first) if first >= stats.fewest_blocks(experiment.stop.confidence) else (first,)

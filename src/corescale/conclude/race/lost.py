@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has lost, whatever its times: it failed, was killed as hopeless too often, or breaks a constraint."""
+
+import math
+from collections.abc import Sequence
+
+from corescale.conclude.answers import constraints
+from corescale.conclude.race.options import OPTIONS
+from corescale.conclude.response import at_least
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import today
+from corescale.records import Configuration, Record
+
+
+def lost(records: Sequence[Record], experiment: Experiment) -> set[Configuration]:
+    """Configurations that are launched no more: one failure is enough, also of a fresh launch that was to confirm."""
+    now = today(experiment)
+    launches: dict[Configuration, list[Record]] = {}
+    for record in records:
+        if record.phase == "measure" or (record.phase == "confirm" and record.configuration != now):
+            launches.setdefault(record.configuration, []).append(record)
+    out = {c for c, made in launches.items() if failed(made, experiment) or struck(made)}
+    return out | _breaking(launches, experiment)
+
+
+def failed(launches: Sequence[Record], experiment: Experiment) -> bool:
+    """Whether one gave no response; one that was killed because it had lost tells at least how long it took."""
+    return any(not at_least(record, experiment.response) > 0 for record in launches)
+
+
+def struck(launches: Sequence[Record]) -> bool:
+    """Whether it was killed in more than half of its launches, and not once alone: a burst is no loss."""
+    capped = sum(record.status == "capped" for record in launches)
+    return capped >= OPTIONS.strikes and 2 * capped > len(launches)
+
+
+def _breaking(launches: dict[Configuration, list[Record]], experiment: Experiment) -> set[Configuration]:
+    """By the same rule, for a metric may scatter; one that is not reported is broken at once."""
+    now = [record for record in launches.get(today(experiment), []) if record.ok]
+
+    def broken(made: Sequence[Record]) -> bool:
+        good = [record for record in made if record.ok]
+        count = sum(any(constraints.violation(each, [r], now) for each in experiment.constraints) for r in good)
+        return count >= OPTIONS.strikes and 2 * count > len(good)
+
+    def silent(made: Sequence[Record]) -> bool:
+        names = [constraint.metric for constraint in experiment.constraints]
+        return any(math.isnan(r.metrics.get(name, math.nan)) for r in made if r.ok for name in names)
+
+    if not experiment.constraints:
+        return set()
+    return {c for c, made in launches.items() if silent(made) or broken(made)}
