@@ -39,3 +39,12 @@ def budget(text: str) -> dict[str, float | int | None]:
     if launches is not None:
         return {"budget": None, "launches": int(launches[1])}
     return {"budget": None if text == "none" else seconds(text, "--budget")}
+
+
+def fresh_blocks(text: str) -> int | None:
+    """A number of blocks of `--confirm`; None for `auto`. Raises UsageError."""
+    if text == "auto":
+        return None
+    if not text.isdecimal():
+        raise UsageError(f"not a number of blocks: {text!r}", where="--confirm", remedy="write --confirm 10, or auto")
+    return int(text)

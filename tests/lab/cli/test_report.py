@@ -14,7 +14,7 @@ from support.runs import FIXTURES
 SAID = {
     "compare": "new is 1.134x faster than old [1.112, 1.158] at 95% (fake)",
     "direct": "sleep 0.01 is 7.91x slower than true [3.07, 17.39] at 95%",
-    "preloaded": "keep today's launch, within 26.5% of the best at 95%: nothing that may be used is faster",
+    "preloaded": "not decided, within 26.5% of the best at 95%: nothing tried so far looks faster than today's",
     "scan": "4 threads MODE=a: 3.08x faster [2.98, 3.18] at 95% than p=1 (fake)",
     "study": "1 statement: 1 holds (fake)",
     "tune": "1.27x faster than today's [1.24, 1.30], the best of all that was tried at 95% (fake)",

@@ -18,7 +18,7 @@ from corescale.declare.command_line.request import CompareRequest, Request, Scan
 from corescale.declare.experiment import SERIAL, Command, Constraint, Experiment, Factor, Hooks, Verb, Weak
 from corescale.declare.grid import combinations, configurations, launch, smallest_p, today
 from corescale.declare.programs import bundled
-from corescale.declare.quantities import budget, seconds, share
+from corescale.declare.quantities import budget, fresh_blocks, seconds, share
 from corescale.declare.stop import Stop
 from corescale.declare.work import must_be_even
 from corescale.errors import PreloadError, UsageError
@@ -265,7 +265,7 @@ def _stop(request: Request, confirm: str, within: str) -> Stop:
         "width": share(request.width, "--width"),
         "confidence": share(request.confidence, "--confidence"),
         **budget(request.budget),
-        "confirm_blocks": _fresh_blocks(confirm),
+        "confirm_blocks": fresh_blocks(confirm),
     }
     if request.runs:
         exactly = {"min_blocks": request.runs, "max_blocks": request.runs, "budget": None, "launches": None}
@@ -275,17 +275,6 @@ def _stop(request: Request, confirm: str, within: str) -> Stop:
     most = max(request.max_runs, request.min_runs)
     kind = "race" if within else "width"
     return Stop.model_validate(rule | {"rule": kind, "min_blocks": request.min_runs, "max_blocks": most})
-
-
-def _fresh_blocks(confirm: str) -> int | None:
-    """A number of blocks; None: as many as it takes."""
-    if confirm == "auto":
-        return None
-    if not confirm.isdecimal():
-        raise UsageError(
-            f"not a number of blocks: {confirm!r}", where="--confirm", remedy="write --confirm 10, or auto"
-        )
-    return int(confirm)
 
 
 def _patience(verb: Verb, stop: Stop) -> float | None:
