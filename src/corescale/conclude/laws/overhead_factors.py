@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Overhead as a sum of factors: f = a1 x1 + a2 x2 (Qiu et al. 2010, equation 4), by least squares without an intercept.
+
+f = p T(p) / (p_ref T(p_ref)) - 1 is linear in T, so overheads add up in it. Each size of the problem has its own
+T(p_ref), whose point is left out: there f is 0 by definition. Factors are the number of processes p, nodes n, p^2, or
+the inverse grain size p / N, by which that study described three sizes at once.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from corescale.conclude.laws.bootstrap import RESAMPLES, Resamples, draws, interval_of
+from corescale.conclude.laws.centres import Summary, summarise
+from corescale.conclude.stats import Floats, Interval, fewest_blocks
+
+AGREEMENT = 0.975
+"""share of the resamples of blocks in which more factors must predict better"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """Times of one system under several t x m x n and sizes."""
+
+    times: Floats
+    """seconds, blocks x configurations; NaN for no time"""
+    p: Floats
+    reference: npt.NDArray[np.intp]
+    """the column of each configuration's T(p_ref): the same size at its smallest p"""
+
+    def overheads(self) -> tuple[npt.NDArray[np.intp], Floats]:
+        """The columns that are no reference, and their f in each block."""
+        columns = np.flatnonzero(self.reference != np.arange(self.p.size))
+        base = self.reference[columns]
+        ratio = self.p[columns] * self.times[:, columns] / (self.p[base] * self.times[:, base])
+        return columns, ratio - 1
+
+
+@dataclass(frozen=True, slots=True)
+class OverheadFit:
+    """One choice of factors."""
+
+    factors: tuple[str, ...]
+    coefficients: Mapping[str, Interval]
+    residual: float
+    """root mean square of f - a x over the configurations"""
+    held_out: float
+    """the same, each configuration predicted from the others; NaN where too few"""
+    largest: Mapping[str, float]
+    """largest measured value of each factor"""
+    confidence: float
+    blocks: int
+    doubt: str
+    _terms: Floats = field(repr=False, compare=False)
+    _resamples: Resamples | None = field(repr=False, compare=False)
+
+    def overhead(self, values: Mapping[str, float]) -> Interval:
+        """The expected f where the factors have these values."""
+        return self._of(values, lambda f: f, -1.0)
+
+    def time(self, values: Mapping[str, float], p: float, p_ref: float, reference_seconds: float) -> Interval:
+        """T(p) = p_ref T(p_ref) (1 + f) / p, for a T(p_ref) that is known."""
+        return self._of(values, lambda f: p_ref * reference_seconds * (1 + f) / p, 0.0)
+
+    def beyond(self, values: Mapping[str, float]) -> float:
+        """How many times the largest measured value the farthest factor has."""
+        return max(values[name] / self.largest[name] for name in self.factors)
+
+    def _of(self, values: Mapping[str, float], shown: Callable[[Floats], Floats], low: float) -> Interval:
+        row = np.array([values[name] for name in self.factors])
+        ends = self._resamples and self._resamples.interval(lambda terms: shown(terms @ row), self.confidence)
+        estimate = float(shown(self._terms @ row))
+        return interval_of(estimate, ends or None, (min(low, estimate), math.inf), self.confidence, self.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class OverheadChoice:
+    """All fits, simplest first, and the one to show."""
+
+    best: OverheadFit | None
+    fits: tuple[OverheadFit, ...]
+    statement: str
+
+
+def fit(measured: Measured, factors: Mapping[str, Floats], confidence: float = 0.95) -> OverheadFit:
+    """The least-squares fit; `factors` has a value for each configuration. ValueError where it is not determined."""
+    columns, overheads = measured.overheads()
+    design = np.column_stack([values[columns] for values in factors.values()])
+    some = np.isfinite(overheads).any(axis=0)
+    design, overheads = design[some], overheads[:, some]
+    if design.shape[0] < design.shape[1] or np.linalg.matrix_rank(design / np.abs(design).max(axis=0)) < len(factors):
+        raise ValueError(f"{design.shape[0]} configurations do not tell {' and '.join(factors)} apart")
+    drawn = _resample(design, overheads)
+    terms, blocks = drawn.terms, overheads.shape[0]
+    intervals = drawn if blocks >= fewest_blocks(confidence) else None
+    centres = summarise(overheads, np.ones(blocks)).centres
+    return OverheadFit(
+        factors=tuple(factors),
+        coefficients={name: _coefficient(k, terms, intervals, confidence, blocks) for k, name in enumerate(factors)},
+        residual=float(np.sqrt(np.mean((centres - design @ terms) ** 2))),
+        held_out=float(_held_out(design, centres[None])[0]),
+        largest={name: float(design[:, k].max()) for k, name in enumerate(factors)},
+        confidence=confidence,
+        blocks=blocks,
+        doubt=_doubt(design, blocks, confidence),
+        _terms=terms,
+        _resamples=intervals,
+    )
+
+
+def choose(
+    measured: Measured,
+    factors: Mapping[str, Floats],
+    candidates: Sequence[Sequence[str]],
+    confidence: float = 0.95,
+) -> OverheadChoice:
+    """The candidates' fits; more factors are shown only if they predict held-out configurations surely better."""
+    fits: list[OverheadFit] = []
+    reasons: list[str] = []
+    for names in sorted(candidates, key=len):
+        try:
+            fits.append(fit(measured, {name: factors[name] for name in names}, confidence))
+        except ValueError as error:
+            reasons.append(str(error))
+    if not fits:
+        return OverheadChoice(None, (), "no fit: " + "; ".join(reasons))
+    best, statement = fits[0], "it is the only fit that these configurations determine"
+    for rival in fits[1:]:
+        surer = _surely_better(measured, factors, rival, best)
+        said = "predict" if len(rival.factors) > 1 else "predicts"
+        names = " and ".join(rival.factors)
+        if surer:
+            best, statement = rival, f"{names} {said} held-out configurations better"
+        else:
+            statement = f"{names} {said} held-out configurations no better than {' and '.join(best.factors)}"
+    return OverheadChoice(best, tuple(fits), statement)
+
+
+def _resample(design: Floats, overheads: Floats) -> Resamples:
+    blocks = overheads.shape[0]
+    gain: Floats = np.linalg.pinv(design).astype(np.float64)
+    here, there = summarise(overheads, np.ones(blocks)), summarise(overheads, draws(blocks, RESAMPLES))
+    with np.errstate(all="ignore"):
+        return Resamples(gain @ here.centres, _spread(gain, here), there.centres @ gain.T, _spread(gain, there), blocks)
+
+
+def _spread(gain: Floats, summary: Summary) -> Floats:
+    spread: Floats = gain @ summary.covariance @ gain.T
+    return spread
+
+
+def _coefficient(k: int, terms: Floats, drawn: Resamples | None, confidence: float, blocks: int) -> Interval:
+    ends = drawn and drawn.interval(lambda x: x[..., k], confidence)
+    return interval_of(float(terms[k]), ends or None, (-math.inf, math.inf), confidence, blocks)
+
+
+def _doubt(design: Floats, blocks: int, confidence: float) -> str:
+    reasons = []
+    if blocks < fewest_blocks(confidence):
+        reasons.append(f"fewer than {fewest_blocks(confidence)} blocks: no intervals")
+    if design.shape[0] == design.shape[1]:
+        reasons.append("as many factors as configurations: the fit passes through every point and is not tested")
+    return "; ".join(reasons)
+
+
+def _held_out(design: Floats, centres: Floats) -> Floats:
+    """Root mean square error of each configuration predicted from the others, for centres [R, L]; NaN where too few."""
+    size, width = design.shape
+    if size <= width:
+        return np.full(centres.shape[0], np.nan)
+    errors = []
+    for out in range(size):
+        rest = np.arange(size) != out
+        if np.linalg.matrix_rank(design[rest]) < width:
+            continue
+        errors.append(centres[:, out] - (centres[:, rest] @ np.linalg.pinv(design[rest]).T) @ design[out])
+    if not errors:
+        return np.full(centres.shape[0], np.nan)
+    mean_square: Floats = np.mean(np.square(errors), axis=0)
+    return np.sqrt(mean_square)
+
+
+def _surely_better(measured: Measured, factors: Mapping[str, Floats], rival: OverheadFit, known: OverheadFit) -> bool:
+    columns, overheads = measured.overheads()
+    some = np.isfinite(overheads).any(axis=0)
+    centres = summarise(overheads[:, some], draws(overheads.shape[0], RESAMPLES)).centres
+    errors = [
+        _held_out(np.column_stack([factors[name][columns][some] for name in fitted.factors]), centres)
+        for fitted in (rival, known)
+    ]
+    usable = np.isfinite(errors[0]) & np.isfinite(errors[1])
+    return bool(usable.sum() >= 0.9 * RESAMPLES and np.mean(errors[0][usable] < errors[1][usable]) >= AGREEMENT)
