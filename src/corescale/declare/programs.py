@@ -8,7 +8,15 @@ from pathlib import Path
 from corescale import native
 from corescale.errors import UnavailableError
 
-WORKLOADS = ("ant_colony", "digital_evolution", "matrix_multiply", "multi_newton", "pairwise_clustering", "unit_task")
+WORKLOADS = (
+    "ant_colony",
+    "claim_simulator",
+    "digital_evolution",
+    "matrix_multiply",
+    "multi_newton",
+    "pairwise_clustering",
+    "unit_task",
+)
 """programs that ship with corescale, once they are built"""
 
 
