@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale calibrate`: the constants that the library's loops choose their blocks by."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from corescale.conclude.calibration import Calibration, file_text
+from corescale.calibration import VARIABLE, Calibration, file_text, standard_file
+from corescale.cli.measure import measure, policy_of
+from corescale.declare import studies, study_file
+from corescale.declare.command_line.request import StudyRequest
 from corescale.machine import Machine
 from corescale.observe import constants
 from corescale.show import calibration as show
 from corescale.show import exchange
 
-VARIABLE = "CORESCALE_CALIBRATION"
-"""names the file to the library and to the lab"""
+TRAINING = "block_size_training"
 
 
 def calibrate(
@@ -23,11 +24,22 @@ def calibrate(
         Path | None,
         typer.Option("--output", metavar="FILE", help="the file to write (default: in ~/.config/corescale)"),
     ] = None,
+    train: Annotated[
+        bool, typer.Option("--train", help="sweep the unit task instead, and fit laws to it (minutes)")
+    ] = False,
+    runs: Annotated[int | None, typer.Option("-r", "--runs", metavar="N", help="blocks of --train")] = None,
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="where run folders go (--train)")] = "",
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="show no progress")] = False,
 ) -> None:
     """Measure this machine for 5 s, and write the file that parallel_for chooses blocks by."""
     machine = Machine.here()
-    file = output or _standard_file()
+    if train:
+        _train(machine, StudyRequest(runs=runs, out=out, quiet=quiet))
+    else:
+        _write(machine, output or standard_file(), quiet=quiet)
+
+
+def _write(machine: Machine, file: Path, *, quiet: bool) -> None:
     exchange.make_folder(file.parent)
     exchange.must_be_writable(str(file))
     with Console(stderr=True, quiet=quiet).status("measuring this machine") as status:
@@ -37,6 +49,11 @@ def calibrate(
     typer.echo(f"wrote {file}; loops of this library read it after: export {VARIABLE}={file}")
 
 
-def _standard_file() -> Path:
-    folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return folder / "corescale" / "calibration"
+def _train(machine: Machine, request: StudyRequest) -> None:
+    """The study, resumed where it was interrupted, then the score of each law on it."""
+    from corescale.conclude.block_size import own  # noqa: PLC0415  takes half a second to load
+
+    experiment = study_file.experiment(studies.find(TRAINING), machine, runs=request.runs)
+    made = measure(experiment, policy_of(experiment), request, machine)
+    groups = len({cpu.core_group for cpu in machine.usable})
+    Console().print(show.scores(own.scores(own.trained(made.records, groups))))

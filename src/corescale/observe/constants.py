@@ -12,7 +12,7 @@ PROGRAM = "machine_constants"
 
 
 def measure(said: Callable[[str], None]) -> dict[str, float]:
-    """Each constant that is above 0, in the units of conclude/calibration.py. `said` gets a line before each step.
+    """Each constant that is above 0, in the units of corescale/calibration.py. `said` gets a line before each step.
 
     Takes some 5 s on a machine of one core group. Raises UnavailableError where the program is not built, ProgramError
     where it fails.

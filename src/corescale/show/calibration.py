@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A calibration on a terminal: each constant, what it is for, and the limit that it implies."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from rich import box
 from rich.table import Table
 
-from corescale.conclude.calibration import CONSTANTS, Calibration
+from corescale.calibration import CONSTANTS, Calibration
+
+if TYPE_CHECKING:
+    from corescale.conclude.block_size.own import Scores  # takes half a second to load
 
 
 def table(calibration: Calibration) -> Table:
@@ -19,4 +26,17 @@ def table(calibration: Calibration) -> Table:
             limit = constant.limit(value)
             shown.add_row(constant.name + loops, f"{value:.3g} {constant.unit}", constant.meaning, limit)
     shown.caption = "* loops do not read it; laws, the simulator and you may"
+    return shown
+
+
+def scores(found: Scores) -> Table:
+    """What each law loses: geometric mean and worst over the cases, in per cent of the best fixed block."""
+    shown = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, title=f"time lost against the best fixed block, {found.cases} cases"
+    )
+    for name in ("law", "judged", "mean", "worst"):
+        shown.add_column(name, justify="right" if name in ("mean", "worst") else "left")
+    for judged, some in (("by its own launches", found.launched), ("held out by case", found.held_out)):
+        for name, score in some.items():
+            shown.add_row(name, judged, f"{score.mean:.1%}", f"{score.worst:.0%}")
     return shown

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from corescale.conclude.calibration import CONSTANTS, Calibration, file_text, parse
+from corescale.calibration import CONSTANTS, Calibration, file_text, parse
 from corescale.errors import UsageError
 
-LIBRARY = Path(__file__).parents[3] / "runtime" / "src" / "parallel_for" / "calibration.cpp"
+LIBRARY = Path(__file__).parents[2] / "runtime" / "src" / "parallel_for" / "calibration.cpp"
 
 
 def test_what_is_written_reads_back() -> None:

@@ -6,13 +6,19 @@ the lab: the machine's fingerprint, and constants that laws and the simulator us
 """
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from corescale.errors import UsageError
 
 FORMAT = 1
 """the format of the library's reader, runtime/src/parallel_for/calibration.cpp"""
+
+
+VARIABLE = "CORESCALE_CALIBRATION"
+"""names the file to the library and to the lab"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,3 +155,25 @@ def _value(name: str, text: str, where: str) -> float:
     if not (math.isfinite(value) and value > 0):
         raise UsageError(f"{name} is {text}, it must be above 0", where=where, remedy="calibrate again")
     return value
+
+
+def standard_file() -> Path:
+    """Where `corescale calibrate` writes unless it is told otherwise."""
+    folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return folder / "corescale" / "calibration"
+
+
+def of_machine(fingerprint: str) -> tuple[Calibration | None, str]:
+    """The calibration of this machine, or None; and why there is none, in a sentence.
+
+    It is that of the file that VARIABLE names, or else of the standard file. One of another machine is not used; raises
+    UsageError for a broken one.
+    """
+    file = Path(os.environ.get(VARIABLE) or standard_file())
+    try:
+        found = parse(file.read_text(errors="replace"), str(file))
+    except OSError:
+        return None, "this machine is not calibrated (corescale calibrate)"
+    if found.machine != fingerprint:
+        return None, f"{file} is of another machine, or of this one before it changed (corescale calibrate)"
+    return found, ""

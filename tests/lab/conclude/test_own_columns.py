@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Laws trained on loops of one's own: columns from records, and a law that finds the truth that made them."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from corescale.conclude.block_size import own
+from corescale.errors import UsageError
+from corescale.records import Configuration, Layout, Record
+
+BLOCKS = (0, 1, 4, 16, 64, 256, 1024)
+
+
+def seconds(threads: int, read: int, write: int, operations: int, n: int, block: int) -> float:
+    """Claims of 60 ns, iterations of known cost, and half a block's wait at the end."""
+    w = 20 + 0.4 * read + 0.2 * write + 0.3 * operations
+    best = math.sqrt(2 * n * 60 / (threads * w))
+    b = min(block if block else max(best, 1), n / threads)
+    return (n * w / threads + n / (threads * b) * 60 + b * w / 2) * 1e-9
+
+
+def record(names: dict[str, int], value: float, replicate: int = 0) -> Record:
+    configuration = Configuration(tuple(names.items()), Layout(threads_per_rank=names["threads"]))
+    return Record("plan", configuration, "measure", replicate, 0, 0, 0, 0.0, 1.0, "ok", 0, metrics={"seconds": value})
+
+
+def launched(noise: float) -> list[Record]:
+    draw = np.random.default_rng(1)
+    grid = itertools.product((2, 8), (64, 1024, 4096), (64, 1024), (1024, 16384), (1024, 4096), BLOCKS)
+    found = []
+    for values in grid:
+        names = dict(zip(("threads", "read", "write", "operations", "n", "block"), values, strict=True))
+        found.append(record(names, seconds(*values) * math.exp(noise * draw.normal())))
+    return found
+
+
+def test_every_loop_is_a_column_with_the_blocks_that_were_launched() -> None:
+    found = own.trained(launched(0), groups=1)
+    assert len(found.columns) == len(found.auto) == 48
+    assert all(column.blocks == BLOCKS[1:] for column in found.columns)
+    case = found.columns[0].case
+    assert (case.threads, case.read, case.write, case.iterations) == (2, 64, 64, 1024)
+    assert case.computation == pytest.approx(1)
+
+
+def test_replicates_are_averaged() -> None:
+    names = {"threads": 2, "read": 1, "write": 1, "operations": 1, "n": 64, "block": 1}
+    found = own.trained([record(names, 1), record(names, 3, 1), record(names | {"block": 2}, 4)], groups=1)
+    assert found.columns[0].times == (2.0, 4.0)
+    assert found.auto == (None,)
+
+
+def test_the_law_that_made_the_times_loses_little_held_out() -> None:
+    found = own.scores(own.trained(launched(0.01), groups=1))
+    assert found.cases == 48
+    assert found.held_out["line travel"].mean < 0.03
+    assert found.held_out["line travel"].mean < found.held_out["published"].mean
+    assert found.launched["auto"].mean < 0.03
+
+
+def test_records_of_another_study_are_refused() -> None:
+    names = {"threads": 2, "read": 1, "write": 1, "operations": 1, "block": 1}
+    with pytest.raises(UsageError, match="no factor 'n'"):
+        own.trained([record(names, 1)], groups=1)
+    with pytest.raises(UsageError, match="at two blocks"):
+        own.trained([], groups=1)
