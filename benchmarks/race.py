@@ -40,7 +40,7 @@ class Tally:
     wrong: int = 0
     """claims of one that is more than 2% behind the best"""
     changed: int = 0
-    """answers that are not today's launch, so that they are confirmed"""
+    """answers that fresh blocks gave an interval of"""
     covered: int = 0
     faster: int = 0
     """confirmed to be faster"""
@@ -66,15 +66,13 @@ def tally(name: str, size: int, noise: float, races: int, against: int) -> Tally
     result = Tally(paired=against)
     for seed in range(races):
         land = landscape(name, size, noise, seed)
-        outcome = players.race(land, MOST)
+        outcome = players.race(land)
         result.races += 1
         result.claimed += outcome.claimed
         result.wrong += outcome.claimed and bool(land.regret[outcome.answer] > 0.02)
-        if outcome.answer != land.today:
-            low, high = players.confirmation(land, outcome.answer)
-            result.changed += 1
-            result.covered += bool(low <= land.truth[land.today] - land.truth[outcome.answer] <= high)
-            result.faster += bool(low > 0)
+        result.changed += outcome.covered is not None
+        result.covered += outcome.covered is True
+        result.faster += outcome.faster
         if seed < against:
             other = players.uniform(landscape(name, size, noise, seed), MOST)
             result.launches += outcome.launches / against

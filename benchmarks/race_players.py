@@ -6,16 +6,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from race_adversarial import MACHINE, seeds
 from race_landscapes import Landscape
 
+from corescale.conclude.answers.recommendation import Recommendation, recommend
 from corescale.conclude.race.elimination import Columns
 from corescale.conclude.race.options import OPTIONS
-from corescale.conclude.race.plan import next_columns
+from corescale.conclude.race.race import race as policy
 from corescale.conclude.race.standing import Field, simplest, standing
-from corescale.conclude.stats import Floats, hodges_lehmann
+from corescale.conclude.stats import Floats
+from corescale.declare import command_line
+from corescale.declare.command_line.request import TuneRequest
+from corescale.observe import store
+from corescale.observe.launchers import landscape as fake
+from corescale.observe.launchers.fake import Fake
+from corescale.observe.run import run
+from corescale.records import Configuration, Record
 
-CONFIRM = 10
-"""fresh blocks"""
+CLAIM = 0.02 + 1e-9
+"""largest bound of a claim that counts"""
 
 
 @dataclass(frozen=True)
@@ -26,23 +35,59 @@ class Outcome:
     launches: int
     """the confirmation not counted"""
     blocks: int
+    covered: bool | None = None
+    """whether the interval of the gain holds the truth; None where there is none"""
+    faster: bool = False
 
 
-def race(land: Landscape, most: int, within: float = 0.02) -> Outcome:
-    """Until it claims, or has made so many launches. The first launch of today's counts; it tells nothing here."""
-    field = Field(land.codes, land.today, within)
-    blocks = np.empty((0, field.size))
-    start = land.launches
-    land.times(np.array([land.today]))
-    while land.launches - start < most:
-        columns = next_columns(field, blocks)
-        if columns is None:
-            break
-        opened = np.isfinite(blocks).any(axis=0).all() if len(blocks) else False
-        repeats = max(1, len(blocks) // OPTIONS.replan) if opened else 1
-        for _ in range(repeats):
-            blocks = np.vstack([blocks, land.block(columns)])
-    return _outcome(field, blocks, land.launches - start)
+def race(land: Landscape) -> Outcome:
+    """Until it claims, and is confirmed."""
+    records, answer = raced(land, budget="none")
+    column, gain = column_of(land, answer.winner), answer.gain
+    truth = math.exp(land.truth[land.today] - land.truth[column])
+    measured = [record for record in records if record.phase != "confirm"]
+    return Outcome(
+        column,
+        answer.within is not None and answer.within <= CLAIM,
+        len(measured),
+        len({record.block for record in measured}),
+        None if gain is None or gain.low is None else gain.covers(truth),
+        not answer.keep_today,
+    )
+
+
+def column_of(land: Landscape, chosen: Configuration) -> int:
+    """Its row in the codes."""
+    code = [int(str(chosen[f"f{k}"])) for k in range(land.codes.shape[1])]
+    return int(np.flatnonzero((land.codes == code).all(axis=1))[0])
+
+
+def raced(land: Landscape, **options: str) -> tuple[Sequence[Record], Recommendation]:
+    """The product's own loop, from the command line to the store, on the fake launcher."""
+    names = [f"f{k}" for k in range(land.codes.shape[1])]
+    levels = [
+        f"{name}={','.join(map(str, range(n)))}" for name, n in zip(names, land.codes.max(axis=0) + 1, strict=True)
+    ]
+    request = TuneRequest(threads="1", factor=levels, **options)  # type: ignore[arg-type]
+    experiment = command_line.tune(request, ["x", *(f"{{{name}}}" for name in names)], MACHINE)
+    seed = int(land.rng.integers(1 << 31))
+    launcher = Fake(experiment, as_fake(land, names, seed))
+    records = run(experiment, store.Memory(), launcher, policy(experiment), fresh_seed=seeds(seed))
+    return records, recommend(records, experiment)
+
+
+def as_fake(land: Landscape, names: Sequence[str], seed: int) -> fake.Landscape:
+    """The same truth, noise and drift for the fake launcher; a launch takes about a second."""
+    places = [dict(zip(names, map(str, code), strict=True)) for code in land.codes.tolist()]
+    pairs = list(zip(places, land.truth, land.sigma, strict=True))
+    return fake.Landscape(
+        interactions=tuple(fake.Interaction(levels=place, times=math.exp(truth)) for place, truth, _ in pairs),
+        noise=fake.Disturbance(size=float(land.sigma[0])),
+        own=tuple(fake.Own(levels=place, noise=fake.Disturbance(size=float(size))) for place, _, size in pairs
+                  if np.ptp(land.sigma) > 0),
+        period=fake.Period(seconds=400, height=land.drift) if land.drift else None,
+        seed=seed,
+    )  # fmt: skip
 
 
 def uniform(land: Landscape, most: int, within: float = 0.02) -> Outcome:
@@ -63,32 +108,13 @@ def _outcome(field: Field, blocks: Floats, launches: int) -> Outcome:
     return Outcome(simplest(field, found), bool(found.bound <= field.tolerance), launches, len(blocks))
 
 
-def confirmation(land: Landscape, answer: int) -> tuple[float, float]:
-    """Interval of log(T_today / T_answer) from fresh blocks."""
-    rows = np.array([land.block([land.today, answer]) for _ in range(CONFIRM)])
-    found = hodges_lehmann(rows[:, land.today] - rows[:, answer])
-    return found.low or -math.inf, found.high or math.inf
-
-
 Player = Callable[[Landscape, Sequence[int]], list[int]]
 """The answers after these budgets of launches, which rise."""
 
 
 def race_at(land: Landscape, budgets: Sequence[int]) -> list[int]:
-    """Of each budget it is told, and plays for it alone, on the same machine one after the other."""
-    return [_raced(land, budget) for budget in budgets]
-
-
-def _raced(land: Landscape, budget: int) -> int:
-    """The block that would exceed the budget is cut off."""
-    field, blocks, end = Field(land.codes, land.today), np.empty((0, land.truth.size)), land.launches + budget
-    land.times(np.array([land.today]))
-    while land.launches < end:
-        columns = next_columns(field, blocks, end - land.launches)
-        if columns is None:
-            break
-        blocks = np.vstack([blocks, land.block(columns, end - land.launches)])
-    return simplest(field, standing(field, blocks))
+    """Of each budget it is told, and plays for it alone; nothing of it is kept for a confirmation."""
+    return [column_of(land, raced(land, budget=f"{budget}x", confirm="0")[1].winner) for budget in budgets]
 
 
 def uniform_at(land: Landscape, budgets: Sequence[int]) -> list[int]:

@@ -48,11 +48,11 @@ def launches_left(records: Sequence[Record], experiment: Experiment, confirmatio
 
 def launches_in_all(records: Sequence[Record], experiment: Experiment) -> float:
     """Launches that the whole budget pays for, of time as many as of today's launch; inf where there is none."""
-    most = float(experiment.stop.launches or math.inf)
-    walls = [record.wall for record in records if record.configuration == today(experiment) and record.ok]
-    if experiment.stop.budget is None or not walls or walls[-1] <= 0:
+    most, now = float(experiment.stop.launches or math.inf), today(experiment)
+    if experiment.stop.budget is None:
         return most
-    return min(most, experiment.stop.budget / walls[-1])
+    wall = next((record.wall for record in reversed(records) if record.configuration == now and record.ok), 0.0)
+    return min(most, experiment.stop.budget / wall) if wall > 0 else most
 
 
 def _launches(records: Sequence[Record], experiment: Experiment, confirmations: int) -> float:

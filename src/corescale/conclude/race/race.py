@@ -11,7 +11,7 @@ from corescale.conclude.policy import Policy
 from corescale.conclude.race import favourite, rehearsal
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.plan import next_columns
-from corescale.conclude.race.records import Raced, raced, statement
+from corescale.conclude.race.records import Raced, Statement, raced, statement
 from corescale.conclude.response import median
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, one_at_a_time, today
@@ -22,12 +22,19 @@ from corescale.records import Configuration, Record
 def race(experiment: Experiment) -> Policy:
     """Blocks of what may still win, then fresh blocks of the winner against today's launch."""
 
+    settled: dict[int, Statement] = {}
+
     def next_block(records: Sequence[Record]) -> Block | None:
-        if not any(record.phase == "confirm" for record in records):
+        fresh = [record for record in records if record.phase == "confirm"]
+        if not fresh:
+            settled.clear()
             block = measuring(records, experiment)
             if block is not None:
                 return block
-        return favourite.next_block(records, experiment, statement(records, experiment))
+        failed = sum(not record.ok for record in fresh)  # fresh launches change what a race says only by failing
+        if failed not in settled:
+            settled[failed] = statement(records, experiment)
+        return favourite.next_block(records, experiment, settled[failed])
 
     return next_block
 
