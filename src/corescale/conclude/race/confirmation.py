@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from corescale.conclude import stats
 from corescale.conclude.race import elimination
@@ -81,7 +81,7 @@ def gain(records: Sequence[Record], experiment: Experiment, winner: Configuratio
         found, by = stats.hodges_lehmann(pairs[:made], 1 - tail), "signed ranks"
     found = Interval(found.estimate, found.low, found.high, experiment.stop.confidence, found.n)
     verdict = _verdict(found, experiment)
-    more = None if verdict else _more(found, experiment, pairs.size)
+    more = None if verdict else _more(found, experiment, pairs.size, first)
     return Gain(found.map(math.exp), by, verdict, more)  # type: ignore[arg-type]
 
 
@@ -146,10 +146,19 @@ def _verdict(found: Interval, experiment: Experiment) -> Verdict | None:
     return "not faster" if found.high < math.log1p(experiment.stop.within) else None
 
 
-def _more(found: Interval, experiment: Experiment, made: int) -> int | None:
-    """An interval narrows with the root of its blocks: until the verdict that is nearer can be told."""
+def _more(found: Interval, experiment: Experiment, made: int, first: int | None) -> int | None:
+    """An interval narrows with the root of its blocks, and each look has less of the error: until a verdict is near.
+
+    Where no look is planned, as if every number of blocks were one with all of the error.
+    """
     if found.half_width is None:
         return None
+    error = 1 - experiment.stop.confidence
     margin = max(found.estimate, math.log1p(experiment.stop.within) - found.estimate)
-    needed = found.n * (found.half_width / margin) ** 2
-    return max(1, math.ceil(needed) - made)
+    if first is None:
+        return max(1, math.ceil(found.n * (found.half_width / margin) ** 2) - made)
+    planned_looks = looks(first)
+    reach = -ndtri(np.array(shares(len(planned_looks), error)) / 2) / np.sqrt(planned_looks)
+    now = max((k for k, n in enumerate(planned_looks) if n <= made), default=0)
+    enough = found.half_width * reach / reach[now] <= margin
+    return next((n - made for n, tells in zip(planned_looks, enough, strict=True) if tells and n > made), None)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fresh blocks: how many, what they decide, and what happens where they refute or fail the favourite."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from corescale.cli.output import exit_code
+from corescale.conclude.answers.recommendation import recommend
+from corescale.conclude.race.confirmation import looks, planned, shares
+from corescale.conclude.race.lost import lost
+from corescale.conclude.race.options import OPTIONS
+from corescale.conclude.race.race import race
+from corescale.conclude.race.records import Lead
+from corescale.declare import command_line
+from corescale.declare.command_line.request import TuneRequest
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
+from corescale.errors import ExitCode
+from corescale.records import Configuration, Record
+from corescale.show.headline import recommendation
+from support.play import MACHINE, blocks, play, record
+
+Times = dict[str, float]
+
+
+def tuning(modes: str = "a,b,c", **options: object) -> Experiment:
+    usual = {"threads": "1", "factor": [f"MODE={modes}"], "budget": "none"}
+    return command_line.tune(TuneRequest(**(usual | options)), ["x"], MACHINE)  # type: ignore[arg-type]
+
+
+def of(times: Times) -> Callable[[Configuration], float]:
+    return lambda c: times[str(c["MODE"])]
+
+
+def measured(experiment: Experiment, times: Times, noise: float = 0.01) -> list[Record]:
+    """What a race measures until it wants fresh blocks."""
+    return [r for r in play(experiment, of(times), race(experiment), noise) if r.phase == "measure"]
+
+
+def fresh(chosen: Sequence[Configuration], ratios: Sequence[float], first: int = 1000) -> list[Record]:
+    """Blocks of today's launch and another, which is faster by these ratios."""
+    now, other = chosen
+    return [
+        record(c, 1.0 if c == now else 1 / ratio, phase="confirm", block=first + k)
+        for k, ratio in enumerate(ratios)
+        for c in (now, other)
+    ]
+
+
+def scattered(ratio: float, size: float, count: int, seed: int = 1) -> list[float]:
+    draws = np.random.default_rng(seed).standard_normal(count)
+    return [ratio * math.exp(size * float(draw)) for draw in draws - draws.mean()]
+
+
+def test_the_error_of_all_looks_together_is_that_of_one() -> None:
+    assert looks(6)[:4] == (6, 9, 14, 21)
+    assert sum(shares(40, 0.05)) == pytest.approx(0.05)
+    assert shares(1, 0.05)[0] == pytest.approx(0.04)
+
+
+def test_the_first_look_is_planned_from_the_lead_and_the_noise() -> None:
+    assert planned(Lead(gain=0.2, noise=0.0002)) == OPTIONS.room
+    assert planned(Lead(gain=0.1, noise=0.05)) == OPTIONS.longest
+    assert OPTIONS.room < planned(Lead(gain=0.1, noise=0.01)) < OPTIONS.longest
+
+
+def test_a_refuted_favourite_gives_way_to_the_next_best_once() -> None:
+    experiment = tuning()
+    now, b, c = configurations(experiment)
+    records = measured(experiment, {"a": 1.0, "b": 0.9, "c": 0.93})
+    assert recommend(records, experiment).winner == b
+    refuted = [*records, *fresh((now, b), scattered(0.99, 0.003, 6))]
+    block = race(experiment)(refuted)
+    assert block is not None and block.phase == "confirm" and block.configurations == (now, c)
+    both = [*refuted, *fresh((now, c), scattered(0.98, 0.003, 6), 2000)]
+    assert race(experiment)(both) is None
+    answer = recommend(both, experiment)
+    assert answer.decided and answer.chosen == now and exit_code(answer) == ExitCode.OK
+    assert recommendation(answer).startswith("keep today's launch")
+
+
+def test_what_fails_while_it_is_confirmed_is_not_recommended_and_the_first_line_says_so() -> None:
+    experiment = tuning()
+    now, b, c = configurations(experiment)
+    records = measured(experiment, {"a": 1.0, "b": 0.8, "c": 0.9})
+    failing = [record(now, 1.0, phase="confirm", block=900),
+               record(b, 0.1, phase="confirm", block=900, status="failed", exit_code=1, tail="no")]  # fmt: skip
+    block = race(experiment)([*records, *failing])
+    assert block is not None and block.configurations == (now, c)
+    answer = recommend([*records, *failing, *fresh((now, c), scattered(1.1, 0.003, 6))], experiment)
+    assert answer.chosen == c
+    assert recommendation(answer).endswith("; threads=1 MODE=b failed with exit code 1: no while it was confirmed")
+
+
+def test_what_is_not_decided_says_how_many_more_blocks_would_tell_and_exits_with_3() -> None:
+    experiment = tuning("a,b")
+    now, b = configurations(experiment)
+    records = [*measured(experiment, {"a": 1.0, "b": 0.9}), *fresh((now, b), scattered(1.08, 0.2, 9))]
+    answer = recommend(records, experiment)
+    assert not answer.decided and exit_code(answer) == ExitCode.INCONCLUSIVE
+    assert answer.fresh is not None and answer.fresh.more is not None and answer.fresh.more > 9
+    assert f"about {answer.fresh.more} more blocks would tell" in recommendation(answer)
+    more = [*records, *fresh((now, b), scattered(1.08, 0.2, 2 * answer.fresh.more, seed=2), 3000)]
+    assert recommend(more, experiment).decided
+
+
+def test_between_looks_the_interval_is_that_of_the_last_one() -> None:
+    experiment = tuning("a,b")
+    now, b = configurations(experiment)
+    records = measured(experiment, {"a": 1.0, "b": 0.9})
+    ratios = scattered(1.1, 0.1, 9)
+    six, eight, nine = (recommend([*records, *fresh((now, b), ratios[:n])], experiment).gain for n in (6, 8, 9))
+    assert six == eight != nine
+
+
+def test_few_pairs_have_a_t_interval_that_says_so() -> None:
+    experiment = tuning("a,b,c", budget="14x")
+    records = play(experiment, of({"a": 1.0, "b": 0.8, "c": 0.9}), race(experiment), 0.01)
+    assert 2 <= blocks(records, "confirm") < 6
+    assert " by a t interval" in recommendation(recommend(records, experiment))
+
+
+def test_a_response_without_noise_ends_at_once() -> None:
+    experiment = tuning()
+    records = play(experiment, of({"a": 1.0, "b": 0.9, "c": 0.95}), race(experiment), 0.0)
+    assert blocks(records, "measure") == 2
+    assert not recommend(records, experiment).keep_today
+
+
+def test_one_noisy_metric_bars_nothing_for_good_but_most_of_several_do() -> None:
+    experiment = tuning("a,b", metric=["bytes=stdout-size"], subject_to=["bytes<=1.1*today"])
+    now, b = configurations(experiment)
+
+    def launches(*sizes: float) -> list[Record]:
+        today_ = [record(now, 1.0, block=k, metrics={"bytes": 100.0}) for k in range(len(sizes))]
+        return [*today_, *(record(b, 0.9, block=k, metrics={"bytes": size}) for k, size in enumerate(sizes))]
+
+    assert b not in lost(launches(120), experiment)
+    assert b not in lost(launches(120, 100, 100), experiment)
+    assert b in lost(launches(120, 120, 100), experiment)
