@@ -56,6 +56,15 @@ TEST(DigitalEvolutionProgram, StateIsTheSameForThreadsAndSchedules) {
     EXPECT_NE(field(digital_evolution(small + other).output, "state_hash"), expected) << other;
 }
 
+// As Hoard's: a program that asks an allocator for over-aligned memory by operator new ends in bad_alloc there.
+TEST(DigitalEvolutionProgram, RunsUnderAnAllocatorWithoutAlignedNew) {
+  if (!fast) GTEST_SKIP() << "a sanitizer brings its own allocator";
+  const Finished own = digital_evolution(small);
+  const Finished run = digital_evolution(small, "OMP_NUM_THREADS=2 LD_PRELOAD=" NO_ALIGNED_NEW);
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_EQ(field(run.output, "state_hash"), field(own.output, "state_hash"));
+}
+
 TEST(DigitalEvolutionProgram, AccountChangesNothingButSaysTheShare) {
   const std::string request = small + "--generations " + (fast ? "400" : "40");
   const Finished plain = digital_evolution(request), run = digital_evolution(request + " --account");

@@ -4,7 +4,9 @@
 #include <array>
 #include <bit>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
+#include <new>
 
 #include "corescale/machine/cache_line.hpp"
 #include "digital_evolution/processor.hpp"
@@ -48,6 +50,14 @@ struct Bid {
 template <class Heap>
 struct alignas(corescale::cache_line) Cell {
   static constexpr std::size_t inbox_capacity = 8;
+
+  // By aligned_alloc, which every allocator has right: Hoard of 2025 swaps the arguments of aligned operator
+  // new.
+  static void* operator new(std::size_t bytes) {
+    if (void* place = std::aligned_alloc(alignof(Cell), bytes)) return place;
+    throw std::bad_alloc{};
+  }
+  static void operator delete(void* place) { std::free(place); }
 
   using Inbox = std::deque<Message<Heap>, Allocator<Message<Heap>, Heap>>;
 

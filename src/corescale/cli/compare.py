@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale compare`: a paired, interleaved verdict on two commands or builds."""
 
+from corescale.cli import stdin
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
@@ -14,6 +15,7 @@ from corescale.machine import Machine
 def compare(words: list[str], request: CompareRequest) -> None:
     """Which command is faster: corescale compare 'xz -T1 -k FILE' 'xz -T2 -k FILE'"""
     must_be_writable(request)
+    request = stdin.kept(request)
     machine, gate = Machine.here(), quantities.share(request.gate, "--gate") if request.gate else None
     experiment = command_line.compare(request, words, machine)
     if request.dry_run:

@@ -13,6 +13,21 @@ Unreadable: Any = typer.BadParameter.__mro__[2]
 """what typer raises for any fault of a command line (click's, which newer versions of typer bring along)"""
 
 
+HYPERFINE = {
+    "--show-output": "output is not shown: --output FILE keeps it",
+    "--time-unit": "times have the unit that suits them; --json has seconds",
+    "-u": "times have the unit that suits them; --json has seconds",
+    "--style": "-q shows no progress, and colours end where the output is no terminal",
+    "--reference": "the first command is the reference: write it first",
+    "--reference-name": "-n NAME before the others names the first command",
+    "-S": "--shell runs the command through /bin/sh; sh -c '...' is any shell",
+    "--sort": "rows come in the order of the command line; --export-csv FILE can be sorted",
+    "--export-asciidoc": "--export-markdown FILE writes a table",
+    "--export-orgmode": "--export-markdown FILE writes a table",
+}
+"""Options of hyperfine that have another name here, or none; docs/hyperfine.md has them all."""
+
+
 def line(error: Any, words: Sequence[str]) -> str:
     """`scan: no such option: -l; put -- before the program: corescale scan -- ls -l`."""
     context = getattr(error, "ctx", None)
@@ -26,6 +41,10 @@ def _remedy(error: Any, verb: str, words: Sequence[str]) -> str:
     """What to type instead: the program of the line behind `--`, the nearest option, or the help."""
     if not verb and words and not words[0].startswith("-") and shutil.which(words[0]):
         return f"a verb comes first: corescale scan -- {shlex.join(words)}"
+    if (ours := HYPERFINE.get(str(getattr(error, "option_name", "")))) is not None:
+        return ours
+    if "--ignore-failure" in error.format_message():
+        return "-i alone lets any exit code pass"
     if (rest := _with_dashes(verb, words)) is not None:
         return f"put -- before the program: corescale {verb} {rest}"
     if near := getattr(error, "possibilities", None) or re.findall(r"Did you mean '(\S+)'", error.format_message()):

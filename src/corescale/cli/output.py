@@ -79,7 +79,7 @@ def machine_name(environment: Mapping[str, Any]) -> str:
 
 def finish(result: Result, request: RunRequest) -> None:
     """Print, export, and exit by the table in docs/exit_codes.md."""
-    show(result, as_json=request.json)
+    show(result, as_json=request.json, verbose=request.verbose, law=getattr(request, "law", False))
     for name, export in exchange.EXPORTERS.items():
         if target := getattr(request, f"export_{name}"):
             exchange.write(target, export(result))
@@ -98,21 +98,25 @@ def must_be_writable(request: RunRequest) -> None:
             exchange.must_be_writable(target)
 
 
-def show(result: Result, *, as_json: bool) -> None:
+def show(result: Result, *, as_json: bool, verbose: bool = False, law: bool = True) -> None:
     """Print the result on standard output, for a person or a program."""
     if as_json:
         exchange.write("-", exchange.to_json(result))
     else:
-        Console().print(terminal.render(result), crop=False)  # a line to paste is never cut
+        Console().print(terminal.render(result, verbose=verbose, law=law), crop=False)  # a line to paste is never cut
 
 
 def exit_code(conclusion: Conclusion) -> ExitCode:
-    """OK, or what a gate makes of a comparison. INCONCLUSIVE: a weak scan whose work turned out uneven, a tune whose
-    budget ended before anything was compared or decided, or of which no launch gave the response.
+    """OK, or what a gate makes of a comparison.
+
+    INCONCLUSIVE: a scan in which a level never succeeded, a weak one whose work turned out uneven, a tune whose budget
+    ended before anything was compared or decided, or of which no launch gave the response or met the constraint.
     """
     if isinstance(conclusion, Recommendation) and not (conclusion.answered and conclusion.decided):
         return ExitCode.INCONCLUSIVE
     if isinstance(conclusion, Scan) and conclusion.weak and conclusion.weak.refusal:
+        return ExitCode.INCONCLUSIVE
+    if isinstance(conclusion, Scan) and any(row.failures == row.launches > 0 for row in conclusion.rows):
         return ExitCode.INCONCLUSIVE
     if not isinstance(conclusion, tuple):
         return ExitCode.OK

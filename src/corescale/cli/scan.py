@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale scan`: time, speedup, efficiency, overhead and cores really used, per thread count."""
 
+from corescale.cli import stdin
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
@@ -14,6 +15,7 @@ from corescale.machine import Machine
 def scan(words: list[str], request: ScanRequest) -> None:
     """How a program scales: corescale scan -- ./program {threads}"""
     must_be_writable(request)
+    request = stdin.kept(request)
     machine = Machine.here()
     experiment = command_line.scan(request, words, machine)
     if request.dry_run:

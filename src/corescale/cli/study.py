@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from corescale.cli import stdin
 from corescale.cli.dry_run import dry_run, missing
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
@@ -31,7 +32,7 @@ def run(words: list[str], request: StudyRequest) -> None:
         )
     must_be_writable(request)
     machine = Machine.here()
-    path = studies.find(words[0])
+    path = studies.find(stdin.study(words[0]))
     experiment = study_file.experiment(path, machine, request.levels, request.command, request.runs)
     if request.dry_run:
         return dry_run(experiment, request, machine)
@@ -50,7 +51,7 @@ def list_() -> None:
 
 def check(study: Study) -> None:
     """Check a study file and say what it would measure here; launch nothing."""
-    machine, path = Machine.here(), studies.find(study)
+    machine, path = Machine.here(), studies.find(stdin.study(study))
     experiment = study_file.experiment(path, machine)
     for factor in experiment.factors:
         typer.echo(f"{factor.name}: {', '.join(map(str, factor.levels))}")

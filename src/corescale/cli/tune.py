@@ -3,6 +3,7 @@
 
 import typer
 
+from corescale.cli import stdin
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import measure, policy_of
 from corescale.cli.options import takes
@@ -17,6 +18,7 @@ from corescale.machine import Machine
 def tune(words: list[str], request: TuneRequest) -> None:
     """The fastest way to launch a program: corescale tune --allocators auto -- ./program {threads}"""
     must_be_writable(request)
+    request = stdin.kept(request)
     machine = Machine.here()
     experiment = command_line.tune(request, words, machine)
     if request.dry_run:

@@ -55,8 +55,20 @@ def _launches(records: Sequence[Record]) -> noise.Launches:
         involuntary_switches=column([float(record.noise.involuntary_switches) for record in records]),
         runqueue_wait=column([record.noise.runqueue_wait for record in records]),
         on_cpu=column([_on_cpu(record) for record in records]),
-        oversubscribed=np.array([record.oversubscribed for record in records], dtype=np.bool_),
+        oversubscribed=np.array(
+            [record.oversubscribed or _fills_its_cores(record) for record in records], dtype=np.bool_
+        ),
     )
+
+
+FULL = 0.9
+"""share of its CPUs' time that a program used, from which on its threads wait for one another and not for others"""
+
+
+def _fills_its_cores(record: Record) -> bool:
+    """Whether it ran more threads than it has CPUs: threads that ran tell, not those that were asked for."""
+    cpus = {cpu for process in record.processes for cpu in process.affinity}
+    return bool(cpus) and record.effective_cores >= FULL * len(cpus)
 
 
 def _on_cpu(record: Record) -> float:
@@ -70,8 +82,9 @@ def _flagged(flags: Sequence[noise.Flag], records: Sequence[Record]) -> list[str
         of_rule = [flag for flag in flags if flag.rule == name]
         worst = max(flag.number for flag in of_rule)
         hit = len({flag.block for flag in of_rule})
+        launches = f"{len(of_rule)} launch{'es' * (len(of_rule) > 1)}"
         lines.append(
-            f"noise: {name} in {len(of_rule)} launches ({hit} of {blocks} blocks): {noise.RULES[name].says};"
+            f"noise: {name} in {launches} ({hit} of {blocks} blocks): {noise.RULES[name].says};"
             f" worst {worst:.3g}, flagged above {of_rule[0].threshold:.3g}{_estimated(of_rule, records)}"
             f"{'' if noise.RULES[name].from_outside else _whose(of_rule, records)}"
         )

@@ -9,6 +9,7 @@ from corescale.conclude import memory
 from corescale.conclude.doubts import doubts
 from corescale.conclude.response import response
 from corescale.declare import arithmetic
+from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import parameters
 from corescale.declare.outputs import BUILT_IN, EXTREMES, Selection, extreme
@@ -93,6 +94,7 @@ def selected(rows: "pd.DataFrame", selection: Selection, among: "pd.DataFrame | 
 
 
 def _meant(column: "pd.Series", level: Level) -> Sequence[Level]:
-    if level not in EXTREMES:
-        return [level]
-    return extreme(level, column)
+    """The levels of a column that one word means: an allocator by its name is also the one given by its path."""
+    if level in EXTREMES:
+        return extreme(level, column)
+    return [level, *(one for one in column.unique() if "/" in str(one) and allocators.named_in(str(one)) == level)]

@@ -95,6 +95,9 @@ class Hooks(Model):
     cleanup: str | None = None
 
 
+STOP = {"stop"}
+"""Fields that say how long one goes on: a larger budget continues what was measured."""
+
 PRESENTATION = {"name", "title", "source", "columns", "outputs", "left_out", "weak"}
 """Fields of an Experiment that say how records are shown, and change no launch."""
 
@@ -115,6 +118,8 @@ class Experiment(Model):
     factors: tuple[Factor, ...] = ()
     today: tuple[tuple[str, Level], ...] = ()
     """levels of today's launch that differ from the default"""
+    as_typed: tuple[str, ...] = ()
+    """factors whose level of today is what the shell gives: at that level nothing is set"""
     anchored: bool = True
     """whether today's launch returns within long blocks, so that slow drift cannot hide there"""
     along: tuple[Along, ...] = ()
@@ -201,4 +206,5 @@ class Experiment(Model):
     @property
     def asked(self) -> dict[str, Any]:
         """What decides the launches, as JSON values."""
-        return self.model_dump(mode="json", exclude=PRESENTATION | FOUND, exclude_defaults=True)
+        patience = {"timeout"} if self.timeout == self.stop.budget else set()  # that of the budget
+        return self.model_dump(mode="json", exclude=PRESENTATION | FOUND | STOP | patience, exclude_defaults=True)

@@ -116,11 +116,20 @@ def launch(experiment: Experiment, chosen: Configuration, machine: Machine, phas
     command = experiment.command(chosen, phase)
     values = {name: str(value) for name, value in parameters(experiment, chosen).items()}
     result = factors.Launch(argv=template.fill(command.argv, values), shell=command.shell)
-    if "threads" not in template.placeholders(command.argv) and experiment.makes_threads:
+    given = _as_typed(experiment, chosen)
+    if "threads" not in template.placeholders(command.argv) and experiment.makes_threads and "threads" not in given:
         result = factors.with_thread_variables(result, chosen.layout.threads_per_rank)
-    for factor in experiment.factors:
+    for factor in (each for each in experiment.factors if each.name not in given):
         result = factor.how.apply(factor.name, chosen[factor.name], result, machine)
     return result
+
+
+def _as_typed(experiment: Experiment, chosen: Configuration) -> set[str]:
+    """The factors at the level that the shell gives them: what is as today's line has it is not set again."""
+    if not experiment.as_typed:
+        return set()
+    now = today(experiment)
+    return {name for name in experiment.as_typed if chosen.get(name) == now[name]}
 
 
 def smallest_p(chosen: Sequence[Factor]) -> int:

@@ -3,18 +3,25 @@
 
 import contextlib
 import itertools
+import math
+import re
+import time
 from collections.abc import Callable, Iterable, Sequence
 
 from corescale.declare import plan
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, today
 from corescale.declare.plan import Block, Invocation
+from corescale.declare.stop import CONFIRM_BLOCKS
 from corescale.endings import ending
 from corescale.errors import CorescaleError, ProgramError
 from corescale.observe.launchers import Launcher
 from corescale.observe.store import Store
 from corescale.observe.watcher import Watcher
 from corescale.records import SHORT, Record
+
+TELLING = 4
+"""launches of each configuration, as a rule, until a race at 1% noise tells them apart"""
 
 NextBlock = Callable[[Sequence[Record]], Block | None]
 """From the records of completed blocks to the next block, or None when enough was measured."""
@@ -61,15 +68,39 @@ class _Loop:
             seed,
         )
         self.today = today(experiment)
+        self.start = time.monotonic()
+        self.earlier = sum(record.wall for record in store.records)
+        """seconds of the budget that an earlier try of this run took"""
         self.short_noted = False
 
     def go(self, next_block: NextBlock) -> None:
         block = next_block(self.store.records)
         if block is not None and self.warm_up():
             block = next_block(self.store.records)
-        while block is not None:
+        while block is not None and not self.out_of_time():
             self.make(block)
             block = next_block(self.store.records)
+
+    def out_of_time(self) -> bool:
+        """Whether a race's budget has gone by, proofs and hooks included; one block of it is always made."""
+        stop = self.experiment.stop
+        if stop.rule != "race" or stop.budget is None or not any(r.timed for r in self.store.records):
+            return False
+        return time.monotonic() - self.start > stop.budget - self.earlier
+
+    def say_what_it_buys(self) -> None:
+        """After the first launch, where the budget is unlikely to tell: what it buys, and which one would."""
+        stop, records = self.experiment.stop, self.store.records
+        others = len(configurations(self.experiment)) - 1
+        if stop.rule != "race" or stop.budget is None or not others or not records or not records[0].wall > 0:
+            return
+        each, buys = records[0].wall, int(stop.budget / records[0].wall)
+        wanted = TELLING * (others + 1) + 2 * (CONFIRM_BLOCKS if stop.confirm_blocks is None else stop.confirm_blocks)
+        if buys < wanted:
+            self.watcher.note(
+                f"a launch takes {each:.3g} s, so --budget {stop.budget:.0f}s buys about {buys} launches;"
+                f" {others + 1} configurations need about {wanted}: --budget {math.ceil(wanted * each / 60)}m"
+            )
 
     def warm_up(self) -> bool:
         """Whether anything was launched. Warm-up is repeated when a run is resumed: caches are cold then.
@@ -80,6 +111,7 @@ class _Loop:
         first = (self.experiment.same_output or race) and not self.store.records
         if first:
             self.make(Block("warmup", (self.today,)))
+            self.say_what_it_buys()
         for _ in range(self.experiment.warmup):
             self.make(Block("warmup", configurations(self.experiment)))
         return first or self.experiment.warmup > 0
@@ -133,15 +165,22 @@ class _Loop:
         if not any(earlier.ok and earlier.configuration == self.today for earlier in self.store.records):
             raise ProgramError(
                 f"today's launch {ending(record)}",
-                where=self.launcher.line(record.configuration),
-                remedy="give it more time: --timeout, --budget"
-                if record.status == "timeout"
-                else "make it work, or pass -i to measure the others nevertheless",
+                remedy=(
+                    "give it more time: --timeout, --budget"
+                    if record.status == "timeout"
+                    else "make it work, or pass -i to measure the others nevertheless"
+                )
+                + self._launched(record),
             )
 
     def must_have_succeeded(self, made: Sequence[Record]) -> None:
         if not any(record.ok for record in itertools.chain(made, self.store.records)):
             raise ProgramError(
                 f"no configuration succeeded; the last one {ending(made[-1])}",
-                where=self.launcher.line(made[-1].configuration),
+                remedy="make the program work" + self._launched(made[-1]),
             )
+
+    def _launched(self, record: Record) -> str:
+        """The command behind what is said of it, without the variables that are set for it."""
+        line = self.launcher.line(record.configuration)
+        return f" (the command: {re.sub(r'^env ((-u )?[^ =]+(=[^ ]*)? )*?(?=[^ =]+( |$))', '', line)})"

@@ -125,8 +125,8 @@ SCAN: tuple[Column, ...] = (
     Column("time", "s", RESPONSE, MAIN, "median of the response"),
     Column("speedup", "1", TIMES, MAIN, "T(reference) / T, within blocks"),
     Column("efficiency", "1", SHARE, DERIVED, "speedup for each unit of parallelism"),
-    Column("overhead", "1", SHARE, FULL, "1 / efficiency - 1"),
-    Column("efficiency_loss", "core-s", AMOUNT, WIDE, "p T (1 - efficiency)", "lost core-s", of=_lost),
+    Column("overhead", "1", SHARE, WIDE, "1 / efficiency - 1"),
+    Column("efficiency_loss", "core-s", AMOUNT, FULL, "p T (1 - efficiency)", "lost core-s", of=_lost),
     Column("effective_cores", "cores", TENTHS, MAIN, "CPU time / wall time", "cores used", "cores"),
     Column("peak_memory", "bytes", MEMORY, FULL, "largest of all launches", short="memory"),
 )

@@ -3,18 +3,18 @@
 
 from collections.abc import Iterator, Sequence
 
-from corescale.conclude.answers.findings import Answer, Verdict
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Row, Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.verdict import Comparison
-from corescale.conclude.answers.weak import Line
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.laws import LAWS, Fit
-from corescale.conclude.stats import Interval
+from corescale.conclude.stats import Interval, fewest_blocks
 from corescale.records import Configuration
 from corescale.show import text
+from corescale.show.alone import alone, timed
 from corescale.show.result import Result
+from corescale.show.statements import findings
 
 TIES_SHOWN = 4
 
@@ -36,59 +36,24 @@ def conclusion_headline(conclusion: Conclusion, confidence: float, between: str 
         return findings(conclusion.answers) or scan(conclusion.found, confidence)
     if isinstance(conclusion, Scan):
         return scan(conclusion, confidence)
-    return between.join(comparison(one, confidence) for one in conclusion) or "nothing was compared"
-
-
-def findings(answers: Sequence[Answer]) -> str:
-    """`4 statements: 2 hold, 1 does not hold, 1 is open`; a statement may be answered at several levels."""
-    if not answers:
-        return ""
-    of = {verdict: sum(answer.verdict == verdict for answer in answers) for verdict in VERDICTS}
-    said = [f"{number} {VERDICTS[verdict][number != 1]}" for verdict, number in of.items() if number]
-    statements = count(len({answer.finding.name for answer in answers}), "statement")
-    answered = "" if len(answers) == len({a.finding.name for a in answers}) else f", {count(len(answers), 'answer')}"
-    return f"{statements}{answered}: {', '.join(said)}"
-
-
-VERDICTS: dict[Verdict, tuple[str, str]] = {
-    "holds": ("holds", "hold"),
-    "does not hold": ("does not hold", "do not hold"),
-    "open": ("is open", "are open"),
-    "not measured": ("was not measured", "were not measured"),
-}
-"""A verdict as a verb, for one and for several."""
-
-
-def answer(found: Answer) -> str:
-    """`at share=15: holds, ratio 1.18 [1.15, 1.22] where >= 1.1 is claimed; from 1.12 at load=1 to 1.25 at load=4`."""
-    at = " ".join(f"{name}={level}" for name, level in found.at.items())
-    where = f"at {at}: " if at else ""
-    if found.verdict == "not measured":
-        return text.clean(f"{where}not measured: {found.why}")
-    said = f"{where}{found.verdict}, ratio {text.join(text.ratio(found.ratio))} where {found.finding.claim} is claimed"
-    if found.ratio.low is None:
-        said += f" ({count(found.ratio.n, 'block')}: too few for an interval)"
-    if found.extremes:
-        (least, low), (most, high) = found.extremes
-        said += f"; from {low:.3g} at {least} to {high:.3g} at {most}"
-    return text.clean(said)
-
-
-def flat(line: Line) -> str:
-    """`p=2: T = 0.10 s [0.08, 0.12] + 0.30 s [0.29, 0.31] x work: 25% of the time at load=1 does not grow`."""
-    if not line.fit.identifiable:
-        return text.clean(f"{line.label}: T = a + b work cannot be fitted: {line.fit.doubt}")
-    a, b = (text.join(text.time(line.fit.parameters[name])) for name in ("a", "b"))
-    return text.clean(f"{line.label}: T = {a} + {b} x work" + (f" (doubt: {line.fit.doubt})" if line.fit.doubt else ""))
+    if (one := alone(conclusion)) is not None:
+        return timed(name(conclusion[0].reference), one)
+    return between.join(comparison(one, confidence) for one in conclusion) or "no launch succeeded"
 
 
 def scan(found: Scan, confidence: float) -> str:
     """The largest speedup, behind the warning that cores were not used where that is so."""
-    ran = [row for row in found.rows if row.speedup.estimate > 0]
+    ran, lost = [row for row in found.rows if row.speedup.estimate > 0], failed(found)
     if not ran:
-        return "no launch succeeded"
+        return lost or "no launch succeeded"
+    if lost:
+        return lost
     if found.weak is not None:
         return found.weak.refusal or weak(found, ran)
+    if len(found.rows) == 1:
+        return (
+            timed(name(ran[0].configuration), ran[0].timing, found.response) if ran[0].timing else "no launch succeeded"
+        )
     best = max(ran, key=lambda row: row.speedup.estimate)
     reference = "the serial program" if found.baseline.startswith("serial") else f"p={best.reference.layout.p}"
     if best.configuration == best.reference or best.speedup.estimate <= 1:
@@ -99,6 +64,19 @@ def scan(found: Scan, confidence: float) -> str:
         said = f"{at(found, best)}: {_faster(best.speedup, confidence)} than {reference}"
     warning = idle(ran)
     return f"{warning}; {said}" if warning else said
+
+
+def failed(found: Scan) -> str:
+    """`2 threads: all 3 launches failed`, of the largest p that never succeeded; empty for none."""
+    never = [row for row in found.rows if row.failures and row.failures == row.launches]
+    if not never:
+        return ""
+    row = max(never, key=lambda row: row.p)
+    others = [other for other in found.rows if other.time.estimate > 0]
+    launches = "the only launch" if row.launches == 1 else f"all {row.launches} launches"
+    more = f", as at {len(never) - 1} more levels" if len(never) > 1 else ""
+    rest = f"; {at(found, others[0])} took {text.join(text.time(others[0].time))}" if len(others) == 1 else ""
+    return f"{at(found, row)}: {launches} failed{more}{rest}"
 
 
 def weak(found: Scan, rows: Sequence[Row]) -> str:
@@ -142,6 +120,8 @@ def at(found: Scan, row: Row) -> str:
 
 def recommendation(found: Recommendation) -> str:
     """What to do, what it gains, and how far from the best it may be."""
+    if (said := _excluding_today(found)) is not None:
+        return said
     if found.others and not found.compared:
         return "no answer: the budget ended before anything was compared with today's launch"
     if found.candidates and not found.measured:
@@ -163,6 +143,19 @@ def recommendation(found: Recommendation) -> str:
 def _fallen(found: Recommendation) -> str:
     """Favourites that failed before one's eyes, which is why another one was confirmed."""
     return "".join(f"; {text.clean(c.configuration.label)} {text.clean(c.excluded or '')}" for c in found.fallen)
+
+
+def _excluding_today(found: Recommendation) -> str | None:
+    """Where today's launch breaks a constraint: what does not, or that nothing does; None where it breaks none."""
+    if found.broken is None:
+        return None
+    if found.winner == found.today:
+        return f"no answer: nothing that was tried meets the constraint (today's launch: {text.clean(found.broken)})"
+    cost = (
+        "" if found.gain is None else f"; it takes {text.join(text.times(found.gain.map(lambda g: 1 / g)))} of its time"
+    )
+    label = text.clean(found.winner.label)
+    return f"{label} is the fastest that meets the constraint, and today's launch does not{cost}"
 
 
 def _bound(found: Recommendation) -> float | None:
@@ -201,10 +194,12 @@ def beside(found: Recommendation, response: str) -> list[str]:
         lost = f"about {other.slower:.0%} slower" if other.slower >= 0.005 else "no slower"
         lines.append(
             f"cheaper: {text.clean(other.configuration.label)}: {lost}, {other.fewer:.0%} fewer core-seconds"
-            f" ({count(other.blocks, 'block')})"
+            f" ({text.count(other.blocks, 'block')})"
         )
     for front in found.fronts:
-        points = [f"{text.clean(c.label)} ({_value(time, response)}, {value:.6g})" for c, time, value in front.points]
+        points = [
+            f"{text.clean(c.label)} ({text.value(time, response)}, {value:.6g})" for c, time, value in front.points
+        ]
         lines.append(f"front of {text.quantity_name(response)} and {text.clean(front.metric)}: {'; '.join(points)}")
     if found.not_told_apart:
         shown = [_tied(c, most) for c, most in found.not_told_apart[:TIES_SHOWN]]
@@ -213,28 +208,30 @@ def beside(found: Recommendation, response: str) -> list[str]:
     return lines
 
 
-def _value(estimate: float, response: str) -> str:
-    return text.quantity(response)(Interval(estimate, None, None, None, 0))[0]
-
-
 def why_keep(found: Recommendation) -> str:
     """Why nothing is certainly gained by a change."""
     name = text.clean(found.winner.label)
     if not found.others:
         return "there is nothing else to try"
     if found.winner == found.today:
-        return (
-            "nothing that may be used is faster" if found.proved else "nothing tried so far looks faster than today's"
-        )
+        return "nothing that was tried is faster" if found.proved else "nothing tried so far looks faster than today's"
     if found.gain is None:
         return f"{name} looks faster, but no fresh blocks confirmed it"
-    seen = text.join(text.times(found.gain))
-    if found.gain.low is None:
+    return _not_confirmed(found, found.gain, name)
+
+
+def _not_confirmed(found: Recommendation, gain: Interval, name: str) -> str:
+    """What fresh blocks say of a favourite that is not certainly faster."""
+    seen = text.join(text.times(gain))
+    if gain.low is None and gain.estimate > 1:
         return f"{name} looks {seen} faster, but there is {text.no_interval(found.confidence)}"
     if found.fresh is not None and found.fresh.verdict is None:
-        more = "" if found.fresh.more is None else f"; about {count(found.fresh.more, 'more block')} would tell"
+        more = "" if found.fresh.more is None else f"; about {text.count(found.fresh.more, 'more block')} would tell"
         return f"{name}: {seen}{more}"
-    return f"{name} looked faster, but fresh blocks give {seen}"
+    if gain.estimate > 1:
+        return f"{name} looked faster; in fresh blocks it is {seen} faster, which may be nothing"
+    slower = text.join(text.times(gain.map(lambda ratio: 1 / ratio)))
+    return f"{name} looked faster, but takes {slower} of today's time in fresh blocks"
 
 
 def comparison(found: Comparison, confidence: float) -> str:
@@ -245,8 +242,11 @@ def comparison(found: Comparison, confidence: float) -> str:
     inverse = found.ratio.map(lambda ratio: 1 / ratio)
     faster = inverse.estimate >= 1
     value, ends = text.times(inverse if faster else found.ratio)
+    if value == "1.00x":
+        value = "less than 0.5%"
     if found.decision == "too few blocks":
-        return f"{b} looks {value} {'faster' if faster else 'slower'} than {a}, but {text.no_interval(confidence)}"
+        few = text.no_interval(confidence, fewest_blocks(found.confidence))
+        return f"{b} looks {value} {'faster' if faster else 'slower'} than {a}, but {few}"
     at_level = f"at {text.percent(confidence)}"
     if found.decision == "no difference shown":
         return f"no difference shown: {b} takes {text.join(text.times(found.ratio))} of the time of {a} {at_level}"
@@ -262,16 +262,16 @@ def name(configuration: Configuration) -> str:
 def stop(result: Result) -> str:
     """How much was measured and why no more; "width not reached" is said with the tolerance that was."""
     launches = len(result.timed)
-    amount = f"{count(result.blocks, 'block')}, {count(launches, 'launch', 'launches')}"
+    amount = f"{text.count(result.blocks, 'block')}, {text.count(launches, 'launch', 'launches')}"
     if result.confirmations:
-        amount += f", {count(result.confirmations, 'fresh block')} to confirm"
+        amount += f", {text.count(result.confirmations, 'fresh block')} to confirm"
     decision = result.stop
     if decision is None or not decision.stop:
         return amount
     if result.experiment.stop.rule == "replicates" or not result.records:
         return amount
     width = _bound(result.conclusion) if isinstance(result.conclusion, Recommendation) else decision.reached_width
-    reached = "" if width is None else f" at {text.at_most(width)}"
+    reached = "" if width is None or width > text.BOUND else f" at {text.at_most(width)}"
     wanted = text.percent(result.experiment.stop.width)
     if decision.reason == "width":
         return f"{amount}; every interval within {wanted}"
@@ -286,11 +286,6 @@ def undisturbed(result: Result) -> str:
     if result.undisturbed is None:
         return ""
     return f"without the noisy blocks: {conclusion_headline(result.undisturbed, result.confidence)}"
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """`1 block`, `2 blocks`."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def _faster(speedup: Interval, confidence: float) -> str:

@@ -21,7 +21,7 @@ from corescale.declare.grid import today
 from corescale.declare.plan import Invocation
 from corescale.observe.watcher import Watcher
 from corescale.records import Configuration, Record
-from corescale.show import headline, so_far, text
+from corescale.show import so_far, text
 
 PHASES = {"warmup": "warming up", "rehearse": "rehearsing", "measure": "measuring", "confirm": "confirming"}
 
@@ -34,16 +34,23 @@ def create(experiment: Experiment, *, quiet: bool = False, stream: TextIO | None
     return Fancy(experiment, console) if console.is_terminal else Plain(experiment, console)
 
 
+SILENT = 15.0
+"""seconds after which a run that is not on a terminal says how far it is"""
+
+
 class Plain(Watcher):
     """One line a block: for logs and pipes."""
 
     def __init__(self, experiment: Experiment, console: Console) -> None:
         self.state = State(experiment)
         self.console = console
+        self.said = time.monotonic()
 
     def launched(self, record: Record) -> None:
-        """Counts the launch."""
+        """Counts the launch; within a block that takes long it says so from time to time."""
         self.state.launched(record)
+        if time.monotonic() - self.said >= SILENT:
+            self._say(f"{text.count(self.state.launches, 'launch', 'launches')} so far; {self.state.left}")
 
     def block_done(self, number: int, records: Sequence[Record]) -> None:
         """Says how far it is and what is best so far."""
@@ -55,6 +62,7 @@ class Plain(Watcher):
         self._say(f"note: {text}")
 
     def _say(self, line: str) -> None:
+        self.said = time.monotonic()
         self.console.print(Text(text.clean(line)), soft_wrap=True)
 
 
@@ -141,7 +149,7 @@ class State:
     @property
     def amount(self) -> str:
         """`9 of 8 to 40 blocks, of 36 launches 1 failed`; of a race `36 launches, 2 stopped as lost`."""
-        launches = headline.count(self.launches, "launch", "launches")
+        launches = text.count(self.launches, "launch", "launches")
         said = launches if self.racing else f"{self._blocks} blocks"
         if self.confirmed:
             wanted = self.experiment.stop.confirmations
@@ -170,7 +178,7 @@ class State:
             return _at_most(min(by_budget, missing * sum(self.confirmed) / len(self.confirmed)))
         if self.racing and stop.launches is not None:
             left = max(0, stop.launches - self.launches)
-            return f"at most {headline.count(left, 'launch', 'launches')} left"
+            return f"at most {text.count(left, 'launch', 'launches')} left"
         if self.racing:
             return f"until {text.percent(stop.within)} is proved" if stop.budget is None else _at_most(by_budget)
         if not self.blocks_here:

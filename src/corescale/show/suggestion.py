@@ -8,12 +8,15 @@ from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.race.options import OPTIONS
 from corescale.show import text
+from corescale.show.alone import alone
 from corescale.show.result import Result
 
 
 def suggestion(result: Result) -> str:
     """The text behind `next:`; empty where there is nothing to suggest."""
     found = result.conclusion
+    if isinstance(found, tuple) and alone(found) is not None:
+        return ""
     if isinstance(found, Recommendation):
         return _after_tune(result, found)
     if isinstance(found, Study) or (isinstance(found, Scan) and found.weak):
@@ -38,7 +41,12 @@ def _after_tune(result: Result, found: Recommendation) -> str:
         return "name what to vary, such as -f NAME=a,b; where nothing is named, threads and allocators are tried"
     if not found.compared:
         first = f"the first block alone launches up to {OPTIONS.first_block} configurations"
-        return f"the same command with a larger --budget: {first}"
+        return f"the same command with a larger --budget goes on: {first}"
     if found.winner != found.today and found.keep_today:
-        return "the same command with a larger --budget or --confirm narrows the interval"
-    return "" if len(result.experiment.factors) > 1 else "--allocators auto tries memory allocators as well"
+        most = result.experiment.stop.confirmations
+        more = "--confirm" if most is not None and result.confirmations >= most else "--budget"
+        return f"the same command with a larger {more} goes on, and narrows the interval"
+    tried = len(result.experiment.factors) > 1 or any(
+        why.startswith("allocators: ") for why in result.experiment.left_out
+    )
+    return "" if tried else "--allocators auto tries memory allocators as well"

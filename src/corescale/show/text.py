@@ -52,6 +52,11 @@ def memory(count: float) -> str:
     return f"{count / 1024**power:.{0 if power == 0 else 1}f} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
+def count(number: int, noun: str, plural: str = "") -> str:
+    """`1 block`, `2 blocks`."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
 def percent(share: float) -> str:
     """`95%`, `1.8%`, `0.05%`: two digits that matter, no trailing zero."""
     return f"{share * 100:.2g}%" if abs(share) < 0.1 else f"{share * 100:.3g}%"
@@ -106,6 +111,11 @@ def quantity(response: str) -> Callable[[Interval], Shown]:
     return number if response.startswith("metric:") else time
 
 
+def value(estimate: float, response: str) -> str:
+    """One value of a declared response, as `84.1 ms`."""
+    return quantity(response)(Interval(estimate, None, None, None, 0))[0]
+
+
 def quantity_name(response: str) -> str:
     """The column head of a declared response."""
     source, _, name = response.partition(":")
@@ -117,9 +127,9 @@ def join(shown: Shown) -> str:
     return " ".join(part for part in shown if part)
 
 
-def no_interval(confidence: float) -> str:
-    """What to say where an interval is missing."""
-    return f"no {percent(confidence)} interval below {fewest_blocks(confidence)} blocks"
+def no_interval(confidence: float, blocks: int = 0) -> str:
+    """What to say where an interval is missing; `blocks` where several intervals together need more."""
+    return f"no {percent(confidence)} interval below {blocks or fewest_blocks(confidence)} blocks"
 
 
 def _shown(interval: Interval, unit: str, factor: float, *, least: int, most: int = 4) -> Shown:

@@ -212,5 +212,5 @@ def test_output_of_the_program_cannot_command_the_terminal(tmp_path: Path) -> No
 def test_a_dry_run_launches_nothing(tmp_path: Path) -> None:
     done = corescale("tune", "--dry-run", "-t", "1,2", "--", "touch", "made", cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr
-    assert "OMP_NUM_THREADS=2" in done.stdout
+    assert "threads=2\n    touch made\n" in done.stdout and "OMP_NUM_THREADS=1" in done.stdout
     assert not list(tmp_path.iterdir())

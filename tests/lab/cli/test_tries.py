@@ -81,12 +81,51 @@ TRIES: tuple[tuple[str, int, str], ...] = (
         "corescale: nonsuch: no such program; no folder of PATH has it: check the spelling",
     ),
     ("PATH=$PATH:/sbin corescale scan -- nonsuch 2>&1 | grep -c /sbin", 1, "0"),
-    ("corescale scan -q -- false", 4, "corescale: .*failed with exit code 1"),
     # Answers.
     (
         "corescale compare -q -r 8 --gate 5% -L n 1,6 'sleep 0.0{n}' 'sleep 0.01'",
         1,
         "sleep 0.0{n} n=6 is .* slower than",
+    ),
+    (
+        "corescale compare -q -r 3 'sleep 0.01'",
+        0,
+        "sleep 0.01: [0-9.]+ ms ± [0-9.]+ ms .mean ± deviation of 3 launches., from",
+    ),
+    ("corescale scan -q -r 3 -t 1 -- sleep 0.01", 0, "threads=1: [0-9.]+ ms ± "),
+    ("corescale compare -q -r 6 'sleep 0.01' 'sleep 0.01' 'sleep 0.05'", 0, "sleep .* no 95% interval below 7 blocks"),
+    ("corescale scan -q -r 6 -t 1,2 -- sleep 0.01 | grep -E 'law:|speedup 1 is'", 1, ""),
+    ("corescale scan -q -r 6 -t 1,2 --law -- sleep 0.01 | grep -c -E 'law:|speedup 1 is'", 0, "2"),
+    (
+        "corescale scan -q -r 3 -t 1,2 -i -- sh -c 'exit $((OMP_NUM_THREADS - 1))'",
+        3,
+        "2 threads: all 3 launches failed; 1 thread took",
+    ),
+    (
+        "corescale tune -q -r 6 -t 1 -L n 1,2 --metric b=stdout-size --subject-to 'b<=0' -- echo {n}",
+        3,
+        "no answer: nothing that was tried meets the constraint .today's launch: b = 2, not <= 0",
+    ),
+    (
+        "corescale tune -q -r 6 -t 1 -L n 100,1 --metric b=stdout-size --subject-to 'b<=3' -- echo {n}",
+        0,
+        "threads=1 n=1 is the fastest that meets the constraint, and today's launch does not",
+    ),
+    (
+        "corescale scan -q --budget 1s -- sleep 100",
+        4,
+        "corescale: today's launch did not end within 1.* --budget .the command: sleep 100.",
+    ),
+    ("corescale scan -q -- false", 4, "corescale: today's launch failed with exit code 1; make it work, or pass -i"),
+    # Today's launch is what the shell has, and a larger budget goes on.
+    ("OMP_NUM_THREADS=1 corescale tune --dry-run -t 1,2 -- sleep 0.01 | head -2 | tail -1", 0, "    sleep 0.01$"),
+    ("corescale tune -q --budget 1s -t 1,2,3,4 -- sleep 0.4", 3, "no answer"),
+    ("corescale tune -q --budget 1s --out more -t 1-2 -L s 9,1 -- sleep 0.{s} >/dev/null; ls more/tune-*", 0, "1$"),
+    ("corescale tune -q --budget 9s --out more -t 1-2 -L s 9,1 -- sleep 0.{s} >/dev/null; ls more/tune-*", 0, "1$"),
+    (
+        "corescale tune -q --budget 1s --out more -t 1-2 -L s 9,1 -- sleep 0.{s} >/dev/null; ls -r more/tune-*",
+        0,
+        "lock$|2$",
     ),
     # A reader that leaves changes nothing; a full disk is told.
     ("corescale study list | true", 0, ""),

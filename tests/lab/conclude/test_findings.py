@@ -21,7 +21,7 @@ from corescale.declare.outputs import Claim, Finding
 from corescale.declare.work import must_be_even
 from corescale.errors import UsageError
 from corescale.records import Configuration
-from corescale.show import headline
+from corescale.show import headline, statements
 from support.samples import records
 
 EXPERIMENT = Experiment(
@@ -77,7 +77,7 @@ def test_without_noise_the_ratio_is_exact_and_extremes_are_named() -> None:
     assert answer.ratio.estimate == pytest.approx(math.sqrt(1.2 * 1.5))
     (least, low), (most, high) = answer.extremes
     assert "threads=1" in least and "threads=4" in most and (low, high) == pytest.approx((1.2, 1.5))
-    assert "threads=4" in headline.answer(answer) and "where > 1 is claimed" in headline.answer(answer)
+    assert "threads=4" in statements.answer(answer) and "where > 1 is claimed" in statements.answer(answer)
 
 
 def test_normalising_compares_how_they_scale() -> None:
@@ -108,9 +108,9 @@ def test_a_verdict_is_about_the_whole_interval(low: float, high: float, claim: s
 
 def test_few_blocks_and_missing_levels_claim_nothing() -> None:
     (answer,) = found(asked(), blocks=5).values()
-    assert answer.verdict == "open" and answer.ratio.low is None and "too few" in headline.answer(answer)
+    assert answer.verdict == "open" and answer.ratio.low is None and "too few" in statements.answer(answer)
     (answer,) = found(asked(a={"allocator": "hoard"})).values()
-    assert answer.verdict == "not measured" and "allocator=hoard" in headline.answer(answer)
+    assert answer.verdict == "not measured" and "allocator=hoard" in statements.answer(answer)
     made = answers(frame([], EXPERIMENT), EXPERIMENT, asked())
     assert [answer.verdict for answer in made] == ["not measured"]
     with pytest.raises(UsageError, match="machine cannot be compared"):
@@ -137,7 +137,7 @@ def test_flat_overhead_comes_back_with_an_interval() -> None:
         a, b = line.fit.parameters["a"], line.fit.parameters["b"]
         assert a.estimate == pytest.approx(FLAT * scale, rel=0.1) and a.low is not None
         assert b.estimate == pytest.approx(EACH * scale / line.p, rel=0.1)
-        assert "x work" in headline.flat(line)
+        assert "x work" in statements.flat(line)
 
 
 def test_the_intervals_of_flat_overhead_cover_it() -> None:

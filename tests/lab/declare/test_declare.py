@@ -90,11 +90,44 @@ def test_serial_is_one_more_configuration_with_p_1(machine: Machine) -> None:
 def test_capital_names_are_variables_and_unset_removes_them(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_WAIT_POLICY", "active")
     experiment = tune(machine, "x", factor=["OMP_WAIT_POLICY=unset,passive"], threads="2")
-    assert [launch(experiment, c, machine).environment["OMP_WAIT_POLICY"] for c in configurations(experiment)] == [
-        None,
-        "passive",
-    ]
-    assert lines(experiment, machine)[0].startswith("env -u OMP_WAIT_POLICY ")
+    as_typed, *others = configurations(experiment)
+    assert as_typed["OMP_WAIT_POLICY"] == "active"
+    assert "OMP_WAIT_POLICY" not in launch(experiment, as_typed, machine).environment
+    assert [launch(experiment, c, machine).environment["OMP_WAIT_POLICY"] for c in others] == [None, "passive"]
+    assert lines(experiment, machine)[1].startswith("env -u OMP_WAIT_POLICY ")
+
+
+@pytest.mark.parametrize(
+    ("inherited", "words", "threads", "line"),
+    [
+        ({}, ["x"], 2, "x"),
+        ({"OMP_NUM_THREADS": "1"}, ["x"], 1, "x"),
+        ({"GOMAXPROCS": "4"}, ["x"], 4, "x"),
+        ({"OMP_NUM_THREADS": "1,2"}, ["x"], 1, "x"),
+        ({"OMP_NUM_THREADS": "1"}, ["x", "{threads}"], 2, "x 2"),
+        ({"OMP_NUM_THREADS": "many"}, ["x"], 2, "x"),
+    ],
+)
+def test_todays_launch_is_what_the_shell_has(
+    inherited: dict[str, str],
+    words: list[str],
+    threads: int,
+    line: str,
+    two_cores: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in factors.THREAD_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in inherited.items():
+        monkeypatch.setenv(name, value)
+    experiment = tune(two_cores, *words, threads="1,2")
+    assert today(experiment).layout.threads_per_rank == threads
+    assert launch(experiment, today(experiment), two_cores).line == line
+    others = [launch(experiment, c, two_cores).line for c in configurations(experiment) if c != today(experiment)]
+    assert line not in others
+    asked = tune(two_cores, *words, threads="1,2", today="threads=1")
+    assert today(asked).layout.threads_per_rank == 1
+    assert launch(asked, today(asked), two_cores).line != "x"
 
 
 def test_bind_sets_both_variables(machine: Machine) -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
+from corescale.declare.stop import Stop
 from corescale.errors import StoreError
 from corescale.machine import Machine
 from corescale.observe import store
@@ -92,6 +93,18 @@ def test_after_a_finished_run_comes_the_next_and_an_unfinished_one_is_gone_on_wi
             if finish:
                 folder.finish()
     assert len(store.load(folder.path.parent / "2").records) == 4
+
+
+def test_a_larger_budget_goes_on_with_a_finished_run(open_run: Any, experiment: Make) -> None:
+    for budget, number in ((5.0, "1"), (9.0, "1"), (9.0, "2"), (4.0, "3"), (None, "3")):
+        e = experiment(stop=Stop(rule="race", budget=budget), timeout=budget)
+        with open_run(e) as folder:
+            folder.start(SUBJECT)
+            assert folder.path.name == number
+            make_block(folder, e)
+            folder.finish()
+    assert len(store.load(folder.path.parent / "1").records) == 4
+    assert store.load(folder.path.parent / "1").experiment.stop.budget == 9
 
 
 def test_a_block_cut_short_is_made_again_and_its_records_stay_marked(open_run: Any, experiment: Make) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from corescale.conclude import stats
 from corescale.conclude.answers.alternatives import Cheaper, Front, cheaper, fronts
 from corescale.conclude.answers.candidates import Candidate, candidates, winner
+from corescale.conclude.answers.constraints import violated
 from corescale.conclude.race.confirmation import Gain, gain
 from corescale.conclude.race.favourite import favourite
 from corescale.conclude.race.records import Statement, statement
@@ -41,6 +42,8 @@ class Recommendation:
     not_told_apart: tuple[tuple[Configuration, float | None], ...] = ()
     """configurations of a race that may be faster than the answer, and by how much at most; None: unknown"""
     rehearsal: Rehearsal | None = None
+    broken: str | None = None
+    """how today's launch breaks a constraint; None where it breaks none"""
     others: int = 0
     """configurations beside today's launch"""
     fresh: Gain | None = None
@@ -63,11 +66,15 @@ class Recommendation:
     @property
     def answered(self) -> bool:
         """Whether the question was: with nothing to compare today's launch with there was none."""
+        if self.broken is not None and self.winner == self.today:
+            return False
         return not self.others or (self.compared and self.measured)
 
     @property
     def keep_today(self) -> bool:
         """Whether nothing is certainly gained by changing today's launch."""
+        if self.broken is not None and self.winner != self.today:
+            return False
         return self.winner == self.today or self.gain is None or self.gain.low is None or self.gain.low <= 1
 
     @property
@@ -102,6 +109,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         fresh=fresh,
         proved=racing is None or (racing.bound is not None and racing.bound <= experiment.stop.within * (1 + 1e-9)),
         fallen=tuple(c for c in found if c.excluded is not None and _fell(records, c.configuration, now)),
+        broken=violated(records, experiment).get(now),
     )
 
 

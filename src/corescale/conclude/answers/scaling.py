@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corescale.conclude import memory, stats
+from corescale.conclude.answers.timing import Timing, timing
 from corescale.conclude.answers.weak import WeakScaling, weak
 from corescale.conclude.laws import LAWS, Choice, Fit, choose
 from corescale.conclude.response import Table, median, of, table
@@ -41,11 +42,21 @@ class Row:
     failures: int
     oversubscribed: bool
     doubts: tuple[str, ...] = ()
+    wanted_cores: float = math.nan
+    """median of CPU time and time spent waiting for a core, over wall time"""
+    timing: Timing | None = None
+    """mean, spread and range of the launches"""
 
     @property
     def idle(self) -> bool:
-        """Whether the program used clearly fewer cores than it was offered: at least half a core and a quarter of p."""
-        return self.p - self.effective_cores >= max(0.5, 0.25 * self.p)
+        """Whether the program used clearly fewer cores than it was offered: at least half a core and a quarter of p.
+
+        Cores that it wanted and others had count as used; one thread is never idle.
+        """
+        used = (
+            max(self.effective_cores, min(self.wanted_cores, self.p)) if self.wanted_cores > 0 else self.effective_cores
+        )
+        return self.p > 1 and self.p - used >= max(0.5, 0.25 * self.p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +144,13 @@ def row(
         launches=len(launches),
         failures=sum(not record.ok for record in launches),
         oversubscribed=any(record.oversubscribed for record in launches),
+        wanted_cores=median([_wanted(record) for record in launches if record.ok]),
+        timing=timing(records, configuration, experiment.response),
     )
+
+
+def _wanted(record: Record) -> float:
+    return record.effective_cores + (record.noise.runqueue_wait / record.wall if record.wall > 0 else 0.0)
 
 
 def _curve(

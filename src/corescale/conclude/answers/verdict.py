@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from corescale.conclude import stats
+from corescale.conclude.answers.timing import Timing, timing
 from corescale.conclude.response import of, table
 from corescale.conclude.stats import Interval
 from corescale.declare.experiment import Experiment
@@ -31,6 +32,10 @@ class Comparison:
     failures: tuple[int, int]
     """failed launches of reference and other"""
     gate: Gate | None = None
+    confidence: float = 0.95
+    """of the interval, so that all comparisons hold together"""
+    alone: Timing | None = None
+    """the time of the reference where it is the only command"""
 
 
 def compare(records: Sequence[Record], experiment: Experiment, gate: float | None = None) -> tuple[Comparison, ...]:
@@ -43,7 +48,19 @@ def compare(records: Sequence[Record], experiment: Experiment, gate: float | Non
     times = table(records, experiment.response)
     order = [c for c in configurations(experiment) if c in times.configurations]
     confidence = stats.bonferroni(experiment.stop.reading_confidence, len(order) - 1)
+    if len(order) == 1:
+        return _alone(records, experiment, order[0])
     return tuple(_compare(records, experiment, order[0], other, confidence, gate) for other in order[1:])
+
+
+def _alone(records: Sequence[Record], experiment: Experiment, only: Configuration) -> tuple[Comparison, ...]:
+    """One command beside itself; nothing where no launch succeeded."""
+    found = timing(records, only, experiment.response)
+    if found is None:
+        return ()
+    time = stats.median_interval(table(records, experiment.response).column(only), experiment.stop.confidence)
+    one, failures = Interval(1.0, None, None, None, 0), sum(not record.ok for record in of(records, only))
+    return (Comparison(only, only, time, time, one, 1.0, "no difference shown", (failures, failures), alone=found),)
 
 
 def _compare(
@@ -69,6 +86,7 @@ def _compare(
         decision=decision,
         failures=(failures[0], failures[1]),
         gate=None if gate is None else judge(ratio, gate),
+        confidence=confidence,
     )
 
 

@@ -85,6 +85,11 @@ def _secure(program: Path) -> bool:
     return bool(program.stat().st_mode & 0o6000)
 
 
+def no_preload(argv: Sequence[str]) -> str:
+    """Why no allocator can be preloaded into the command; empty where one may, as far as its file tells."""
+    return _why_no_preload(argv[0], _program(argv))
+
+
 def _why_no_preload(name: str, program: Path | None) -> str:
     if program is not None and _secure(program):
         return f"{name} is set-user-id, for which the loader ignores preloads"

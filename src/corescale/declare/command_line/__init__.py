@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a command line to an Experiment, as study_file/ does it from a study file."""
 
-import math
-import re
 import shlex
-import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from pydantic import ValidationError
 
 from corescale.declare import arithmetic, template
 from corescale.declare.catalogue import allocators, space
-from corescale.declare.command_line.named_factors import named, pair, todays
+from corescale.declare.command_line import checks, shell
+from corescale.declare.command_line.named_factors import named, todays
 from corescale.declare.command_line.request import CompareRequest, Request, ScanRequest, TuneRequest
 from corescale.declare.experiment import SERIAL, Command, Constraint, Experiment, Factor, Hooks, Verb, Weak
 from corescale.declare.grid import combinations, configurations, launch, smallest_p, today
@@ -23,6 +20,7 @@ from corescale.declare.stop import Stop
 from corescale.declare.work import must_be_even
 from corescale.errors import PreloadError, UsageError
 from corescale.machine import Machine
+from corescale.records import Level
 
 
 def scan(request: ScanRequest, words: Sequence[str], machine: Machine) -> Experiment:
@@ -68,9 +66,9 @@ def tune(
     listed = (*request.factor, *request.parameter_list, *request.parameter_scan)
     named = (*listed, request.threads, request.ranks, request.allocators)
     if any(named) or request.shell:
-        if unloadable is not None:
-            raise unloadable
-        return _tune(request, commands, machine)
+        request, left_out = _loadable(request, commands[0], unloadable)
+        made = _tune(request, commands, machine)
+        return made.model_copy(update={"left_out": (*made.left_out, *left_out)})
     names, left_out = space.usual(commands[0].argv, unloadable.what if unloadable else "")
     experiment, kept = _tune(request, commands, machine), names[:1]
     for name in names[1:]:
@@ -84,6 +82,24 @@ def tune(
     return experiment.model_copy(update={"left_out": (*experiment.left_out, *left_out)})
 
 
+def _loadable(
+    request: TuneRequest, command: Command, unloadable: PreloadError | None
+) -> tuple[TuneRequest, tuple[str, ...]]:
+    """Without `allocator=auto` where none can be preloaded, and why; raises what was said of one that was named."""
+    auto = "auto" in (request.allocators, *(text.partition("=")[2] for text in request.factor if _allocators(text)))
+    why = unloadable.what if unloadable else "" if command.shell else space.no_preload(command.argv)
+    if unloadable is not None and not auto:
+        raise unloadable
+    if not auto or not why:
+        return request, ()
+    others = [text for text in request.factor if not _allocators(text)]
+    return replace(request, allocators="", factor=others), (f"allocators: {why}",)
+
+
+def _allocators(text: str) -> bool:
+    return text.partition("=")[0].strip() == "allocator"
+
+
 def _tune(request: TuneRequest, commands: Sequence[Command], machine: Machine) -> Experiment:
     confirm, within = request.confirm, request.within
     experiment = _experiment("tune", request, commands, machine, default_threads="auto", confirm=confirm, within=within)
@@ -91,32 +107,18 @@ def _tune(request: TuneRequest, commands: Sequence[Command], machine: Machine) -
     if same <= 0:
         return experiment
     said = (
-        f"{same} of {combinations(experiment)} combinations: the same launch as another, as nothing reads the setting"
+        f"{same} of {combinations(experiment)} combinations: they differ from another one only in a setting"
+        " that the program would not read there"
     )
     return experiment.model_copy(update={"left_out": (*experiment.left_out, said)})
 
 
 def compare(request: CompareRequest, words: Sequence[str], machine: Machine) -> Experiment:
     """Each word is a whole command, as hyperfine has it."""
-    _must_be_commands(request, words)
+    checks.must_be_commands(request, words)
     names = _distinct([*request.name, *words[len(request.name) :]][: len(words)])
     commands = [_command(name, [word], request.shell) for name, word in zip(names, words, strict=True)]
     return _experiment("compare", request, commands, machine, default_threads="")
-
-
-def _must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
-    """Raises UsageError where there is none, an empty one, or one command whose words were taken for many."""
-    if not words or not all(word.strip() for word in words):
-        what = "an empty command" if words else "no command"
-        raise UsageError(what, where="compare", remedy="write each between quotes: compare 'sleep 1' 'sleep 2'")
-    if request.gate and len(words) < 2 and not (request.parameter_list or request.parameter_scan or request.factor):
-        raise UsageError("there is nothing to compare with", where="--gate", remedy="name a second command")
-    alone = not any(character.isspace() for word in words for character in word)
-    if alone and not request.shell and shutil.which(words[0]) and len(words) > 1:
-        strange = next((word for word in words[1:] if not shutil.which(bundled(word)) and "{" not in word), None)
-        if strange is not None:
-            remedy = f"quote each command: corescale compare {shlex.quote(' '.join(words))} 'ANOTHER'"
-            raise UsageError(f"{strange!r} is no program", where="compare", remedy=remedy)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
@@ -145,9 +147,12 @@ def _experiment(
         template.check(argv, {"threads", *(factor.name for factor in chosen), *(derived or {})})
     if verb == "compare":
         chosen = [Factor(name="command", kind="command", levels=tuple(c.name for c in commands)), *chosen]
-    metrics = dict(_metric(text) for text in request.metric)
-    _must_be_a_response(request.response)
-    _must_be_few(chosen)
+    metrics = dict(checks.metric(text) for text in request.metric)
+    checks.must_be_a_response(request.response)
+    checks.must_be_few(chosen)
+    named_today = dict(todays(request.today, chosen, machine))
+    given = dict(shell.levels(chosen, asked, machine)) if verb == "tune" else {}
+    now = {name: level for name, level in given.items() if level != _first(chosen, name)} | named_today
     stop = _stop(request, confirm, within)
     try:
         experiment = Experiment(
@@ -167,14 +172,16 @@ def _experiment(
             p_ref=smallest_p(chosen) if p_ref is None else p_ref,
             cores=_cores(request, chosen, machine),
             warmup=request.warmup,
-            timeout=seconds(request.timeout, "--timeout") if request.timeout else _patience(verb, stop),
+            # No launch takes longer than the budget for all, so that one that hangs is not waited for.
+            timeout=seconds(request.timeout, "--timeout") if request.timeout else stop.budget,
             ignore_failure=request.ignore_failure,
             same_output=request.same_output,
             rehearsal=_rehearsal(request, commands[0]),
             input=request.input or None,
             output=request.output or None,
             left_out=tuple(left_out),
-            today=tuple(todays(request.today, chosen, machine)),
+            today=tuple(now.items()),
+            as_typed=tuple(name for name in given if name not in named_today),
             weak=weak,
             derived=derived or {},
             inherited_allocator=allocators.inherited() or "",
@@ -185,50 +192,15 @@ def _experiment(
         raise UsageError(f"{first['msg']}: {first['input']!r}", where=where, remedy="see --help") from None
     launch(experiment, today(experiment), machine)
     if p_ref is not None:
-        _must_have(experiment, p_ref)
+        checks.must_have(experiment, p_ref)
     if experiment.factor("ranks"):
-        _must_not_start_ranks(commands)
+        checks.must_not_start_ranks(commands)
     return _within_cores(experiment)
 
 
-def _metric(text: str) -> tuple[str, str]:
-    name, source = pair(text, "--metric")
-    if not re.fullmatch(r"stdout-size|peak-memory|cpu-time|output:[A-Za-z_][\w.-]*", source):
-        remedy = f"write {name}=stdout-size, =peak-memory, =cpu-time, or =output:KEY of the JSON line that it prints"
-        raise UsageError(f"{source!r} is no source of a metric", where="--metric", remedy=remedy)
-    return name, source
-
-
-def _must_be_a_response(response: str) -> None:
-    source, _, name = response.partition(":")
-    if (source, bool(name)) not in {("wall", False), ("region", True), ("metric", True)}:
-        raise UsageError(f"{response!r} is none", where="--response", remedy="write wall, region:NAME or metric:NAME")
-
-
-MOST = 100_000
-"""combinations of levels that are looked at, before those that are the same launch are left out"""
-
-
-def _must_be_few(chosen: Sequence[Factor]) -> None:
-    if (count := math.prod(len(factor.levels) for factor in chosen)) > MOST:
-        what = f"{count:,} combinations of levels, and {MOST:,} is the limit"
-        raise UsageError(what, where="-f", remedy="name fewer levels, or fewer factors")
-
-
-def _must_have(experiment: Experiment, p: int) -> None:
-    """Raises UsageError where the reference parallelism is none that is measured."""
-    levels = sorted({configuration.layout.p for configuration in configurations(experiment)})
-    if p not in levels:
-        raise UsageError(
-            f"p = {p} is not measured", where="--p-ref", remedy=f"write one of {', '.join(map(str, levels))}"
-        )
-
-
-def _must_not_start_ranks(commands: Iterable[Command]) -> None:
-    for command in commands:
-        if re.fullmatch(r"(mpirun|mpiexec|orterun|prterun|srun)(\.\w+)?", name := Path(command.argv[0]).name):
-            remedy = f"leave {name} and its options out of the command"
-            raise UsageError("corescale starts the ranks itself", where=name, remedy=remedy)
+def _first(chosen: Sequence[Factor], name: str) -> Level:
+    """The level of today that a factor has unasked."""
+    return next(factor.how.today(factor.levels) for factor in chosen if factor.name == name)
 
 
 def _cores(request: Request, chosen: Sequence[Factor], machine: Machine) -> int | None:
@@ -275,11 +247,6 @@ def _stop(request: Request, confirm: str, within: str) -> Stop:
     most = max(request.max_runs, request.min_runs)
     kind = "race" if within else "width"
     return Stop.model_validate(rule | {"rule": kind, "min_blocks": request.min_runs, "max_blocks": most})
-
-
-def _patience(verb: Verb, stop: Stop) -> float | None:
-    """In a race no launch may take longer than the budget for all, so that one that hangs is not waited for."""
-    return stop.budget if verb == "tune" and stop.rule == "race" else None
 
 
 def _rehearsal(request: Request, command: Command) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ class RunRequest:
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
     dry_run: bool = option(False, "--dry-run", help="print the plan and its estimated time, and stop")
     json: bool = option(False, "--json", help="print the result as JSON")
+    verbose: bool = option(False, "-v", "--verbose", help="show every doubt, not the worst three")
     quiet: bool = option(False, "-q", "--quiet", help="show no progress")
     report: str = option("", "--report", metavar="FILE", help="write an HTML report")
     export_json: str = option("", "--export-json", metavar="FILE", help="write hyperfine's JSON")
@@ -91,6 +92,7 @@ class ScanRequest(Request):
 
     serial: str = option("", "--serial", metavar="CMD", help="the best serial program: baseline of the speedup")
     weak: bool = option(False, "--weak", help="weak scaling: work = p x {load}; the command has {load} or {work}")
+    law: bool = option(False, "--law", help="fit laws of scaling to two levels too, and say what the columns are")
     p_ref: int | None = option(
         None, "--p-ref", metavar="P", help="reference parallelism (default: the smallest measured)"
     )

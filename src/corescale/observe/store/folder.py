@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import math
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 from corescale import __version__
 from corescale.declare.experiment import Experiment
+from corescale.declare.stop import Stop
 from corescale.errors import StoreError
 from corescale.machine import Machine
 from corescale.observe import environment
@@ -41,6 +43,7 @@ class Folder:
             self.path, self._history = self.path.with_name(str(int(self.path.name) + 1)), History()
         plan = durable.pretty(_plan(self._experiment, self._launcher))
         if self.path.exists():
+            (self.path / FINISHED).unlink(missing_ok=True)
             durable.write_whole(self.path / PLAN, plan)
         else:
             durable.create_folder(self.path, {PLAN: plan, ENVIRONMENT: durable.pretty(now), RECORDS: ""})
@@ -113,7 +116,7 @@ def open_run(experiment: Experiment, machine: Machine, root: Path, launcher: str
     with locked(home):
         for draft in home.glob(".*.new"):
             shutil.rmtree(draft, ignore_errors=True)
-        path = home / str(_number(home))
+        path = home / str(_number(home, experiment.stop))
         if path.exists() and not _same(planned(path), (experiment, launcher)):
             raise StoreError("belongs to another experiment", where=str(path), remedy="choose --out DIR")
         with contextlib.closing(Folder(path, experiment, machine, launcher)) as folder:
@@ -134,7 +137,29 @@ def _same(planned: tuple[Experiment, str], asked: tuple[Experiment, str]) -> boo
     return planned[1] == asked[1] and planned[0].asked == asked[0].asked
 
 
-def _number(home: Path) -> int:
-    """The number of the unfinished run, else of the next one."""
+def _number(home: Path, stop: Stop) -> int:
+    """Number of the unfinished run, of the last one where more of it is asked for, else of the next."""
     last = (numbers(home) or [0])[-1]
-    return last if last and not (home / str(last) / FINISHED).exists() else last + 1
+    if not last or not (home / str(last) / FINISHED).exists():
+        return last or 1
+    return last if more(planned(home / str(last))[0].stop, stop) else last + 1
+
+
+def _or_more(limit: float | None) -> float:
+    """No limit is the furthest."""
+    return math.inf if limit is None else limit
+
+
+def more(made: Stop, asked: Stop) -> bool:
+    """Whether a finished run goes on: by the same rule, further in one way and shorter in none."""
+    if made.rule != asked.rule:
+        return False
+    further = [
+        (_or_more(asked.budget), _or_more(made.budget)),
+        (_or_more(asked.launches), _or_more(made.launches)),
+        (asked.max_blocks, made.max_blocks),
+        (_or_more(asked.confirm_blocks), _or_more(made.confirm_blocks)),
+        (-asked.width, -made.width),
+        (-asked.within, -made.within),
+    ]
+    return all(now >= before for now, before in further) and any(now > before for now, before in further)

@@ -12,7 +12,7 @@ from corescale.conclude.answers.study import Study
 from corescale.conclude.laws import Fit
 from corescale.declare import outputs
 from corescale.declare.experiment import Experiment
-from corescale.show import headline, text
+from corescale.show import statements, text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,7 @@ def findings(answers: Sequence[Answer], left_out: Sequence[str] = ()) -> str:
     for name in dict.fromkeys(answer.finding.name for answer in answers):
         of = [answer for answer in answers if answer.finding.name == name]
         lines += ["", f"**{_escaped(of[0].finding.statement)}**", ""]
-        lines += [f"- {_escaped(headline.answer(answer))}" for answer in of]
+        lines += [f"- {_escaped(statements.answer(answer))}" for answer in of]
     lines += ["", *(f"Left out: {_escaped(reason)}." for reason in left_out)] if lines and left_out else []
     return "\n".join(lines).lstrip("\n") + "\n" if lines else ""
 

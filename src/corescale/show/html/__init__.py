@@ -10,6 +10,7 @@ import importlib.resources
 import json
 import re
 import time
+from dataclasses import replace
 from typing import Any
 
 import jinja2
@@ -95,7 +96,11 @@ def curves_of(result: Result) -> Scan | None:
         return found if len(found.curves) <= MOST_CURVES else None
     if isinstance(result.conclusion, Scan):
         return result.conclusion
-    return scan(result.records, result.experiment) if result.experiment.makes_p else None
+    if not result.experiment.makes_p:
+        return None
+    found = scan(result.records, result.experiment)
+    drawn = tuple(curve for curve in found.curves if len(curve.rows) > 1)  # one p alone would be a speedup of 1
+    return replace(found, curves=drawn) if drawn else None
 
 
 def _when(result: Result) -> str:

@@ -9,7 +9,7 @@ from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.laws import Fit
-from corescale.show import headline, text
+from corescale.show import headline, statements, text
 from corescale.show.result import Result
 
 Part = dict[str, Any]
@@ -60,7 +60,7 @@ def notes(result: Result) -> list[str]:
 
 def _notes(result: Result) -> Iterator[str]:
     if isinstance(result.conclusion, Study):
-        yield from (f"{one.finding.statement} {headline.answer(one)}" for one in result.conclusion.answers)
+        yield from (f"{one.finding.statement} {statements.answer(one)}" for one in result.conclusion.answers)
     yield headline.stop(result)
     if 0 < result.blocks < stats.fewest_blocks(result.confidence):
         yield text.no_interval(result.confidence)

@@ -16,10 +16,12 @@ from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Curve, Scan
 from corescale.conclude.answers.study import Study
+from corescale.conclude.answers.timing import Timing
 from corescale.conclude.answers.verdict import Comparison
 from corescale.conclude.laws import Fit
 from corescale.endings import ending
-from corescale.show import headline, plot, text
+from corescale.show import headline, plot, statements, text
+from corescale.show.alone import alone
 from corescale.show.result import Result
 from corescale.show.suggestion import suggestion
 from corescale.show.terminal import tables
@@ -30,20 +32,36 @@ CANDIDATES_SHOWN, EXCLUDED_SHOWN = 12, 8
 IN_FULL = "--report FILE or --json has them all"
 
 
-def render(result: Result) -> RenderableType:
-    """The whole answer of a verb."""
+MOST_DOUBTS = 3
+"""doubts that are printed unless all are asked for"""
+
+
+def render(result: Result, *, verbose: bool = False, law: bool = False) -> RenderableType:
+    """The whole answer of a verb. `verbose`: every doubt; `law`: laws and definitions, of two levels of p too."""
     first = Text(headline.headline(result, "\n"), style="bold")
-    body = _body(result)
-    return Group(first, *body, *_footer(result))
+    body = _body(result, law=law)
+    return Group(first, *body, *_footer(result, verbose=verbose))
 
 
-def _body(result: Result) -> Iterable[RenderableType]:
+def _body(result: Result, *, law: bool) -> Iterable[RenderableType]:
     found = result.conclusion
+    if (only := alone(found)) is not None:
+        return _timed(only)
     if isinstance(found, Recommendation):
         return _recommended(result, found)
     if isinstance(found, Study):
         return _studied(result, found)
-    return _scanned(result, found) if isinstance(found, Scan) else _compared(result, found)
+    return _scanned(result, found, law=law) if isinstance(found, Scan) else _compared(result, found)
+
+
+def _timed(found: Timing) -> Iterable[RenderableType]:
+    """One command alone: the median and the CPU time beneath the first line."""
+    yield Text(
+        f"median {text.seconds(found.median)}; user {text.seconds(found.user)}, system {text.seconds(found.system)}"
+    )
+    if found.apart:
+        far = text.count(found.apart, "launch stands", "launches stand")
+        yield Text(f"{far} far from the others: something else ran, or the first launches warmed a cache", "yellow")
 
 
 def recommended_line(result: Result) -> str:
@@ -124,7 +142,7 @@ def findings(answers: Sequence[Answer]) -> Iterable[RenderableType]:
         yield Text()
         yield Text(text.clean(of[0].finding.statement), style="bold")
         for answer in of:
-            yield Text(f"  {headline.answer(answer)}", style=style.get(answer.verdict, "yellow"))
+            yield Text(f"  {statements.answer(answer)}", style=style.get(answer.verdict, "yellow"))
 
 
 def _flat(found: Scan) -> Iterable[RenderableType]:
@@ -133,17 +151,20 @@ def _flat(found: Scan) -> Iterable[RenderableType]:
     yield Text()
     yield Text("T = a + b work over the loads; a is overhead that does not grow with the work", style="bold")
     for line in found.weak.lines:
-        yield Text(f"  {headline.flat(line)}")
+        yield Text(f"  {statements.flat(line)}")
 
 
-def _scanned(result: Result, found: Scan, *, chart: bool = True) -> Iterable[RenderableType]:
+def _scanned(result: Result, found: Scan, *, chart: bool = True, law: bool = True) -> Iterable[RenderableType]:
+    more = law or max((len(curve.rows) for curve in found.curves), default=0) > 2
     for curve in found.curves:
         yield Text()
         if curve.label:
             yield Text(text.clean(curve.label), style="bold")
         yield tables.curve(result, curve)
-        yield from _law(curve)
+        yield from _law(curve) if more else ()
     yield from _flat(found)
+    if not more:
+        return
     work = " (of work per second)" if found.weak else ""
     unit = f"speedup{work} 1 is {text.clean(found.baseline)}"
     yield Text(f"{unit}; efficiency = speedup / p, overhead = 1 / efficiency - 1", "dim")
@@ -181,13 +202,16 @@ def _compared(result: Result, found: Sequence[Comparison]) -> Iterable[Renderabl
             yield Text(f"gate {comparison.gate}: {headline.name(comparison.other)}", style=style)
 
 
-def _footer(result: Result) -> Iterable[RenderableType]:
+def _footer(result: Result, *, verbose: bool) -> Iterable[RenderableType]:
     yield Text(headline.stop(result), style="dim")
     if 0 < result.blocks < stats.fewest_blocks(result.confidence):
         missing = text.no_interval(result.confidence)
         yield Text(f"{missing}: numbers without brackets are estimates only", style="yellow")
-    for doubt in result.doubts:
+    shown = result.doubts if verbose else result.doubts[:MOST_DOUBTS]
+    for doubt in shown:
         yield Text(f"doubt: {text.clean(doubt)}", style="yellow")
+    if more := len(result.doubts) - len(shown):
+        yield Text(f"{text.count(more, 'more doubt')}: -v", style="yellow")
     if (without := headline.undisturbed(result)) != "":
         yield Text(without, style="yellow")
     yield from _failures(result)
@@ -203,5 +227,5 @@ def _failures(result: Result) -> Iterable[RenderableType]:
     bad = [record for record in result.timed if not record.ok and record.configuration not in excluded]
     for configuration in dict.fromkeys(record.configuration for record in bad):
         of = [record for record in bad if record.configuration == configuration]
-        what = f"{headline.count(len(of), 'time')}, {text.clean(ending(of[0]))}"
+        what = f"{text.count(len(of), 'time')}, {text.clean(ending(of[0]))}"
         yield Text(f"failed: {text.clean(configuration.label)}: {what}".rstrip(), style="red")

@@ -68,7 +68,7 @@ def curve(result: Result, of: Curve) -> RenderableType:
         shown = every.upto(shape.importance)
         table = _table(["p"], shown)
         for row in of.rows:
-            table.add_row(_p(result, row), *_cells(shown, row.configuration, shape, f"\nof {row.p}!" * row.idle))
+            table.add_row(_p(result, row), *_cells(shown, row.configuration, shape, f"\nof {row.p}" * row.idle))
         return table
 
     return FirstThatFits(made, every.columns)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Standard input as a file: a launch reads it again each time, so it is kept whole before the first."""
+
+import atexit
+import hashlib
+import shutil
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from corescale.cli.measure import RUNS
+from corescale.declare.command_line.request import Request
+from corescale.show import exchange
+
+NAMES = ("-", "/dev/stdin", "/dev/fd/0")
+
+R = TypeVar("R", bound=Request)
+
+
+def kept(request: R) -> R:
+    """`--input -` and `--input /dev/stdin` as the file that has what was piped in, named by its content."""
+    if request.input not in NAMES or request.dry_run:
+        return request
+    content = sys.stdin.buffer.read()
+    folder = Path(request.out or RUNS) / "inputs"
+    exchange.make_folder(folder)
+    file = folder / hashlib.sha256(content).hexdigest()[:16]
+    if not file.exists():
+        file.write_bytes(content)
+    return replace(request, input=str(file))
+
+
+def study(word: str) -> str:
+    """A study that is piped in, as the name of a file that lasts as long as this process; any other word as it is."""
+    if word not in NAMES:
+        return word
+    folder = Path(tempfile.mkdtemp(prefix="corescale-study-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    (folder / "stdin.toml").write_bytes(sys.stdin.buffer.read())
+    return str(folder / "stdin.toml")

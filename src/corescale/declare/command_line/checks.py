@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be wrong in a command line that is readable: each raises UsageError, before anything is launched."""
+
+import math
+import re
+import shlex
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from corescale.declare.command_line.named_factors import pair
+from corescale.declare.command_line.request import CompareRequest
+from corescale.declare.experiment import Command, Experiment, Factor
+from corescale.declare.grid import configurations
+from corescale.declare.programs import bundled
+from corescale.errors import UsageError
+
+MOST = 100_000
+"""combinations of levels that are looked at, before those that are the same launch are left out"""
+
+
+def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
+    """Raises UsageError where there is none, an empty one, or one command whose words were taken for many."""
+    if not words or not all(word.strip() for word in words):
+        what = "an empty command" if words else "no command"
+        raise UsageError(what, where="compare", remedy="write each between quotes: compare 'sleep 1' 'sleep 2'")
+    if request.gate and len(words) < 2 and not (request.parameter_list or request.parameter_scan or request.factor):
+        raise UsageError("there is nothing to compare with", where="--gate", remedy="name a second command")
+    alone = not any(character.isspace() for word in words for character in word)
+    if alone and not request.shell and shutil.which(words[0]) and len(words) > 1:
+        strange = next((word for word in words[1:] if not shutil.which(bundled(word)) and "{" not in word), None)
+        if strange is not None:
+            remedy = f"quote each command: corescale compare {shlex.quote(' '.join(words))} 'ANOTHER'"
+            raise UsageError(f"{strange!r} is no program", where="compare", remedy=remedy)
+
+
+def metric(text: str) -> tuple[str, str]:
+    """Name and source of `--metric NAME=SOURCE`."""
+    name, source = pair(text, "--metric")
+    if not re.fullmatch(r"stdout-size|peak-memory|cpu-time|output:[A-Za-z_][\w.-]*", source):
+        remedy = f"write {name}=stdout-size, =peak-memory, =cpu-time, or =output:KEY of the JSON line that it prints"
+        raise UsageError(f"{source!r} is no source of a metric", where="--metric", remedy=remedy)
+    return name, source
+
+
+def must_be_a_response(response: str) -> None:
+    """Raises UsageError for another source."""
+    source, _, name = response.partition(":")
+    if (source, bool(name)) not in {("wall", False), ("region", True), ("metric", True)}:
+        raise UsageError(f"{response!r} is none", where="--response", remedy="write wall, region:NAME or metric:NAME")
+
+
+def must_be_few(chosen: Sequence[Factor]) -> None:
+    """Raises UsageError where levels make more combinations than that."""
+    if (count := math.prod(len(factor.levels) for factor in chosen)) > MOST:
+        what = f"{count:,} combinations of levels, and {MOST:,} is the limit"
+        raise UsageError(what, where="-f", remedy="name fewer levels, or fewer factors")
+
+
+def must_have(experiment: Experiment, p: int) -> None:
+    """Raises UsageError where the reference parallelism is none that is measured."""
+    levels = sorted({configuration.layout.p for configuration in configurations(experiment)})
+    if p not in levels:
+        raise UsageError(
+            f"p = {p} is not measured", where="--p-ref", remedy=f"write one of {', '.join(map(str, levels))}"
+        )
+
+
+def must_not_start_ranks(commands: Iterable[Command]) -> None:
+    """Raises UsageError for a command that starts the ranks itself."""
+    for command in commands:
+        if re.fullmatch(r"(mpirun|mpiexec|orterun|prterun|srun)(\.\w+)?", name := Path(command.argv[0]).name):
+            remedy = f"leave {name} and its options out of the command"
+            raise UsageError("corescale starts the ranks itself", where=name, remedy=remedy)

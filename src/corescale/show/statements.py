@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a study's statements came to, in words."""
+
+from collections.abc import Sequence
+
+from corescale.conclude.answers.findings import Answer, Verdict
+from corescale.conclude.answers.weak import Line
+from corescale.show import text
+
+
+def findings(answers: Sequence[Answer]) -> str:
+    """`4 statements: 2 hold, 1 does not hold, 1 is open`; a statement may be answered at several levels."""
+    if not answers:
+        return ""
+    of = {verdict: sum(answer.verdict == verdict for answer in answers) for verdict in VERDICTS}
+    said = [f"{number} {VERDICTS[verdict][number != 1]}" for verdict, number in of.items() if number]
+    statements = text.count(len({answer.finding.name for answer in answers}), "statement")
+    answered = (
+        "" if len(answers) == len({a.finding.name for a in answers}) else f", {text.count(len(answers), 'answer')}"
+    )
+    return f"{statements}{answered}: {', '.join(said)}"
+
+
+VERDICTS: dict[Verdict, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "does not hold": ("does not hold", "do not hold"),
+    "open": ("is open", "are open"),
+    "not measured": ("was not measured", "were not measured"),
+}
+"""A verdict as a verb, for one and for several."""
+
+
+def answer(found: Answer) -> str:
+    """`at share=15: holds, ratio 1.18 [1.15, 1.22] where >= 1.1 is claimed; from 1.12 at load=1 to 1.25 at load=4`."""
+    at = " ".join(f"{name}={level}" for name, level in found.at.items())
+    where = f"at {at}: " if at else ""
+    if found.verdict == "not measured":
+        return text.clean(f"{where}not measured: {found.why}")
+    said = f"{where}{found.verdict}, ratio {text.join(text.ratio(found.ratio))} where {found.finding.claim} is claimed"
+    if found.ratio.low is None:
+        said += f" ({text.count(found.ratio.n, 'block')}: too few for an interval)"
+    if found.extremes:
+        (least, low), (most, high) = found.extremes
+        said += f"; from {low:.3g} at {least} to {high:.3g} at {most}"
+    return text.clean(said)
+
+
+def flat(line: Line) -> str:
+    """`p=2: T = 0.10 s [0.08, 0.12] + 0.30 s [0.29, 0.31] x work: 25% of the time at load=1 does not grow`."""
+    if not line.fit.identifiable:
+        return text.clean(f"{line.label}: T = a + b work cannot be fitted: {line.fit.doubt}")
+    a, b = (text.join(text.time(line.fit.parameters[name])) for name in ("a", "b"))
+    return text.clean(f"{line.label}: T = {a} + {b} x work" + (f" (doubt: {line.fit.doubt})" if line.fit.doubt else ""))
