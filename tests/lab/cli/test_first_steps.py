@@ -35,13 +35,17 @@ def test_every_command_gives_the_line_that_is_shown(tmp_path: Path) -> None:
         done = subprocess.run(
             command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
         )
-        assert done.returncode == 0, (command, done.stdout, done.stderr)
         first = (done.stdout.splitlines() or [""])[0]
+        code = 3 if re.match("not decided|no answer", first) and "tune" in command else 0
+        assert done.returncode == code, (command, done.stdout, done.stderr)
         assert shape(first).startswith(shape(shown.split("\n")[0])) or undecided(first), (command, first)
 
 
 def undecided(first: str) -> bool:
     """A machine that others use may not tell two and one threads apart."""
     return bool(
-        re.match(r"no speedup over p=1 shown|never faster|asked for 2 threads|\d.* faster than today's|keep", first)
+        re.match(
+            r"no speedup over p=1 shown|never faster|asked for 2 threads|\d.* faster than today's|keep|not decided",
+            first,
+        )
     )
