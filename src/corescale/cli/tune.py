@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale tune`: the fastest launch line, with how sure that is."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import typer
 
 from corescale.cli import stdin
 from corescale.cli.dry_run import dry_run
-from corescale.cli.measure import measure, policy_of
+from corescale.cli.measure import RUNS, measure, policy_of
 from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable, result
 from corescale.declare import command_line
 from corescale.declare.command_line.request import TuneRequest
-from corescale.errors import PreloadError
+from corescale.errors import PreloadError, UsageError
 from corescale.machine import Machine
+from corescale.observe import store
 
 
 @takes(TuneRequest)
@@ -20,6 +24,8 @@ def tune(words: list[str], request: TuneRequest) -> None:
     must_be_writable(request)
     request = stdin.kept(request)
     machine = Machine.here()
+    if request.more:
+        return more(words, request, machine)
     experiment = command_line.tune(request, words, machine)
     if request.dry_run:
         return dry_run(experiment, request, machine)
@@ -31,3 +37,19 @@ def tune(words: list[str], request: TuneRequest) -> None:
             typer.echo(f"note: without other allocators: {error.what}", err=True)
         run = measure(experiment, policy_of(experiment), request, machine)
     return finish(result(run, machine), request)
+
+
+def more(words: list[str], request: TuneRequest, machine: Machine) -> None:
+    """Go on with the last run of a tune, by twice its budget; raises UsageError where there is none."""
+    root = Path(request.out or RUNS)
+    last = max(root.glob("tune-*/*/records.jsonl"), key=lambda path: path.stat().st_mtime, default=None)
+    if words or last is None:
+        what = "goes on with the last run, and takes no command" if words else f"there is no tune in {root}"
+        raise UsageError(what, where="--more", remedy="corescale tune -- COMMAND begins one")
+    made = store.load(last.parent)
+    stop, experiment = made.experiment.stop, made.experiment
+    longer = {name: 2 * limit for name in ("budget", "launches") if (limit := getattr(stop, name)) is not None}
+    patience = {"timeout": longer.get("budget")} if experiment.timeout == stop.budget else {}
+    wider = experiment.model_copy(update={"stop": stop.model_copy(update=longer), **patience})
+    asked = replace(request, on=made.launcher)
+    return finish(result(measure(wider, policy_of(wider), asked, machine), machine), request)

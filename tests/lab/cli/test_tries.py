@@ -127,6 +127,12 @@ TRIES: tuple[tuple[str, int, str], ...] = (
         0,
         "lock$|2$",
     ),
+    (
+        "corescale tune -q --more --out none",
+        2,
+        "corescale: --more: there is no tune in none; corescale tune -- COMMAND",
+    ),
+    ("corescale tune -q --more --out more >/dev/null; ls -r more/tune-*", 0, "lock$|2$"),
     # A reader that leaves changes nothing; a full disk is told.
     ("corescale study list | true", 0, ""),
     (f"corescale scan {QUIETLY} -- true | head -c 1", 0, ""),
