@@ -5,14 +5,14 @@ import csv
 import io
 import itertools
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from corescale import native
 from corescale.conclude.stats import Floats
 
-Case = Mapping[str, object]
+Case = dict[str, object]
 """names and values of the program's options"""
 ENOUGH = 0.05
 """times that differ by less than this are not an order"""
