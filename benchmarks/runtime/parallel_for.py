@@ -5,7 +5,8 @@ Every contender is a program of its own, compiled here from the same loops (benc
 Debian always, header libraries and dispenso where `--peers` has a folder OWNER+NAME or NAME of their sources. A round
 runs each once, in random order; within a program each way of looping takes turns with the serial loop, slice by slice.
 A round in which other programs used more than 5% of a core is flagged; all rounds and unflagged ones are shown.
-Prints Markdown: time over the serial loop's, and the ratio of every default to ours with its 95% signed-rank interval.
+Prints Markdown: time over the serial loop's, and the ratio of every default to ours with its 95% signed-rank interval;
+and the same by the least disturbed slices, for a machine that is shared.
 """
 
 import argparse
@@ -43,6 +44,9 @@ class Race:
     """What all rounds gave."""
 
     ratios: Times
+    """by the median slices of 200 us"""
+    quiet_ratios: Times
+    """by the slices that were disturbed least, the second percentile of each side"""
     first_ns: Times
     others: list[float]
     """cores that other programs used, per round"""
@@ -92,13 +96,15 @@ def rows_of(launched: "subprocess.Popen[str]") -> list[dict[str, Any]]:
 def run(programs: dict[str, Path], rounds: int, threads: int, seconds: float, ways: dict[str, str]) -> Race:
     """Every program once a round, in random order; of those named in `ways` that way alone."""
     draw = random.Random(SEED)
-    race = Race(defaultdict(lambda: defaultdict(list)), defaultdict(lambda: defaultdict(list)), [])
+    ratios, quiet, first = (defaultdict[tuple[str, str], Any](lambda: defaultdict(list)) for _ in range(3))
+    race = Race(ratios, quiet, first, [])
     for _ in range(rounds):
         others = Others()
         for name in draw.sample(sorted(programs), len(programs)):
             for row in rows_of(launch(programs[name], threads, seconds, *filter(None, [ways.get(name)]))):
                 key = (name, row["way"])
                 race.ratios[key][row["loop"]].append(row["ns"] / row["serial_ns"])
+                race.quiet_ratios[key][row["loop"]].append(row["quiet_ns"] / row["quiet_serial_ns"])
                 race.first_ns[key][row["loop"]].append(row["first_ns"])
         race.others.append(others.cores())
     return race
@@ -141,32 +147,41 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def table(race: Race, rounds: Sequence[int]) -> str:
+def middle(ratios: Times, key: tuple[str, str], loop: str, rounds: Sequence[int]) -> float:
+    """Median over the rounds."""
+    return float(np.median([ratios[key][loop][index] for index in rounds]))
+
+
+def best_fixed(ratios: Times, loop: str, rounds: Sequence[int]) -> tuple[str, str] | None:
+    """The fixed block with the least median; a block beyond the loop is not run, and takes no time."""
+    fixed = [key for key in ratios if key[1].startswith("fixed") and middle(ratios, key, loop, rounds) > 0.1]
+    return min(fixed, key=lambda key: middle(ratios, key, loop, rounds), default=None)
+
+
+def table(ratios: Times, rounds: Sequence[int]) -> str:
     """Median time over the serial loop's, for every way but the fixed blocks, and the best fixed block."""
-    ways = [key for key in race.ratios if not key[1].startswith("fixed")]
-    fixed = [key for key in race.ratios if key[1].startswith("fixed")]
-    loops = [loop for loop in race.ratios[OURS] if not loop.startswith("empty")]
-
-    def middle(key: tuple[str, str], loop: str) -> float:
-        return float(np.median([race.ratios[key][loop][index] for index in rounds]))
-
-    def usable(key: tuple[str, str], loop: str) -> bool:
-        return not (key in fixed and middle(key, loop) < 0.1)  # a block beyond the loop is not run
-
+    loops = [loop for loop in ratios[OURS] if not loop.startswith("empty")]
     rows = []
-    for key in ways:
-        values = [middle(key, loop) for loop in loops]
+    for key in (key for key in ratios if not key[1].startswith("fixed")):
+        values = [middle(ratios, key, loop, rounds) for loop in loops]
         rows.append([" ".join(key), *(f"{value:.2f}" for value in values), f"{geometric_mean(values):.3f}"])
-    if fixed:
-        best = [min(middle(key, loop) for key in fixed if usable(key, loop)) for loop in loops]
-        rows.append(["corescale, best fixed block", *(f"{value:.2f}" for value in best), f"{geometric_mean(best):.3f}"])
-    return markdown(["", *loops, "geometric mean"], rows)
+    best = {loop: key for loop in loops if (key := best_fixed(ratios, loop, rounds))}
+    if best:
+        values = [middle(ratios, best[loop], loop, rounds) for loop in loops]
+        cells = [f"{value:.2f} ({best[loop][1]})" for loop, value in zip(loops, values, strict=True)]
+        rows.append(["corescale, best fixed block", *cells, f"{geometric_mean(values):.3f}"])
+    return markdown(["time over serial", *loops, "geometric mean"], rows)
 
 
 def against(race: Race, rounds: Sequence[int]) -> str:
-    """Each peer's default over ours, with intervals; above 1 where ours is faster."""
+    """Each peer's default and the best fixed block over ours, with intervals; above 1 where ours is faster."""
     loops = [loop for loop in race.ratios[OURS] if not loop.startswith("empty")]
     rows = []
+    best = {loop: key for loop in loops if (key := best_fixed(race.ratios, loop, rounds))}
+    if best:
+        pairs = [(race.ratios[best[loop]][loop], race.ratios[OURS][loop]) for loop in loops]
+        cells = [ratio_text([a[i] for i in rounds], [b[i] for i in rounds]) for a, b in pairs]
+        rows.append(["corescale, best fixed block", *cells])
     for key in defaults(race):
         if key == OURS:
             continue
@@ -197,11 +212,13 @@ def report(race: Race, threads: int) -> str:
         f"{len(race.others)} rounds, of which {len(quiet)} undisturbed; others used "
         f"{float(np.median(race.others)):.2f} cores (median).",
         "## All rounds",
-        table(race, everything),
+        table(race.ratios, everything),
         against(race, everything),
+        "## All rounds, by their least disturbed slices",
+        table(race.quiet_ratios, everything),
     ]
     if quiet and len(quiet) < len(everything):
-        parts += ["## Undisturbed rounds", table(race, quiet), against(race, quiet)]
+        parts += ["## Undisturbed rounds", table(race.ratios, quiet), against(race, quiet)]
     return "\n\n".join([*parts, "## First calls", first_calls(race)])
 
 
@@ -212,18 +229,18 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=0.05, help="per loop and way, in each round")
     parser.add_argument("--defaults", action="store_true", help="of each contender its default way of looping alone")
+    parser.add_argument("--only", nargs="*", metavar="NAME", help="these contenders beside corescale, or none")
     parser.add_argument("--peers", type=Path, help="folder of sources, each named OWNER+NAME or NAME")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     into = Path("build/peers")
     into.mkdir(parents=True, exist_ok=True)
-    built = {peer.name: build(peer, asked.peers, into) for peer in PEERS}
+    wanted = [peer for peer in PEERS if asked.only is None or peer.name in ("corescale", *asked.only)]
+    built = {peer.name: build(peer, asked.peers, into) for peer in wanted}
     programs = {name: path for name, path in built.items() if path}
     ways = {peer.name: peer.default for peer in PEERS} if asked.defaults else {}
     race = run(programs, asked.rounds, asked.threads, asked.seconds, ways)
-    pairs = two_at_once(
-        {name: path for name, path in built.items() if path}, asked.threads, asked.seconds, asked.rounds
-    )
+    pairs = two_at_once(programs, asked.threads, asked.seconds, asked.rounds)
     note = report(race, asked.threads) + "\n\n" + pairs
     print(note)
     if asked.out:
