@@ -165,7 +165,7 @@ def table(ratios: Times, rounds: Sequence[int]) -> str:
     for key in (key for key in ratios if not key[1].startswith("fixed")):
         values = [middle(ratios, key, loop, rounds) for loop in loops]
         rows.append([" ".join(key), *(f"{value:.2f}" for value in values), f"{geometric_mean(values):.3f}"])
-    best = {loop: key for loop in loops if (key := best_fixed(ratios, loop, rounds))}
+    best = {loop: block for loop in loops if (block := best_fixed(ratios, loop, rounds))}
     if best:
         values = [middle(ratios, best[loop], loop, rounds) for loop in loops]
         cells = [f"{value:.2f} ({best[loop][1]})" for loop, value in zip(loops, values, strict=True)]
@@ -177,7 +177,7 @@ def against(race: Race, rounds: Sequence[int]) -> str:
     """Each peer's default and the best fixed block over ours, with intervals; above 1 where ours is faster."""
     loops = [loop for loop in race.ratios[OURS] if not loop.startswith("empty")]
     rows = []
-    best = {loop: key for loop in loops if (key := best_fixed(race.ratios, loop, rounds))}
+    best = {loop: block for loop in loops if (block := best_fixed(race.ratios, loop, rounds))}
     if best:
         pairs = [(race.ratios[best[loop]][loop], race.ratios[OURS][loop]) for loop in loops]
         cells = [ratio_text([a[i] for i in rounds], [b[i] for i in rounds]) for a, b in pairs]
