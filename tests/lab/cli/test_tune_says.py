@@ -54,7 +54,7 @@ def test_a_budget_too_small_to_compare_anything_is_no_reason_to_keep_todays(tmp_
 def test_a_budget_for_one_block_gives_a_first_answer(tmp_path: Path) -> None:
     """Confirmation is not kept room for before there is something to confirm."""
     said = tuned(tmp_path, "-t", "1", "-f", "MODE=a,b,c,d", "--budget", "5x", code=ExitCode.INCONCLUSIVE)
-    assert said.startswith("no answer yet: ")
+    assert said.startswith("not decided: ")
     assert "1 block, 4 launches" in said
 
 
