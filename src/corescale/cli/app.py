@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from corescale import __version__
-from corescale.cli import calibrate, compare, doctor, report, scan, study, tune
+from corescale.cli import calibrate, compare, doctor, predict, report, scan, study, tune
 
 app = typer.Typer(
     name="corescale",
@@ -22,6 +22,7 @@ app.command("compare")(compare.compare)
 app.command("doctor")(doctor.doctor)
 app.add_typer(study.app, name="study")
 app.command("report")(report.report)
+app.command("predict")(predict.predict)
 app.command("calibrate")(calibrate.calibrate)
 
 
