@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a thread has of each variant, what is done when it ends, and what a fork() leaves.
+// What a thread has of each variant, what is done when it or the process ends, and what a fork() leaves.
 #include "lifetime.hpp"
 
 #include <pthread.h>
 
 #include <array>
+#include <cstdlib>
 #include <new>
 #include <system_error>
 
 #include "registry.hpp"
+#include "system_memory.hpp"
 
 namespace corescale::inline v0::detail {
 namespace {
@@ -85,6 +87,15 @@ void after_fork_in_child() {
   for_each_variant([]<class V>(V) { begin_child<V>(); });
 }
 
+// LeakSanitizer reads no pointer in poisoned memory, and so would report every held block behind the first of its
+// list: it looks after this.
+void end_of_process() {
+  for_each_variant([]<class V>(V) {
+    pools<V>().set_hold(false);
+    end_of_thread<V>();
+  });
+}
+
 // A key and not a thread_local object: its destructor runs after those of all thread_local objects, which may
 // still return memory, and again if memory is asked for even later.
 pthread_key_t make_key() {
@@ -93,6 +104,7 @@ pthread_key_t make_key() {
   const int failed = pthread_key_create(&key, ended);
   if (failed) throw std::system_error(failed, std::generic_category(), "corescale::thread_alloc: thread key");
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  if (address_sanitizer_watches()) std::atexit(end_of_process);
   return key;
 }
 

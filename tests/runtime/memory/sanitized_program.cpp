@@ -29,7 +29,8 @@ void hold_return_and_free() {
   for (void*& memory : all)
     std::memset(memory = std::malloc(200), 1, 200);  // what the system has again may be used
   for (void* memory : all) std::free(memory);
-  alloc::return_memory(alloc::get_memory(200, capacity));  // kept until the end, which is no leak
+  for (void*& memory : all) memory = alloc::get_memory(200, capacity);
+  for (void* memory : all) alloc::return_memory(memory);  // kept until the end, which is no leak
   alloc::return_memory(alloc::get_memory(20, capacity));
 }
 
