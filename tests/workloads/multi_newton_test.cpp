@@ -187,6 +187,15 @@ TEST(MultiNewtonProgram, TheStudysProblemTakesItsEvaluations) {
   EXPECT_EQ(field(run.output, "zeros"), "500");
 }
 
+TEST(MultiNewtonProgram, PairsAreTimedOnEachVariant) {
+  for (const std::string memory : {"per_thread", "separate", "contiguous", "system"}) {
+    const Finished run =
+        run_program(MULTI_NEWTON, "--derivative pairs --repeat-for 0 --threads 2 --memory " + memory, "");
+    EXPECT_EQ(run.status, 0) << run.output;
+    EXPECT_GT(std::stod(field(run.output, "nanoseconds_each")), 0.1);
+  }
+}
+
 TEST(MultiNewtonProgram, ARequestThatLosesZerosFailsItsCheck) {
   const Finished run = run_program(MULTI_NEWTON, "--repeat-for 0 --intervals 100 --derivative hand", "");
   EXPECT_EQ(run.status, 1) << run.output;

@@ -74,24 +74,30 @@ corescale::any_team make_team(const Request& request) {
   return team;
 }
 
-template <class Alloc, class MakeEvaluator>
-Found solve(const Request& request, const Problem& problem, MakeEvaluator make_evaluator) {
-  Found found{};
-  MultiNewton<Alloc> method(problem, request.threads);
-  const auto worker = [&](std::size_t m) { method.search(m, make_evaluator()); };
+/// Repeats for the time asked: `divide` and `combine` by the master, and between them worker(m) by each thread of the team.
+template <class Divide, class Worker, class Combine>
+driver::Repeated repeat(const Request& request, Divide divide, Worker worker, Combine combine) {
   corescale::any_team team = request.threading == "none" ? corescale::any_team() : make_team(request);
   const auto once = [&] {
     corescale_region_begin("repeat");
-    method.divide();
+    divide();
     if (!team)
       worker(0);
     else if (const auto worked = team.work(worker); worked != corescale::outcome::done)
       throw std::logic_error(corescale::name(worked));
-    method.combine(found.zeros);
+    combine();
     corescale_region_end("repeat");
   };
-  once();  // the first touch of all memory
-  found.timed = driver::repeat(once, static_cast<double>(request.least_milliseconds) / 1000);
+  return driver::repeat(once, static_cast<double>(request.least_milliseconds) / 1000);
+}
+
+template <class Alloc, class MakeEvaluator>
+Found solve(const Request& request, const Problem& problem, MakeEvaluator make_evaluator) {
+  Found found{};
+  MultiNewton<Alloc> method(problem, request.threads);
+  found.timed = repeat(
+      request, [&] { method.divide(); }, [&](std::size_t m) { method.search(m, make_evaluator()); },
+      [&] { method.combine(found.zeros); });
   found.evaluations = method.evaluations();
   return found;
 }
@@ -147,23 +153,59 @@ Checked check(const std::vector<Zero>& zeros, const Function& f, const Problem& 
   return result;
 }
 
+void report(const Request& request, const driver::Repeated& timed, driver::Result& result) {
+  result.text("derivative", request.derivative);
+  result.text("memory", request.memory);
+  result.text("threading", request.threading);
+  result.metric("threads", static_cast<double>(request.threads));
+  result.metric("seconds", timed.seconds);
+  result.metric("repeats", static_cast<double>(timed.repeats));
+}
+
 template <class Function>
 int run(const Request& request, const Function& f) {
   const Problem problem = f.problem(request.intervals, request.steps);
   const Found found = chosen(memories<Function>, request.memory)(request, f, problem);
   const Checked checked = check(found.zeros, f, problem);
   driver::Result result;
-  result.text("derivative", request.derivative);
-  result.text("memory", request.memory);
-  result.text("threading", request.threading);
-  result.metric("threads", static_cast<double>(request.threads));
-  result.metric("seconds", found.timed.seconds);
-  result.metric("repeats", static_cast<double>(found.timed.repeats));
+  report(request, found.timed, result);
   result.metric("evaluations", static_cast<double>(found.evaluations));
   result.metric("zeros", static_cast<double>(found.zeros.size()));
   result.metric("farthest", checked.farthest);
   result.check("all_zeros_found", checked.all);
   corescale_work(static_cast<double>(found.evaluations) * static_cast<double>(found.timed.repeats));
+  return result.print();
+}
+
+/// What `--derivative` names where nothing is differentiated.
+constexpr const char* pairs = "pairs";
+constexpr std::size_t num_pairs = 100'000;
+
+/// A loop that does nothing but get and return memory: where threads share an allocator's cache lines it shows most.
+template <class Variant>
+void get_and_return(std::size_t) {
+  using Alloc = corescale::basic_thread_alloc<Variant>;
+  constexpr std::size_t bytes = 200;
+  for (std::size_t k = 0; k < num_pairs; ++k) {
+    std::size_t capacity = 0;
+    void* const memory = Alloc::get_memory(bytes, capacity);
+    asm volatile("" : : "r"(memory) : "memory");
+    Alloc::return_memory(memory);
+  }
+}
+
+#define LOOP(variant)                                                   \
+  named<void (*)(std::size_t)>{corescale::alloc_variant::variant::name, \
+                               get_and_return<corescale::alloc_variant::variant>},
+constexpr std::array loops{CORESCALE_FOR_EACH_ALLOC_VARIANT(LOOP)};
+#undef LOOP
+
+int run_pairs(const Request& request) {
+  const auto nothing = [] {};
+  const driver::Repeated timed = repeat(request, nothing, chosen(loops, request.memory), nothing);
+  driver::Result result;
+  report(request, timed, result);
+  result.metric("nanoseconds_each", timed.seconds * 1e9 / static_cast<double>(num_pairs));
   return result.print();
 }
 
@@ -179,6 +221,12 @@ constexpr std::array functions{
     named<int (*)(const Request&)>{"bessel", [](const Request& request) { return run(request, BesselJ0{}); }},
 };
 
+std::vector<std::string> ways() {
+  std::vector<std::string> names = names_of(derivatives<Chebyshev, corescale::thread_alloc>);
+  names.emplace_back(pairs);
+  return names;
+}
+
 bool parse(int argc, char** argv, Request& request) {
   driver::Arguments arguments(
       "multi_newton",
@@ -192,10 +240,9 @@ bool parse(int argc, char** argv, Request& request) {
   arguments.integer<std::size_t>("intervals", request.intervals, 1, 100'000'000,
                                  "J; zeros are farther apart than one is long");
   arguments.integer("steps", request.steps, 1, 10'000, "of Newton's method in an interval: K");
-  arguments.choice("derivative", request.derivative,
-                   names_of(derivatives<Chebyshev, corescale::thread_alloc>),
+  arguments.choice("derivative", request.derivative, ways(),
                    "by hand (opaque: no term is saved by the compiler); by a new recording at each point; by "
-                   "one recording");
+                   "one recording. pairs: no zeros, each thread gets and returns memory 100,000 times");
   arguments.choice("memory", request.memory, names_of(memories<Chebyshev>),
                    "variant of the allocator for tapes and zeros");
   arguments.choice("threading", request.threading, systems(), "none: no system, and one thread");
@@ -216,6 +263,7 @@ bool parse(int argc, char** argv, Request& request) {
 int main(int argc, char** argv) {
   return driver::run("multi_newton", [&] {
     Request request;
-    return parse(argc, argv, request) ? chosen(functions, request.function)(request) : 0;
+    if (!parse(argc, argv, request)) return 0;
+    return request.derivative == pairs ? run_pairs(request) : chosen(functions, request.function)(request);
   });
 }
