@@ -27,8 +27,10 @@ struct operators {
     if (tape.is_full()) [[unlikely]]
       return apply_with_room<Row>(x);
     require_open(x, tape);
-    const Base z = static_cast<Base>(Row::value(x.value_));
-    return {z, tape.put(static_cast<Base>(Row::dx(x.value_, z)), static_cast<Base>(0.0),
+    // A copy, which no call can change: a compiler then computes sine and cosine at once.
+    const Base at = x.value_;
+    const Base z = static_cast<Base>(Row::value(at));
+    return {z, tape.put(static_cast<Base>(Row::dx(at, z)), static_cast<Base>(0.0),
                         encode(operations::number_of<Row>(), index_of(x.place_), tape.no_variable()))};
   }
 
