@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Multi-Newton by our tape beside CppAD: scripts/bench runtime/multi_newton [--blocks 15] [--out FILE], on a quiet machine.
+"""Multi-Newton by our tape beside CppAD: scripts/bench runtime/multi_newton [--blocks 15] [--out FILE], quietly.
 
-The study's problem with N = 1000: 10,638 recordings of 2,001 operations a repeat. CppAD is found as runtime/tape finds it.
+The study's problem with N = 1000: 10,638 recordings of 2,001 operations a repeat. CppAD is found as by runtime/tape.
 """
 
 import argparse
@@ -41,7 +41,8 @@ def interval(ratio: Interval, scale: float = 1) -> str:
 def row(seconds: Seconds, library: str, threads: int, operations: int) -> str:
     """One library on some threads."""
     mine = seconds[library, threads]
-    cells = [library, str(threads), f"{1e3 * np.median(mine):.1f}", f"{1e9 * np.median(mine) * threads / operations:.2f}"]
+    median = float(np.median(mine))
+    cells = [library, str(threads), f"{1e3 * median:.1f}", f"{1e9 * median * threads / operations:.2f}"]
     peer = seconds.get((PEER, threads))
     cells.append(interval(ratio_interval(mine, peer)) if peer and library != PEER else "")
     cells.append(interval(ratio_interval(seconds[library, 1], mine), 1 / threads) if threads > 1 else "")
@@ -52,10 +53,11 @@ def report(seconds: Seconds, operations: int, machine: Machine, note: str) -> st
     """The whole page."""
     blocks = len(seconds[OURS, 1])
     head = (
-        f"{machine.in_words}. {note}{blocks} randomised blocks in one process, a repeat of {operations:,} recorded operations "
-        "each; median milliseconds of a repeat, and of a thread the nanoseconds per operation; ratios within blocks with "
-        f"their 95% intervals. `limit` is a bare loop of the same sines and cosines, half a sincos() for an operation; "
-        "efficiency is the time on one thread over threads times that on them. Printed by `scripts/bench runtime/multi_newton`."
+        f"{machine.in_words}. {note}{blocks} randomised blocks in one process, a repeat of {operations:,} recorded "
+        "operations each; median milliseconds of a repeat, and of a thread the nanoseconds per operation; ratios "
+        "within blocks with their 95% intervals. `limit` is a bare loop of the same sines and cosines, half a "
+        "sincos() for an operation; efficiency is the time on one thread over threads times that on them. Printed by "
+        "`scripts/bench runtime/multi_newton`."
     )
     lines = ["library | threads | ms | ns an operation | time over CppAD's | efficiency", " | ".join(["---"] * 6)]
     order = sorted(seconds, key=lambda one: (one[1], one[0] != OURS, one[0]))
