@@ -113,7 +113,8 @@ TEST(AntColonyProgram, BadInputIsOneLineAndStatusTwo) {
            {"--instance " + truncated,
             truncated + ":7: '2 1' is no city; a city is its number and two coordinates\n"},
            {"--colonys 3", "ant_colony: unknown option '--colonys'; did you mean --colonies?\n"},
-           {"--ants 0", "ant_colony: --ants '0' cannot be used; give a whole number from 1 to 100000\n"},
+           {"--colonies 0",
+            "ant_colony: --colonies '0' cannot be used; give a whole number from 1 to 10000000\n"},
            {"--pheromone list",
             "ant_colony: --pheromone 'list' cannot be used; give one of indexed, strings\n"}}) {
     const Finished run = ant_colony(arguments);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ant_colony/problem.hpp"
+#include "ant_colony/transition.hpp"
 #include "ant_colony/two_opt.hpp"
 #include "driver/random.hpp"
 
@@ -49,8 +50,7 @@ class Colony {
         initial_(1.0 / (static_cast<double>(problem.cities()) *
                         static_cast<double>(std::max(1L, problem.nearest_neighbour_length())))),
         trail_(problem, initial_),
-        two_opt_(problem),
-        weights_(static_cast<std::size_t>(problem.candidates())) {
+        two_opt_(problem) {
     best_.colony = index;
     for (int ant = 0; ant < options.ants; ++ant) ants_.emplace_back(problem);
   }
@@ -88,43 +88,17 @@ class Colony {
 
   void go_on(Ant& ant, driver::Random& random) {
     const int here = ant.route.here();
-    int next = random.unit() < options_.exploitation ? best_candidate(ant, here)
-                                                     : drawn_candidate(ant, here, random);
+    const auto candidates = problem_.candidates(here);
+    const auto attraction = [&](int r) {
+      const bool open = !ant.visited[static_cast<std::size_t>(candidates[static_cast<std::size_t>(r)])];
+      return open ? trail_.attraction(here, r) : Transition::closed;
+    };
+    const int r = transition_.choose(problem_.candidates(), options_.exploitation, random, attraction);
+    int next = r < 0 ? -1 : candidates[static_cast<std::size_t>(r)];
     if (next < 0) next = best_of_all(ant, here);
     ant.visited[static_cast<std::size_t>(next)] = true;
     ant.route.go_to(next);
     trail_.mark(here, next, options_.local_evaporation, initial_);
-  }
-
-  int best_candidate(const Ant& ant, int here) const {
-    const auto candidates = problem_.candidates(here);
-    double most = -1.0;
-    int best = -1;
-    for (std::size_t r = 0; r < candidates.size(); ++r) {
-      if (ant.visited[static_cast<std::size_t>(candidates[r])]) continue;
-      const double attraction = trail_.attraction(here, static_cast<int>(r));
-      if (attraction > most) most = attraction, best = candidates[r];
-    }
-    return best;
-  }
-
-  /// A candidate not yet visited with probability proportional to its attraction.
-  int drawn_candidate(const Ant& ant, int here, driver::Random& random) {
-    const auto candidates = problem_.candidates(here);
-    double sum = 0.0;
-    for (std::size_t r = 0; r < candidates.size(); ++r) {
-      const bool open = !ant.visited[static_cast<std::size_t>(candidates[r])];
-      weights_[r] = open ? trail_.attraction(here, static_cast<int>(r)) : 0.0;
-      sum += weights_[r];
-    }
-    double left = random.unit() * sum;
-    int drawn = -1;
-    for (std::size_t r = 0; r < candidates.size() && left >= 0.0; ++r) {
-      if (weights_[r] == 0.0) continue;
-      drawn = candidates[r];  // rounding may leave some of `left` after the last one
-      left -= weights_[r];
-    }
-    return drawn;
   }
 
   /// Where all candidates are visited.
@@ -162,7 +136,7 @@ class Colony {
   TwoOpt two_opt_;
   std::vector<Ant> ants_;
   std::vector<int> tour_;
-  std::vector<double> weights_;
+  Transition transition_;
   Solution best_;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ant_colony/problem.hpp"
+#include "ant_colony/transition.hpp"
 
 namespace ant_colony {
 
@@ -56,7 +57,7 @@ class IndexedTrail {
   double attraction_to(int i, int j) const { return tau_[at(i, j)] * visibility(problem_.distance(i, j)); }
 
   void mark(int i, int j, double rate, double amount) {
-    const double tau = (1.0 - rate) * tau_[at(i, j)] + rate * amount;
+    const double tau = marked(tau_[at(i, j)], rate, amount);
     set(i, j, tau);
     set(j, i, tau);
   }

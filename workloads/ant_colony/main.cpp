@@ -4,6 +4,7 @@
 
 #include "ant_colony/ant_colony.hpp"
 #include "ant_colony/indexed_trail.hpp"
+#include "ant_colony/network/program.hpp"
 #include "ant_colony/string_trail.hpp"
 #include "driver/arguments.hpp"
 #include "driver/openmp.hpp"
@@ -12,31 +13,40 @@
 namespace {
 
 struct Request {
+  std::string problem = "tsp";
   std::string instance;
   std::string pheromone = "indexed";
-  long optimum = 0;  // 0: as optima.csv beside the instance says
+  long optimum = 0;          // 0: as optima.csv beside the instance says
+  int cycles = 0, ants = 0;  // 0: the problem's own
   ant_colony::Options options;
+  network::Request network;
 };
 
 bool parse(int argc, char** argv, Request& request) {
   auto& options = request.options;
   driver::Arguments arguments(
       "ant_colony",
-      "Ant Colony System with 2-opt on a travelling salesman problem.\n"
+      "Ant Colony System with 2-opt on a travelling salesman problem, or on a network of transport.\n"
       "Threads are OpenMP's: OMP_NUM_THREADS, OMP_SCHEDULE (dynamic,1 where it is unset).");
-  arguments.text("instance", request.instance, "FILE", "TSPLIB file, EUC_2D or GEO");
+  arguments.choice("problem", request.problem, {"tsp", "network"}, "whose options are marked");
+  arguments.text("instance", request.instance, "FILE", "tsp: TSPLIB file, EUC_2D or GEO");
   arguments.integer("colonies", options.colonies, 1, 10'000'000,
-                    "independent colonies, shared out to threads");
-  arguments.integer("cycles", options.cycles, 1, 100'000'000, "cycles in each colony");
-  arguments.integer("ants", options.ants, 1, 100'000, "ants in a colony");
+                    "tsp: independent colonies, shared out to threads");
+  arguments.integer("cycles", request.cycles, 0, 100'000'000,
+                    "cycles in each colony; 0: 200, in a network 4");
+  arguments.integer("ants", request.ants, 0, 100'000, "ants in a colony; 0: 10, in a network 2");
   arguments.integer("candidates", options.candidates, 1, ant_colony::IndexedTrail::max_candidates,
-                    "nearest cities that an ant looks at first");
+                    "tsp: nearest cities that an ant looks at first");
   arguments.integer<std::uint64_t>("seed", options.seed, 0, ~std::uint64_t{0}, "of all that is drawn");
   arguments.choice("pheromone", request.pheromone, {"indexed", "strings"},
-                   "dense arrays, or objects found by names; the tour is the same");
+                   "tsp: dense arrays, or objects found by names; the tour is the same");
   arguments.integer("optimum", request.optimum, 0L, 1'000'000'000'000L,
-                    "length of the shortest tour; 0: from optima.csv beside FILE");
+                    "tsp: length of the shortest tour; 0: from optima.csv beside FILE");
+  network::add_options(arguments, request.network);
   if (!arguments.parse(argc, argv)) return false;
+  if (request.problem == "network") return true;
+  if (request.cycles > 0) options.cycles = request.cycles;
+  if (request.ants > 0) options.ants = request.ants;
   if (request.instance.empty()) throw driver::Error("ant_colony", "no instance", "give --instance FILE");
   return true;
 }
@@ -81,6 +91,8 @@ int solve(const Request& request) {
 int main(int argc, char** argv) {
   return driver::run("ant_colony", [&] {
     Request request;
-    return parse(argc, argv, request) ? solve(request) : 0;
+    if (!parse(argc, argv, request)) return 0;
+    if (request.problem == "tsp") return solve(request);
+    return network::solve(request.network, request.options.seed, request.ants, request.cycles);
   });
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ant_colony/problem.hpp"
+#include "ant_colony/transition.hpp"
 
 namespace ant_colony {
 
@@ -78,7 +79,7 @@ class StringTrail {
 
   void mark(int i, int j, double rate, double amount) {
     double& tau = tau_.find(road_name(i, j))->second;
-    tau = (1.0 - rate) * tau + rate * amount;
+    tau = marked(tau, rate, amount);
   }
 
  private:

@@ -20,6 +20,24 @@ inline int team_size() {
 #endif
 }
 
+/// Of the calling thread in its parallel region, from 0.
+inline int thread_number() {
+#ifdef _OPENMP
+  return omp_get_thread_num();
+#else
+  return 0;
+#endif
+}
+
+/// Threads of the next parallel region, as OMP_NUM_THREADS says.
+inline int most_threads() {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
 enum class Schedule {
   blocks,      ///< static: each thread has its part, always the same
   one_by_one,  ///< dynamic,1: whoever is free takes the next

@@ -120,6 +120,38 @@ class Ranks {
 #endif
   }
 
+  /// A value with the place where it was found, as MPI_DOUBLE_INT has them.
+  struct Least {
+    double value;
+    int place;
+  };
+
+  /// Each element becomes the least over ranks: by value, of equals by place.
+  void least([[maybe_unused]] std::span<Least> values) const {
+#ifdef CORESCALE_HAS_MPI
+    if (started_)
+      MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE_INT, MPI_MINLOC,
+                    MPI_COMM_WORLD);
+#endif
+  }
+
+  /// Called by the ranks `from` and `to` alone, which are not the same: `bytes` of the one become those of the other.
+  void send([[maybe_unused]] int from, [[maybe_unused]] int to, [[maybe_unused]] std::string& bytes) const {
+#ifdef CORESCALE_HAS_MPI
+    if (!started_) return;
+    constexpr int tag = 0;
+    if (rank_ == from)
+      MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag, MPI_COMM_WORLD);
+    if (rank_ != to) return;
+    MPI_Status status;
+    int count = 0;
+    MPI_Probe(from, tag, MPI_COMM_WORLD, &status);
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    bytes.resize(static_cast<std::size_t>(count));
+    MPI_Recv(bytes.data(), count, MPI_BYTE, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+#endif
+  }
+
  private:
   /// Open MPI's, MPICH's and Slurm's launchers each tell a rank that it is one.
   static bool launched() {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <exception>
+
+#include "ant_colony/network/object_trail.hpp"
+#include "ant_colony/network/year.hpp"
+#include "corescale/region.h"
+#include "driver/openmp.hpp"
+
+namespace network {
+
+/// The study's program: month after month, a static split of the iterations over the ranks and within each over OpenMP's threads;
+/// each thread keeps its best as a solution, the master picks among them and the ranks among theirs, and rank 0 writes the month's
+/// result while the others wait. One rank alone is its baseline, several are its first optimisation.
+template <class Heap>
+class ByMonth {
+ public:
+  ByMonth(const Work& work, Look look, const driver::Ranks& ranks)
+      : work_(work), look_(look), ranks_(ranks) {}
+
+  void search(std::span<const Month> months, Year& year) const {
+    for (const Month& month : months) search(month, year);
+  }
+
+ private:
+  struct Thread {
+    Solution best;
+    double busy = 0;
+    driver::Account account;
+  };
+
+  void search(const Month& month, Year& year) const {
+    corescale_region_begin("month");
+    const double start = now();
+    MonthTimes& times = year.times[static_cast<std::size_t>(month.number())];
+    std::vector<Thread> threads = run(month);
+    times.parallel = now() - start;
+    Solution best = pick(threads, times, year);
+    merge(ranks_, work_.iterations, {&best, 1}, year);
+    if (ranks_.rank() == 0 && best.found()) keep(year, best);
+    times.all = now() - start;
+    corescale_region_end("month");
+  }
+
+  std::vector<Thread> run(const Month& month) const {
+    std::vector<Thread> threads(static_cast<std::size_t>(work_.threads));
+    std::exception_ptr fault;
+    const auto n = static_cast<std::size_t>(work_.iterations);
+    const int first = static_cast<int>(ranks_.first_of(n, ranks_.rank())),
+              last = static_cast<int>(ranks_.first_of(n, ranks_.rank() + 1));
+#pragma omp parallel num_threads(work_.threads)
+    {
+      Thread& mine = threads[static_cast<std::size_t>(driver::thread_number())];
+      Heap::start();
+      const double start = now();
+#pragma omp for schedule(static) nowait
+      for (int iteration = first; iteration < last; ++iteration) {
+        try {
+          iterate(month, iteration, mine.best);
+        } catch (...) {  // no exception may leave an OpenMP loop
+#pragma omp critical
+          fault = std::current_exception();
+        }
+      }
+      mine.busy = now() - start;
+      mine.account = Heap::stop();
+    }
+    if (fault) std::rethrow_exception(fault);
+    return threads;
+  }
+
+  void iterate(const Month& month, int iteration, Solution& best) const {
+    corescale_region_begin("iteration");
+    Heap::work(true);
+    const auto found = Colony<ObjectTrail<Heap>>(month, work_.colony, look_, iteration).run();
+    if (found.better_than(best.worth, best.iteration) && !found.choices.empty())
+      best = make_solution(month, found.worth, iteration, found.choices);
+    Heap::work(false);
+    corescale_region_end("iteration");
+  }
+
+  static Solution pick(std::vector<Thread>& threads, MonthTimes& times, Year& year) {
+    Solution best;
+    for (Thread& one : threads) {
+      if (std::pair(one.best.worth, one.best.iteration) < std::pair(best.worth, best.iteration))
+        best = std::move(one.best);
+      times.busy += one.busy;
+      times.busiest = std::max(times.busiest, one.busy);
+      year.account += one.account;
+    }
+    return best;
+  }
+
+  Work work_;
+  Look look_;
+  const driver::Ranks& ranks_;
+};
+
+}  // namespace network

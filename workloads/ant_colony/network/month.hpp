@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ant_colony/network/network.hpp"
+
+namespace network {
+
+/// The orders of one month, which leave on one day, as all orders of the public data set do: what every colony reads and none
+/// writes. An order is a number from 0 here; its candidates are numbered over all orders, those of order k from first(k) on.
+class Month {
+ public:
+  /// Throws driver::Error where an order has no route, or the warehouses too little capacity for all.
+  Month(const Network& network, int number);
+
+  const Network& network() const { return network_; }
+  int number() const { return number_; }
+  int size() const { return static_cast<int>(orders_.size()); }
+  const Order& order(int k) const { return network_.tables().orders[at(orders_, k)]; }
+  double weight(int k) const { return weights_[static_cast<std::size_t>(k)]; }
+  std::size_t first(int k) const { return first_[static_cast<std::size_t>(k)]; }
+  std::span<const Route> candidates(int k) const { return {&routes_[first(k)], first(k + 1) - first(k)}; }
+  std::span<const Route> candidates() const { return routes_; }
+  /// The candidate of order k with the least estimate in a warehouse; -1 where it has none.
+  int best_in(int k, int warehouse) const {
+    return best_in_[static_cast<std::size_t>(k) * warehouses() + static_cast<std::size_t>(warehouse)];
+  }
+  std::size_t warehouses() const { return network_.tables().warehouses.size(); }
+  int capacity(int warehouse) const {
+    return network_.tables().warehouses[static_cast<std::size_t>(warehouse)].capacity;
+  }
+  double most(int lane) const { return most_[static_cast<std::size_t>(lane)]; }
+
+  /// The sum of the cheapest estimates: what the pheromone is scaled by.
+  double cheapest() const { return cheapest_; }
+
+  /// No plan is worth less: each order at the least that any load of any lane makes of it, and as many orders in a warehouse as it
+  /// takes: an assignment by shortest paths. With flat rates it is the optimum.
+  double bound() const { return bound_; }
+
+ private:
+  static std::size_t at(const std::vector<int>& numbers, int k) {
+    return static_cast<std::size_t>(numbers[static_cast<std::size_t>(k)]);
+  }
+  void choose_candidates(std::vector<Route> routes);
+  void find_bound(const std::vector<std::vector<Route>>& routes);
+
+  const Network& network_;
+  int number_;
+  const std::vector<int>& orders_;
+  std::vector<double> weights_, most_;
+  std::vector<Route> routes_;
+  std::vector<std::size_t> first_{0};
+  std::vector<int> best_in_;
+  double cheapest_ = 0, bound_ = 0;
+};
+
+}  // namespace network

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ant_colony/network/program.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "ant_colony/network/by_month.hpp"
+#include "ant_colony/network/by_year.hpp"
+#include "ant_colony/network/whole_file.hpp"
+#include "driver/openmp.hpp"
+#include "driver/result.hpp"
+#include "driver/tbb_heap.hpp"
+
+namespace network {
+namespace {
+
+std::vector<std::string> heaps() {
+#ifdef CORESCALE_HAS_TBBMALLOC
+  return {"plain", "scalable", "cache-aligned"};
+#else
+  return {"plain"};
+#endif
+}
+
+[[noreturn]] void refuse(const std::string& what, const std::string& remedy) {
+  throw driver::Error("ant_colony", what, remedy);
+}
+
+/// "cost=1,emissions=0.1": what is not named is worth nothing.
+Goal goal(const std::string& text) {
+  Goal made{0, 0, 0, 0};
+  for (std::size_t at = 0; at <= text.size(); at = std::min(text.find(',', at), text.size()) + 1) {
+    const std::string part = text.substr(at, text.find(',', at) - at), name = part.substr(0, part.find('='));
+    double* const place = name == "cost"        ? &made.cost
+                          : name == "emissions" ? &made.emissions
+                          : name == "energy"    ? &made.energy
+                          : name == "time"      ? &made.time
+                                                : nullptr;
+    const std::string number = part.substr(std::min(name.size() + 1, part.size()));
+    double value = 0;
+    const auto [end, fault] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (place == nullptr || fault != std::errc{} || end != number.data() + number.size() ||
+        !(value >= 0 && value < 1e9))
+      refuse(
+          "--goal '" + text + "' cannot be used",
+          "give cost, emissions, energy and time what a unit of each is worth, as in cost=1,emissions=0.1");
+    *place = value;
+  }
+  if (made.cost + made.emissions + made.energy + made.time <= 0)
+    refuse("--goal '" + text + "' is nothing", "give one measure a worth");
+  return made;
+}
+
+Look look(const std::string& name) {
+  return name == "key" ? Look::key : name == "route" ? Look::route : Look::measures;
+}
+
+void check(const Request& request, const driver::Ranks& ranks) {
+  if (request.orders % 12 != 0)
+    refuse("--orders " + std::to_string(request.orders) + " are no equal months", "give a multiple of 12");
+  if (ranks.size() > 1 && request.parallel == "openmp")
+    refuse("--parallel openmp is one process, and these are " + std::to_string(ranks.size()) + " ranks",
+           "give --parallel hybrid");
+  if (ranks.size() > 1 && !can_serialise())
+    refuse("this build cannot send solutions between ranks", "install libcereal-dev and build again");
+  if (request.account && (request.parallel == "corescale" || request.heap != "plain" || ranks.size() > 1))
+    refuse("--account is of the study's program on one rank and the plain heap", "leave out what differs");
+}
+
+template <class Heap>
+void by_month(std::span<const Month> months, const Work& work, const Request& request,
+              const driver::Ranks& ranks, Year& year) {
+  ByMonth<Heap>(work, look(request.look), ranks).search(months, year);
+}
+
+void search(std::span<const Month> months, const Work& work, const Request& request,
+            const driver::Ranks& ranks, Year& year) {
+  ranks.barrier();
+  const double start = now();
+  if (request.parallel == "corescale")
+    search_by_year(months, work, ranks, year);
+  else if (request.account)
+    by_month<driver::SampledHeap>(months, work, request, ranks, year);
+#ifdef CORESCALE_HAS_TBBMALLOC
+  else if (request.heap == "scalable")
+    by_month<driver::ScalableHeap>(months, work, request, ranks, year);
+  else if (request.heap == "cache-aligned")
+    by_month<driver::CacheAlignedHeap>(months, work, request, ranks, year);
+#endif
+  else
+    by_month<driver::PlainHeap>(months, work, request, ranks, year);
+  year.seconds = ranks.largest(now() - start);
+}
+
+/// Times of all ranks: the longest, and where they are added up over threads, all.
+void gather(const driver::Ranks& ranks, Year& year) {
+  for (MonthTimes& one : year.times) {
+    one.parallel = ranks.largest(one.parallel);
+    one.busiest = ranks.largest(one.busiest);
+    ranks.sum({&one.busy, 1});
+    year.parallel_seconds += one.parallel;
+    year.busiest_seconds += one.busiest;
+    year.busy_seconds += one.busy;
+  }
+}
+
+std::uint64_t hash(const std::vector<std::string>& texts) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const std::string& text : texts)
+    for (const unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
+  return hash;
+}
+
+void report_months(driver::Result& result, std::span<const Month> months, const Year& year) {
+  for (std::size_t m = 0; m < months.size(); ++m) {
+    const std::string name = "month_" + std::to_string(m + 1) + "_";
+    const MonthTimes& times = year.times[m];
+    result.metric(name + "cost", year.cost[m]);
+    result.metric(name + "gap", year.worth[m] / months[m].bound() - 1);
+    result.metric(name + "seconds", times.all);
+    if (times.parallel == 0) continue;  // months overlap
+    result.metric(name + "serial_share", 1 - times.parallel / times.all);
+    result.metric(name + "imbalance", times.busiest * year.threads / times.busy - 1);
+  }
+}
+
+/// Returns the exit status.
+int report(const Request& request, const Work& work, std::span<const Month> months,
+           const driver::Ranks& ranks, const Year& year) {
+  driver::Result result;
+  double worth = 0, bound = 0, cost = 0, largest_gap = 0;
+  for (std::size_t m = 0; m < months.size(); ++m) {
+    worth += year.worth[m], bound += months[m].bound(), cost += year.cost[m];
+    largest_gap = std::max(largest_gap, year.worth[m] / months[m].bound() - 1);
+  }
+  const double iterations = static_cast<double>(work.iterations) * static_cast<double>(months.size());
+  result.text("parallel", request.parallel);
+  result.text("look", request.look);
+  result.text("heap", request.heap);
+  result.metric("ranks", ranks.size());
+  result.metric("threads", work.threads);
+  result.metric("months", static_cast<double>(months.size()));
+  result.metric("iterations", work.iterations);
+  result.metric("ants", work.colony.ants);
+  result.metric("cycles", work.colony.cycles);
+  result.metric("cost", cost);
+  result.metric("worth", worth);
+  result.metric("bound", bound);
+  result.metric("gap", worth / bound - 1);
+  result.metric("largest_gap", largest_gap);
+  result.metric("seconds", year.seconds);
+  result.metric("iterations_per_second", iterations / year.seconds);
+  result.metric("serial_share", 1 - year.parallel_seconds / year.seconds);
+  result.metric("imbalance", year.busiest_seconds * year.threads / year.busy_seconds - 1);
+  result.metric("merge_share", year.merge_seconds / year.seconds);
+  result.metric("serialise_share", year.serialise_seconds / year.seconds);
+  result.metric("output_share", year.output_seconds / year.seconds);
+  result.metric("sends", static_cast<double>(year.sends));
+  result.metric("bytes_sent", static_cast<double>(year.bytes));
+  result.metric("most_bytes_sent", static_cast<double>(year.most_bytes));
+  if (request.account) {
+    result.metric("malloc_share", year.account.share());
+    result.metric("allocations_per_iteration", static_cast<double>(year.account.allocations) / iterations);
+  }
+  report_months(result, months, year);
+  result.text("solution", driver::hexadecimal(hash(year.texts)));
+  result.check("every_month_is_planned",
+               std::ranges::all_of(year.worth, [](double one) { return std::isfinite(one); }));
+  result.check("no_plan_is_below_its_bound", largest_gap >= -1e-9 && worth >= bound * (1 - 1e-9));
+  corescale_work(iterations);
+  return result.print();
+}
+
+Network load(const Request& request, const Options& options) {
+  if (!request.data.empty()) return {read(request.data), options, request.data};
+  return {generate(options.seed, request.orders), options, "generated"};
+}
+
+/// On rank 0, so that no other waits for one that could not begin. Throws driver::Error on all ranks alike.
+std::unique_ptr<WholeFile> open_solution(const Request& request, const driver::Ranks& ranks) {
+  std::unique_ptr<WholeFile> file;
+  std::optional<driver::Error> fault;
+  try {
+    if (!request.solution.empty() && ranks.rank() == 0) file = std::make_unique<WholeFile>(request.solution);
+  } catch (const driver::Error& error) {
+    fault = error;
+  }
+  if (ranks.largest(fault ? 1 : 0) > 0)
+    throw fault.value_or(driver::Error("ant_colony", "rank 0 has failed", ""));
+  return file;
+}
+
+int solve(const Request& request, std::uint64_t seed, int ants, int cycles, const driver::Ranks& ranks) {
+  check(request, ranks);
+  const Options options{goal(request.goal), request.flat, request.candidates, seed, request.months};
+  const Network network = load(request, options);
+  if (!request.write_data.empty()) return write(network.tables(), request.write_data), 0;
+
+  std::vector<Month> months;
+  for (int m = 0; m < std::min(request.months, static_cast<int>(network.months().size())); ++m)
+    months.emplace_back(network, m);
+  std::unique_ptr<WholeFile> file = open_solution(request, ranks);
+  Work work{{}, request.iterations, driver::most_threads()};
+  if (ants > 0) work.colony.ants = ants;
+  if (cycles > 0) work.colony.cycles = cycles;
+  Year year(months.size(), work.threads * ranks.size());
+  search(months, work, request, ranks, year);
+  gather(ranks, year);
+  if (ranks.rank() != 0) return 0;
+  if (file) {
+    file->out() << Solution::headings;
+    for (const std::string& text : year.texts) file->out() << text;
+    file->commit();
+  }
+  return report(request, work, months, ranks, year);
+}
+
+}  // namespace
+
+void add_options(driver::Arguments& arguments, Request& request) {
+  arguments.text("data", request.data, "FOLDER",
+                 "network: CSV tables; else they are generated from the seed");
+  arguments.text("write-data", request.write_data, "FOLDER",
+                 "network: write the tables there, and search nothing");
+  arguments.text("solution", request.solution, "FILE", "network: CSV of every order's route");
+  arguments.integer("orders", request.orders, 12, 1'200'000, "network: generated, in 12 months");
+  arguments.integer("months", request.months, 1, 1200, "network: solved, of those that the orders have");
+  arguments.integer("iterations", request.iterations, 1, 10'000'000,
+                    "network: independent colonies for a month");
+  arguments.integer("routes", request.candidates, 1, 10'000, "network: that an ant looks at for an order");
+  arguments.text("goal", request.goal, "WORTHS",
+                 "network: dollars for a unit of cost, emissions, energy, time");
+  arguments.flag("flat", request.flat, "network: what a lane costs does not depend on its load");
+  arguments.choice("parallel", request.parallel, {"openmp", "hybrid", "corescale"},
+                   "network: the study's program; on several ranks; without the causes of waiting");
+  arguments.choice("look", request.look, {"key", "route", "measures"},
+                   "network: what the study's ants make of each route they look at");
+  arguments.choice("heap", request.heap, heaps(), "network: whose allocator the study's containers have");
+  arguments.flag("account", request.account, "network: the share of time in the allocator, by sampling");
+}
+
+int solve(const Request& request, std::uint64_t seed, int ants, int cycles) {
+  const driver::Ranks ranks;
+  try {
+    return solve(request, seed, ants, cycles, ranks);
+  } catch (const driver::Error& error) {  // the same on all ranks, which end as one
+    if (ranks.rank() == 0) std::cerr << error.what() << '\n';
+    return 2;
+  }
+}
+
+}  // namespace network

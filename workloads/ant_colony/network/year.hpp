@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "ant_colony/network/colony.hpp"
+#include "ant_colony/network/month.hpp"
+#include "ant_colony/network/solution.hpp"
+#include "driver/heap.hpp"
+#include "driver/ranks.hpp"
+
+namespace network {
+
+/// What a search is told beside the problem.
+struct Work {
+  ColonyOptions colony;
+  int iterations = 1000;  ///< of a month: independent colonies
+  int threads = 1;        ///< of this rank
+};
+
+/// Where the time of a month went, in seconds.
+struct MonthTimes {
+  double all = 0;       ///< from its first iteration to its result
+  double parallel = 0;  ///< while iterations ran
+  double busiest = 0;   ///< a thread's time in iterations, the largest over threads
+  double busy = 0;      ///< the same, added up over threads
+};
+
+/// What a search found and what it took: months in their order; solutions and texts on rank 0 alone.
+struct Year {
+  Year(std::size_t months, int all_threads)
+      : worth(months, std::numeric_limits<double>::infinity()),
+        cost(worth),
+        texts(months),
+        times(months),
+        threads(all_threads) {}
+
+  std::vector<double> worth, cost;
+  std::vector<std::string> texts;
+  std::vector<MonthTimes> times;
+  double seconds = 0;
+  double merge_seconds = 0, serialise_seconds = 0, output_seconds = 0;
+  double parallel_seconds = 0, busy_seconds = 0, busiest_seconds = 0;
+  long sends = 0, bytes = 0, most_bytes = 0;
+  int threads;  ///< of all ranks
+  driver::Account account;
+};
+
+inline double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// The winner of each month among the ranks: by worth, of equals by iteration. Rank 0 gets its solution, by one message a month at
+/// most: none where rank 0 has won. Adds what it took to `year`.
+void merge(const driver::Ranks& ranks, int iterations, std::span<Solution> months, Year& year);
+
+/// The result of a month as rank 0 keeps it.
+void keep(Year& year, const Solution& solution);
+
+}  // namespace network
