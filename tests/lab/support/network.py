@@ -131,17 +131,23 @@ def optimum(tables: Tables, orders: Sequence[Row], goal: Mapping[str, float]) ->
         for w, name in enumerate(names):
             ways = _worths(tables, order, name, goal)
             if tables.may_serve(name, order) and ways:
-                costs.append(min(ways)), of_order.append(k), of_warehouse.append(w)
+                costs.append(min(ways))
+                of_order.append(k)
+                of_warehouse.append(w)
     ones, columns = np.ones(len(costs)), np.arange(len(costs))
+    by_order = coo_matrix((ones, (np.array(of_order), columns)))
+    by_warehouse = coo_matrix((ones, (np.array(of_warehouse), columns)), shape=(len(names), len(costs)))
     solved = linprog(
         costs,
-        A_eq=coo_matrix((ones, (of_order, columns))),
+        A_eq=by_order.toarray(),
         b_eq=np.ones(len(orders)),
-        A_ub=coo_matrix((ones, (of_warehouse, columns)), shape=(len(names), len(costs))),
+        A_ub=by_warehouse.toarray(),
         b_ub=[tables.capacity[name] for name in names],
         method="highs",
     )
     assert solved.status == 0
+    assert solved.x is not None
+    assert solved.fun is not None
     assert np.abs(solved.x - np.round(solved.x)).max() < 1e-6, "a vertex of a transportation problem is whole"
     return float(solved.fun)
 
