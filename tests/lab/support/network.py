@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network's CSV tables and a plan for it, judged anew: nothing here is the workload's code.
 
-The rules are those of docs/ant_colony.md, read by another program in another language: eligible warehouses, ports, lanes
-with weight bands, capacities for a day, and what each order costs. The oracle is HiGHS.
+The rules are those of docs/ant_colony.md, read by another program in another language: eligible warehouses, ports,
+lanes with weight bands, capacities for a day, and what each order costs. The oracle is HiGHS.
 """
 
 import csv
