@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`corescale calibrate`: what it writes, the lab and the library read; what cannot be written is said before."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from corescale import native
+from corescale.calibration import CONSTANTS, VARIABLE, parse
+from corescale.errors import ExitCode
+from corescale.machine import Machine
+
+ROOT = Path(__file__).parents[3]
+
+
+def corescale(*words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "150"}
+    command = [sys.executable, "-m", "corescale", *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    file = tmp_path_factory.mktemp("calibrated") / "new folder" / "calibration"
+    done = corescale("calibrate", "--output", str(file))
+    assert done.returncode == 0, done.stderr
+    return file, done.stdout
+
+
+def test_the_file_is_bound_to_this_machine(written: tuple[Path, str]) -> None:
+    file, said = written
+    found = parse(file.read_text(), str(file))
+    assert found.machine == Machine.here().fingerprint()
+    assert {"claim_own", "byte", "operation", "clock_ghz", "memory_ns"} <= set(found.values)
+    assert f"export {VARIABLE}={file}" in said.replace("\n", "")
+
+
+def test_the_table_says_what_each_is_for_and_what_follows(written: tuple[Path, str]) -> None:
+    file, said = written
+    found = parse(file.read_text(), str(file)).values
+    assert all(constant.name in said for constant in CONSTANTS if constant.name in found)
+    assert "million blocks a second" in said
+
+
+def run_loop(file: Path) -> subprocess.CompletedProcess[str]:
+    command = [str(native.find("unit_task")), "--threads", "2", "--affinity", "free", "--repeat-for", "1"]
+    environment = os.environ | {VARIABLE: str(file)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_library_reads_it(written: tuple[Path, str]) -> None:
+    assert run_loop(written[0]).returncode == 0
+
+
+def test_the_library_refuses_a_broken_one(written: tuple[Path, str], tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text(written[0].read_text().replace("claim_own = ", "claim_own = -"))
+    done = run_loop(broken)
+    assert done.returncode != 0
+    assert f"{broken}:" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_anything_is_measured(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = corescale("calibrate", "--output", str(tmp_path / "file" / "calibration"))
+    assert done.returncode == ExitCode.USAGE
+    assert done.stderr.count("\n") == 1
+    assert str(tmp_path / "file") in done.stderr
