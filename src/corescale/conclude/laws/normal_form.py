@@ -18,9 +18,7 @@ from corescale.conclude.laws.law import Law, Parameter
 from corescale.conclude.laws.least_squares import bounded_fit
 from corescale.conclude.stats import Floats
 
-EXPONENTS = tuple(
-    Fraction(text) for text in "0 1/4 1/3 1/2 2/3 3/4 1 5/4 4/3 3/2 5/3 7/4 2 9/4 7/3 5/2 8/3 11/4 3".split()
-)
+EXPONENTS = tuple(sorted({Fraction(k, of) for of in (3, 4) for k in range(3 * of + 1)}))
 """what Extra-P tries for i"""
 LOGARITHMS = (0, 1, 2)
 """what Extra-P tries for j"""
