@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from corescale.declare.programs import WORKLOADS
+
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "ARCHITECTURE.md").read_text()
 LAB = ("src/corescale", "src/corescale/conclude", "src/corescale/observe")
@@ -92,6 +94,11 @@ def test_a_new_source_touches_its_own_room_alone() -> None:
     rooms = [path for path in (ROOT / "src").rglob("*.py") if path.parent.name != "sources"]
     assert len(rooms) > 150
     assert [path.name for path in rooms if named.search(path.read_text())] == ["preload.py"]
+
+
+def test_every_workload_is_known_by_its_name() -> None:
+    """So that doctor lists it, and where it is not built a launch says how it is."""
+    assert {*WORKLOADS} == {path.parent.name for path in (ROOT / "workloads").glob("*/main.cpp")}
 
 
 def test_every_benchmark_is_listed() -> None:

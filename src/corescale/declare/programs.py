@@ -12,6 +12,7 @@ WORKLOADS = (
     "ant_colony",
     "claim_simulator",
     "digital_evolution",
+    "machine_constants",
     "matrix_multiply",
     "multi_newton",
     "pairwise_clustering",

@@ -10,7 +10,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import typer
 
+from corescale.cli.app import app
 from corescale.errors import ExitCode
 from support.commands import ROOT, corescale, refused
 
@@ -55,6 +57,12 @@ def test_an_unknown_option_is_a_usage_error_with_a_suggestion(tmp_path: Path) ->
 def test_every_exit_code_is_documented() -> None:
     rows = re.findall(r"^\| (\d+) \| ([A-Z]+) \|", (ROOT / "docs" / "exit_codes.md").read_text(), re.MULTILINE)
     assert {(int(number), name) for number, name in rows} == {(int(code), code.name) for code in ExitCode}
+
+
+def test_every_verb_is_in_the_readme() -> None:
+    shown = set(re.findall(r"^\| `corescale (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE))
+    verbs = {*typer.main.get_group(app).commands} - {"version"}
+    assert shown == verbs
 
 
 def test_scan_prints_a_table_and_keeps_the_records(tmp_path: Path) -> None:

@@ -55,6 +55,13 @@ def test_there_is_a_sample_of_every_kind() -> None:
     assert {chart.kind for chart in DECLARED} == {*get_args(ChartKind)} == {*KINDS}
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_in_the_guide(kind: str) -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "output.md").read_text()
+    kinds = guide[guide.index("by `kind`") :]
+    assert re.search(rf"^\| [^|]*`{kind}`", kinds, re.MULTILINE)
+
+
 def test_bars_are_the_means_of_their_launches() -> None:
     chart = drawn("bars")
     assert (

@@ -15,6 +15,7 @@ from typing import Literal
 
 from corescale import native
 from corescale.declare.catalogue import allocators
+from corescale.declare.programs import WORKLOADS
 from corescale.errors import UnavailableError
 
 Group = Literal["allocators", "threading", "MPI", "Slurm", "tools", "corescale"]
@@ -71,8 +72,7 @@ COMPONENTS = (
 NATIVE = {
     "corescale-spawn": native.find,
     "libcorescale_witness.so": native.library,
-    "ant_colony": native.find,
-    "digital_evolution": native.find,
+    **dict.fromkeys(WORKLOADS, native.find),
 }
 
 
