@@ -51,6 +51,7 @@ TRIES: tuple[tuple[str, int, str], ...] = (
     ("corescale scan -P x 1 nan -- echo {x}", 2, "corescale: -P: cannot go from 1 to nan by 1"),
     ("corescale scan -P x 1 inf -- echo {x}", 2, "corescale: -P: cannot go from 1 to inf by 1"),
     ("corescale scan -P x 1 9999999 -- echo {x}", 2, "corescale: -P: x would have 9,999,999 levels, and 10,000 is the"),
+    ("corescale scan -L ü 1,2 -- echo {ü}", 2, "corescale: -L: 'ü' cannot be a placeholder; use letters a to z"),
     # What can be checked is checked before anything is launched.
     (
         "corescale scan --export-json no/x.json -- touch made",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the options that name factors (-f, -L, -P, --threads and similar) to factors with levels."""
 
+import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Literal
@@ -112,6 +113,8 @@ def pair(text: str, where: str) -> tuple[str, str]:
 
 def _parameter(text: str, asked: Iterable[str], where: str) -> tuple[str, str]:
     name, values = pair(text, where)
+    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
+        raise UsageError(f"{name!r} cannot be a placeholder", where=where, remedy="use letters a to z, digits and _")
     if name not in asked:
         raise UsageError(f"the command has no {{{name}}}", where=where, remedy=f"put {{{name}}} into it")
     return name, values
