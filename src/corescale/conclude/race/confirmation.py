@@ -109,14 +109,16 @@ def _looked(made: int, first: int | None, error: float) -> tuple[int, float]:
 def _by_t(records: Sequence[Record], experiment: Experiment, winner: Configuration, pairs: Floats) -> Interval:
     """A t interval of few fresh pairs.
 
-    The variance is that of the pairs, moderated by what the race tells of noise; where that is next to nothing, it is
-    the scatter of all launches of today's and of the fresh ones, from block to block, which is never too small.
+    The variance is that of the pairs, moderated by what the race tells of noise if it is enough to tell; where all that
+    is next to nothing, it is the scatter of all launches of today's and of the fresh ones, from block to block, which
+    is not too small on average.
     """
     n, mean = pairs.size, float(pairs.mean())
     if n < 2:
         return Interval(mean, None, None, None, n)
     fitted = elimination.fit(np.log(table(records, experiment.response).values))
-    lent = min(OPTIONS.prior, float(fitted.residual.sum()))
+    known = float(fitted.residual.sum())
+    lent = min(OPTIONS.prior, known) if known >= OPTIONS.enough else 0.0
     freedom, squares = lent + n - 1, float(((pairs - mean) ** 2).sum())
     variance = (lent * 2 * _pooled(fitted) + squares) / freedom
     if freedom < OPTIONS.enough:

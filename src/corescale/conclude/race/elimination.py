@@ -143,10 +143,14 @@ def forget() -> None:
 
 
 def _fenced(residuals: Floats, shared: npt.NDArray[np.bool_]) -> Floats:
-    """Outliers moved to the fence: one launch in a burst would widen every bound that it is lent to."""
-    if not shared.any():
+    """Outliers moved to the fence: one launch in a burst would widen every bound that it is lent to.
+
+    What was launched once has no residual of its own, so it does not tell where the fence is.
+    """
+    telling = shared & (shared.sum(axis=0) > 1)
+    if not telling.any():
         return residuals
-    fence = OPTIONS.fence * float(np.median(np.abs(residuals[shared])))
+    fence = OPTIONS.fence * float(np.median(np.abs(residuals[telling])))
     return np.clip(residuals, -fence, fence) if fence > 0 else residuals
 
 

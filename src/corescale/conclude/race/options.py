@@ -93,7 +93,8 @@ class RaceOptions:
     """Fresh blocks that are worth keeping room for: one pair has no interval."""
     enough: float = 4.0
     """Degrees of freedom of a t interval of fresh pairs, below which it goes by the scatter of single launches: with
-    two pairs and nothing else it would be 13 standard errors wide."""
+    two pairs and nothing else it would be 13 standard errors wide. A race that has fewer lends none, for the variance
+    of so few residuals is too small on average."""
 
     # Who leads (standing.py)
     contenders: int = 20
