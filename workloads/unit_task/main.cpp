@@ -30,6 +30,7 @@ struct Request {
 template <class Table>
 std::vector<std::string> names(const Table& table) {
   std::vector<std::string> all;
+  all.reserve(table.size());
   for (const auto& row : table) all.emplace_back(row.name);
   return all;
 }
