@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-// What cache lines cost on their way between cores. A group of measurements is repeated and the median counts, since a disturbance
-// only ever adds.
+// What cache lines cost on their way between cores. Each measurement is repeated and the median counts: where another program
+// keeps the two threads from running at once, a run is too long, or too short where lines stay at home.
 namespace machine_constants {
 
 inline double median(std::vector<double> values) {
