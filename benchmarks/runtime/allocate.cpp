@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,6 +30,15 @@ struct ours {
   static void put(void* memory) { alloc::return_memory(memory); }
 };
 
+/// Reads the word in front of each block, which its owner wrote: the least that a return takes where a block says itself whose it is.
+struct touch : ours<corescale::alloc_variant::per_thread> {
+  static void put(void* memory) {
+    std::uintptr_t word = 0;
+    std::memcpy(&word, static_cast<char*>(memory) - sizeof word, sizeof word);
+    allocate::use(reinterpret_cast<void*>(word));
+  }
+};
+
 constexpr long pair_count = 5'000'000;
 constexpr long program_count = 1'000'000;
 constexpr long cross_count = 1'000'000;
@@ -47,6 +57,13 @@ template <class Allocator>
 void measure_cross() {
   begin();
   print("cross", allocate::cross_ns<Allocator>(cross_count));
+  std::puts("}");
+}
+
+void measure_touch() {
+  begin();
+  print("owners_1", allocate::owners_ns<touch>(1));
+  print("owners_16", allocate::owners_ns<touch>(16));
   std::puts("}");
 }
 
@@ -81,14 +98,15 @@ constexpr std::array rows{row{"malloc", measure<system_malloc>},
                           row{"contiguous", measure<ours<corescale::alloc_variant::contiguous>>},
                           row{"separate", measure<ours<corescale::alloc_variant::separate>>},
                           row{"system", measure<ours<corescale::alloc_variant::system>>},
-                          row{"hand-off", measure_cross<allocate::no_allocator>}};
+                          row{"hand-off", measure_cross<allocate::no_allocator>},
+                          row{"touch", measure_touch}};
 
 }  // namespace
 
 int main(int argc, char** argv) {
   for (const row& one : rows)
     if (argc == 2 && std::strcmp(argv[1], one.name) == 0) return one.measure(), 0;
-  std::fprintf(stderr, "usage: %s malloc | per_thread | contiguous | separate | system | hand-off\n",
+  std::fprintf(stderr, "usage: %s malloc | per_thread | contiguous | separate | system | hand-off | touch\n",
                argv[0]);
   return 2;
 }
