@@ -29,14 +29,17 @@ class Improvement {
     std::ranges::fill(sums_, 0.0);
     for (int k = 0; k < month_.size(); ++k) change(k, plan.route(k).lane, 1);
     for (int w = 0; w < static_cast<int>(month_.warehouses()); ++w) find_leavers(plan, w);
-    for (bool gained = true; gained;) {
+    bool gained = true;
+    for (int pass = 0; gained && pass < most_passes; ++pass) {
       gained = false;
       for (int k = 0; k < month_.size(); ++k) gained |= move(plan, k) || exchange(plan, k);
     }
   }
 
  private:
-  static constexpr double least_gain = 1e-6;  ///< so that rounding is no gain, and it ends
+  static constexpr double least_gain = 1e-6;  ///< so that rounding is no gain
+  static constexpr int most_passes =
+      1000;  ///< far beyond what a month takes: it ends, whatever the rates are
   static std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
   struct Leaver {
