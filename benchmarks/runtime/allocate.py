@@ -153,8 +153,8 @@ def report(values: dict[str, dict[str, list[float]]], blocks: int, machine: Mach
             table(values, CALLS),
             "Return by another thread: a stream of 192-byte objects from the thread that allocates and writes them to "
             "one that reads and returns them; `hand-off` is the same stream without an allocator, the limit. Return to "
-            "owners: 3,200 blocks that 1 or 16 others allocated in turn; `touch` reads the word in front of each block, "
-            "which its owner wrote, and keeps the block: the limit where a block says itself whose it is.",
+            "owners: 3,200 blocks that 1 or 16 others allocated in turn; `touch` reads the word in front of each "
+            "block, which its owner wrote, and keeps the block: the limit where a block says itself whose it is.",
             table(values, PROGRAMS),
             false_sharing(values, machine.cache_line or 64),
         ]
