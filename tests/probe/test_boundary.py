@@ -258,7 +258,7 @@ class TestSpawnerItself:
 
     def test_no_new_process_is_no_traceback(self) -> None:
         code = (
-            "import resource, os; from corescale.observe.spawn import *; os.setuid(65534);"
+            "import resource, os; from pathlib import Path; from corescale.observe.spawn import *; os.setuid(65534);"
             "resource.setrlimit(resource.RLIMIT_NPROC, (0, 0));"
             "report = Spawner(PROGRAM).spawn(SpawnRequest(('true',))); print(report.status, report.trouble)"
         )
