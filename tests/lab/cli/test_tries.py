@@ -91,7 +91,7 @@ TRIES: tuple[tuple[str, int, str], ...] = (
     (
         "corescale compare -q -r 3 'sleep 0.01'",
         0,
-        "sleep 0.01: [0-9.]+ ms ± [0-9.]+ ms .mean ± deviation of 3 launches., from",
+        "sleep 0.01: [0-9.]+ ms ± [0-9.]+ [mu]s .mean ± deviation of 3 launches., from",
     ),
     ("corescale scan -q -r 3 -t 1 -- sleep 0.01", 0, "threads=1: [0-9.]+ ms ± "),
     ("corescale compare -q -r 6 'sleep 0.01' 'sleep 0.01' 'sleep 0.05'", 0, "sleep .* no 95% interval below 7 blocks"),
