@@ -336,7 +336,7 @@ def test_a_sidecar_is_kept_once_and_given_back_by_its_name(open_run: Any, experi
     assert run.sidecar(run.records[0], "timeline") == blob
 
 
-@pytest.mark.parametrize("damage", [b"", b"no gzip", gzip.compress(b"another")])
+@pytest.mark.parametrize("damage", [b"", b"no gzip", gzip.compress(b"another", mtime=0)])
 def test_a_damaged_sidecar_is_refused_by_its_file(open_run: Any, experiment: Make, damage: bytes) -> None:
     with open_run(experiment()) as folder:
         folder.start(SUBJECT)

@@ -14,7 +14,7 @@
 namespace network {
 namespace {
 
-using Best = Found<IndexedTrail::Array>;
+using Best = Found<Colony<IndexedTrail>::Array>;
 
 /// A month while its iterations run, in any order on any thread.
 struct Running {

@@ -49,6 +49,7 @@ class Generator {
 
   void make_warehouses() {
     std::vector<double> sizes;
+    sizes.reserve(warehouses);
     for (int w = 0; w < warehouses; ++w) sizes.push_back(between(0.3, 2.0));
     double sum = 0;
     for (const double size : sizes) sum += size;
