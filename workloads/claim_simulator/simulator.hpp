@@ -53,10 +53,10 @@ class Simulation {
  public:
   /// The plan divides at least one iteration over at least one thread.
   Simulation(const SimulatedMachine& machine, const SimulatedLoop& loop, const corescale::loop_plan& plan)
-      : machine_(machine),
+      : ranges_(loop.size(), plan, room_),
+        machine_(machine),
         loop_(loop),
         plan_(plan),
-        ranges_(loop.size(), plan, room_),
         lines_(std::max(1U, plan.counters)) {}
 
   Outcome run() {
@@ -169,11 +169,11 @@ class Simulation {
     return at + (2 + static_cast<double>(lines_.size()) / 10) * travel;
   }
 
+  corescale::detail::range_counters room_;  // first: of cache lines
+  Ranges ranges_;
   const SimulatedMachine& machine_;
   const SimulatedLoop& loop_;
   const corescale::loop_plan& plan_;
-  corescale::detail::range_counters room_;
-  Ranges ranges_;
   std::vector<Line> lines_;
   std::vector<Thread> threads_;
   std::priority_queue<Ready> ready_;

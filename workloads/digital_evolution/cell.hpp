@@ -54,10 +54,11 @@ struct alignas(corescale::cache_line) Cell {
   // By aligned_alloc, which every allocator has right: Hoard of 2025 swaps the arguments of aligned operator
   // new.
   static void* operator new(std::size_t bytes) {
-    if (void* place = std::aligned_alloc(alignof(Cell), bytes)) return place;
-    throw std::bad_alloc{};
+    void* const place = std::aligned_alloc(alignof(Cell), bytes);  // NOLINT(cppcoreguidelines-no-malloc)
+    if (!place) throw std::bad_alloc{};
+    return place;
   }
-  static void operator delete(void* place) { std::free(place); }
+  static void operator delete(void* place) { std::free(place); }  // NOLINT(cppcoreguidelines-no-malloc)
 
   using Inbox = std::deque<Message<Heap>, Allocator<Message<Heap>, Heap>>;
 

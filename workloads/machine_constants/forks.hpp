@@ -21,12 +21,12 @@ inline corescale::any_team pinned_team(std::size_t threads) {
 
 /// Fork and join of k threads of a team, called one after the other without a pause.
 inline double fork_hot(corescale::any_team& team, std::size_t k) {
-  std::vector<double> seen;
+  std::vector<double> seen(51);
   const auto nothing = [](std::size_t) {};
-  for (int run = 0; run < 51; ++run)
-    seen.push_back(ns_of_each(500, [&] {
+  for (double& one : seen)
+    one = ns_of_each(500, [&] {
       for (int call = 0; call < 500; ++call) (void)team.work(k, nothing);
-    }));
+    });
   return median(seen);
 }
 

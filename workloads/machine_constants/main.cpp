@@ -35,6 +35,7 @@ std::vector<PairClass> pair_classes(const std::vector<cpu_place>& cpus) {
       found.try_emplace(name, PairClass{name, cpus.front(), other});
     }
   std::vector<PairClass> all;
+  all.reserve(found.size());
   for (auto& [name, one] : found) all.push_back(one);
   return all;
 }
@@ -74,13 +75,13 @@ void caches(driver::Result& result) {
 void bytes_and_operations(driver::Result& result) {
   std::vector<std::uint8_t> room(2048, 1);
   const unit_task::Task task{1024, 1024, 1024};
-  std::vector<double> seen;
-  for (int run = 0; run < 51; ++run)
-    seen.push_back(ns_of_each(100, [&] {
+  std::vector<double> seen(51);
+  for (double& one : seen)
+    one = ns_of_each(100, [&] {
       for (int call = 0; call < 100; ++call)
         unit_task::run_task<unit_task::Compute::published, unit_task::OwnMemory>(task, room.data(),
                                                                                  room.data() + 1024);
-    }));
+    });
   result.metric("byte", median(seen) / 2048);
   result.metric("operation", unit_task::ns_per_operation<unit_task::Compute::real>());
 }

@@ -28,36 +28,36 @@ inline double chase(std::size_t bytes) {
     asm volatile("" : : "r"(at));
   };
   if (nodes.size() <= 1 << 20) walk(nodes.size());
-  std::vector<double> seen;
-  for (int run = 0; run < 5; ++run) seen.push_back(ns_of_each(steps, [&] { walk(steps); }));
+  std::vector<double> seen(5);
+  for (double& one : seen) one = ns_of_each(steps, [&] { walk(steps); });
   return median(seen);
 }
 
 /// Nanoseconds of an addition that waits for the one before: a cycle.
 inline double cycle_ns() {
-  std::vector<double> seen;
-  for (int run = 0; run < 9; ++run)
-    seen.push_back(ns_of_each(1'000'000, [] {
+  std::vector<double> seen(9);
+  for (double& one : seen)
+    one = ns_of_each(1'000'000, [] {
       std::uint64_t sum = 0;
 #pragma GCC unroll 16
       for (int k = 0; k < 1'000'000; ++k) {
         sum += 3;
         asm volatile("" : "+r"(sum));
       }
-    }));
+    });
   return *std::ranges::min_element(seen);
 }
 
 /// Bytes per nanosecond that one core reads from memory.
 inline double bandwidth(std::size_t bytes) {
   std::vector<std::uint64_t> words(bytes / sizeof(std::uint64_t), 1);
-  std::vector<double> seen;
-  for (int run = 0; run < 3; ++run)
-    seen.push_back(ns_of_each(bytes, [&] {
+  std::vector<double> seen(3);
+  for (double& one : seen)
+    one = ns_of_each(bytes, [&] {
       std::uint64_t sum = 0;
       for (const std::uint64_t word : words) sum += word;
       asm volatile("" : : "r"(sum));
-    }));
+    });
   return 1 / median(seen);
 }
 
