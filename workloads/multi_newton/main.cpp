@@ -40,6 +40,7 @@ struct named {
 template <class Table>
 std::vector<std::string> names_of(const Table& table) {
   std::vector<std::string> names;
+  names.reserve(table.size());
   for (const auto& one : table) names.emplace_back(one.name);
   return names;
 }
