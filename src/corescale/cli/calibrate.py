@@ -11,6 +11,7 @@ from corescale.calibration import VARIABLE, Calibration, file_text, standard_fil
 from corescale.cli.measure import measure, policy_of
 from corescale.declare import studies, study_file
 from corescale.declare.command_line.request import StudyRequest
+from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import constants
 from corescale.show import calibration as show
@@ -32,6 +33,8 @@ def calibrate(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="show no progress")] = False,
 ) -> None:
     """Measure this machine for 5 s, and write the file that parallel_for chooses blocks by."""
+    if not train and (runs is not None or out):
+        raise UsageError("calibrate: --runs and --out are those of --train; add it, or name the file by --output")
     machine = Machine.here()
     if train:
         _train(machine, StudyRequest(runs=runs, out=out, quiet=quiet))

@@ -45,6 +45,12 @@ def test_the_table_says_what_each_is_for_and_what_follows(written: tuple[Path, s
     assert "million blocks a second" in said
 
 
+def test_an_option_of_the_training_alone_is_refused() -> None:
+    done = corescale("calibrate", "--out", "folder")
+    assert done.returncode == ExitCode.USAGE
+    assert "--runs and --out are those of --train" in done.stderr
+
+
 def run_loop(file: Path) -> subprocess.CompletedProcess[str]:
     command = [str(native.find("unit_task")), "--threads", "2", "--affinity", "free", "--repeat-for", "1"]
     environment = os.environ | {VARIABLE: str(file)}
