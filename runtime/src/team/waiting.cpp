@@ -14,6 +14,7 @@
 
 #include "corescale/machine/clock.hpp"
 #include "corescale/machine/topology.hpp"
+#include "shared_core.hpp"
 
 namespace corescale::inline v0::detail {
 namespace {
@@ -34,8 +35,11 @@ constinit spin_budget the_budget;
 // A yield that takes longer has run another thread for a while, or an interrupt that others want too.
 constexpr std::int64_t taken_off_ns = 50'000;
 
-// How long a process does not spin after that: a few time slices of the kernel.
-constexpr std::int64_t crowded_ns = 10'000'000;
+// How long a process does not spin after that: a few times what it was off for, as an interrupt of a virtual machine lasts 60 us
+// and comes with every tick, and a few time slices of the kernel at most.
+constexpr std::int64_t crowded_for(std::int64_t off_ns) noexcept {
+  return std::min<std::int64_t>(4 * off_ns, 10'000'000);
+}
 
 constexpr int most_checks = 16 * checks_per_look;
 
@@ -57,7 +61,10 @@ void note_usable_cores() noexcept {
   }
 }
 
-awake_thread::awake_thread() noexcept { the_budget.awake.fetch_add(1, std::memory_order_relaxed); }
+awake_thread::awake_thread() noexcept {
+  the_budget.awake.fetch_add(1, std::memory_order_relaxed);
+  may_be_moved();
+}
 awake_thread::~awake_thread() { the_budget.awake.fetch_sub(1, std::memory_order_relaxed); }
 asleep_thread::asleep_thread() noexcept { the_budget.awake.fetch_sub(1, std::memory_order_relaxed); }
 asleep_thread::~asleep_thread() { the_budget.awake.fetch_add(1, std::memory_order_relaxed); }
@@ -68,11 +75,13 @@ bool spin_watch::goes_on() noexcept {
   if (before - start_ >= spin_for_ || before < the_budget.crowded_until.load(std::memory_order_relaxed))
     return false;
   if (!process_has_a_core_for_each()) return false;
+  const core_seat seat;
   sched_yield();
   const std::int64_t after = now_ns();
+  if (seat.was_taken()) find_another_core(after);
   checks_ = std::min(2 * checks_, most_checks);
   if (after - before < taken_off_ns) return true;
-  the_budget.crowded_until.store(after + crowded_ns, std::memory_order_relaxed);
+  the_budget.crowded_until.store(after + crowded_for(after - before), std::memory_order_relaxed);
   return false;
 }
 

@@ -12,6 +12,7 @@
 #include "corescale/machine/topology.hpp"
 #include "corescale/team/detail/message_ports.hpp"
 #include "foreign_threads.hpp"
+#include "shared_core.hpp"
 #include "systems_under_test.hpp"
 #include "waiting.hpp"
 
@@ -64,6 +65,86 @@ TEST(CountdownLatch, OpensAtTheLastArrival) {
   EXPECT_FALSE(latch.wait_at_most(1ms));
   latch.arrive();
   latch.wait(0ns);
+}
+
+cpu_set_t allowed_cores() {
+  cpu_set_t allowed;
+  sched_getaffinity(0, sizeof allowed, &allowed);
+  return allowed;
+}
+
+void stay_on(int core) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(core), &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
+std::vector<int> two_cores() {
+  const cpu_set_t allowed = allowed_cores();
+  std::vector<int> found;
+  for (int core = 0; core < 256 && found.size() < 2; ++core)
+    if (CPU_ISSET(static_cast<std::size_t>(core), &allowed)) found.push_back(core);
+  return found;
+}
+
+/// Whether a seat on `core` is taken by a thread that spins on `beside`.
+bool taken_by_one_on(int core, int beside) {
+  return std::async(std::launch::async,
+                    [=] {
+                      stay_on(core);
+                      const detail::core_seat seat;
+                      std::thread([=] { stay_on(beside), detail::core_seat(); }).join();
+                      return seat.was_taken();
+                    })
+      .get();
+}
+
+TEST(SharedCore, AThreadThatSpunOnTheSameCoreIsSeen) {
+  const std::vector<int> cores = two_cores();
+  EXPECT_TRUE(taken_by_one_on(cores[0], cores[0]));
+  if (cores.size() < 2) GTEST_SKIP() << "one core: no thread can spin beside";
+  EXPECT_FALSE(taken_by_one_on(cores[0], cores[1]));
+}
+
+/// The core of a thread before and after it looked for another one; what it is allowed is the same.
+std::pair<int, int> cores_when_moved(bool of_a_team) {
+  return std::async(std::launch::async,
+                    [=] {
+                      if (of_a_team) detail::may_be_moved();
+                      const cpu_set_t allowed = allowed_cores();
+                      stay_on(two_cores()[0]);
+                      sched_setaffinity(0, sizeof allowed, &allowed);
+                      const int before = sched_getcpu();
+                      detail::find_another_core(1'000'000'000);
+                      const int after = sched_getcpu();
+                      const cpu_set_t allowed_after = allowed_cores();
+                      EXPECT_TRUE(CPU_EQUAL(&allowed, &allowed_after));
+                      return std::pair(before, after);
+                    })
+      .get();
+}
+
+TEST(SharedCore, AThreadOfATeamFindsAnotherOneAndKeepsItsAffinity) {
+  if (two_cores().size() < 2) GTEST_SKIP() << "one core: there is no other";
+  // Linux may move a thread back at any time.
+  bool moved = false;
+  for (int tries = 0; tries < 20 && !moved; ++tries) {
+    const auto [before, after] = cores_when_moved(true);
+    moved = before != after;
+  }
+  EXPECT_TRUE(moved);
+}
+
+TEST(SharedCore, APinnedThreadStays) {
+  std::thread([] {
+    detail::may_be_moved();
+    const int core = two_cores()[0];
+    stay_on(core);
+    detail::find_another_core(1'000'000'000);
+    EXPECT_EQ(sched_getcpu(), core);
+    EXPECT_EQ(two_cores(), std::vector{core});
+  }).join();
 }
 
 TEST(MessagePorts, AMessageWaitsForAReceiver) {

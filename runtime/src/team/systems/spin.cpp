@@ -163,13 +163,17 @@ struct spin_crew {
 
   static constexpr const char* name = "spin";
   static constexpr bool ids_stay = true;
-  team_core core;
-  std::uint64_t number = 0;  // written by the master alone
-  const std::size_t num_threads;
+
+  // What all threads read.
+  alignas(cache_line) const std::size_t num_threads;
   const std::chrono::nanoseconds spin_for;
   const std::size_t stack_bytes;
   std::vector<member> members;
   std::vector<posix_thread> threads;
+
+  // What the master writes in each round.
+  alignas(cache_line) team_core core;
+  std::uint64_t number = 0;
 };
 
 template class crewed_team<spin_crew>;
