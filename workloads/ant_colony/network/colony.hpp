@@ -84,10 +84,10 @@ class Colony {
   }
 
   bool assign(int k, driver::Random& random) {
-    const auto candidates = month_.candidates(k);
+    const auto ways = month_.ways(k);
     const int r =
-        transition_.choose(static_cast<int>(candidates.size()), options_.exploitation, random, [&](int one) {
-          const bool open = plan_.fits(k, candidates[static_cast<std::size_t>(one)]);
+        transition_.choose(static_cast<int>(ways.size()), options_.exploitation, random, [&](int one) {
+          const bool open = plan_.fits(k, ways[static_cast<std::size_t>(one)]);
           return open ? trail_.attraction(k, one) : ant_colony::Transition::closed;
         });
     if (r < 0) return plan_.make_room(k, [this](int moved, int to) { take(moved, to); });
@@ -118,7 +118,7 @@ class Colony {
   void improve() {
     plan_.clear();
     for (int k = 0; k < month_.size(); ++k) plan_.put(k, best_.choices[static_cast<std::size_t>(k)]);
-    Improvement<Array>(month_).improve(plan_);
+    Improvement<Array>(month_, plan_).improve();
     best_.choices = plan_.choices();
     best_.worth = worth_of<Array>(month_, best_.choices);
   }

@@ -43,10 +43,15 @@ void Month::choose_candidates(std::vector<Route> routes) {
   const auto wanted = std::max(fewest, static_cast<std::size_t>(network_.options().candidates));
   routes.resize(std::min(wanted, routes.size()));
   for (Route& one : routes) one.visibility = visibility(routes[0].estimate, one.estimate);
-  best_in_.resize(best_in_.size() + warehouses(), -1);
-  for (std::size_t r = 0; r < fewest; ++r)
-    best_in_[best_in_.size() - warehouses() + static_cast<std::size_t>(routes[r].warehouse)] =
-        static_cast<int>(r);
+  const std::size_t row = best_in_.size();
+  best_in_.resize(row + warehouses(), -1);
+  estimate_in_.resize(row + warehouses(), std::numeric_limits<double>::infinity());
+  for (std::size_t r = 0; r < fewest; ++r) {
+    best_in_[row + static_cast<std::size_t>(routes[r].warehouse)] = static_cast<int>(r);
+    estimate_in_[row + static_cast<std::size_t>(routes[r].warehouse)] = routes[r].estimate;
+  }
+  fewest_.push_back(static_cast<int>(fewest));
+  for (const Route& one : routes) ways_.push_back({one.warehouse, one.lane, network_.worth(one, 0)});
   cheapest_ += routes[0].estimate;
   routes_.insert(routes_.end(), routes.begin(), routes.end());
   first_.push_back(routes_.size());

@@ -9,6 +9,12 @@
 
 namespace network {
 
+/// What a search reads of a candidate, and no more: a month's take a fifth of the memory that its Routes do.
+struct Way {
+  int warehouse, lane;
+  double fixed;  ///< worth without freight
+};
+
 /// The orders of one month, which leave on one day, as all orders of the public data set do: what every colony reads and none
 /// writes. An order is a number from 0 here; its candidates are numbered over all orders, those of order k from first(k) on.
 class Month {
@@ -24,6 +30,13 @@ class Month {
   std::size_t first(int k) const { return first_[static_cast<std::size_t>(k)]; }
   std::span<const Route> candidates(int k) const { return {&routes_[first(k)], first(k + 1) - first(k)}; }
   std::span<const Route> candidates() const { return routes_; }
+  std::span<const Way> ways(int k) const { return {&ways_[first(k)], first(k + 1) - first(k)}; }
+  /// The first so many candidates of an order are the best of each of its warehouses.
+  int choices_of_warehouse(int k) const { return fewest_[static_cast<std::size_t>(k)]; }
+  /// The least estimate of order k in a warehouse; infinite where it has none.
+  double estimate_in(int k, int warehouse) const {
+    return estimate_in_[static_cast<std::size_t>(k) * warehouses() + static_cast<std::size_t>(warehouse)];
+  }
   /// The candidate of order k with the least estimate in a warehouse; -1 where it has none.
   int best_in(int k, int warehouse) const {
     return best_in_[static_cast<std::size_t>(k) * warehouses() + static_cast<std::size_t>(warehouse)];
@@ -54,7 +67,9 @@ class Month {
   std::vector<double> weights_, most_;
   std::vector<Route> routes_;
   std::vector<std::size_t> first_{0};
-  std::vector<int> best_in_;
+  std::vector<Way> ways_;
+  std::vector<int> best_in_, fewest_;
+  std::vector<double> estimate_in_;
   double cheapest_ = 0, bound_ = 0;
 };
 

@@ -34,17 +34,17 @@ class Plan {
   int choice(int k) const { return choice_[size(k)]; }
   const Route& route(int k) const { return month_.candidates(k)[size(choice(k))]; }
 
-  bool fits(int k, const Route& route) const { return room_[size(route.warehouse)] > 0 && carries(k, route); }
+  bool fits(int k, const Way& way) const { return room_[size(way.warehouse)] > 0 && carries(k, way); }
 
   /// Whether the lane takes the order, if it is not on it already.
-  bool carries(int k, const Route& route) const {
-    return route.lane < 0 || load_[size(route.lane)] + month_.weight(k) <= month_.most(route.lane);
+  bool carries(int k, const Way& way) const {
+    return way.lane < 0 || load_[size(way.lane)] + month_.weight(k) <= month_.most(way.lane);
   }
 
   void put(int k, int r) {
-    if (choice(k) != none) change(k, route(k), -1);
+    if (choice(k) != none) change(k, way(k), -1);
     choice_[size(k)] = r;
-    change(k, route(k), 1);
+    change(k, way(k), 1);
   }
 
   /// Puts order k, for which no candidate has room, by moving others: the fewest that end where there is room. Tells moved(k, r)
@@ -56,11 +56,11 @@ class Plan {
     int last = spread(k, k);
     for (std::size_t head = 0; last == none && head < queue_.size(); ++head)
       for (int other = 0; last == none && other < month_.size(); ++other)
-        if (choice(other) != none && route(other).warehouse == queue_[head]) last = spread(other, k);
+        if (choice(other) != none && way(other).warehouse == queue_[head]) last = spread(other, k);
     while (last != none) {
       const auto [order, r] = entered_[size(last)];
-      last = order == k ? none : route(order).warehouse;
-      if (!carries(order, month_.candidates(order)[size(r)])) return false;
+      last = order == k ? none : way(order).warehouse;
+      if (!carries(order, month_.ways(order)[size(r)])) return false;
       put(order, r);
       moved(order, r);
     }
@@ -73,18 +73,20 @@ class Plan {
   };
   static std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
-  void change(int k, const Route& route, int by) {
-    room_[size(route.warehouse)] -= by;
-    if (route.lane >= 0) load_[size(route.lane)] += by * month_.weight(k);
+  const Way& way(int k) const { return month_.ways(k)[size(choice(k))]; }
+
+  void change(int k, const Way& way, int by) {
+    room_[size(way.warehouse)] -= by;
+    if (way.lane >= 0) load_[size(way.lane)] += by * month_.weight(k);
   }
 
   /// Reaches the warehouses that order `from` could go to; the first that has room, or none.
   int spread(int from, int k) {
-    const auto candidates = month_.candidates(from);
-    for (std::size_t r = 0; r < candidates.size(); ++r) {
-      const int to = candidates[r].warehouse;
-      if (entered_[size(to)].order != none || (from != k && to == route(from).warehouse)) continue;
-      if (!carries(from, candidates[r])) continue;
+    const auto ways = month_.ways(from);
+    for (std::size_t r = 0; r < ways.size(); ++r) {
+      const int to = ways[r].warehouse;
+      if (entered_[size(to)].order != none || (from != k && to == way(from).warehouse)) continue;
+      if (!carries(from, ways[r])) continue;
       entered_[size(to)] = {from, static_cast<int>(r)};
       if (room_[size(to)] > 0) return to;
       queue_.push_back(to);
