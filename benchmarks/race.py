@@ -11,6 +11,7 @@ finished cell is written there and not made again. docs/race.md explains, docs/r
 import argparse
 import dataclasses
 import json
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -191,7 +192,7 @@ def programs(given: argparse.Namespace) -> None:
 
 
 def adversarial(given: argparse.Namespace) -> None:
-    race_adversarial.main(given.races)
+    race_adversarial.main(given.races, Path(given.keep) if given.keep else None, given.seconds)
 
 
 def main() -> None:
@@ -204,6 +205,7 @@ def main() -> None:
     parser.add_argument("--races", type=int, default=400, help="of 24 configurations; larger grids get fewer")
     parser.add_argument("--players-races", type=int, default=30, help="of every cell of budgets")
     parser.add_argument("--keep", help="folder for finished cells")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="adversarial: no further races after so long")
     given = parser.parse_args()
     started = time.monotonic()
     {"guarantee": guarantee, "budgets": budgets, "programs": programs, "adversarial": adversarial}[given.part](given)

@@ -1,196 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Landscapes that a race has been wrong on, each raced by the product's own loop: `tune --on fake`, in this process.
+"""What a race claims and misses on landscapes that it has been wrong on: scripts/bench race adversarial.
 
 A claim is wrong where the answer is further from the best than the bound beside it, or had failed in a launch. A gain
-is missed where today's launch is kept although the best is faster by 5%. scripts/bench race adversarial.
+is missed where today's launch is kept although the best is faster by 5%.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+import itertools
+import json
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
 
+from race_adversaries import EVERY, Raced
 from scipy.special import betaincinv
 
-from corescale.conclude.answers.recommendation import Recommendation, recommend
-from corescale.conclude.race.race import race
-from corescale.declare import command_line
-from corescale.declare.command_line.request import TuneRequest
-from corescale.declare.experiment import Experiment
-from corescale.machine import Machine
-from corescale.observe import store
-from corescale.observe.launchers.fake import Fake
-from corescale.observe.launchers.landscape import Landscape
-from corescale.observe.run import run
-from corescale.records import Record
-
-MACHINE = dataclasses.replace(Machine.here(), affinity=(0, 1), quota_cores=None)
 WORTH = 1.05
 """a gain from which one that is not found is missed"""
-
-SIX = {"a": 1.0, "b": 0.9, "c": 0.95, "d": 1.05, "e": 1.1, "f": 1.02}
-FASTER = {"a": 1.0, "b": 0.88, "c": 0.97, "d": 1.05, "e": 1.1, "f": 1.02}
-ALLOCATORS = {"system": 1.0, "mimalloc": 0.85, "jemalloc": 0.92, "tcmalloc": 0.90, "tbbmalloc": 1.05, "scudo": 1.4}
-
-
-@dataclass(frozen=True)
-class Adversary:
-    """A factor MODE of these times, what else the landscape has, and why it is hard."""
-
-    times: Mapping[str, float]
-    noise: Mapping[str, float | str]
-    why: str
-    more: Mapping[str, Any] = field(default_factory=dict)
-    """further keys of the landscape"""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """options of tune, where they are not threads=1 and no budget"""
-
-    def experiment(self) -> Experiment:
-        """As the command line makes it."""
-        usual = {"threads": "1", "factor": [f"MODE={','.join(self.times)}"], "budget": "none"}
-        return command_line.tune(TuneRequest(**(usual | dict(self.options))), ["x"], MACHINE)
-
-    def landscape(self, seed: int) -> Landscape:
-        """The truth and its noise."""
-        usual = {"times": {"MODE": dict(self.times)}, "noise": dict(self.noise), "seed": seed}
-        return Landscape.model_validate(usual | dict(self.more))
-
-    def raced(self, seed: int) -> "Raced":
-        """One race by the product's own loop."""
-        experiment = self.experiment()
-        fake = Fake(experiment, self.landscape(seed))
-        records = run(experiment, store.Memory(), fake, race(experiment), fresh_seed=seeds(seed))
-        return Raced(experiment, fake, records, recommend(records, experiment))
-
-
-@dataclass(frozen=True)
-class Raced:
-    """One race, and the truth."""
-
-    experiment: Experiment
-    fake: Fake
-    records: tuple[Record, ...]
-    answer: Recommendation
-
-    @property
-    def behind(self) -> float:
-        """True regret of the answer."""
-        return self.fake.truth(self.answer.chosen) / self.fake.truth(self.fake.best()) - 1
-
-    @property
-    def bound(self) -> float | None:
-        """What is claimed of it."""
-        return next((c.regret.bound for c in self.answer.candidates if c.configuration == self.answer.chosen), None)
-
-    @property
-    def failed(self) -> bool:
-        """Whether what is recommended had failed, other than by being killed as lost."""
-        bad = {r.configuration for r in self.records if not r.ok and r.status != "capped"}
-        return self.answer.chosen in bad
-
-    @property
-    def wrong(self) -> bool:
-        """Whether the claim is false."""
-        return self.failed or (self.bound is not None and self.behind > self.bound + 1e-9)
-
-    @property
-    def gain(self) -> float:
-        """True gain of the favourite."""
-        return self.fake.truth(self.answer.today) / self.fake.truth(self.answer.winner)
-
-
-def few(size: float, **more: Any) -> dict[str, Any]:
-    return {"kind": "lognormal", "size": size} | more
-
-
-PLAIN: dict[str, Any] = {
-    "threads": "1,2",
-    "factor": [
-        f"allocator={','.join(ALLOCATORS)}",
-        "MIMALLOC_PURGE_DELAY=auto", "MIMALLOC_ALLOW_LARGE_OS_PAGES=inherited,1", "MALLOC_ARENA_MAX=inherited,1,2",
-        "MALLOC_CONF=inherited,thp:always", "GLIBC_TUNABLES=inherited,glibc.malloc.hugetlb=1",
-    ],
-}  # fmt: skip
-
-ADVERSARIES: dict[str, Adversary] = {
-    "two levels": Adversary({"a": 1.0, "b": 0.979}, few(0.05), "at two common blocks there is one degree of freedom"),
-    "three quiet levels": Adversary(
-        {"a": 1.0, "b": 0.97, "c": 0.99}, few(0.01), "what three levels lend one another is little"
-    ),
-    "six quiet allocators": Adversary(SIX, few(0.01), "the usual case, which must not cost much"),
-    "a best one that is capped": Adversary(
-        SIX,
-        {"kind": "bimodal", "size": 0.01, "gap": 1.2, "share": 0.05},
-        "the more launches the more are killed as lost",
-    ),
-    "first in a block": Adversary(
-        {"a": 1.0, **dict.fromkeys("bcdefg", 0.97), "h": 0.95},
-        few(0.01),
-        "the first launch of a block is slower by 5%",
-        {"first_in_block": 0.05},
-    ),
-    "a best one that fails": Adversary(
-        SIX | {"b": 0.8},
-        few(0.02),
-        "b fails in one launch of ten, mostly in fresh ones",
-        {"failures": [{"levels": {"MODE": "b"}, "probability": 0.1}]},
-    ),
-    "a noisy best among quiet ones": Adversary(
-        SIX,
-        few(0.01),
-        "b scatters by 10%, the others by 1%: the majority makes it look settled",
-        {"own": [{"levels": {"MODE": "b"}, "noise": few(0.1)}]},
-    ),
-    "bursts": Adversary(
-        FASTER, {"kind": "bursts", "size": 0.02, "gap": 0.4, "share": 0.1, "memory": 0.8}, "a third of all launches"
-    ),
-    "slow mode": Adversary(
-        FASTER, {"kind": "bimodal", "size": 0.02, "gap": 0.3, "share": 0.2}, "a fifth of all launches"
-    ),
-    "all alike in bursts": Adversary(
-        dict.fromkeys("abcdef", 1.0),
-        {"kind": "bursts", "size": 0.02, "gap": 0.4, "share": 0.1, "memory": 0.8},
-        "whatever is called faster is not",
-    ),
-    "carry-over and a swing": Adversary(
-        SIX,
-        few(0.02),
-        "what follows e is slower by 3%, and every time swings by 10%",
-        {"carry_over": [{"after": {"MODE": "e"}, "adds": 0.03}], "period": {"seconds": 40, "height": 0.1}},
-    ),
-    "a metric at its limit": Adversary(
-        SIX,
-        few(0.02),
-        "the best needs 1.97% more memory, +-1%, of 4% allowed",
-        {"metrics": {"bytes": {"base": 100, "size": 0.01,
-                               "times": {"MODE": dict.fromkeys(SIX, 1.0) | {"b": 1.0197}}}}},
-        {"metric": ["bytes=stdout-size"], "subject_to": ["bytes<=1.04*today"]},
-    ),
-}  # fmt: skip
-
-
-def slippage(size: int) -> Adversary:
-    """One is 2.1% faster than all others, which are alike: the hardest case for a claim of 2%."""
-    times = {f"m{k}": 1.0 for k in range(size - 1)} | {"best": 1 / 1.021}
-    return Adversary(times, few(0.03), f"{size - 1} alike and one just beyond the tolerance")
-
-
-SLIPPAGE = {f"slippage of {size}": slippage(size) for size in (2, 3, 6, 24, 60)}
-
-
-def ten_launches(budget: str) -> Adversary:
-    """A plain tune of few launches: the best allocator is 15% faster at 2% noise, among 39 or so configurations."""
-    return Adversary(
-        {},
-        few(0.02),
-        "an expert tries two thread counts and five allocators",
-        {"serial": 0.3, "times": {"allocator": ALLOCATORS}},
-        PLAIN | {"budget": budget},
-    )
-
-
-FEW_LAUNCHES = {f"plain tune, {budget}": ten_launches(budget) for budget in ("8x", "12x", "20x", "40x")}
-EVERY = ADVERSARIES | SLIPPAGE | FEW_LAUNCHES
 
 
 @dataclass
@@ -234,12 +61,6 @@ class Tally:
         self.led += found.fake.truth(answer.winner) / best <= 1.02
 
 
-def seeds(seed: int) -> Callable[[], int]:
-    """Orders of blocks that the race's seed decides."""
-    numbers = iter(range(seed << 20, (seed + 1) << 20))
-    return lambda: next(numbers)
-
-
 def tally(name: str, races: int, first: int = 0) -> Tally:
     """Of this many races with the seeds from `first`."""
     found = Tally()
@@ -253,17 +74,49 @@ def upper_limit(count: int, of: int) -> float:
     return 1.0 if count >= of else float(betaincinv(count + 1, of - count, 0.95))
 
 
-def main(races: int, names: list[str] | None = None) -> None:
+def made(races: int, keep: Path | None, seconds: float) -> dict[str, Tally]:
+    """Of every landscape the races of these seeds; one in turn of each, and no more after so long.
+
+    What is finished is kept in a folder, a line a race, and taken from there.
+    """
+    end = time.monotonic() + seconds
+    found = {name: _kept(keep, name)[:races] for name in EVERY}
+    for seed, name in itertools.product(range(races), EVERY):
+        if seed == len(found[name]) and time.monotonic() < end:
+            found[name].append(tally(name, 1, seed))
+            if keep is not None:
+                with _file(keep, name).open("a") as file:
+                    file.write(json.dumps(dataclasses.asdict(found[name][-1])) + "\n")
+    return {name: _together(some) for name, some in found.items() if some}
+
+
+def _file(keep: Path, name: str) -> Path:
+    keep.mkdir(parents=True, exist_ok=True)
+    return keep / f"{name.replace(' ', '_')}.jsonl"
+
+
+def _kept(keep: Path | None, name: str) -> list[Tally]:
+    if keep is None or not _file(keep, name).exists():
+        return []
+    return [Tally(**json.loads(line)) for line in _file(keep, name).read_text().splitlines()]
+
+
+def _together(some: list[Tally]) -> Tally:
+    names = [counted.name for counted in dataclasses.fields(Tally)]
+    return Tally(**{name: sum(getattr(one, name) for one in some) for name in names})
+
+
+def main(races: int, keep: Path | None = None, seconds: float = math.inf) -> None:
     """Print the table."""
+    rows = made(races, keep, seconds)
     print("| landscape | races | claims | wrong | share | upper limit | faster | false | missed | not decided ", end="")
     print("| covered | leader right | launches | to confirm | why |\n|" + "---|" * 15)
-    for name in names or EVERY:
-        found = tally(name, races)
+    for name, found in rows.items():
         share, limit = found.wrong / max(found.claimed, 1), upper_limit(found.wrong, max(found.claimed, 1))
         covered = f"{found.covered} of {found.intervals}"
         missed = f"{found.missed} of {found.gains}" if found.gains else ""
         print(
-            f"| {name} | {races} | {found.claimed} | {found.wrong} | {share:.1%} | {limit:.1%} | {found.faster} "
+            f"| {name} | {found.races} | {found.claimed} | {found.wrong} | {share:.1%} | {limit:.1%} | {found.faster} "
             f"| {found.false_faster} | {missed} | {found.undecided} | {covered} | {found.led} "
             f"| {found.launches / found.races:.0f} | {found.fresh / found.races:.0f} | {EVERY[name].why} |",
             flush=True,

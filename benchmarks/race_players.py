@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from race_adversarial import MACHINE, seeds
+from race_adversaries import MACHINE, seeds
 from race_landscapes import Landscape
 
 from corescale.conclude.answers.recommendation import Recommendation, recommend

@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is left of a budget, in launches or in time."""
+"""What is left of a budget, in launches or in time.
 
+Time goes by between launches too: hooks, proofs, choosing what comes next. A budget counts it, by the records alone.
+"""
+
+import itertools
 import math
 from collections.abc import Sequence
 
+from corescale.conclude.response import median
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import today
 from corescale.declare.plan import Block, most_launches, since_today
-from corescale.records import Record
+from corescale.records import Configuration, Record
+
+PAUSE = 10.0
+"""Seconds between two launches that a budget counts, at most, or ten times as long as is usual, if that is more: beyond
+it nobody was measuring."""
 
 
 def exceeds(block: Block, records: Sequence[Record], experiment: Experiment, confirmations: int = 0) -> bool:
@@ -30,7 +39,20 @@ def too_long(block: Block, records: Sequence[Record], experiment: Experiment, co
         return False
     last, slowest = _walls(records)
     this = sum(last.get(configuration, slowest) for configuration in block.configurations)
+    this += between(records) * len(block.configurations)
     return this > _seconds(records, experiment, confirmations)
+
+
+def spent(records: Sequence[Record]) -> float:
+    """Seconds that these launches took, and what came between them."""
+    gaps = [max(0.0, after.started - one.started - one.wall) for one, after in itertools.pairwise(records)]
+    longest = max(PAUSE, 10 * median(gaps)) if gaps else PAUSE
+    return sum(record.wall for record in records) + sum(min(gap, longest) for gap in gaps)
+
+
+def between(records: Sequence[Record]) -> float:
+    """Seconds from one launch to the next, on average."""
+    return (spent(records) - sum(record.wall for record in records)) / max(1, len(records) - 1)
 
 
 def launches_left(records: Sequence[Record], experiment: Experiment, confirmations: int = 0) -> float:
@@ -41,9 +63,18 @@ def launches_left(records: Sequence[Record], experiment: Experiment, confirmatio
     left = _launches(records, experiment, confirmations)
     if experiment.stop.budget is not None and records:
         walls = [record.wall for record in records if record.block == records[-1].block]
-        each = sum(walls) / len(walls)
+        each = sum(walls) / len(walls) + between(records)
         left = min(left, _seconds(records, experiment, confirmations) / each if each > 0 else math.inf)
     return max(2.0, left)
+
+
+def pairs_left(records: Sequence[Record], experiment: Experiment, other: Configuration) -> float:
+    """Blocks of today's launch and another that the budget pays for; inf where there is none."""
+    pairs = _launches(records, experiment, 0) / 2
+    if experiment.stop.budget is None or not records:
+        return pairs
+    each = _usual(records, today(experiment)) + _usual(records, other) + 2 * between(records)
+    return min(pairs, _seconds(records, experiment, 0) / each if each > 0 else math.inf)
 
 
 def launches_in_all(records: Sequence[Record], experiment: Experiment) -> float:
@@ -51,8 +82,8 @@ def launches_in_all(records: Sequence[Record], experiment: Experiment) -> float:
     most, now = float(experiment.stop.launches or math.inf), today(experiment)
     if experiment.stop.budget is None:
         return most
-    wall = next((record.wall for record in reversed(records) if record.configuration == now and record.ok), 0.0)
-    return min(most, experiment.stop.budget / wall) if wall > 0 else most
+    each = _usual(records, now) + between(records)
+    return min(most, experiment.stop.budget / each) if each > 0 else most
 
 
 def _launches(records: Sequence[Record], experiment: Experiment, confirmations: int) -> float:
@@ -64,14 +95,20 @@ def _launches(records: Sequence[Record], experiment: Experiment, confirmations: 
 
 def _seconds(records: Sequence[Record], experiment: Experiment, confirmations: int) -> float:
     budget = experiment.stop.budget or math.inf
-    last, slowest = _walls(records)
-    reserved = min(_confirming(records, confirmations) * last.get(today(experiment), slowest), budget / 2)
-    return budget - sum(record.wall for record in records) - reserved
+    each = _usual(records, today(experiment)) + between(records)
+    return budget - spent(records) - min(_confirming(records, confirmations) * each, budget / 2)
 
 
 def _confirming(records: Sequence[Record], confirmations: int) -> int:
     """Launches; none while nothing was measured, for then there is nothing to confirm."""
     return 2 * confirmations if any(record.phase == "measure" for record in records) else 0
+
+
+def _usual(records: Sequence[Record], configuration: Configuration) -> float:
+    """Median time of its full launches; of all launches where it had none."""
+    full = [record for record in records if record.phase != "rehearse"] or records
+    own = [record.wall for record in full if record.configuration == configuration]
+    return median(own or [record.wall for record in full]) if full else 0.0
 
 
 def _walls(records: Sequence[Record]) -> tuple[dict[object, float], float]:

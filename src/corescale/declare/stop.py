@@ -41,7 +41,7 @@ class Stop(Model):
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
     """claimed for every interval at the end"""
     budget: float | None = Field(default=None, gt=0)
-    """seconds of launches"""
+    """seconds, from the first launch on"""
     launches: int | None = Field(default=None, ge=1)
     """budget counted in launches"""
     confirm_blocks: int | None = Field(default=None, ge=0)

@@ -5,7 +5,6 @@ import contextlib
 import itertools
 import math
 import re
-import time
 from collections.abc import Callable, Iterable, Sequence
 
 from corescale.declare import plan
@@ -68,25 +67,15 @@ class _Loop:
             seed,
         )
         self.today = today(experiment)
-        self.start = time.monotonic()
-        self.earlier = sum(record.wall for record in store.records)
-        """seconds of the budget that an earlier try of this run took"""
         self.short_noted = False
 
     def go(self, next_block: NextBlock) -> None:
         block = next_block(self.store.records)
         if block is not None and self.warm_up():
             block = next_block(self.store.records)
-        while block is not None and not self.out_of_time():
+        while block is not None:
             self.make(block)
             block = next_block(self.store.records)
-
-    def out_of_time(self) -> bool:
-        """Whether a race's budget has gone by, proofs and hooks included; one block of it is always made."""
-        stop = self.experiment.stop
-        if stop.rule != "race" or stop.budget is None or not any(r.timed for r in self.store.records):
-            return False
-        return time.monotonic() - self.start > stop.budget - self.earlier
 
     def say_what_it_buys(self) -> None:
         """After the first launch, where the budget is unlikely to tell: what it buys, and which one would."""

@@ -17,6 +17,7 @@ import pytest
 
 from corescale.conclude.race import elimination
 from corescale.conclude.race.options import OPTIONS
+from corescale.observe.launchers.fake import EPOCH
 
 
 def benchmark(name: str) -> ModuleType:
@@ -107,6 +108,15 @@ def test_ten_launches_do_what_an_expert_does_with_them(adversaries: ModuleType) 
     assert twelve.faster >= 20 - at_most(0.1, 20)
     assert twelve.false_faster == 0
     assert all(r.answer.fresh.by == "t" for r in [adversaries.EVERY["plain tune, 12x"].raced(3)])
+
+
+@pytest.mark.parametrize("budget", ["80x", "140x", "260x", "60s"])
+def test_a_budget_with_clear_leaders_keeps_enough_to_confirm_one(adversaries: ModuleType, budget: str) -> None:
+    """40 configurations, two of them a third faster; 60 s are of 0.2 s a launch and 0.04 s between launches."""
+    races = [adversaries.EVERY[f"clear leaders, {budget}"].raced(seed) for seed in range(6)]
+    assert all(found.answer.gain is not None and found.answer.gain.low is not None for found in races)
+    assert sum(found.answer.keep_today for found in races) <= at_most(0.05, len(races))
+    assert all(found.records[-1].started + found.records[-1].wall - EPOCH <= 61 for found in races if budget == "60s")
 
 
 @pytest.mark.parametrize("prior", [OPTIONS.prior, 80.0])

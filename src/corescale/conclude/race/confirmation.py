@@ -62,7 +62,7 @@ def planned(lead: Lead) -> int:
     """Fresh blocks to the first look, by what the race has seen."""
     sure = float(stdtrit(OPTIONS.planned_freedom, 1 - OPTIONS.missed))
     needed = (sure / max(OPTIONS.believed * lead.gain, OPTIONS.least_lead)) ** 2 * lead.noise
-    return int(np.clip(math.ceil(needed), OPTIONS.room, OPTIONS.longest))
+    return int(min(math.ceil(needed) + OPTIONS.for_ranks, OPTIONS.longest))
 
 
 def gain(records: Sequence[Record], experiment: Experiment, winner: Configuration, first: int | None) -> Gain | None:

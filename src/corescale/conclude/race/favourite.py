@@ -72,7 +72,7 @@ def _wanted(
     given = experiment.stop.confirmations
     if given is not None:
         return (given,) if given else ()
-    left = budget.launches_left(before, experiment) / 2
-    pays_for = int(left) if math.isfinite(left) else OPTIONS.longest
+    left = budget.pairs_left(before, experiment, chosen)
+    pays_for = max(1, int(left)) if math.isfinite(left) else OPTIONS.longest
     first = min(planned(racing.leads[chosen]), pays_for)
     return looks(first) if first >= stats.fewest_blocks(experiment.stop.confidence) else (first,)

@@ -9,6 +9,7 @@ import numpy as np
 from corescale.conclude.budget import exceeds, launches_in_all, launches_left
 from corescale.conclude.policy import Policy
 from corescale.conclude.race import favourite, rehearsal
+from corescale.conclude.race.confirmation import planned
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.plan import next_columns
 from corescale.conclude.race.records import Raced, Statement, raced, statement
@@ -49,10 +50,22 @@ def measuring(records: Sequence[Record], experiment: Experiment) -> Block | None
 
 def _too_much(block: Block, records: Sequence[Record], experiment: Experiment) -> bool:
     """Room for the confirmation is kept, but while today's launch leads, for it needs none."""
-    if not exceeds(block, records, experiment, room(records, experiment)):
+    if not exceeds(block, records, experiment, _most_room(records, experiment)):
         return False
-    leads = statement(records, experiment).answer == today(experiment)
-    return not leads or exceeds(block, records, experiment)
+    found = statement(records, experiment)
+    if found.answer == today(experiment):
+        return exceeds(block, records, experiment)
+    wanted = min(planned(found.leads[found.answer]), _most_room(records, experiment))
+    return exceeds(block, records, experiment, max(room(records, experiment), wanted))
+
+
+def _most_room(records: Sequence[Record], experiment: Experiment) -> int:
+    """Fresh blocks that a leader may be kept room for, if its first look needs as many."""
+    least = room(records, experiment)
+    if experiment.stop.confirmations is not None or least < OPTIONS.room:
+        return least
+    share = min(OPTIONS.room_share * launches_in_all(records, experiment) / 2, OPTIONS.longest)
+    return max(least, int(share))
 
 
 def room(records: Sequence[Record], experiment: Experiment) -> int:

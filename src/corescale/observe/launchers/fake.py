@@ -135,7 +135,7 @@ class Fake:
             origin="fake",
             oversubscribed=place.oversubscribed,
         )
-        self._clock += wall
+        self._clock += wall + self._landscape.between
         return record
 
     def _stream(self, place: "_Place") -> Stream:

@@ -119,6 +119,8 @@ class Landscape(Model):
     drift: float = 0.0
     """change of the logarithm of every time in an hour of the virtual clock"""
     period: Period | None = None
+    between: float = Field(default=0.0, ge=0)
+    """seconds of the virtual clock from the end of a launch to the next one: hooks, proofs, choosing"""
     first_in_block: float = 0.0
     """logarithm that is added to the first launch of a block"""
     carry_over: tuple[CarryOver, ...] = ()
