@@ -17,7 +17,7 @@ bool has_shares_only(std::uint64_t n, const loop_plan& plan) noexcept {
 
 std::uint32_t counters_of(std::uint64_t n, const loop_plan& plan) noexcept {
   if (has_shares_only(n, plan)) return plan.threads;
-  return std::clamp<std::uint32_t>(plan.counters, 1, std::min(plan.threads, range_counters::most));
+  return std::clamp<std::uint32_t>(plan.counters, 1, std::min(plan.threads, most_counters));
 }
 
 }  // namespace

@@ -20,14 +20,13 @@ struct unit_block {
 
 /// Room for the counters of a loop: only as many are made as its plan has, the rest is not touched.
 struct range_counters {
-  static constexpr std::uint32_t most = 64;
   struct alignas(cache_line) counter {
     std::atomic<std::uint64_t> range;
     std::atomic<std::uint32_t> group;  ///< of the thread alone at this counter
   };
   range_counters() noexcept {}
   union {
-    std::array<counter, most> at;
+    std::array<counter, most_counters> at;
   };
 };
 

@@ -49,10 +49,12 @@ layout counter_per_thread(const loop_description& loop, std::uint32_t threads) {
   return {false, loop.machine.claim_own, looks * loop.machine.line_near / 2};
 }
 
-// The threads of a group wait for each other's claims: as many transfers as there are threads, at worst.
+// The threads of a group wait for each other's claims: half of them are ahead.
+// In the end blocks shrink with what is left, and the last claims of all of them stand in one queue.
 layout counter_per_group(const loop_description& loop, std::uint32_t threads) {
   const double each = std::max(1.0, static_cast<double>(threads) / loop.core_groups);
-  return {true, loop.machine.line_near * std::sqrt(each), 2 * loop.machine.line_far};
+  return {true, loop.machine.line_near * std::max(1.0, each / 2),
+          2 * loop.machine.line_far + share_of_rest * each * loop.machine.line_near};
 }
 
 choice best_with(const loop_description& loop, std::uint32_t threads) {
@@ -77,7 +79,7 @@ loop_plan divided(const loop_description& loop, const choice& chosen) {
   const double least = policies::least_block(w, loop.machine.line_near);
   const double share = n / chosen.threads;
   const std::uint32_t counters =
-      chosen.counters.by_group ? loop.core_groups : std::min<std::uint32_t>(chosen.threads, 64);
+      chosen.counters.by_group ? loop.core_groups : std::min(chosen.threads, most_counters);
   return {.threads = chosen.threads,
           .counters = counters,
           .largest = static_cast<std::uint64_t>(std::clamp(block, 1.0, std::max(1.0, share))),
@@ -90,7 +92,7 @@ loop_plan divided(const loop_description& loop, const choice& chosen) {
 // Nothing is known: every thread begins with one iteration, and grows its blocks by the time that they take.
 loop_plan searching(const loop_description& loop, std::uint32_t threads) {
   return {.threads = threads,
-          .counters = std::min<std::uint32_t>(threads, 64),
+          .counters = std::min(threads, most_counters),
           .largest = loop.n / threads + 1,
           .smallest = 1,
           .divisor = share_of_rest,
