@@ -1,27 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pipeline that scan, tune and compare share: experiment -> run folder -> records."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 
-from corescale.conclude.policy import Policy, confirmed, uniform
+from corescale.conclude.forecast import half, to_seal
+from corescale.conclude.policy import Policy, confirmed, halved, uniform
 from corescale.conclude.race.race import race
 from corescale.declare.command_line.request import RunRequest
 from corescale.declare.experiment import Experiment
+from corescale.declare.plan import Block
 from corescale.errors import InterruptedRunError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
 from corescale.observe import run as loop
+from corescale.observe.store import sealing as seals
+from corescale.records import Record
 from corescale.show import progress, so_far
 
 RUNS = Path("corescale-runs")
+
+
+def sealing(policy: Policy, folder: store.Folder, experiment: Experiment) -> Policy:
+    """The policy, with a forecast of the largest p written down before the first block that has it."""
+    small = set(half(experiment)) if experiment.seal else set()
+    if not small:
+        return policy
+
+    def next_block(records: Sequence[Record]) -> Block | None:
+        block = policy(records)
+        if block is not None and not small.issuperset(block.configurations) and not seals.is_there(folder.path):
+            seals.write(folder.path, records, to_seal(records, experiment))
+        return block
+
+    return next_block
 
 
 def policy_of(experiment: Experiment) -> Policy:
     """What decides about the next block: a race, blocks with a confirmation behind them, or blocks of everything."""
     if experiment.stop.rule == "race":
         return race(experiment)
+    if experiment.seal:
+        return halved(experiment, half(experiment))
     return confirmed(experiment) if experiment.verb == "tune" else uniform(experiment)
 
 
@@ -34,7 +56,7 @@ def measure(experiment: Experiment, policy: Policy, request: RunRequest, machine
         store.open_run(experiment, machine, root, launcher.name) as folder,
     ):
         try:
-            loop.run(experiment, folder, launcher, policy, seen)
+            loop.run(experiment, folder, launcher, sealing(policy, folder, experiment), seen)
         except KeyboardInterrupt:
             if said := so_far.known(folder.records, experiment):
                 typer.echo(f"corescale: {said}", err=True)

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from corescale.conclude.forecast import FAR, Prediction, Scored, held_back
+from corescale.conclude import overhead_forecast
+from corescale.conclude.forecast import FAR, LAW_NAMES, Prediction, Scored, held_back, score
 from corescale.conclude.forecast import predict as forecast
 from corescale.errors import StoreError, UsageError
 from corescale.observe import store
@@ -21,8 +22,15 @@ def predict(
     cores: Annotated[
         int | None, typer.Option("--cores", min=1, metavar="P", help="number of cores to forecast")
     ] = None,
+    law: Annotated[
+        str, typer.Option("--law", metavar="NAME", help=f"{', '.join(LAW_NAMES)} (default: as a scan chooses)")
+    ] = "",
+    overhead: Annotated[
+        list[str] | None,
+        typer.Option("--overhead", metavar="SUM", help="from overhead as a sum, such as 'p / points'; may be repeated"),
+    ] = None,
     track_record: Annotated[
-        bool, typer.Option("--track-record", help="forecast each run's largest p from its smaller half, and score it")
+        bool, typer.Option("--track-record", help="score what `scan --seal` sealed, else the smaller half of each run")
     ] = False,
     anyway: Annotated[
         bool, typer.Option("--anyway", help=f"forecast beyond {FAR:g} times the largest p measured too")
@@ -32,18 +40,25 @@ def predict(
     """What more cores would give: corescale predict corescale-runs/scan-1234/1 --cores 64"""
     if track_record == (cores is not None):
         raise UsageError("nothing to forecast, or two things", remedy="give --cores P or --track-record")
-    said = _track_record(runs) if cores is None else _predictions(runs, cores, anyway=anyway)
+    if law and (overhead or law not in LAW_NAMES):
+        raise UsageError(
+            f"no law {law!r}, or two of them",
+            where="--law",
+            remedy=f"give one of {', '.join(LAW_NAMES)}, or --overhead",
+        )
+    said = _track_record(runs) if cores is None else _predictions(runs, cores, law, overhead or [], anyway=anyway)
     lines = [_line(one) for one in said]
     if track_record:
         lines.append(_coverage([one for one in said if isinstance(one, Scored)]))
     typer.echo(json_format.dumps([asdict(one) for one in said], indent=2) if json else "\n".join(lines))
 
 
-def _predictions(runs: Sequence[Path], cores: int, *, anyway: bool) -> list[Prediction | Scored]:
+def _predictions(
+    runs: Sequence[Path], cores: int, law: str, overhead: Sequence[str], *, anyway: bool
+) -> list[Prediction | Scored]:
     found: list[Prediction | Scored] = []
     for path in runs:
-        run = _scanned(path)
-        for one in forecast(run.records, run.experiment, cores):
+        for one in _forecasts(_scanned(path, study=bool(overhead)), cores, law, overhead):
             if one.beyond > FAR and not anyway:
                 reach = f"{cores} cores are {one.beyond:.3g} times the {one.measured[1]:g} that were measured"
                 raise UsageError(reach, where=str(path), remedy="measure more cores, or give --anyway")
@@ -55,13 +70,29 @@ def _predictions(runs: Sequence[Path], cores: int, *, anyway: bool) -> list[Pred
     return found
 
 
+def _forecasts(run: store.Run, cores: int, law: str, overhead: Sequence[str]) -> Sequence[Prediction]:
+    if overhead:
+        return overhead_forecast.predict(run.records, run.experiment, cores, overhead)
+    try:
+        return forecast(run.records, run.experiment, cores, law)
+    except ValueError as error:
+        raise UsageError(str(error), where=str(run.folder), remedy="scan more levels of p") from None
+
+
 def _track_record(runs: Sequence[Path]) -> list[Prediction | Scored]:
-    return [one for path in runs for run in [_scanned(path)] for one in held_back(run.records, run.experiment)]
+    """What was sealed while measuring, where there is such; else the run's smaller half against the rest."""
+    found: list[Prediction | Scored] = []
+    for run in map(_scanned, runs):
+        sealed = store.sealed(run)
+        records, experiment = run.records, run.experiment
+        found += held_back(records, experiment) if sealed is None else score(sealed, records, experiment)
+    return found
 
 
-def _scanned(path: Path) -> store.Run:
+def _scanned(path: Path, *, study: bool = False) -> store.Run:
+    """The run; raises StoreError for one of another verb. Studies have sizes, so overheads are fitted to them too."""
     run = store.load(path)
-    if run.experiment.verb != "scan":
+    if run.experiment.verb != "scan" and not (study and run.experiment.verb == "study"):
         raise StoreError(f"is a run of {run.experiment.verb}", where=str(path), remedy="give the folder of a scan")
     return run
 
@@ -71,14 +102,20 @@ def _line(one: Prediction | Scored) -> str:
     if isinstance(one, Scored):
         verdict = {True: "covered", False: "missed", None: "no interval"}[one.covered]
         told = join(time(one.forecast))
-        return f"{label}{one.p} cores from up to {one.p // 2}: {told}; measured {one.measured:.4g} s: {verdict}"
+        made = f"{one.p} cores from up to {one.p // 2}, {one.made}"
+        more = " (oversubscribed: not counted)" if one.oversubscribed else ""
+        return f"{label}{made}: {told}; measured {one.measured:.4g} s: {verdict}{more}"
     reach = "" if one.beyond <= 1 else f", extrapolated {one.beyond:.3g} times beyond the {one.measured[1]:g} measured"
     doubt = f"; doubt: {one.doubt}" if one.doubt else ""
     return f"{label}{one.p} cores: {join(time(one.seconds))}{reach} (law {one.law}: {one.reason}{doubt})"
 
 
 def _coverage(scored: Sequence[Scored]) -> str:
-    told = [one.covered for one in scored if one.covered is not None]
+    scored = [one for one in scored if one.covered is not None and not one.oversubscribed]
+    told = [one.covered is True for one in scored]
     if not told:
         return "no forecast to score: a run needs p = 1, 2 and 4 at least, and 6 blocks"
-    return f"{sum(told)} of {len(told)} forecasts covered what was measured"
+    sealed = [one.covered is True for one in scored if one.made == "sealed"]
+    of_them = f", {sum(sealed)} of {len(sealed)} sealed ones" if 0 < len(sealed) < len(told) else ""
+    kind = "sealed forecasts" if len(sealed) == len(told) else "forecasts"
+    return f"{sum(told)} of {len(told)} {kind} covered what was measured{of_them}"

@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forecasts of time at other numbers of cores, and how earlier forecasts of that kind have fared."""
+"""Forecasts of time at other numbers of cores, and how earlier forecasts of that kind have fared.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+A forecast is *sealed* where it was written down before its p was measured; *afterwards* where it was made from what a
+finished run has at smaller p, which nobody but corescale keeps from looking at the rest.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from corescale.conclude.answers.scaling import Curve, Row, scan
+from corescale.conclude.laws import LAWS
 from corescale.conclude.laws.fit import Fit
-from corescale.conclude.response import table
+from corescale.conclude.laws.normal_form import normal_form
+from corescale.conclude.response import Table, table
 from corescale.conclude.stats import Interval
-from corescale.declare.experiment import Experiment
-from corescale.records import Record
+from corescale.declare.experiment import SERIAL, Experiment
+from corescale.declare.grid import configurations
+from corescale.records import Configuration, Level, Record
 
 FAR = 4.0
 """times the largest measured p up to which a law is trusted: the track record tries 2, and as much again is let pass"""
@@ -45,6 +53,9 @@ class Scored:
     forecast: Interval
     measured: float
     """geometric mean of the times at P, seconds"""
+    made: Literal["sealed", "afterwards"] = "afterwards"
+    oversubscribed: bool = False
+    """whether P is more than the cores: no law speaks of that, so that it counts for nothing"""
 
     @property
     def covered(self) -> bool | None:
@@ -53,10 +64,34 @@ class Scored:
         return None if low is None or high is None else low <= self.measured <= high
 
 
-def predict(records: Sequence[Record], experiment: Experiment, p: int) -> tuple[Prediction, ...]:
-    """The forecast of every curve of a scan that a law describes."""
+NORMAL_FORM = "normal-form"
+LAW_NAMES = (*LAWS, NORMAL_FORM)
+"""laws of p that a forecast can be asked from; without a name the choice of a scan"""
+
+
+def predict(records: Sequence[Record], experiment: Experiment, p: int, law: str = "") -> tuple[Prediction, ...]:
+    """The forecast of every curve of a scan that a law describes; `law` is one of LAW_NAMES, or the chosen one.
+
+    ValueError where the levels of p do not determine the law that was asked for.
+    """
     curves = scan(records, experiment).curves
-    return tuple(_prediction(curve, fit, p) for curve, fit in _fitted(curves))
+    if not law:
+        return tuple(_prediction(curve, fit, p) for curve, fit in _fitted(curves))
+    times = table(records, experiment.response)
+    made = [(curve, *_asked(curve, times, law, experiment)) for curve in curves if curve.choice is not None]
+    return tuple(
+        Prediction(curve.label, p, fit.forecast(p).seconds, name, "as asked for", fit.doubt, fit.measured)
+        for curve, name, fit in made
+    )
+
+
+def _asked(curve: Curve, times: Table, law: str, experiment: Experiment) -> tuple[str, Fit]:
+    if law != NORMAL_FORM and curve.choice is not None:
+        return law, curve.choice.fits[law]
+    rows = [row for row in curve.rows if not row.oversubscribed and row.time.estimate > 0]
+    logs = np.log(np.column_stack([times.column(row.configuration) for row in rows]))
+    found, fit = normal_form([row.p for row in rows], logs, experiment.stop.confidence)
+    return found.formula, fit
 
 
 def held_back(records: Sequence[Record], experiment: Experiment) -> tuple[Scored, ...]:
@@ -73,6 +108,47 @@ def held_back(records: Sequence[Record], experiment: Experiment) -> tuple[Scored
         for curve, fit in _fitted(scan(_up_to(records, most.p // 2), experiment).curves)
         if curve.levels == whole.levels
     )
+
+
+def half(experiment: Experiment) -> tuple[Configuration, ...]:
+    """The configurations at p <= P / 2, from which a forecast of P can be sealed; empty where no law comes of them."""
+    every = [c for c in configurations(experiment) if c.get("command") != SERIAL]
+    small = [c for c in every if 2 * c.layout.p <= max(one.layout.p for one in every)]
+    return tuple(small) if len({c.layout.p for c in small}) >= 2 else ()
+
+
+def to_seal(records: Sequence[Record], experiment: Experiment) -> list[dict[str, Any]]:
+    """What is written down of each curve before its largest p is measured, as JSON values."""
+    largest: dict[tuple[tuple[str, Level], ...], int] = {}
+    for c in configurations(experiment):
+        if c.get("command") != SERIAL:
+            beside = experiment.beside_p(c)
+            largest[beside] = max(c.layout.p, largest.get(beside, 1))
+    return [
+        {"levels": dict(curve.levels), "p": largest[curve.levels], "law": fit.law, "from": fit.measured[1]}
+        | asdict(fit.forecast(largest[curve.levels]).seconds)
+        for curve, fit in _fitted(scan(records, experiment).curves)
+        if 2 * fit.measured[1] <= largest[curve.levels]
+    ]
+
+
+def score(sealed: Sequence[Mapping[str, Any]], records: Sequence[Record], experiment: Experiment) -> tuple[Scored, ...]:
+    """What was sealed beside what was measured of it; a curve whose p never ran has no score."""
+    times = table(records, experiment.response)
+    return tuple(
+        Scored(
+            curve.label, row.p, _interval(said), _typical(times.column(row.configuration)), "sealed", row.oversubscribed
+        )
+        for curve in scan(records, experiment, laws=False).curves
+        for said in sealed
+        if said["levels"] == dict(curve.levels)
+        for row in curve.rows
+        if row.p == said["p"] and np.isfinite(times.column(row.configuration)).any()
+    )
+
+
+def _interval(said: Mapping[str, Any]) -> Interval:
+    return Interval(*(said[name] for name in ("estimate", "low", "high", "confidence", "n")))
 
 
 def _largest(rows: Sequence[Row]) -> list[Row]:

@@ -52,6 +52,21 @@ def confirmed(experiment: Experiment) -> Policy:
     return next_block
 
 
+def halved(experiment: Experiment, small: tuple[Configuration, ...]) -> Policy:
+    """Blocks of `small`, the smaller half of p, as many as intervals need; then uniform, as if they had not been."""
+    first = max(stats.fewest_blocks(experiment.stop.reading_confidence), experiment.stop.min_blocks)
+    measure = uniform(experiment)
+
+    def next_block(records: Sequence[Record]) -> Block | None:
+        made = {record.block for record in records if record.phase == "measure"}
+        if len(made) < first:
+            return Block("measure", small)
+        early = sorted(made)[:first]
+        return measure([record for record in records if record.block not in early])
+
+    return next_block
+
+
 def decision(records: Sequence[Record], experiment: Experiment) -> Decision:
     """Whether the measuring blocks so far are enough, and why. A race attains a bound of the regret, no width."""
     if experiment.stop.rule != "race":

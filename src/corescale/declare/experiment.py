@@ -135,6 +135,8 @@ class Experiment(Model):
     inherited_allocator: str = ""
     """what the level `inherited` of an allocator was when this was declared; empty for none of allocators.ALLOCATORS"""
     p_ref: int = Field(default=1, ge=1)
+    seal: bool = False
+    """the smaller half of p is measured first, and a forecast of the largest sealed before that is launched"""
     stop: Stop = Stop()
     hooks: Hooks = Hooks()
     warmup: int = Field(default=0, ge=0)

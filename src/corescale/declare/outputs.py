@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, WithJsonSchema, field_validator
+from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
+from corescale.declare.arithmetic import Expression, parse
 from corescale.declare.model import Model
 from corescale.errors import UsageError
 from corescale.records import Level
@@ -184,7 +185,63 @@ class Finding(Model):
             yield from _levels(selection)
 
 
-Output = Annotated[Chart | Table | Finding, Field(discriminator="kind")]
+class Overheads(Model):
+    """A statement about the overhead f = p T(p) / (p_ref T(p_ref)) - 1: which sum of factors describes it.
+
+    Launches that differ only in what makes p are of one size, whose T(p_ref) is that of its smallest p.
+    """
+
+    kind: Literal["overheads"] = "overheads"
+    name: Name
+    statement: str
+    y: str = "time"
+    where: Selection = Field(default={})
+    each: tuple[str, ...] = ()
+    """one fit for each level of these columns"""
+    factors: Mapping[str, str] = Field(min_length=1)
+    """name = formula over columns, such as grain = "p / points" """
+    models: tuple[str, ...] = Field(min_length=1)
+    """sums that are compared, such as "grain" and "grain + p"; the simplest stands unless another predicts better"""
+    claim: str
+    """the model that is said to describe the overhead"""
+    within: float = Field(default=0.05, gt=0)
+    """largest error of f, root mean square of configurations predicted from the others, of a model that describes it"""
+
+    @field_validator("models")
+    @classmethod
+    def _spelt(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(" + ".join(summands(one)) for one in given)
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        for name in (name for one in self.models for name in summands(one)):
+            if name not in self.factors:
+                raise ValueError(f"no factor {name!r}; factors here: {', '.join(self.factors)}")
+        if " + ".join(summands(self.claim)) not in self.models:
+            raise ValueError(f"the claim {self.claim!r} is none of the models; models here: {', '.join(self.models)}")
+        return self
+
+    def formulas(self) -> Mapping[str, Expression]:
+        """The factors, read; raises UsageError."""
+        return {name: parse(text, f"overheads.{self.name}") for name, text in self.factors.items()}
+
+    def used(self) -> Iterator[str]:
+        """Every column that it reads."""
+        yield from (self.y, *self.where, *self.each)
+        for formula in self.formulas().values():
+            yield from sorted(formula.names)
+
+    def selected(self) -> Iterator[tuple[str, Level]]:
+        """Every level that it names, with its column."""
+        yield from _levels(self.where)
+
+
+def summands(model: str) -> tuple[str, ...]:
+    """The factors of a sum: `grain + p`."""
+    return tuple(part.strip() for part in model.split("+"))
+
+
+Output = Annotated[Chart | Table | Finding | Overheads, Field(discriminator="kind")]
 
 
 def _normalised(normalise: Normalise | None) -> Iterator[str]:

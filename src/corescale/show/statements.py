@@ -4,11 +4,13 @@
 from collections.abc import Sequence
 
 from corescale.conclude.answers.findings import Answer, Verdict
+from corescale.conclude.answers.overheads import Modelled
 from corescale.conclude.answers.weak import Line
+from corescale.conclude.laws.overhead_factors import OverheadFit
 from corescale.show import text
 
 
-def findings(answers: Sequence[Answer]) -> str:
+def findings(answers: Sequence[Answer | Modelled]) -> str:
     """`4 statements: 2 hold, 1 does not hold, 1 is open`; a statement may be answered at several levels."""
     if not answers:
         return ""
@@ -30,8 +32,10 @@ VERDICTS: dict[Verdict, tuple[str, str]] = {
 """A verdict as a verb, for one and for several."""
 
 
-def answer(found: Answer) -> str:
+def answer(found: Answer | Modelled) -> str:
     """`at share=15: holds, ratio 1.18 [1.15, 1.22] where >= 1.1 is claimed; from 1.12 at load=1 to 1.25 at load=4`."""
+    if isinstance(found, Modelled):
+        return modelled(found)
     at = " ".join(f"{name}={level}" for name, level in found.at.items())
     where = f"at {at}: " if at else ""
     if found.verdict == "not measured":
@@ -43,6 +47,33 @@ def answer(found: Answer) -> str:
         (least, low), (most, high) = found.extremes
         said += f"; from {low:.3g} at {least} to {high:.3g} at {most}"
     return text.clean(said)
+
+
+def modelled(found: Modelled) -> str:
+    """`at threading=tbb: holds: f = 41 [39, 43] x grain, off by 0.01 [0.01, 0.02]; p predicts ... no better`."""
+    at = " ".join(f"{name}={level}" for name, level in found.at.items())
+    where = f"at {at}: " if at else ""
+    if found.choice is None or found.claimed is None:
+        return text.clean(f"{where}not measured: {found.why}")
+    why = f" ({found.why})" if found.why else ""
+    said = f"{where}{found.verdict}{why}: {overhead(found.claimed)}; {found.choice.statement}"
+    if found.choice.best is not None and found.choice.best is not found.claimed:
+        said += f": {overhead(found.choice.best)}"
+    said += "; oversubscribed launches are among them" if found.oversubscribed else ""
+    doubt = found.claimed.doubt
+    return text.clean(said + (f"; doubt: {doubt}" if doubt and doubt != found.why else ""))
+
+
+def overhead(fit: OverheadFit) -> str:
+    """`f = 41 [39, 43] x grain, off by 0.01 [0.01, 0.02] where it has not seen a configuration`."""
+    tested = fit.held_out.estimate == fit.held_out.estimate  # NaN: too few configurations
+    off = f", off by {text.join(text.number(fit.held_out))} where it has not seen a configuration" if tested else ""
+    return f"f = {' + '.join(terms(fit))}{off}"
+
+
+def terms(fit: OverheadFit) -> list[str]:
+    """`41 [39, 43] x grain`, for each factor."""
+    return [f"{text.join(text.number(value))} x {name}" for name, value in fit.coefficients.items()]
 
 
 def flat(line: Line) -> str:

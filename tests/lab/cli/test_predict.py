@@ -35,3 +35,61 @@ def test_other_runs_and_empty_requests_are_refused(tmp_path: Path) -> None:
         corescale("predict", str(FIXTURES["scan"]), cwd=tmp_path), ExitCode.USAGE, "give --cores P or --track-record"
     )
     refused(corescale("predict", "nowhere", "--cores", "4", cwd=tmp_path), ExitCode.STORE, "nowhere")
+
+
+LANDSCAPE = "base = 2.0\nserial = 0.1\n[noise]\nsize = 0.01\n"
+
+
+def scanned(folder: Path, *options: str) -> Path:
+    (folder / "landscape.toml").write_text(LANDSCAPE)
+    fake = ("--on", "fake", "--landscape", "landscape.toml")
+    done = corescale("scan", *fake, *options, "-q", "--budget", "none", "--", "x", "{threads}", cwd=folder)
+    assert done.returncode == ExitCode.OK, done.stderr
+    (made,) = folder.glob("corescale-runs/scan-*/1")
+    return made
+
+
+def test_a_sealed_forecast_comes_before_the_largest_p_and_is_scored(tmp_path: Path) -> None:
+    run = scanned(tmp_path, "--seal", "-r", "8", "-t", "1,2,4,8")
+    lines = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
+    made = [dict(line["configuration"]["levels"])["threads"] for line in lines if "configuration" in line]
+    sealed = json.loads((run / "sealed.json").read_text())
+    assert sealed["launches"] == 8 * 3 and set(made[:24]) == {1, 2, 4} and made[24:].count(8) == 8
+    done = corescale("predict", str(run), "--track-record", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert done.stdout.startswith("8 cores from up to 4, sealed: ") and "measured 0.4" in done.stdout
+
+
+def test_a_seal_that_was_touched_is_refused(tmp_path: Path) -> None:
+    run = scanned(tmp_path, "--seal", "-r", "6", "-t", "1,2,4")
+    sealed = json.loads((run / "sealed.json").read_text())
+    (run / "sealed.json").write_text(json.dumps(sealed | {"launches": sealed["launches"] + 3}))
+    done = corescale("predict", str(run), "--track-record", cwd=tmp_path)
+    refused(done, ExitCode.STORE, "changed after it was sealed")
+
+
+def test_what_cannot_be_sealed_is_refused(tmp_path: Path) -> None:
+    few = corescale("scan", "--seal", "-t", "1,2", "--", "true", cwd=tmp_path)
+    refused(few, ExitCode.USAGE, "p = 1, 2 leaves nothing to forecast from; scan at least p = 1, 2 and 4")
+    warm = corescale("scan", "--seal", "-w", "1", "-t", "1,2,4", "--", "true", cwd=tmp_path)
+    refused(warm, ExitCode.USAGE, "launch more than the smaller half of p first; leave them out")
+
+
+def test_a_real_program_is_sealed_before_its_largest_p(tmp_path: Path) -> None:
+    command = ("unit_task", "--threads", "{threads}", "--repeat-for", "1")
+    done = corescale("scan", "--seal", "-r", "6", "-t", "1,2,4", "-q", "--", *command, cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    (run,) = tmp_path.glob("corescale-runs/scan-*/1")
+    said = corescale("predict", str(run), "--track-record", cwd=tmp_path)
+    assert said.stdout.startswith("4 cores from up to 2, sealed: "), said.stdout + said.stderr
+
+
+def test_laws_that_are_asked_for(tmp_path: Path) -> None:
+    run = str(scanned(tmp_path, "-r", "6", "-t", "1,2,4,8"))
+    amdahl = corescale("predict", run, "--cores", "8", "--law", "amdahl", cwd=tmp_path)
+    assert "(law amdahl: as asked for" in amdahl.stdout, amdahl.stderr
+    over = corescale("predict", run, "--cores", "8", "--overhead", "p", "--overhead", "p + p * p", cwd=tmp_path)
+    assert over.returncode == ExitCode.OK and "(law f = p" in over.stdout, over.stderr
+    refused(corescale("predict", run, "--cores", "4", "--law", "x", cwd=tmp_path), ExitCode.USAGE, "no law 'x'")
+    few = corescale("predict", str(FIXTURES["scan"]), "--cores", "4", "--law", "normal-form", cwd=tmp_path)
+    refused(few, ExitCode.USAGE, "2 levels of p cannot choose a normal form; measure at least 4")

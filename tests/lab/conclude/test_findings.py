@@ -189,7 +189,7 @@ def test_several_machines_become_a_factor_and_are_never_paired() -> None:
     assert set(rows["machine"]) == {"here", "there"}
     assert rows.groupby("machine")["replicate"].max().to_dict() == {"here": 12, "there": 7}
     said = study(made, experiment)
-    assert {(a.at["machine"], a.ratio.n) for a in said.answers} == {("here", 12), ("there", 7)}
+    assert {(a.at["machine"], a.ratio.n) for a in said.answers if isinstance(a, Answer)} == {("here", 12), ("there", 7)}
     assert {a.verdict for a in said.answers} == {"holds"}
     assert {dict(curve.levels)["machine"] for curve in said.found.curves} == {"here", "there"}
     assert len(said.found.rows) == 2 * len(configurations(EXPERIMENT))

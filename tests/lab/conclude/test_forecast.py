@@ -4,7 +4,7 @@
 import dataclasses
 
 from corescale.conclude import forecast
-from corescale.conclude.policy import uniform
+from corescale.conclude.policy import halved, uniform
 from corescale.declare import command_line
 from corescale.declare.command_line.request import ScanRequest
 from corescale.declare.experiment import Experiment
@@ -46,3 +46,30 @@ def test_the_track_record_notices_a_law_that_breaks() -> None:
     covered = [forecast.held_back(play(asked, amdahl, uniform(asked), seed=s), asked)[0].covered for s in range(10)]
     assert sum(one is True for one in covered) >= 7
     assert forecast.held_back(play(asked, breaking, uniform(asked)), asked)[0].covered is False
+
+
+def test_a_sealed_forecast_is_scored_by_what_came_later() -> None:
+    asked = experiment().model_copy(update={"seal": True, "anchored": False})
+    for truth, covered in ((amdahl, True), (breaking, False)):
+        made = play(asked, truth, halved(asked, forecast.half(asked)))
+        early = [record for record in made if record.block < 8]
+        assert {record.configuration.layout.p for record in early} == {1, 2, 4}
+        assert {record.configuration.layout.p for record in made[len(early) :]} == {1, 2, 4, 8}
+        sealed = forecast.to_seal(early, asked)
+        assert [(one["p"], one["from"]) for one in sealed] == [(8, 4.0)]
+        (scored,) = forecast.score(sealed, made, asked)
+        assert (scored.made, scored.covered, scored.oversubscribed) == ("sealed", covered, False)
+
+
+def test_a_law_can_be_asked_for() -> None:
+    asked = experiment()
+    made = play(asked, amdahl, uniform(asked))
+    (form,) = forecast.predict(made, asked, 16, "normal-form")
+    assert form.law == "T(p) = c0 + c1 p^-1"
+    (usl,) = forecast.predict(made, asked, 16, "usl")
+    for one in (form, usl):
+        assert one.reason == "as asked for" and abs(one.seconds.estimate - amdahl_at(16)) < 0.1 * amdahl_at(16)
+
+
+def amdahl_at(p: int) -> float:
+    return 2 * (0.1 + 0.9 / p)

@@ -66,7 +66,7 @@ def test_one_factor_describes_three_sizes_where_it_is_the_grain() -> None:
     assert found.best is not None
     assert found.best.factors == ("grain",)
     assert found.statement == "grain and n predict held-out configurations no better than grain"
-    assert found.best.held_out < fitted(measured, "p").held_out / 3
+    assert found.best.held_out.estimate < fitted(measured, "p").held_out.estimate / 3
 
 
 def test_two_factors_are_chosen_where_there_are_two() -> None:

@@ -13,7 +13,7 @@ from corescale.declare import studies, study_file
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import KINDS
 from corescale.declare.grid import configurations, launch
-from corescale.declare.outputs import Chart, Finding, Table
+from corescale.declare.outputs import Chart, Finding, Overheads, Table
 from corescale.errors import UsageError
 from corescale.machine import Machine
 
@@ -232,8 +232,8 @@ def test_the_guide_declares_a_study_that_is_in_order(tmp_path: Path) -> None:
     guide = (Path(__file__).parents[3] / "docs" / "study.md").read_text()
     parts = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
     made = study_file.experiment(written(tmp_path, "\n".join(parts)), MACHINE)
-    assert len(parts) == 4 and [type(output) for output in made.outputs] == [Table, Chart, Finding]
-    keys = set(study_file.StudyFile.model_fields) - {"chart", "table", "finding"}
+    assert len(parts) == 5 and [type(output) for output in made.outputs] == [Table, Chart, Finding, Overheads]
+    keys = set(study_file.StudyFile.model_fields) - {"chart", "table", "finding", "overheads"}
     assert all(f"`{key}`" in guide or f"`[{key}]`" in guide for key in keys), "a key is not in the guide"
 
 

@@ -43,7 +43,8 @@ def play(
     number = 0
     while (block := next_block(records)) is not None:
         now, seed = today(experiment), int(rng.integers(1 << 62))
-        for one in plan.invocations(block, number, 0, now, seed, plan.since_today(records, now)):
+        since = plan.since_today(records, now) if experiment.anchored else None
+        for one in plan.invocations(block, number, 0, now, seed, since):
             wall = truth(one.configuration) * math.exp(noise * rng.standard_normal())
             lost = capping and one.cap is not None and wall > one.cap
             ended: dict[str, Any] = {"wall": one.cap, "status": "capped"} if lost else {"wall": wall}

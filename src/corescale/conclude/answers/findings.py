@@ -54,16 +54,23 @@ def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
     for name in (*finding.a, *finding.b):
         if name in BLOCK:
             raise UsageError(f"{name} cannot be compared within a block", where=f"finding {finding.name}")
-    machines = ["machine"] if found["machine"].nunique() > 1 else []
-    each = [*machines, *(name for name in finding.each if name != "machine")]
     good = found[found["status"] == "ok"]
-    asked = good[selected(good, finding.where)]
-    groups = asked.groupby(each) if each else [((), asked)]
-    made = [
-        _answer(rows, good, experiment, finding, dict(zip(each, _plain(levels if each else ()), strict=True)))
-        for levels, rows in groups
-    ]
+    made = [_answer(rows, good, experiment, finding, at) for at, rows in groups(found, finding.each, finding.where)]
     return tuple(made) or (_missing(finding, {}, f"no launch succeeded at {_said(finding.where) or 'any level'}"),)
+
+
+def groups(
+    found: "pd.DataFrame", each: Sequence[str], where: Selection
+) -> Iterable[tuple[Mapping[str, Level], "pd.DataFrame"]]:
+    """The launches that succeeded, for each combination of levels of `each`, and of machine where there are several."""
+    machines = ["machine"] if found["machine"].nunique() > 1 else []
+    by = [*machines, *(name for name in each if name != "machine")]
+    good = found[found["status"] == "ok"]
+    asked = good[selected(good, where)]
+    if asked.empty:
+        return
+    for levels, rows in asked.groupby(by) if by else [((), asked)]:
+        yield dict(zip(by, _plain(levels if by else ()), strict=True)), rows
 
 
 def _answer(

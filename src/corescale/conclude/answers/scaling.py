@@ -14,9 +14,10 @@ import numpy as np
 from corescale.conclude import memory, stats
 from corescale.conclude.answers.timing import Timing, timing
 from corescale.conclude.answers.weak import WeakScaling, weak
-from corescale.conclude.laws import LAWS, Choice, Fit, choose
+from corescale.conclude.laws import LAWS, Choice, Fit, choose, overhead_factors
+from corescale.conclude.laws.overhead_factors import Measured, OverheadChoice
 from corescale.conclude.response import Table, median, of, table
-from corescale.conclude.stats import Interval
+from corescale.conclude.stats import Floats, Interval
 from corescale.declare.experiment import SERIAL, Experiment
 from corescale.declare.grid import configurations
 from corescale.records import Configuration, Level, Record
@@ -68,6 +69,8 @@ class Curve:
     choice: Choice | None
     """every law fitted, and which one to show, by the levels of p that the cores can hold; None below two of them, and
     in weak scaling"""
+    overhead: OverheadChoice | None = None
+    """f = a p, and with p^2, by the same levels; None where there is no choice of a law"""
 
     @property
     def fits(self) -> tuple[Fit, ...]:
@@ -164,14 +167,18 @@ def _curve(
 ) -> Curve:
     reference = serial or next((c for c in group if c.layout.p == experiment.p_ref), group[0])
     rows = tuple(row(records, times, configuration, reference, experiment) for configuration in group)
-    wanted = laws and experiment.weak is None
     fitted = [c for c, one in zip(group, rows, strict=True) if not one.oversubscribed]
-    return Curve(levels, rows, _choice(times, fitted, experiment.stop.confidence) if wanted else None)
-
-
-def _choice(times: Table, group: Sequence[Configuration], confidence: float) -> Choice | None:
-    ran = {c.layout.p: c for c in group if np.isfinite(times.column(c)).any()}
-    if len(ran) < 2:
-        return None
+    ran = {c.layout.p: c for c in fitted if np.isfinite(times.column(c)).any()}
+    if not laws or experiment.weak is not None or len(ran) < 2:
+        return Curve(levels, rows, None)
     matrix = np.column_stack([times.column(c) for c in ran.values()])
-    return choose(LAWS, list(ran), np.log(matrix), confidence)
+    choice = choose(LAWS, list(ran), np.log(matrix), experiment.stop.confidence)
+    return Curve(levels, rows, choice, _overhead(list(ran), matrix, reference.layout.p, experiment))
+
+
+def _overhead(levels: Sequence[int], times: Floats, p_ref: int, experiment: Experiment) -> OverheadChoice:
+    p = np.array(levels, dtype=np.float64)
+    reference = levels.index(p_ref) if p_ref in levels else 0
+    measured = Measured(times, p, np.full(p.size, reference, dtype=np.intp))
+    factors = {"p": p, "p^2": p**2}
+    return overhead_factors.choose(measured, factors, [("p",), ("p", "p^2")], experiment.stop.confidence)

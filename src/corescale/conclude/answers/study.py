@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corescale.conclude.answers.findings import Answer, answers
+from corescale.conclude.answers.overheads import Modelled, overheads
 from corescale.conclude.answers.scaling import Scan, scan
 from corescale.conclude.frame import frame
 from corescale.declare.experiment import Experiment
-from corescale.declare.outputs import Finding
+from corescale.declare.outputs import Finding, Overheads
 from corescale.records import Record
 
 
@@ -17,12 +18,16 @@ class Study:
     """The scan of all configurations, and the answers in the order of the declared findings."""
 
     found: Scan
-    answers: tuple[Answer, ...]
+    answers: tuple[Answer | Modelled, ...]
 
 
 def study(records: Sequence[Record], experiment: Experiment) -> Study:
     """The answer to a study, from its measured records."""
     rows = frame(records, experiment)
-    findings = [output for output in experiment.outputs if isinstance(output, Finding)]
-    said = tuple(answer for finding in findings for answer in answers(rows, experiment, finding))
-    return Study(scan(records, experiment, laws=False), said)
+    said: list[Answer | Modelled] = []
+    for output in experiment.outputs:
+        if isinstance(output, Finding):
+            said += answers(rows, experiment, output)
+        elif isinstance(output, Overheads):
+            said += overheads(rows, experiment, output)
+    return Study(scan(records, experiment, laws=False), tuple(said))

@@ -7,8 +7,9 @@ the inverse grain size p / N, by which that study described three sizes at once.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,14 @@ class Measured:
     reference: npt.NDArray[np.intp]
     """the column of each configuration's T(p_ref): the same size at its smallest p"""
 
+    @classmethod
+    def of(cls, times: Floats, p: Floats, sizes: Sequence[Hashable]) -> Self:
+        """Configurations of equal size share the T(p_ref) of the smallest p among them."""
+        smallest: dict[Hashable, int] = {}
+        for k in np.argsort(p, kind="stable"):
+            smallest.setdefault(sizes[k], int(k))
+        return cls(times, p, np.array([smallest[size] for size in sizes], dtype=np.intp))
+
     def overheads(self) -> tuple[npt.NDArray[np.intp], Floats]:
         """The columns that are no reference, and their f in each block."""
         columns = np.flatnonzero(self.reference != np.arange(self.p.size))
@@ -47,7 +56,7 @@ class OverheadFit:
     coefficients: Mapping[str, Interval]
     residual: float
     """root mean square of f - a x over the configurations"""
-    held_out: float
+    held_out: Interval
     """the same, each configuration predicted from the others; NaN where too few"""
     largest: Mapping[str, float]
     """largest measured value of each factor"""
@@ -56,6 +65,13 @@ class OverheadFit:
     doubt: str
     _terms: Floats = field(repr=False, compare=False)
     _resamples: Resamples | None = field(repr=False, compare=False)
+    _errors: Floats = field(repr=False, compare=False)
+    """held-out error in each resample of blocks"""
+
+    @property
+    def model(self) -> str:
+        """`grain + p`."""
+        return " + ".join(self.factors)
 
     def overhead(self, values: Mapping[str, float]) -> Interval:
         """The expected f where the factors have these values."""
@@ -97,17 +113,19 @@ def fit(measured: Measured, factors: Mapping[str, Floats], confidence: float = 0
     terms, blocks = drawn.terms, overheads.shape[0]
     intervals = drawn if blocks >= fewest_blocks(confidence) else None
     centres = summarise(overheads, np.ones(blocks)).centres
+    errors = _held_out(design, summarise(overheads, draws(blocks, RESAMPLES)).centres)
     return OverheadFit(
         factors=tuple(factors),
         coefficients={name: _coefficient(k, terms, intervals, confidence, blocks) for k, name in enumerate(factors)},
         residual=float(np.sqrt(np.mean((centres - design @ terms) ** 2))),
-        held_out=float(_held_out(design, centres[None])[0]),
+        held_out=_error_of(float(_held_out(design, centres[None])[0]), errors, confidence, blocks),
         largest={name: float(design[:, k].max()) for k, name in enumerate(factors)},
         confidence=confidence,
         blocks=blocks,
         doubt=_doubt(design, blocks, confidence),
         _terms=terms,
         _resamples=intervals,
+        _errors=errors,
     )
 
 
@@ -129,14 +147,20 @@ def choose(
         return OverheadChoice(None, (), "no fit: " + "; ".join(reasons))
     best, statement = fits[0], "it is the only fit that these configurations determine"
     for rival in fits[1:]:
-        surer = _surely_better(measured, factors, rival, best)
         said = "predict" if len(rival.factors) > 1 else "predicts"
         names = " and ".join(rival.factors)
-        if surer:
+        if surely_better(rival, best):
             best, statement = rival, f"{names} {said} held-out configurations better"
         else:
             statement = f"{names} {said} held-out configurations no better than {' and '.join(best.factors)}"
     return OverheadChoice(best, tuple(fits), statement)
+
+
+def surely_better(rival: OverheadFit, known: OverheadFit) -> bool:
+    """Whether nearly all resamples of blocks agree that the rival predicts held-out configurations better."""
+    usable = np.isfinite(rival._errors) & np.isfinite(known._errors)
+    better = rival._errors[usable] < known._errors[usable]
+    return bool(usable.sum() >= 0.9 * RESAMPLES and np.mean(better) >= AGREEMENT)
 
 
 def _resample(design: Floats, overheads: Floats) -> Resamples:
@@ -155,6 +179,14 @@ def _spread(gain: Floats, summary: Summary) -> Floats:
 def _coefficient(k: int, terms: Floats, drawn: Resamples | None, confidence: float, blocks: int) -> Interval:
     ends = drawn and drawn.interval(lambda x: x[..., k], confidence)
     return interval_of(float(terms[k]), ends or None, (-math.inf, math.inf), confidence, blocks)
+
+
+def _error_of(estimate: float, errors: Floats, confidence: float, blocks: int) -> Interval:
+    """A held-out error with the percentiles of the resamples: noise only makes errors larger."""
+    if blocks < fewest_blocks(confidence) or not np.isfinite(errors).all():
+        return Interval(estimate, None, None, None, blocks)
+    low, high = np.quantile(errors, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(estimate, min(float(low), estimate), max(float(high), estimate), confidence, blocks)
 
 
 def _doubt(design: Floats, blocks: int, confidence: float) -> str:
@@ -181,15 +213,3 @@ def _held_out(design: Floats, centres: Floats) -> Floats:
         return np.full(centres.shape[0], np.nan)
     mean_square: Floats = np.mean(np.square(errors), axis=0)
     return np.sqrt(mean_square)
-
-
-def _surely_better(measured: Measured, factors: Mapping[str, Floats], rival: OverheadFit, known: OverheadFit) -> bool:
-    columns, overheads = measured.overheads()
-    some = np.isfinite(overheads).any(axis=0)
-    centres = summarise(overheads[:, some], draws(overheads.shape[0], RESAMPLES)).centres
-    errors = [
-        _held_out(np.column_stack([factors[name][columns][some] for name in fitted.factors]), centres)
-        for fitted in (rival, known)
-    ]
-    usable = np.isfinite(errors[0]) & np.isfinite(errors[1])
-    return bool(usable.sum() >= 0.9 * RESAMPLES and np.mean(errors[0][usable] < errors[1][usable]) >= AGREEMENT)

@@ -26,11 +26,26 @@ from corescale.records import Level
 def scan(request: ScanRequest, words: Sequence[str], machine: Machine) -> Experiment:
     """Threads over 1, 2, 4, ... unless told otherwise."""
     commands = [_command("main", words, request.shell)]
+    if request.weak and request.seal:
+        raise UsageError("laws are about the same work at every p", where="--seal", remedy="drop --weak")
     if request.weak:
         return _weak(request, commands, machine)
     if request.serial:
         commands.append(_command(SERIAL, [request.serial], request.shell))
-    return _experiment("scan", request, commands, machine, default_threads="auto", p_ref=request.p_ref)
+    made = _experiment("scan", request, commands, machine, default_threads="auto", p_ref=request.p_ref)
+    return _sealing(request, made) if request.seal else made
+
+
+def _sealing(request: ScanRequest, made: Experiment) -> Experiment:
+    """Nothing may launch the largest p early; raises UsageError where that cannot be."""
+    levels = {c.layout.p for c in configurations(made) if c.get("command") != SERIAL}
+    if len([p for p in levels if 2 * p <= max(levels)]) < 2:
+        what = f"p = {', '.join(map(str, sorted(levels)))} leaves nothing to forecast from"
+        raise UsageError(what, where="--seal", remedy="scan at least p = 1, 2 and 4")
+    if request.warmup or request.same_output or request.serial:
+        what = "--warmup, --same-output and --serial launch more than the smaller half of p first"
+        raise UsageError(what, where="--seal", remedy="leave them out")
+    return made.model_copy(update={"seal": True, "anchored": False})
 
 
 def _weak(request: ScanRequest, commands: Sequence[Command], machine: Machine) -> Experiment:

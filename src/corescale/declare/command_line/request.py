@@ -92,6 +92,9 @@ class ScanRequest(Request):
 
     serial: str = option("", "--serial", metavar="CMD", help="the best serial program: baseline of the speedup")
     weak: bool = option(False, "--weak", help="weak scaling: work = p x {load}; the command has {load} or {work}")
+    seal: bool = option(
+        False, "--seal", help="measure the smaller half of p first, and seal a forecast of the largest p from it"
+    )
     law: bool = option(False, "--law", help="fit laws of scaling to two levels too, and say what the columns are")
     p_ref: int | None = option(
         None, "--p-ref", metavar="P", help="reference parallelism (default: the smallest measured)"

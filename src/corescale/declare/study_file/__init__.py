@@ -107,7 +107,7 @@ def _experiment(
             stop=stop,
             timeout=None if file.timeout is None else stopping.seconds_of(file.timeout, "timeout"),
             left_out=tuple(left_out),
-            outputs=(*file.table, *file.chart, *file.finding),
+            outputs=(*file.table, *file.chart, *file.finding, *file.overheads),
             **{name: getattr(file, name) for name in AS_DECLARED},
         )
     except ValidationError as error:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from corescale.declare import arithmetic
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, launch, omitted, parameters, today
-from corescale.declare.outputs import BUILT_IN, EXTREMES, Finding, Table
+from corescale.declare.outputs import BUILT_IN, EXTREMES, Chart
 from corescale.declare.study_file.tables import FactorTable
 from corescale.declare.work import must_be_even
 from corescale.errors import UsageError
@@ -36,7 +36,7 @@ def check(made: Experiment, machine: Machine, declared: Sequence[Mapping[str, Fa
         must_be_even(made, "weak")
     seen: set[str] = set()
     for output in made.outputs:
-        where = f"{output.kind if isinstance(output, Table | Finding) else 'chart'} {output.name}"
+        where = f"{'chart' if isinstance(output, Chart) else output.kind} {output.name}"
         if output.name in seen:
             raise UsageError("two outputs have this name", where=where, remedy="rename one")
         seen.add(output.name)

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from corescale.declare import factors
 from corescale.declare.experiment import Hooks, MetricSource, Weak
 from corescale.declare.model import Model
-from corescale.declare.outputs import Chart, Finding, Selection, Table
+from corescale.declare.outputs import Chart, Finding, Overheads, Selection, Table
 
 Template = str | tuple[str, ...]
 """a line that is split as a shell would split it, or its words"""
@@ -117,6 +117,7 @@ class StudyFile(Model):
     chart: tuple[Chart, ...] = ()
     table: tuple[Table, ...] = ()
     finding: tuple[Finding, ...] = ()
+    overheads: tuple[Overheads, ...] = ()
 
     @model_validator(mode="after")
     def _has_a_command(self) -> Self:

@@ -9,5 +9,6 @@ docs/results_format.md describes the files.
 from corescale.observe.store.contract import Memory, Store
 from corescale.observe.store.folder import Folder, open_run
 from corescale.observe.store.run import Run, load, runs
+from corescale.observe.store.sealing import sealed
 
-__all__ = ["Folder", "Memory", "Run", "Store", "load", "open_run", "runs"]
+__all__ = ["Folder", "Memory", "Run", "Store", "load", "open_run", "runs", "sealed"]

@@ -17,6 +17,7 @@ from corescale import __version__
 from corescale.conclude.answers.alternatives import Cheaper, Front
 from corescale.conclude.answers.candidates import Candidate
 from corescale.conclude.answers.findings import Answer
+from corescale.conclude.answers.overheads import Modelled
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Curve, Row, Scan
 from corescale.conclude.answers.study import Study
@@ -24,6 +25,7 @@ from corescale.conclude.answers.verdict import Comparison
 from corescale.conclude.answers.weak import WeakScaling
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.laws import LAWS, Fit
+from corescale.conclude.laws.overhead_factors import OverheadFit
 from corescale.conclude.race.rehearsal import Rehearsal
 from corescale.conclude.stats import Interval
 from corescale.records import Configuration
@@ -93,7 +95,8 @@ def _conclusion(result: Result, found: Conclusion) -> Json:
         return {
             "kind": "study",
             "scan": _scan(result, found.found),
-            "findings": [_answer(one) for one in found.answers],
+            "findings": [_answer(one) for one in found.answers if isinstance(one, Answer)],
+            "overheads": [_modelled(one) for one in found.answers if isinstance(one, Modelled)],
         }
     if isinstance(found, Scan):
         return _scan(result, found)
@@ -131,6 +134,31 @@ def _answer(found: Answer) -> Json:
     }
 
 
+def _modelled(found: Modelled) -> Json:
+    choice = found.choice
+    return {
+        "name": found.finding.name,
+        "statement": found.finding.statement,
+        "claim": found.finding.claim,
+        "at": dict(found.at),
+        "verdict": found.verdict,
+        "why": found.why,
+        "best": choice.best.model if choice and choice.best else None,
+        "reason": choice.statement if choice else "",
+        "fits": [_overhead(fit) for fit in choice.fits] if choice else [],
+    }
+
+
+def _overhead(fit: OverheadFit) -> Json:
+    return {
+        "model": fit.model,
+        "coefficients": {name: _interval(value) for name, value in fit.coefficients.items()},
+        "residual": fit.residual,
+        "held_out": _interval(fit.held_out),
+        "doubt": fit.doubt,
+    }
+
+
 def _curve(result: Result, curve: Curve) -> Json:
     choice = curve.choice
     return {
@@ -139,6 +167,7 @@ def _curve(result: Result, curve: Curve) -> Json:
         "law": choice.best.law if choice and choice.best else None,
         "statement": choice.statement if choice else "",
         "fits": [_fit(fit) for fit in curve.fits],
+        "overheads": [_overhead(fit) for fit in curve.overhead.fits] if curve.overhead else [],
     }
 
 

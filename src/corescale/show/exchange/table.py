@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from corescale.conclude.answers.findings import Answer
+from corescale.conclude.answers.overheads import Modelled
 from corescale.conclude.answers.study import Study
 from corescale.conclude.laws import Fit
 from corescale.declare import outputs
@@ -31,7 +32,7 @@ def table(declared: outputs.Table, frame: "pd.DataFrame", experiment: Experiment
     return _markdown(declared, cells, experiment.left_out)
 
 
-def findings(answers: Sequence[Answer], left_out: Sequence[str] = ()) -> str:
+def findings(answers: Sequence[Answer | Modelled], left_out: Sequence[str] = ()) -> str:
     """Markdown: each statement, with what was found at each level; then what was not measured, with the reason."""
     lines: list[str] = []
     for name in dict.fromkeys(answer.finding.name for answer in answers):

@@ -6,7 +6,7 @@ from typing import Any
 
 from corescale.conclude import stats
 from corescale.conclude.answers.recommendation import Recommendation
-from corescale.conclude.answers.scaling import Scan
+from corescale.conclude.answers.scaling import Curve, Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.laws import Fit
 from corescale.show import headline, statements, text
@@ -76,19 +76,21 @@ def _notes(result: Result) -> Iterator[str]:
 def laws(found: Scan | None) -> list[Part]:
     """The law of every curve with its parameters; a forecast says that it is extrapolated."""
     return [
-        {"label": curve.label, "statement": curve.choice.statement, "lines": list(_lines(curve.choice.best))}
+        {"label": curve.label, "statement": curve.choice.statement, "lines": list(_lines(curve, curve.choice.best))}
         for curve in (found.curves if found else ())
         if curve.choice is not None and curve.choice.best is not None
     ]
 
 
-def _lines(best: Fit) -> Iterator[str]:
+def _lines(curve: Curve, best: Fit) -> Iterator[str]:
     yield from headline.parameters(best)
     if best.identifiable:
         beyond = best.forecast(2 * best.measured[1])
         yield f"at p={beyond.p:g}: {text.join(text.time(beyond.seconds))}, extrapolated: valid if the law holds"
     if best.doubt:
         yield f"doubt: {best.doubt}"
+    if curve.overhead is not None and curve.overhead.best is not None:
+        yield f"overhead: {statements.overhead(curve.overhead.best)}; {curve.overhead.statement}"
 
 
 def failures(result: Result) -> list[Part]:

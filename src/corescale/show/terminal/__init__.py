@@ -13,6 +13,7 @@ from rich.text import Text
 
 from corescale.conclude import stats
 from corescale.conclude.answers.findings import Answer
+from corescale.conclude.answers.overheads import Modelled
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Curve, Scan
 from corescale.conclude.answers.study import Study
@@ -134,7 +135,7 @@ MOST_ROWS = 24
 """rows of a study's table on a terminal"""
 
 
-def findings(answers: Sequence[Answer]) -> Iterable[RenderableType]:
+def findings(answers: Sequence[Answer | Modelled]) -> Iterable[RenderableType]:
     """Each statement, with what was found at each level beneath."""
     style = {"holds": "green", "does not hold": "red"}
     for name in dict.fromkeys(answer.finding.name for answer in answers):
@@ -183,6 +184,10 @@ def _law(curve: Curve) -> Iterable[RenderableType]:
     if best.doubt:
         yield Text(f"  doubt: {best.doubt}", style="yellow")
     yield from _forecast(best)
+    if curve.overhead is not None and curve.overhead.best is not None:
+        yield Text(f"overhead f: {curve.overhead.statement}")
+        for term in statements.terms(curve.overhead.best):
+            yield Text(f"  {term}")
 
 
 def _forecast(best: Fit) -> Iterable[RenderableType]:

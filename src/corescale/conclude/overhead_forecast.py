@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forecasts from a sum of factors of the overhead: one fit for all sizes, T(p) = p_ref T(p_ref) (1 + f) / p for each.
+
+The interval is that of f; T(p_ref) is taken as measured.
+"""
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from corescale.conclude.answers.overheads import fitted
+from corescale.conclude.forecast import Prediction
+from corescale.conclude.frame import frame
+from corescale.conclude.laws.overhead_factors import OverheadChoice, choose
+from corescale.declare.experiment import Experiment
+from corescale.declare.outputs import Overheads
+from corescale.errors import UsageError
+from corescale.records import Record
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WHERE = "--overhead"
+
+
+def split(model: str) -> tuple[str, ...]:
+    """The formulas of a sum: `p / points + p` has two; brackets stay together. UsageError for no formula."""
+    try:
+        tree = ast.parse(model.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        raise UsageError(f"not a formula: {model!r}", where=WHERE, remedy="write such as 'p / points'") from None
+    parts: list[str] = []
+    while isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add):
+        parts.append(ast.unparse(tree.right))
+        tree = tree.left
+    return (ast.unparse(tree), *reversed(parts))
+
+
+def predict(records: Sequence[Record], experiment: Experiment, p: int, models: Sequence[str]) -> tuple[Prediction, ...]:
+    """The time at p of every combination of what does not make p; of several models the one that predicts best.
+
+    Raises UsageError for a formula of what a p alone does not tell, such as `ranks`, or where nothing can be fitted.
+    """
+    sums = [split(model) for model in models]
+    declared = Overheads(
+        name="overhead",
+        statement="",
+        factors={f"x{k}": text for k, text in enumerate(dict.fromkeys(part for one in sums for part in one))},
+        models=("x0",),
+        claim="x0",
+    )
+    rows = frame(records, experiment)
+    rows = rows[(rows["status"] == "ok") & ~rows["oversubscribed"].astype(bool)]
+    _must_follow_from_p(declared, experiment)
+    if rows.empty:
+        raise UsageError("no launch on whole cores succeeded", where=WHERE)
+    measured, values = fitted(rows, experiment, declared, {})
+    texts = {declared.factors[name]: column for name, column in values.items()}
+    choice = choose(measured, texts, sums, experiment.stop.confidence)
+    if choice.best is None:
+        raise UsageError(choice.statement, where=WHERE, remedy="scan more levels, or write fewer factors")
+    return tuple(_forecasts(rows, experiment, declared, choice, p))
+
+
+def _must_follow_from_p(declared: Overheads, experiment: Experiment) -> None:
+    beside = {f.name for f in experiment.factors if f.name not in experiment.makes_p}
+    known = {"p", *beside, *(along.name for along in experiment.along if along.factor in beside)}
+    for formula in declared.formulas().values():
+        if unknown := sorted(formula.names - known):
+            remedy = f"write it with {', '.join(sorted(known))}"
+            raise UsageError(f"{formula.text!r} has {unknown[0]}, which p does not tell", where=WHERE, remedy=remedy)
+
+
+def _forecasts(
+    rows: "pd.DataFrame", experiment: Experiment, declared: Overheads, choice: OverheadChoice, p: int
+) -> Sequence[Prediction]:
+    best = choice.best
+    assert best is not None, "refused above"
+    beside = [factor.name for factor in experiment.factors if factor.name not in experiment.makes_p]
+    made = []
+    for levels, group in rows.groupby(beside) if beside else [((), rows)]:
+        reference = group[group["p"] == group["p"].min()]
+        known = {str(k): v for k, v in reference.iloc[0].to_dict().items()} | {"p": p}
+        values = {formula.text: float(formula.value(known, WHERE)) for formula in declared.formulas().values()}
+        p_ref, typical = float(reference["p"].iloc[0]), float(reference["time"].median())
+        label = " ".join(f"{name}={level}" for name, level in zip(beside, levels, strict=True))
+        seconds = best.time(values, p, p_ref, typical)
+        reach = (float(rows["p"].min()), float(rows["p"].max()))
+        made.append(Prediction(label, p, seconds, f"f = {best.model}", choice.statement, best.doubt, reach))
+    return made
