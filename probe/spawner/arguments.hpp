@@ -50,7 +50,7 @@ struct arguments {
   std::uint64_t sample_ms = 100;
   bool prove = false;
   bool groups = true;
-  /// Whose end cancels the launch; 0: whoever started the spawner.
+  /// The process whose end cancels the launch; 0: the spawner's parent.
   pid_t parent = 0;
   std::vector<std::string> command;
 };

@@ -54,7 +54,7 @@ std::vector<std::string> environment_of(const arguments& asked);
 /// The file that a command names, looked up in the PATH of `environment`. Throws start_failure.
 std::string find_program(const std::string& command, const std::vector<std::string>& environment);
 
-/// What launch() does besides what the command line asks.
+/// What launch() does in addition to what the command line asks.
 struct launch_manner {
   /// Ask for the memory limit of each process, as no group could take it.
   bool limit_data = false;

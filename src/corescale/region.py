@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python program's own region times, metrics and checks, for whoever measures it: region.h for Python.
+"""A Python program's own region times, metrics and checks, for the lab that measures it: region.h for Python.
 
     from corescale.region import check, metric, region, work
 

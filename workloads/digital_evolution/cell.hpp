@@ -13,7 +13,7 @@
 
 namespace digital_evolution {
 
-/// What has happened in a cell's place, whoever lived there. Added up over the cells, the same for all
+/// What has happened in a cell's place to all who lived there. Added up over the cells, the same for all
 /// threads.
 struct Tally {
   std::int64_t sent = 0, received = 0, dropped = 0, in_flight = 0;  ///< messages

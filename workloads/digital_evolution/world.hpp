@@ -31,7 +31,7 @@ struct Options {
 template <class Heap>
 class World {
  public:
-  static constexpr int round = 8;                   ///< births come in every so many updates
+  static constexpr int round = 8;                   ///< updates from one round of births to the next
   static constexpr std::int64_t endowment = 16;     ///< of each first cell
   static constexpr std::int64_t lowest_price = 16;  ///< of a birth
   static constexpr int best_reward = 16;            ///< the highest fitness

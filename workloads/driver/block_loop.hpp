@@ -33,7 +33,7 @@ std::vector<std::string> loop_systems();
 
 /// `ports` posts a message a block to a port with a persistent receiver; `tbb` calls parallel_for, one block a task; every other
 /// system of the runtime gives thread i the i-th part of the blocks.
-/// Throws Error when the system is unknown or absent, or cannot hold so many threads.
+/// Throws Error when the system is unknown or absent, or cannot hold `threads`.
 std::unique_ptr<BlockLoop> make_loop(std::string_view system, std::size_t threads);
 
 }  // namespace driver

@@ -40,7 +40,7 @@ inline int most_threads() {
 
 enum class Schedule {
   blocks,      ///< static: each thread has its part, always the same
-  one_by_one,  ///< dynamic,1: whoever is free takes the next
+  one_by_one,  ///< dynamic,1: a thread that is free takes the next
 };
 
 /// What schedule(runtime) means where OMP_SCHEDULE is unset. Without OpenMP, says so where threads were asked

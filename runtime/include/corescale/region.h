@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 (more than 300 lines: a program may copy this one file)
  *
- * A program's own region times, metrics and checks, for whoever measures it.
+ * A program's own region times, metrics and checks, for the lab that measures it.
  *
  *     corescale_region_begin("solve");            one region's time, per thread; regions nest and may recurse
  *     corescale_region_end("solve");

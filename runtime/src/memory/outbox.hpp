@@ -19,7 +19,7 @@ namespace corescale::inline v0::detail {
 template <class Variant>
 class batch {
  public:
-  // What one atomic operation and one cache line in motion cost is 1 to 2 ns for each of so many; more would
+  // One atomic operation and one cache line in motion cost each of these blocks 1 to 2 ns; a larger batch would
   // keep memory from its owner for little.
   static constexpr std::size_t max_blocks = 32;
   static constexpr std::size_t max_bytes = std::size_t{64} << 10;

@@ -27,7 +27,7 @@ inline std::uint32_t seal_at(const block* b, std::uint32_t salt) noexcept {
 /// A block of that class, none of the small ones, without an owner; null when there is no memory.
 block* block_from_system(std::size_t size_class, std::uint32_t salt) noexcept;
 
-/// The end of a block. Whoever returns it once more returns what is foreign.
+/// The end of a block. To return it once more is to return foreign memory.
 void block_to_system(block* b) noexcept;
 
 /// What stands at b, which may be anything, read without the leave of AddressSanitizer; a block of zeros
@@ -41,7 +41,7 @@ bool guard_is_whole(const block* b) noexcept;
 /// library not, or the other way round.
 bool address_sanitizer_watches() noexcept;
 
-/// AddressSanitizer, where it watches, reports whoever touches the memory from now on, or until permitted.
+/// AddressSanitizer, where it watches, reports every access to the memory until it is permitted again.
 void forbid(void* memory, std::size_t bytes) noexcept;
 void permit(const void* memory, std::size_t bytes) noexcept;
 

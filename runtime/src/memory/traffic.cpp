@@ -54,7 +54,7 @@ std::size_t batch<Variant>::bytes_for(const pool<Variant>* home) const noexcept 
   }
 }
 
-/// The bytes leave this count before they enter the owner's, so that whoever reads the owner's first counts
+/// The bytes leave this count before they enter the owner's, so that a thread that reads the owner's first counts
 /// none twice.
 template <class Variant>
 void batch<Variant>::flush() noexcept {

@@ -10,10 +10,9 @@ namespace corescale::inline v0::detail {
 /// value stands for itself, and a lost update is one sample less.
 struct alignas(64) loop_record {
   std::atomic<std::uint64_t> site{0};
-  std::atomic<std::uint64_t> sampled_at{0};  ///< ticks at the last sample
-  std::atomic<std::uint64_t> alone_up_to{
-      0};                              ///< so many iterations do not pay for a fork, as was found lately
-  std::atomic<float> iteration_ns{0};  ///< 0: not known
+  std::atomic<std::uint64_t> sampled_at{0};   ///< ticks at the last sample
+  std::atomic<std::uint64_t> alone_up_to{0};  ///< iterations that were lately found not to pay for a fork
+  std::atomic<float> iteration_ns{0};         ///< 0: not known
   std::atomic<float> spread{0};
   std::atomic<float> interval_ns{0};           ///< between calls; 0: not known
   std::atomic<std::uint32_t> calls{0};         ///< modulo 2^32

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-// Two threads of a process that spin on one core, by turns, while another core is idle.
+// Two threads of a process that share one core and spin in turn, while another core is idle.
 //
 // Linux parts two threads that compute at its next tick or two; two that yield to each other all the time look cache-hot to it.
 // On a KVM guest it starts threads so and wakes them so, as an idle virtual core that the host has put away is not held for an idle one:

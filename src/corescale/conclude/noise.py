@@ -2,7 +2,7 @@
 """What makes a launch or an experiment doubtful: fixed rules on what the machine did, never on how long it took.
 
 Leaving out launches because they were slow biases every time towards the fast mode; leaving out those during which the
-hypervisor took the cores does not. Both results are wanted, with and without flagged blocks: `unflagged` is the mask.
+hypervisor took the cores does not. Both results are shown, with and without flagged blocks.
 """
 
 import math
@@ -98,11 +98,6 @@ def _flags(name: str, rule: Rule, launches: Launches) -> Iterable[Flag]:
     numbers = rule.number(launches)
     for row in np.flatnonzero(numbers > rule.threshold):
         yield Flag(name, int(row), int(launches.block[row]), float(numbers[row]), rule.threshold)
-
-
-def unflagged(blocks: npt.ArrayLike, flags: Iterable[Flag]) -> npt.NDArray[np.bool_]:
-    """Which of these block numbers have no flag. Whole blocks are left out, so pairs stay pairs."""
-    return ~np.isin(np.asarray(blocks), [flag.block for flag in flags])
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ _SYS_PTRACE = 19
 def announce() -> socket.socket:
     """Tells other labs, of any user and with any --out, that this process measures; the kernel forgets it at its end.
 
-    An abstract socket without a file; its name is in /proc/net/unix for whoever shares the network namespace.
+    An abstract socket without a file; every process of the network namespace finds its name in /proc/net/unix.
     """
     here = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     with suppress(OSError):  # forbidden here: then others are not told
@@ -35,14 +35,14 @@ def labs(listing: str) -> list[int]:
 
 
 def notes(root: Path = Path("/")) -> Iterator[str]:
-    """One line each, of what is true now and whom it comes from."""
+    """What disturbs measurements now, a line each, with the process that it comes from."""
     for pid in labs(_read(root / "proc/net/unix")):
         yield f"another corescale measures on this machine (process {pid}): both disturb each other"
     yield from _unseen(root)
 
 
 def doubts(root: Path = Path("/")) -> Iterator[str]:
-    """One line each, of what is true now and makes a launch doubtful; the same whoever it comes from."""
+    """What makes a launch of now doubtful, a line each; without the process, so that equal doubts are one."""
     if labs(_read(root / "proc/net/unix")):
         yield "another corescale measured on this machine: both disturb each other"
     yield from _unseen(root)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several ranks of one launch, whoever starts them: each is started, bound and accounted by a spawner of its own.
+"""The ranks of one launch, under any launcher: a spawner of its own starts, binds and accounts each of them.
 
 A launcher starts the leaf script once for each rank. So the environment and the preloads reach the program alone, not
 what starts it, whichever implementation of MPI or scheduler that is; and each rank leaves a report of its own.
@@ -22,11 +22,11 @@ from corescale.observe.spawn import SpawnReport, SpawnRequest
 from corescale.records import Process
 
 FAILURES = ("failed", "signal", "not-started")
-"""How a rank ends by itself; the others are then ended by whoever started them."""
+"""How a rank ends by itself; its launcher then ends the others."""
 
 _LEAF = """\
 #!/bin/sh
-# Starts one rank, which whoever executes this has numbered, and fails where it fails.
+# Starts one rank, whose number the launcher has put into the environment, and fails where it fails.
 rank=${{OMPI_COMM_WORLD_RANK:-${{PMIX_RANK:-${{PMI_RANK:-${{SLURM_PROCID:?no rank is numbered}}}}}}}}
 report={folder}/rank.$rank
 case $rank in

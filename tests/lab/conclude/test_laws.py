@@ -3,6 +3,7 @@
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -168,6 +169,15 @@ class TestChoice:
         choice = choose(LAWS, P, blocks_of("usl", TERMS["usl"], blocks=40))
         assert choice.best is choice.fits["usl"] and choice.distinguishable
         assert choice.held_out["usl"] < choice.held_out["amdahl"]
+
+    def test_a_law_that_says_the_same_changes_nothing(self) -> None:
+        times = blocks_of("usl", TERMS["usl"], blocks=40)
+        twice = {**LAWS, "twin": replace(LAWS["usl"], name="twin")}
+        choice = choose(twice, P, times)
+        assert choice.best is choice.fits["usl"] and choice.distinguishable
+        assert choice.statement.startswith(
+            "usl predicts held-out levels better than amdahl; usl is the simplest of the others"
+        )
 
     def test_without_it_the_simpler_law_is_shown(self) -> None:
         choice = choose(LAWS, P, blocks_of("amdahl", TERMS["amdahl"]))

@@ -122,7 +122,7 @@ class basic_thread_alloc {
 
   /// Makes the calling thread the owner of that number's memory; what it got before stays with its old number.
   /// False, and nothing changed, while another living thread has the number.
-  /// For whoever runs a team and wants its ids here.
+  /// For the owner of a team whose ids are wanted here.
   static bool bind_thread(std::size_t number) { return threads::bind(number); }
 
   /// All memory in use that checked code got under that number, in no particular order: for finding leaks.

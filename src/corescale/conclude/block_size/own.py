@@ -18,7 +18,7 @@ from corescale.records import Configuration, Record
 AUTO = 0
 """the block that asks for the policy auto"""
 SHAPE = ("read", "write", "operations", "n", "block")
-"""factors that such a study has, besides threads"""
+"""factors of such a study; the number of threads is one more"""
 FOLDS = 10
 """parts of the cases that are held out one after the other"""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which law to show: the one that better predicts a level of p it has not seen, if the blocks agree which that is."""
+"""Which law to show: the simplest that no other one surely beats at predicting a level of p it has not seen."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,13 +30,16 @@ class Choice:
     held_out: Mapping[str, float]
     """root mean square of log(mean time / prediction), each level predicted from the others; NaN where too few"""
     distinguishable: bool
+    """whether the levels tell at least one law from a better one"""
     statement: str
 
 
 def choose(laws: Mapping[str, Law], p: npt.ArrayLike, log_times: npt.ArrayLike, confidence: float = 0.95) -> Choice:
-    """Fit every law; show the one with the least held-out error if >= 97.5% of resamples agree, else the simplest.
+    """Fit every law, and show the simplest that stands beside the one with the least held-out error.
 
-    Below six levels of p none is compared. What tells a law from the simplest is always said with its interval.
+    A law falls where >= 97.5% of the resamples predict worse by it. Laws of equally many terms stand in the order of
+    the table. Below six levels of p none is compared. What tells a law from a simpler one is always said with its
+    interval.
     """
     fits = {name: fit(law, p, log_times, confidence) for name, law in laws.items()}
     known = sorted((name for name in laws if fits[name].identifiable), key=lambda name: len(laws[name].terms))
@@ -56,22 +59,21 @@ def choose(laws: Mapping[str, Law], p: npt.ArrayLike, log_times: npt.ArrayLike, 
     enough = np.unique(np.asarray(p)[np.isfinite(np.asarray(log_times)).any(axis=0)]).size >= LEVELS
     comparable = [name for name in known if enough and np.isfinite(errors[name][0])]
     winner = min(comparable, key=lambda name: held_out[name], default=known[0])
-    rivals = [name for name in known if name != winner]
-    sure = enough and bool(rivals) and all(_beats(errors[winner], errors[rival]) for rival in rivals)
-    chosen = winner if sure else known[0]
-    return Choice(
-        fits[chosen], fits, held_out, sure, _statement(chosen, sure, rivals, comparable, known) + _beyond(laws, fits)
-    )
+    beaten = [name for name in known if enough and _beats(errors[winner], errors[name])]
+    chosen = next(name for name in known if name not in beaten)
+    statement = _statement(chosen, winner, beaten, comparable, known) + _beyond(laws, fits)
+    return Choice(fits[chosen], fits, held_out, bool(beaten), statement)
 
 
-def _statement(chosen: str, sure: bool, rivals: list[str], comparable: list[str], known: list[str]) -> str:
+def _statement(chosen: str, winner: str, beaten: list[str], comparable: list[str], known: list[str]) -> str:
     if len(known) == 1:
         return f"{chosen} is the only law that these levels of p determine"
     if len(comparable) < len(known):
         few = f"too few levels of p (below {LEVELS}) or blocks"
         return f"{' and '.join(known)} are not compared: {few}; {chosen} is the simpler"
-    if sure:
-        return f"{chosen} predicts held-out levels better than {' and '.join(rivals)}"
+    if beaten:
+        simplest = "" if len(beaten) == len(known) - 1 else f"; {chosen} is the simplest of the others"
+        return f"{winner} predicts held-out levels better than {' and '.join(beaten)}{simplest}"
     return f"{' and '.join(known)} predict held-out levels equally well; {chosen} is the simpler"
 
 

@@ -42,7 +42,7 @@ class Interaction(Model):
 
 
 class Failure(Model):
-    """Where all of `levels` come together, a launch ends like this with `probability`."""
+    """How a launch that has all of `levels` ends, with `probability`."""
 
     levels: Mapping[str, Level] = {}
     status: Literal["failed", "signal", "timeout", "check", "output-differs"] = "failed"
@@ -52,7 +52,7 @@ class Failure(Model):
 
 
 class Own(Model):
-    """Where all of `levels` come together, launches have this noise (none: that of all) and this drift besides."""
+    """Noise and drift of the launches that have all of `levels`; without a noise of their own they have that of all."""
 
     levels: Mapping[str, Level]
     noise: Disturbance | None = None

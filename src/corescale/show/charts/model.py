@@ -19,7 +19,7 @@ SeriesKind = Literal["curve", "points", "bars", "cells", "dashed", "dotted"]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One thing drawn, and what it says to whoever points at it or cannot see it."""
+    """One thing drawn, and its text for a reader who points at it or cannot see it."""
 
     x: Place
     y: Place

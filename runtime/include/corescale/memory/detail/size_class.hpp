@@ -42,7 +42,7 @@ inline constexpr auto class_of_step = [] {
   return table;
 }();
 
-/// The least class of `first` or above that holds so many bytes.
+/// The least class, of `first` or above, that holds `bytes`.
 template <std::size_t first>
 constexpr std::size_t size_class(std::size_t bytes) noexcept {
   if (bytes <= table_bytes) [[likely]]
