@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from corescale.declare import factors
+from corescale.declare import factors, template
 from corescale.declare.model import Model
 from corescale.declare.outputs import Output, Selection
 from corescale.declare.stop import Stop
@@ -184,6 +184,13 @@ class Experiment(Model):
     def makes_threads(self) -> bool:
         """Whether a factor says how many threads there are; beside one of ranks it is one in each."""
         return any({"threads", "ranks"} & factor.how.makes for factor in self.factors)
+
+    @property
+    def starts_ranks(self) -> bool:
+        """Whether every command starts its ranks itself: `mpirun -n {ranks} ./program`."""
+        return all(
+            template.starter(each.argv) and "ranks" in template.placeholders(each.argv) for each in self.commands
+        )
 
     def beside_p(self, configuration: Configuration, *also: str) -> tuple[tuple[str, Level], ...]:
         """The levels of a configuration that are not part of p, without those of the factors named `also`."""

@@ -10,6 +10,7 @@ from corescale.errors import UsageError
 
 _TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
+_STARTER = re.compile(r"(?:^|[\s/;&|(])((?:mpirun|mpiexec|orterun|prterun|srun)(?:\.\w+)?)(?=\s|$)")
 _OPERATOR = re.compile(r"[;<>|&()]+")
 
 
@@ -27,6 +28,12 @@ def split(text: str, where: str) -> tuple[str, ...]:
         where=where,
         remedy=f"write sh -c {shlex.quote(text)}, or add --shell",
     )
+
+
+def starter(argv: Iterable[str]) -> str:
+    """The program among these words that starts ranks, such as mpirun, also in a script of one word; empty for none."""
+    found = _STARTER.search(" ".join(argv))
+    return found[1] if found else ""
 
 
 def placeholders(argv: Iterable[str]) -> frozenset[str]:

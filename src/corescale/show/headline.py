@@ -13,6 +13,7 @@ from corescale.conclude.stats import Interval, fewest_blocks
 from corescale.records import Configuration
 from corescale.show import text
 from corescale.show.alone import alone, timed
+from corescale.show.parallelism import counted
 from corescale.show.result import Result
 from corescale.show.statements import findings
 
@@ -94,7 +95,7 @@ def idle(rows: Sequence[Row]) -> str:
     if not found:
         return ""
     row = max(found, key=lambda row: row.p)
-    return f"asked for {row.p} {unit(row.configuration, row.p)}, used {row.effective_cores:.1f} cores"
+    return f"asked for {counted(row.configuration)}, used {row.effective_cores:.1f} cores"
 
 
 def parameters(fit: Fit) -> Iterator[str]:
@@ -104,18 +105,11 @@ def parameters(fit: Fit) -> Iterator[str]:
             yield f"{one.name} = {text.join((text.time if one.unit == 's' else text.number)(value))}"
 
 
-def unit(configuration: Configuration, p: int = 2) -> str:
-    """What p counts: threads where there is one rank."""
-    layout = configuration.layout
-    name = "thread" if layout.ranks_per_node * layout.nodes == 1 else "rank x thread"
-    return name if p == 1 else name + "s"
-
-
 def at(found: Scan, row: Row) -> str:
     """`4 threads` and what else the row's curve holds constant."""
     curve = next(curve for curve in found.curves if row in curve.rows)
     others = [f"{name}={level}" for name, level in curve.levels]
-    return text.clean(" ".join([f"{row.p} {unit(row.configuration, row.p)}", *others]))
+    return text.clean(" ".join([counted(row.configuration), *others]))
 
 
 def recommendation(found: Recommendation) -> str:

@@ -134,6 +134,29 @@ TRIES: tuple[tuple[str, int, str], ...] = (
         "corescale: --more: there is no tune in none; corescale tune -- COMMAND",
     ),
     ("corescale tune -q --more --out more >/dev/null; ls -r more/tune-*", 0, "lock$|2$"),
+    # Ranks that the command starts.
+    (
+        "mkdir -p by && printf '#!/bin/sh\nexec sleep 0.0$2' > by/mpirun && chmod +x by/mpirun",
+        0,
+        "",
+    ),
+    ("corescale scan -q -r 3 -f ranks=1,2 -- by/mpirun -n {ranks} x | grep -c '^ [12] '", 0, "2"),
+    (
+        "corescale scan -q -r 3 -t 1 -f ranks=2,6 --oversubscribe -- by/mpirun -n {ranks} x",
+        0,
+        "asked for threads=1 ranks=6, used 0.* cores; never faster than p=2",
+    ),
+    ("corescale scan -q -r 1 -f layout=2x1x1,1x2x1 -- by/mpirun -n {ranks} x | grep -c '^ *layout=[12]x'", 0, "2"),
+    (
+        "corescale scan -f ranks=1,2 -- mpirun x",
+        2,
+        "corescale: mpirun: corescale starts the ranks itself; write mpirun -n {ranks}, or leave mpirun",
+    ),
+    (
+        "corescale scan --on mpi -f ranks=1,2 -- by/mpirun -n {ranks} x",
+        2,
+        "corescale: --on mpi: the command starts its ranks itself; leave --on out, or mpirun",
+    ),
     # A reader that leaves changes nothing; a full disk is told.
     ("corescale study list | true", 0, ""),
     (f"corescale scan {QUIETLY} -- true | head -c 1", 0, ""),

@@ -314,9 +314,21 @@ def test_ranks_beyond_the_cores_and_a_second_mpirun_are_refused(machine: Machine
     ):
         scan(two, "x", factor=["ranks=4"])
     with pytest.raises(
-        UsageError, match=r"mpiexec: corescale starts the ranks itself; leave mpiexec and its options out"
+        UsageError, match=r"mpiexec: corescale starts the ranks itself; write mpiexec -n {ranks}, or leave mpiexec"
     ):
-        scan(two, "mpiexec", "-n", "{ranks}", "x", factor=["ranks=1,2"])
+        scan(two, "mpiexec", "-n", "2", "x", factor=["ranks=1,2"])
+
+
+def test_ranks_that_the_command_starts_make_p(machine: Machine) -> None:
+    """The command is launched directly: it is no rank of a launcher's own mpirun."""
+    four = dataclasses.replace(machine, affinity=(0, 1, 2, 3), quota_cores=4.0)
+    for words in (["mpirun", "-n", "{ranks}", "x"], ["sh", "-c", "cd a && exec mpirun -n {ranks} x"]):
+        made = scan(four, *words, factor=["ranks=1,2"], threads="1,2")
+        assert sorted(c.layout.p for c in configurations(made)) == [1, 2, 2, 4]
+        assert made.starts_ranks
+    laid_out = scan(four, "srun", "-n", "{ranks}", "x", factor=["layout=2x1x1,1x2x1"])
+    assert [c.layout for c in configurations(laid_out)] == [Layout(2, 1), Layout(1, 2)]
+    assert not scan(four, "x", "{ranks}", factor=["ranks=1,2"]).starts_ranks
 
 
 @pytest.mark.parametrize("text", ["cat a | wc -l", "sort f > g", "it's"])

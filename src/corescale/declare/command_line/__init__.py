@@ -159,7 +159,7 @@ def _experiment(
     asked |= frozenset().union(*(formula.names for formula in formulas)) - {"p"}
     chosen, left_out = named(request, asked, machine, default_threads)
     for argv in (*(command.argv for command in commands), _rehearsal(request, commands[0])):
-        template.check(argv, {"threads", *(factor.name for factor in chosen), *(derived or {})})
+        template.check(argv, {"threads", *(factor.name for factor in chosen), *_of_layout(chosen), *(derived or {})})
     if verb == "compare":
         chosen = [Factor(name="command", kind="command", levels=tuple(c.name for c in commands)), *chosen]
     metrics = dict(checks.metric(text) for text in request.metric)
@@ -208,9 +208,14 @@ def _experiment(
     launch(experiment, today(experiment), machine)
     if p_ref is not None:
         checks.must_have(experiment, p_ref)
-    if experiment.factor("ranks"):
-        checks.must_not_start_ranks(commands)
+    if any("ranks" in factor.how.makes for factor in chosen):
+        checks.must_say_how_many(commands)
     return _within_cores(experiment)
+
+
+def _of_layout(chosen: Sequence[Factor]) -> set[str]:
+    """The placeholders that a level such as 4x2x1 fills beside {threads}."""
+    return {"p", "ranks", "nodes"} if any(factor.kind == "layout" for factor in chosen) else set()
 
 
 def _first(chosen: Sequence[Factor], name: str) -> Level:

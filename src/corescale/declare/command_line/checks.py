@@ -6,8 +6,8 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
+from corescale.declare import template
 from corescale.declare.command_line.named_factors import pair
 from corescale.declare.command_line.request import CompareRequest
 from corescale.declare.experiment import Command, Experiment, Factor
@@ -66,9 +66,10 @@ def must_have(experiment: Experiment, p: int) -> None:
         )
 
 
-def must_not_start_ranks(commands: Iterable[Command]) -> None:
-    """Raises UsageError for a command that starts the ranks itself."""
+def must_say_how_many(commands: Iterable[Command]) -> None:
+    """Raises UsageError for a command that starts ranks itself and does not say how many: each would start all."""
     for command in commands:
-        if re.fullmatch(r"(mpirun|mpiexec|orterun|prterun|srun)(\.\w+)?", name := Path(command.argv[0]).name):
-            remedy = f"leave {name} and its options out of the command"
+        name = template.starter(command.argv)
+        if name and "ranks" not in template.placeholders(command.argv):
+            remedy = f"write {name} -n {{ranks}}, or leave {name} and its options out of the command"
             raise UsageError("corescale starts the ranks itself", where=name, remedy=remedy)

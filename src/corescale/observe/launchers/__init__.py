@@ -82,7 +82,12 @@ def create(name: str, experiment: Experiment, machine: Machine, landscape: str |
 
 def _able(name: str, experiment: Experiment) -> type[Launcher]:
     layouts = dict.fromkeys(chosen.layout for chosen in configurations(experiment))
-    if not name and any("ranks" in factor.how.makes for factor in experiment.factors):
+    if experiment.starts_ranks:
+        if name == Mpi.name:
+            what = "the command starts its ranks itself"
+            raise UsageError(what, where="--on mpi", remedy="leave --on out, or mpirun")
+        layouts = dict.fromkeys(Layout(layout.threads_per_rank) for layout in layouts)
+    elif not name and any("ranks" in factor.how.makes for factor in experiment.factors):
         layouts |= dict.fromkeys([RANKS])
     why: dict[str, str] = {}
     for each in [name] if name else [each for each in LAUNCHERS if each not in ASKED]:

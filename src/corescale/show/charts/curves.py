@@ -11,6 +11,7 @@ from corescale.conclude.answers.scaling import Curve, Scan
 from corescale.conclude.stats import Interval
 from corescale.show import text
 from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, doubling, sure
+from corescale.show.parallelism import below
 
 LAW_POINTS = 60
 
@@ -24,6 +25,13 @@ class Step:
     efficiency: Interval
     overhead: Interval
     oversubscribed: bool = False
+    layout: str = ""
+    """what tells it apart from others of the same p"""
+
+    @property
+    def said(self) -> str:
+        """`2`, `2 (layout=2x1x1)`."""
+        return f"{self.p} ({self.layout})" if self.layout else str(self.p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +125,7 @@ def _marks(
         Mark(
             step.p,
             of(step).estimate,
-            text.clean(f"{head}p={step.p}: {what} {text.join(shown(of(step)))}{_over(step)}"),
+            text.clean(f"{head}p={step.said}: {what} {text.join(shown(of(step)))}{_over(step)}"),
             *sure(of(step)),
             hollow=step.oversubscribed,
         )
@@ -141,7 +149,7 @@ def _laws(lines: Sequence[Line]) -> list[Series]:
 
 def _line(curve: Curve) -> Line:
     steps = tuple(
-        Step(row.p, row.speedup, row.efficiency, row.overhead, row.oversubscribed)
+        Step(row.p, row.speedup, row.efficiency, row.overhead, row.oversubscribed, " ".join(below(row.configuration)))
         for row in curve.rows
         if row.speedup.estimate > 0
     )
@@ -157,7 +165,7 @@ def _line(curve: Curve) -> Line:
 def _said(lines: Lines, of: Callable[[Step], Interval], shown: Callable[[Interval], text.Shown]) -> str:
     heads = [", ".join(filter(None, (row, column, line.label))) for row, column, at in lines for line in at]
     points = [
-        ", ".join(f"p={step.p}: {text.join(shown(of(step)))}{_over(step)}" for step in line.steps)
+        ", ".join(f"p={step.said}: {text.join(shown(of(step)))}{_over(step)}" for step in line.steps)
         for _, _, at in lines
         for line in at
     ]

@@ -16,6 +16,7 @@ from corescale.conclude.answers.scaling import Curve, Row
 from corescale.records import Configuration
 from corescale.show import columns, headline, text
 from corescale.show.columns import DERIVED, DOCUMENT, FULL, MAIN, WIDE
+from corescale.show.parallelism import below
 from corescale.show.result import Result
 
 
@@ -75,7 +76,11 @@ def curve(result: Result, of: Curve) -> RenderableType:
 
 
 def _p(result: Result, row: Row) -> Text:
-    marks = [*result.labels(row.configuration), *([f"{row.failures} failed"] if row.failures else [])]
+    marks = [
+        *below(row.configuration),
+        *result.labels(row.configuration),
+        *([f"{row.failures} failed"] if row.failures else []),
+    ]
     p = Text("\n".join([str(row.p), *marks]))
     p.stylize("yellow", len(str(row.p)))
     return p
