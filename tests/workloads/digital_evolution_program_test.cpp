@@ -51,8 +51,8 @@ TEST(DigitalEvolutionProgram, StateIsTheSameForThreadsAndSchedules) {
       EXPECT_EQ(field(run.output, "threads"), threads);
 #endif
     }
-  for (const char* other :
-       {"--seed 2", "--no-selection", "--instructions-per-message 21", "--width 8", "--generations 17"})
+  for (const char* other : {"--seed 2", "--no-selection", "--badges 16", "--instructions-per-message 21",
+                            "--width 8", "--generations 17"})
     EXPECT_NE(field(digital_evolution(small + other).output, "state_hash"), expected) << other;
 }
 
@@ -76,6 +76,16 @@ TEST(DigitalEvolutionProgram, AccountChangesNothingButSaysTheShare) {
   EXPECT_GT(number(run, "malloc_share_standard_error"), 0);
   EXPECT_GT(number(run, "allocations_per_cell_update"), 50);
   EXPECT_GT(number(run, "bytes_per_allocation"), 16);
+}
+
+TEST(DigitalEvolutionProgram, LayoutAndOwnersChangeNoState) {
+  const std::string expected = field(digital_evolution(small).output, "state_hash");
+  for (const char* option : {"--layout owner", "--layout master", "--layout padded", "--owners"}) {
+    const Finished run = digital_evolution(small + option);
+    EXPECT_EQ(field(run.output, "state_hash"), expected) << option << run.output;
+    EXPECT_EQ(run.output.find("freed_by_another_thread") != std::string::npos,
+              std::string(option) == "--owners");
+  }
 }
 
 /// The knob is what it says: the more instructions, the smaller the share.
@@ -129,6 +139,8 @@ TEST(DigitalEvolutionProgram, BadInputIsOneLineAndStatusTwo) {
            {"--width 0", "--width '0' cannot be used; give a whole number from 1 to 100000"},
            {"--height 3x", "--height '3x' cannot be used; give a whole number from 1 to 100000"},
            {"--seed -1", "--seed '-1' cannot be used; give a whole number from 0 to 18446744073709551615"},
+           {"--badges 17", "--badges '17' cannot be used; give a whole number from 0 to 16"},
+           {"--account --owners", "--account and --owners count different things; give one of them"},
            {"--account=yes", "--account takes no value; give --account alone"},
            {"--expect-hash 12",
             "--expect-hash '12' cannot be used; give the 16 hexadecimal digits of a state_hash"},

@@ -109,9 +109,57 @@ TEST(World, StateIsThatOfEvolution) {
   if (tsan) omp_set_num_threads(1);
 #endif
   const Options options = options_of(6, 5, 25);
-  const auto outcome = digital_evolution::evolve(options, false);
+  const auto outcome = digital_evolution::evolve(options);
   EXPECT_EQ(outcome.state_hash, run(options, 1).hash);
   EXPECT_GT(outcome.seconds, 0);
+}
+
+TEST(World, StateDoesNotDependOnTheLayout) {
+#ifdef _OPENMP
+  if (tsan) omp_set_num_threads(1);
+#endif
+  Options options = options_of(6, 5, 25);
+  const auto expected = digital_evolution::evolve(options).state_hash;
+  for (const auto layout : {digital_evolution::Layout::owner, digital_evolution::Layout::master}) {
+    options.layout = layout;
+    EXPECT_EQ(digital_evolution::evolve(options).state_hash, expected);
+  }
+}
+
+TEST(World, CellsLieOnLinesOfTheirOwnWherePadded) {
+  World world(options_of(4, 4, 1));
+  for (std::size_t i = 0; i < world.cells(); ++i) {
+    world.settle(i);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&world.cell(i)) % corescale::cache_line, 0);
+  }
+}
+
+TEST(World, AMessageCarriesAsManyNamesAsAskedFor) {
+  for (const int badges : {0, 1, 16}) {
+    Options options = options_of(2, 2, 1);
+    options.badges = badges;
+    World world(options);
+    world.settle(0);
+    EXPECT_EQ(world.cell(0).badges.size(), static_cast<std::size_t>(badges));
+    EXPECT_EQ(world.cell(0).eldest.empty(), badges == 0);
+  }
+}
+
+/// One thread frees what it asked for itself; of several some receive what others sent.
+TEST(World, WhatIsFreedByAnotherThreadIsCounted) {
+#ifdef _OPENMP
+  if (tsan) GTEST_SKIP() << "OpenMP's barriers are unknown to this sanitizer";
+  const int threads = omp_get_max_threads();
+  for (const int wanted : {1, 4}) {
+    omp_set_num_threads(wanted);
+    const auto account =
+        digital_evolution::evolve(options_of(8, 8, 25), digital_evolution::Count::owners).account;
+    EXPECT_GT(account.freed, 0U);
+    EXPECT_EQ(account.freed_elsewhere > 0, wanted > 1);
+    EXPECT_LT(account.freed_elsewhere, account.freed / 2);
+  }
+  omp_set_num_threads(threads);
+#endif
 }
 
 class Size : public testing::TestWithParam<std::pair<int, int>> {};

@@ -46,25 +46,29 @@ struct Bid {
   std::uint64_t strength = 0;  ///< the amount; a lottery ticket where there is no selection
 };
 
-/// On a cache line of its own: neighbours may belong to different threads.
 template <class Heap>
-struct alignas(corescale::cache_line) Cell {
+struct Cell {
   static constexpr std::size_t inbox_capacity = 8;
 
-  // By aligned_alloc, which every allocator has right: Hoard of 2025 swaps the arguments of aligned operator
-  // new.
-  static void* operator new(std::size_t bytes) {
-    void* const place = std::aligned_alloc(alignof(Cell), bytes);  // NOLINT(cppcoreguidelines-no-malloc)
+  // NOLINTBEGIN(cppcoreguidelines-no-malloc)
+  /// Where `padded` on cache lines of its own, as neighbours may belong to different threads. By aligned_alloc,
+  /// which every allocator has right: Hoard of 2025 swaps the arguments of aligned operator new.
+  static void* operator new(std::size_t bytes, bool padded) {
+    constexpr std::size_t line = corescale::cache_line;
+    const std::size_t lines = (bytes + line - 1) / line;
+    void* const place = padded ? std::aligned_alloc(line, lines * line) : std::malloc(bytes);
     if (!place) throw std::bad_alloc{};
     return place;
   }
-  static void operator delete(void* place) { std::free(place); }  // NOLINT(cppcoreguidelines-no-malloc)
+  static void operator delete(void* place) { std::free(place); }
+  static void operator delete(void* place, bool /*padded*/) { std::free(place); }
+  // NOLINTEND(cppcoreguidelines-no-malloc)
 
   using Inbox = std::deque<Message<Heap>, Allocator<Message<Heap>, Heap>>;
 
   Genome<Heap> genome;
-  Strings<Heap> badges;          ///< the ancestors' names
-  String<Heap> eldest;           ///< the name of the first of them
+  Strings<Heap> badges;          ///< the last ancestors' names
+  String<Heap> eldest;           ///< the name of the first of them; empty for none
   std::array<Inbox, 4> inboxes;  ///< by the direction in which the sender lives
   std::array<Outbox<Heap>, 2> outboxes;
   std::int64_t stock = 0;

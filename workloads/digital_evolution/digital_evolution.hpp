@@ -31,7 +31,7 @@ class Evolution {
     Outcome outcome;
 #pragma omp parallel
     {
-      each([this](std::size_t i) { world_.settle(i); });
+      settle();
       live(outcome);
       conclude(outcome);
       each([this](std::size_t i) { world_.clear(i); });
@@ -49,15 +49,27 @@ class Evolution {
     const auto cells = static_cast<std::ptrdiff_t>(world_.cells());
     Heap::work(true);
 #pragma omp for schedule(runtime) nowait
-    for (std::ptrdiff_t i = 0; i < cells; ++i) {
-      try {
-        if (!failed_.load(std::memory_order_relaxed)) work(static_cast<std::size_t>(i));
-      } catch (...) {  // no exception may leave an OpenMP loop
-        fail(std::current_exception());
-      }
-    }
+    for (std::ptrdiff_t i = 0; i < cells; ++i) attempt(work, static_cast<std::size_t>(i));
     Heap::work(false);
 #pragma omp barrier
+  }
+
+  /// No exception may leave an OpenMP loop.
+  template <class Work>
+  void attempt(const Work& work, std::size_t i) {
+    try {
+      if (!failed_.load(std::memory_order_relaxed)) work(i);
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  }
+
+  /// A page of memory belongs to where the thread runs that touches it first.
+  void settle() {
+    const auto make = [this](std::size_t i) { world_.settle(i); };
+    if (world_.options().layout != Layout::master) return each(make);
+#pragma omp single
+    for (std::size_t i = 0; i < world_.cells(); ++i) attempt(make, i);
   }
 
   void live(Outcome& outcome) {
@@ -115,9 +127,14 @@ class Evolution {
   std::exception_ptr fault_;
 };
 
-/// The outcome of `options`, with an account of the allocations where it is asked for.
-inline Outcome evolve(const Options& options, bool account) {
-  return account ? Evolution<SampledHeap>(options).run() : Evolution<PlainHeap>(options).run();
+/// What is counted of the allocations. `samples`: how much of the time they take. `owners`: how many there are,
+/// of what size, and how many are freed by another thread.
+enum class Count { nothing, samples, owners };
+
+inline Outcome evolve(const Options& options, Count count = Count::nothing) {
+  if (count == Count::samples) return Evolution<SampledHeap>(options).run();
+  if (count == Count::owners) return Evolution<OwnedHeap>(options).run();
+  return Evolution<PlainHeap>(options).run();
 }
 
 }  // namespace digital_evolution

@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "driver/heap.hpp"
+#include "driver/owned_heap.hpp"
 
 namespace digital_evolution {
 
 using driver::Account;
 using driver::Allocator;
+using driver::OwnedHeap;
 using driver::PlainHeap;
 using driver::SampledHeap;
 

@@ -8,12 +8,18 @@
 
 namespace digital_evolution {
 
+/// Whose memory cells lie in. `padded`: each thread makes its own, each cell on cache lines of its own.
+/// `owner`: each thread makes its own, and neighbours may share a line. `master`: one thread makes all.
+enum class Layout { padded, owner, master };
+
 struct Options {
   int width = 32, height = 32;
   int generations = 200;  ///< updates of each cell
   std::uint64_t seed = 1;
-  int instructions_per_message = 1200;  ///< 17% of the time was then in glibc's malloc
+  int instructions_per_message = 1200;  ///< little of the time is in malloc then; 110 makes it 15%
+  int badges = 2;                       ///< last ancestors whose names a message carries
   bool selection = true;
+  Layout layout = Layout::padded;
 
   std::size_t cells() const { return static_cast<std::size_t>(width) * static_cast<std::size_t>(height); }
 
@@ -47,7 +53,7 @@ class World {
 
   /// Makes the cell; before everything else.
   void settle(std::size_t i) {
-    cells_[i] = std::make_unique<Cell<Heap>>();
+    cells_[i].reset(new (options_.layout == Layout::padded) Cell<Heap>());
     Cell<Heap>& self = cell(i);
     Random random = draw(i, -1);
     self.genome = random_genome<Heap>(random);
@@ -249,10 +255,12 @@ class World {
     take_names(self);
   }
 
-  static void take_names(Cell<Heap>& self) {
+  void take_names(Cell<Heap>& self) const {
     self.badges.clear();
-    for (const std::uint64_t ancestor : self.ancestors) self.badges.insert(name<Heap>(ancestor));
-    self.eldest = name<Heap>(self.ancestors.front());
+    const auto first = self.ancestors.end() - options_.badges;
+    for (auto ancestor = first; ancestor != self.ancestors.end(); ++ancestor)
+      self.badges.insert(name<Heap>(*ancestor));
+    if (options_.badges > 0) self.eldest = name<Heap>(*first);
   }
 
   Options options_;
