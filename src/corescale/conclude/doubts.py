@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corescale.conclude import memory, noise
+from corescale.conclude.agreement import agreements
 from corescale.conclude.response import response
 from corescale.declare.experiment import Experiment
 from corescale.records import SHORT, Record
@@ -31,7 +32,8 @@ def doubts(records: Sequence[Record], experiment: Experiment) -> Doubts:
     flags = noise.flag_launches(_launches([records[k] for k in timed])) if timed else ()
     bad = {flag.block for flag in flags if noise.RULES[flag.rule].from_outside}
     undisturbed = tuple(record for record in records if not record.timed or record.block not in bad)
-    lines = [*_flagged(flags, records), *_drift(records, experiment), *_short(records)]
+    differing = [said for each in agreements(records, experiment) for said in each.broken]
+    lines = [*differing, *_flagged(flags, records), *_drift(records, experiment), *_short(records)]
     lines += memory.doubt([records[k] for k in timed])
     lines += _told([records[k] for k in timed])
     return Doubts(tuple(lines), frozenset(timed[flag.launch] for flag in flags), undisturbed)

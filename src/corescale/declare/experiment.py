@@ -98,7 +98,7 @@ class Hooks(Model):
 STOP = {"stop"}
 """Fields that say how long one goes on: a larger budget continues what was measured."""
 
-PRESENTATION = {"name", "title", "source", "columns", "outputs", "left_out", "weak"}
+PRESENTATION = {"name", "title", "source", "columns", "outputs", "left_out", "weak", "agree"}
 """Fields of an Experiment that say how records are shown, and change no launch."""
 
 FOUND = {"inherited_allocator"}
@@ -131,6 +131,8 @@ class Experiment(Model):
     """weak scaling is asked for; None: the same work at every p"""
     response: Annotated[str, Field(pattern=r"^(wall|region:.+|metric:.+)$")] = "wall"
     metrics: Mapping[str, MetricSource] = {}
+    agree: Mapping[str, tuple[str, ...]] = {}
+    """metrics that have one value wherever these factors and derived parameters are alike"""
     constraints: tuple[Constraint, ...] = ()
     inherited_allocator: str = ""
     """what the level `inherited` of an allocator was when this was declared; empty for none of allocators.ALLOCATORS"""
@@ -162,6 +164,9 @@ class Experiment(Model):
         for name in names:
             if names.count(name) > 1:
                 raise UsageError(f"factor {name!r} is given twice", remedy="merge its levels")
+        for metric in set(self.agree) - set(self.metrics):
+            remedy = f'metrics.{metric} = "output:KEY"'
+            raise UsageError(f"no metric {metric!r}", where=f"agree.{metric}", remedy=remedy)
         for constraint in self.constraints:
             if constraint.metric not in self.metrics:
                 raise UsageError(

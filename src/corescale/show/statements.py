@@ -46,6 +46,11 @@ def answer(found: Answer | Modelled) -> str:
     if found.extremes:
         (least, low), (most, high) = found.extremes
         said += f"; from {low:.3g} at {least} to {high:.3g} at {most}"
+    if found.against:
+        level, ratio = found.against
+        said += f"; not shown at {level}: {text.join(text.ratio(ratio))}"
+    if found.oversubscribed:
+        said += f"; oversubscribed at p={', '.join(map(str, found.oversubscribed))}"
     return text.clean(said)
 
 

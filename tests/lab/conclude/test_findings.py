@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from corescale.conclude.agreement import agreements
 from corescale.conclude.answers.findings import Answer, answers, judge
 from corescale.conclude.answers.machines import Part, together
 from corescale.conclude.answers.scaling import scan
@@ -70,6 +71,40 @@ def test_a_ratio_comes_back_at_each_level() -> None:
         answer = said[(threads,)]
         assert answer.ratio.covers(truth) and answer.ratio.n == 8 and answer.verdict == "holds"
         assert answer.ratio.estimate == pytest.approx(truth, rel=0.02)
+
+
+def test_a_mean_that_holds_hides_no_level_that_does_not() -> None:
+    """mimalloc is 1.2x faster at one thread and 1.5x at four: on average by 1.34."""
+    (answer,) = found(asked(claim="1.3 to 1.4")).values()
+    assert judge(answer.ratio, Claim.parse("1.3 to 1.4")) == "holds" and answer.verdict == "does not hold"
+    (unsure,) = found(asked(claim="1.3 to 1.4"), blocks=6).values()
+    assert unsure.verdict == "open", "at six blocks the confidence cannot be shared among six levels"
+    (open_,) = found(asked(claim=">= 1.2"), noise=0.02).values()
+    assert open_.verdict == "open" and open_.against is not None and "threads=1" in open_.against[0]
+    assert "; not shown at threads=1" in statements.answer(open_)
+
+
+def test_what_was_oversubscribed_is_said_with_the_answer() -> None:
+    rows = frame(records(EXPERIMENT, seconds, 8, noise=0.01), EXPERIMENT)
+    rows["oversubscribed"] = rows["p"] == 4
+    (answer,) = answers(rows, EXPERIMENT, asked())
+    assert answer.oversubscribed == (4,) and statements.answer(answer).endswith("; oversubscribed at p=4")
+
+
+def test_launches_that_ended_in_another_state_are_named() -> None:
+    declared = EXPERIMENT.model_copy(update={"metrics": {"state": "output:state"}, "agree": {"state": ("work",)}})
+
+    def state(c: Configuration, block: int) -> dict[str, object]:
+        wrong = c["allocator"] == "mimalloc" and c.layout.p == 4 and c["load"] == 1 and block == 2
+        return {"metrics": {"state": 99.0 if wrong else float(c.layout.p * int(c["load"]))}}
+
+    good = [replace(r, metrics={"state": float(r.configuration.layout.p)}) for r in records(declared, seconds, 3)]
+    (split,) = agreements(good, declared)
+    assert [said[:27] for said in split.broken] == ["state differs at work=16 in", "state differs at work=4 in "]
+    (one,) = agreements(records(declared, seconds, 3, change=state), declared)
+    assert one.broken == ("state differs at work=4 in 1 of 12 launches: threads=4 load=1 allocator=mimalloc",)
+    (same,) = agreements(records(declared, seconds, 2, change=state), declared)
+    assert str(same) == "state is the same in all launches at each work (24 launches, 4 values)"
 
 
 def test_without_noise_the_ratio_is_exact_and_extremes_are_named() -> None:

@@ -106,7 +106,7 @@ def test_a_heat_map_has_a_cell_a_pair() -> None:
     for mark in chart.cells:
         assert mark.value == pytest.approx(good(allocator=mark.y, threads=int(str(mark.x)))["time"].median())
     slowest = max(chart.cells, key=lambda mark: mark.value or 0)
-    assert static.shaded(chart.cells)[slowest][0] == look.shades()[255][0]
+    assert look.shaded(chart.cells)[slowest][0] == look.shades()[255][0]
 
 
 def test_the_forest_compares_with_the_default() -> None:

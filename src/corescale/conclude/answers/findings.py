@@ -4,6 +4,10 @@
 In each block, and at each level of every factor that neither side names, the sides are compared by the difference of
 their mean logarithms; the differences of a block are averaged. What the blocks say is then one number each, and the
 interval is that of docs/measuring.md: the pseudomedian of the blocks' log-ratios with the signed-rank interval.
+
+The mean over those levels is shown, but proves nothing of each: a finding holds where the interval of every one of them
+lies within the claim. It does not hold where that of the mean, or of one of them, lies outside (with the confidence
+shared among them).
 """
 
 import itertools
@@ -45,6 +49,10 @@ class Answer:
     verdict: Verdict
     extremes: tuple[tuple[str, float], ...] = ()
     """the levels where the ratio is smallest and where it is largest, each with its estimate; () for one"""
+    against: tuple[str, Interval] | None = None
+    """the level farthest from the claim of those whose own interval is not within it, and that interval"""
+    oversubscribed: tuple[int, ...] = ()
+    """each p that was compared and is more than may run at once"""
     why: str = ""
     """what is missing, where nothing could be compared"""
 
@@ -90,9 +98,42 @@ def _answer(
     table = table[table.notna().mean(axis=1) > MOSTLY].dropna(axis="columns")
     if table.empty:
         return _missing(finding, at, "too many launches failed")
-    ratio = stats.hodges_lehmann(table.mean(axis=0).to_numpy(), experiment.stop.confidence).map(math.exp)
-    claim = Claim.parse(finding.claim)
-    return Answer(finding, at, ratio, judge(ratio, claim), tuple(_extremes(table, cell)))
+    claim, confidence = Claim.parse(finding.claim), experiment.stop.confidence
+    ratio = stats.hodges_lehmann(table.mean(axis=0).to_numpy(), confidence).map(math.exp)
+    cells = {_at(table, k, cell): _ratio(table, k, confidence) for k in range(len(table))}
+    shared = [_ratio(table, k, 1 - (1 - confidence) / len(table)) for k in range(len(table))]
+    compared = rows.loc[sides["a"].index.union(sides["b"].index)]
+    return Answer(
+        finding,
+        at,
+        ratio,
+        judge_all(ratio, list(cells.values()), shared, claim),
+        tuple(_extremes(table, cell)),
+        _against(cells, claim) if len(cells) > 1 else None,
+        tuple(sorted(int(p) for p in compared[compared["oversubscribed"]]["p"].unique())),
+    )
+
+
+def _ratio(table: "pd.DataFrame", row: int, confidence: float) -> Interval:
+    return stats.hodges_lehmann(table.iloc[row].to_numpy(), confidence).map(math.exp)
+
+
+def judge_all(mean: Interval, cells: Sequence[Interval], shared: Sequence[Interval], claim: Claim) -> Verdict:
+    """Of every level: `holds` where each interval of `cells` is within the claim; `does not hold` where that of the
+    mean is outside it, or one of `shared`, whose confidence is that of all together.
+    """
+    if all(judge(each, claim) == "holds" for each in cells):
+        return "holds"
+    refuted = any(judge(each, claim) == "does not hold" for each in (mean, *shared))
+    return "does not hold" if refuted else "open"
+
+
+def _against(cells: Mapping[str, Interval], claim: Claim) -> tuple[str, Interval] | None:
+    def beyond(found: Interval) -> float:
+        return max(claim.low / found.estimate, found.estimate / claim.high)
+
+    bad = [(at, found) for at, found in cells.items() if judge(found, claim) != "holds"]
+    return max(bad, key=lambda pair: beyond(pair[1]), default=None)
 
 
 def judge(ratio: Interval, claim: Claim) -> Verdict:
@@ -127,8 +168,12 @@ def _extremes(table: "pd.DataFrame", cell: Sequence[str]) -> Iterable[tuple[str,
         return
     typical = table.median(axis=1).to_numpy()
     for row in (int(typical.argmin()), int(typical.argmax())):
-        levels = dict(zip(table.index.names, table.index[row], strict=True))
-        yield " ".join(f"{name}={levels[name]}" for name in cell), math.exp(float(typical[row]))
+        yield _at(table, row, cell), math.exp(float(typical[row]))
+
+
+def _at(table: "pd.DataFrame", row: int, cell: Sequence[str]) -> str:
+    levels = dict(zip(table.index.names, table.index[row] if cell else (0,), strict=True))
+    return " ".join(f"{name}={levels[name]}" for name in cell)
 
 
 def _missing(finding: Finding, at: Mapping[str, Level], why: str) -> Answer:

@@ -96,6 +96,8 @@ class StudyFile(Model):
     response: str = "wall"
     """wall, region:NAME or metric:NAME"""
     metrics: Mapping[str, MetricSource] = {}
+    agree: Mapping[str, tuple[str, ...]] = {}
+    """metrics that have one value wherever these factors and derived parameters are alike: state = ["work"]"""
     constraints: tuple[str, ...] = ()
     """bounds on metrics, as "bytes <= 1.02*today" """
     weak: Weak | None = None

@@ -16,6 +16,7 @@ from corescale.show.charts.declared import declared
 from corescale.show.charts.forest import Groups, forest
 from corescale.show.charts.model import Chart
 from corescale.show.charts.order import Point, order
+from corescale.show.naming import label, raw
 from corescale.show.result import Result
 
 CONFIRMED = "confirmed:"
@@ -74,7 +75,8 @@ def _forest(result: Result) -> Chart | None:
     fewer = f" The fastest of them: {left} more are in the table." if left and len(groups[-1][1]) >= FASTEST else ""
     intervals = f"{text.percent(result.confidence)} intervals"
     caption = f"Ratios within blocks, with {intervals}; the dashed line is no difference.{fewer}"
-    return forest("forest", f"Ratios: {name}", caption, name, groups)
+    behind = {_label(c): f" ({values})" for c in result.ratios[1] if (values := raw(c))}
+    return forest("forest", f"Ratios: {name}", caption, name, groups, aside=behind)
 
 
 def _ratios(result: Result) -> Groups:
@@ -110,4 +112,4 @@ def _medians(records: Sequence[Record], name: str) -> Mapping[Configuration, flo
 
 
 def _label(configuration: Configuration) -> str:
-    return text.clean(configuration.label.removeprefix("command="))
+    return label(configuration).removeprefix("command=")

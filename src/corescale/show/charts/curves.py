@@ -11,7 +11,7 @@ from corescale.conclude.answers.scaling import Curve, Scan
 from corescale.conclude.stats import Interval
 from corescale.show import text
 from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, doubling, sure
-from corescale.show.parallelism import below
+from corescale.show.naming import below
 
 LAW_POINTS = 60
 

@@ -2,7 +2,8 @@
 """The forest plot: one row an estimate with its interval, its numbers beside it."""
 
 import math
-from collections.abc import Callable, Sequence
+import types
+from collections.abc import Callable, Mapping, Sequence
 
 from corescale.conclude.stats import Interval
 from corescale.show import text
@@ -27,13 +28,14 @@ def forest(
     shown: Callable[[Interval], text.Shown] = text.times,
     format: Format = "times",  # noqa: A002
     reference: float | None = 1.0,
+    aside: Mapping[str, str] = types.MappingProxyType({}),
 ) -> Chart:
-    """Rows in the order given, first on top. Names must differ over all groups."""
+    """Rows in the order given, first on top. Names must differ over all groups; `aside`: what a hover adds to one."""
     rows = [(label, row) for label, group in groups for row in group]
     values = [row[1].estimate for _, row in rows]
     log = format == "times" and min(values) > 0 and max(values) > WIDE_RANGE * min(values)
     series = tuple(
-        Series("points", label, tuple(_mark(label, *row, shown) for row in group), k)
+        Series("points", label, tuple(_mark(row[0] + aside.get(row[0], ""), *row, shown) for row in group), k)
         for k, (label, group) in enumerate(groups)
         if group
     )
@@ -54,9 +56,9 @@ def forest(
     )
 
 
-def _mark(label: str, row: str, found: Interval, oversubscribed: bool, shown: Callable[[Interval], text.Shown]) -> Mark:
+def _mark(name: str, row: str, found: Interval, oversubscribed: bool, shown: Callable[[Interval], text.Shown]) -> Mark:
     written = text.join(shown(found))
-    said = f"{row}: {written}" + (", oversubscribed" if oversubscribed else "")
+    said = f"{name}: {written}" + (", oversubscribed" if oversubscribed else "")
     return Mark(row, found.estimate, said, *sure(found), written=written, hollow=oversubscribed)
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import matplotlib as mpl
 
+from corescale.show.charts.model import Mark
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -64,3 +66,10 @@ def _light(red: float, green: float, blue: float) -> bool:
     """Whether black is the more readable of black and white on it (WCAG relative luminance)."""
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in (red, green, blue)]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.179
+
+
+def shaded(marks: Sequence[Mark]) -> dict[Mark, tuple[str, str]]:
+    """Colour and ink of every cell, from the smallest value to the largest."""
+    values = {mark: mark.value for mark in marks if mark.value is not None}
+    low, span = min(values.values()), max(values.values()) - min(values.values())
+    return {mark: shades()[round(255 * (value - low) / span) if span else 128] for mark, value in values.items()}

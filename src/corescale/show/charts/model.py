@@ -124,7 +124,8 @@ class Chart:
     def legend(self) -> tuple[Series, ...]:
         """The series to name; none where a name would say nothing."""
         named = tuple(series for series in self.series if series.label and series.kind != "cells")
-        return named if len(named) > 1 else ()
+        on_axis = {series.label for series in named} <= set(self.x.categories)
+        return named if len(named) > 1 and not on_axis else ()
 
     @property
     def dodged(self) -> bool:

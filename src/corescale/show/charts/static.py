@@ -3,7 +3,9 @@
 
 import io
 import re
+import textwrap
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,13 +13,13 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from corescale.show import text
 from corescale.show.charts import look
 from corescale.show.charts.look import ALARM, GRID, INK, MUTED, PAPER
-from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, Place, Series
+from corescale.show.charts.model import Axis, Chart, Format, Panel, Place, Series
 
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -51,13 +53,15 @@ WRITERS: dict[Format, Callable[[float], str]] = {
     "seconds": lambda value: f"{value:g} s",
     "bytes": text.memory,
 }
+BAR = 0.55
+"""opacity of a bar, so that its interval is seen before it"""
 GROUP_WIDTH = 0.8
 """width of a category's bars together, where categories are 1 apart"""
 
 
 def svg(chart: Chart) -> str:
     """An inline SVG element: text stays text, colours are the page's, identifiers are this chart's alone."""
-    drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{chart.name}-", _drawn(chart, "none"))
+    drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{chart.name}-", _drawn(chart, "none", _figure))
     drawn = re.sub(
         "#[0-9a-f]{6}",
         lambda match: look.variable(match[0]) if match[0] in look.VARIABLES else match[0],
@@ -70,20 +74,29 @@ def write(chart: Chart, folder: Path, dpi: int = 160) -> tuple[Path, Path]:
     """NAME.png and NAME.svg on white, for documents."""
     png, plain = folder / f"{chart.name}.png", folder / f"{chart.name}.svg"
     with mpl.rc_context(STYLE):
-        _figure(chart).savefig(png, dpi=dpi, facecolor=PAPER, metadata={"Software": None, "Title": chart.alternative})
-    plain.write_text(_drawn(chart, PAPER), encoding="utf-8")
+        _titled(chart).savefig(png, dpi=dpi, facecolor=PAPER, metadata={"Software": None, "Title": chart.alternative})
+    plain.write_text(_drawn(chart, PAPER, _titled), encoding="utf-8")
     return png, plain
 
 
-def _drawn(chart: Chart, paper: str) -> str:
+def _drawn(chart: Chart, paper: str, draw: Callable[[Chart], Figure]) -> str:
     """Without matplotlib's style element, which would hold for a whole page; its two lines are attributes here."""
     with mpl.rc_context(STYLE):
         file = io.StringIO()
-        _figure(chart).savefig(file, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})
+        draw(chart).savefig(file, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})
     drawn = re.sub(r"<(metadata|style)\b.*?</\1>", "", file.getvalue(), flags=re.DOTALL)
     label = text.attribute(chart.alternative).replace("\\", r"\\")
     lines = 'stroke-linejoin="round" stroke-linecap="butt"'
     return re.sub(r"<svg ([^>]*)>", rf'<svg role="img" aria-label="{label}" {lines} \1>', drawn, count=1)
+
+
+def _titled(chart: Chart) -> Figure:
+    """With the title inside, for where none stands beside it."""
+    figure = _figure(chart)
+    lines = textwrap.wrap(text.clean(chart.title), 92 if chart.wide else 44)
+    figure.set_size_inches(figure.get_figwidth(), figure.get_figheight() + 0.3 * len(lines))
+    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=13)
+    return figure
 
 
 def _figure(chart: Chart) -> Figure:
@@ -125,11 +138,13 @@ def _above(figure: Figure, chart: Chart) -> None:
                       fontsize=9.5, handlelength=1.8, columnspacing=1.4)  # fmt: skip
 
 
-def _handle(series: Series) -> Line2D:
+def _handle(series: Series) -> Line2D | Patch:
     if series.kind in ("dashed", "dotted"):
         colour = MUTED if series.kind == "dashed" else look.of(series.slot).colour
         return Line2D([], [], color=colour, label=series.label, linestyle=DASHES if series.kind == "dashed" else ":")
     seen = look.of(series.slot)
+    if series.kind == "bars":
+        return Patch(facecolor=seen.colour, alpha=BAR, label=series.label)
     line: Any = "-" if series.kind == "curve" else "none"
     return Line2D([], [], color=seen.colour, marker=seen.marker, linestyle=line, markeredgecolor=PAPER,
                   markersize=7, label=series.label)  # fmt: skip
@@ -204,14 +219,15 @@ def _scattered(axes: Axes, chart: Chart, series: Series) -> None:
 
 
 def _bars(axes: Axes, chart: Chart, series: Series) -> None:
-    """Side by side where series share a category; the series' shape marks the estimate."""
+    """Side by side where series share a category, each with its interval; a hollow mark where oversubscribed."""
     named = [one.name for one in chart.series if one.kind == "bars"]
     width = GROUP_WIDTH / len(named) if chart.dodged else GROUP_WIDTH
     shift = (named.index(series.name) - (len(named) - 1) / 2) * width if chart.dodged else 0.0
     x = [at + shift for at in _places(chart, series)]
-    axes.bar(x, _values(series), width=0.92 * width, color=look.of(series.slot).colour, alpha=0.55, zorder=2)
+    axes.bar(x, _values(series), width=0.92 * width, color=look.of(series.slot).colour, alpha=BAR, zorder=2)
     _whiskers(axes, chart, series, x, 1.6)
-    _points(axes, chart, series, x)
+    hollow = [(at, mark) for at, mark in zip(x, series.marks, strict=True) if mark.hollow]
+    _points(axes, chart, replace(series, marks=tuple(mark for _, mark in hollow)), [at for at, _ in hollow])
 
 
 def _line(axes: Axes, chart: Chart, series: Series) -> None:
@@ -223,18 +239,11 @@ def _line(axes: Axes, chart: Chart, series: Series) -> None:
 
 def _heat(axes: Axes, chart: Chart, series: Series) -> None:
     """Coloured cells, each with its number."""
-    shades = shaded(chart.cells)
+    shades = look.shaded(chart.cells)
     for mark in series.marks:
         (colour, ink), x, y = shades[mark], _at(chart.x, mark.x), _at(chart.y, mark.y)
         axes.add_patch(Rectangle((x - 0.49, y - 0.49), 0.98, 0.98, facecolor=colour, linewidth=0))
         axes.text(x, y, mark.written, color=ink, ha="center", va="center")
-
-
-def shaded(marks: Sequence[Mark]) -> dict[Mark, tuple[str, str]]:
-    """Colour and ink of every cell, from the smallest value to the largest."""
-    values = {mark: mark.value for mark in marks if mark.value is not None}
-    low, span = min(values.values()), max(values.values()) - min(values.values())
-    return {mark: look.shades()[round(255 * (value - low) / span) if span else 128] for mark, value in values.items()}
 
 
 def _points(axes: Axes, chart: Chart, series: Series, x: Sequence[float]) -> None:
@@ -265,6 +274,8 @@ def _whiskers(axes: Axes, chart: Chart, series: Series, x: Sequence[float], widt
         if mark.low is not None and mark.high is not None:
             along = axes.hlines if chart.turned else axes.vlines
             along(at, mark.low, mark.high, color=ink, linewidth=width, zorder=5 if series.kind == "bars" else 3)
+            if series.kind == "bars":  # with ends, so that a short one is seen
+                axes.scatter([at, at], [mark.low, mark.high], s=30, marker="_", color=ink, zorder=5)
 
 
 def _written(axes: Axes, chart: Chart, panel: Panel) -> None:

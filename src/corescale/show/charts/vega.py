@@ -9,7 +9,6 @@ import altair as alt
 from corescale.show.charts import look
 from corescale.show.charts.look import ALARM, GRID, INK, MUTED, PAPER
 from corescale.show.charts.model import Axis, Chart, Format, Mark, Series
-from corescale.show.charts.static import shaded
 
 LABELS: dict[Format, str] = {
     "number": "format(datum.value, '~r')",
@@ -57,7 +56,7 @@ def _data(chart: Chart) -> Any:
 
 def _rows(chart: Chart) -> Iterator[Mapping[str, Any]]:
     """One object a mark. `name` is its series, `kind` decides which layer draws it."""
-    shades = shaded(chart.cells) if chart.cells else {}
+    shades = look.shaded(chart.cells) if chart.cells else {}
     for panel in chart.panels:
         for series in panel.series:
             for mark in series.marks:

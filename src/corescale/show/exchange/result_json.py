@@ -130,6 +130,8 @@ def _answer(found: Answer) -> Json:
         "ratio": _interval(found.ratio),
         "verdict": found.verdict,
         "extremes": [{"at": at, "ratio": ratio} for at, ratio in found.extremes],
+        "against": {"at": found.against[0], "ratio": _interval(found.against[1])} if found.against else None,
+        "oversubscribed": list(found.oversubscribed),
         "why": found.why,
     }
 

@@ -4,7 +4,7 @@
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from corescale.conclude.answers.findings import Answer
@@ -32,13 +32,16 @@ def table(declared: outputs.Table, frame: "pd.DataFrame", experiment: Experiment
     return _markdown(declared, cells, experiment.left_out)
 
 
-def findings(answers: Sequence[Answer | Modelled], left_out: Sequence[str] = ()) -> str:
-    """Markdown: each statement, with what was found at each level; then what was not measured, with the reason."""
+def findings(answers: Sequence[Answer | Modelled], agreed: Iterable[str] = (), left_out: Sequence[str] = ()) -> str:
+    """Markdown: each statement, with what was found at each level; then whether the launches agree in what they came
+    to, and what was not measured, with the reason.
+    """
     lines: list[str] = []
     for name in dict.fromkeys(answer.finding.name for answer in answers):
         of = [answer for answer in answers if answer.finding.name == name]
         lines += ["", f"**{_escaped(of[0].finding.statement)}**", ""]
         lines += [f"- {_escaped(statements.answer(answer))}" for answer in of]
+    lines += [line for said in agreed for line in ("", f"{_escaped(said)}.")] if lines else []
     lines += ["", *(f"Left out: {_escaped(reason)}." for reason in left_out)] if lines and left_out else []
     return "\n".join(lines).lstrip("\n") + "\n" if lines else ""
 

@@ -107,7 +107,7 @@ class Asked:
         """What the axis of the values says."""
         name = text.quantity_name(self.experiment.response) if self.value == "time" else self.value.replace("_", " ")
         wanted = self.chart.normalise
-        return f"{name} / {name} at {', '.join(f'{k}={v}' for k, v in wanted.to.items())}" if wanted else name
+        return f"{name}, relative to {' and '.join(_words(*pair) for pair in wanted.to.items())}" if wanted else name
 
     def caption(self) -> str:
         """The declared one, then what the numbers are."""
@@ -148,6 +148,17 @@ class Asked:
             wide=wide,
             height=2.6 if len(panels) > 1 else 3.5,
         )
+
+
+def _words(column: str, level: Level) -> str:
+    """`one thread`, `the fewest threads`, `the smallest load`, `allocator system`."""
+    if column == "threads" and level in ("min", "max"):
+        return f"the {'fewest' if level == 'min' else 'most'} threads"
+    return (
+        f"the {'smallest' if level == 'min' else 'largest'} {column}"
+        if level in ("min", "max")
+        else f"{column} {level}"
+    )
 
 
 def named(column: str, level: Level) -> str:

@@ -12,7 +12,7 @@ from corescale.show import text
 from corescale.show.charts.declared.asked import Asked, named
 from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind
 
-OWN_RANGE = 5
+OWN_RANGE = 1.5
 """Panels whose largest values differ by more than this each have a range of y of their own."""
 
 

@@ -27,9 +27,12 @@ def normalised(asked: Asked) -> Asked:
         present(name, rows, asked.chart.name)
     keys = list(wanted.within) or ["_all"]
     rows = rows.assign(_all=0)
+    panels = set(asked.chart.facet) & set(wanted.to)
     means = rows[base].groupby(keys)[asked.value].agg(asked.chart.statistic).rename("_base")
     scaled = rows.join(means, on=keys)
     scaled = scaled.assign(**{asked.value: scaled[asked.value] / scaled["_base"]}).dropna(subset=[asked.value])
+    if panels and not scaled[~base.reindex(scaled.index)].empty:
+        scaled = scaled[~base.reindex(scaled.index)]  # their panel would show nothing but 1
     if scaled.empty:
         raise UsageError("nothing was measured to normalise by", where=where, remedy="change `to` or `within`")
     return replace(asked, rows=scaled)
