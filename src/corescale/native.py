@@ -34,7 +34,10 @@ def _locate(name: str, places: tuple[str, ...], kind: str) -> Path:
         return path
     built = list(_candidates(_built(), places, name))
     if not built:
-        raise UnavailableError(f"the {kind} {name} is not built", remedy="run scripts/setup")
+        if (_PACKAGE.parents[1] / "scripts" / "setup").is_file():
+            raise UnavailableError(f"the {kind} {name} is not built", remedy="run scripts/setup")
+        what = f"the {kind} {name} is not in {_PACKAGE}: corescale was installed without its native parts"
+        raise UnavailableError(what, remedy="install it by its wheel: pip install --force-reinstall corescale")
     return max(built, key=lambda path: path.stat().st_mtime_ns)
 
 

@@ -7,7 +7,7 @@ where it is drawn, through the scales of the chart.
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -206,7 +206,45 @@ def test_hostile_output_stays_text(look: Look) -> None:
     assert "</script><b>&\\x07 end" in seen["rows"][-1][-1]
 
 
-@pytest.mark.parametrize("width", [520, 800, 1600])
+@pytest.fixture(scope="module")
+def phone(look: Look) -> Iterator[Any]:
+    """The same page as wide as a phone."""
+    page = look.open(samples.grid_result(), 390)
+    yield page
+    page.close()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_phone_shows_every_chart_whole(name: str, phone: Any) -> None:
+    """Nothing is clipped, the legend is whole, and the marks have room; panels in rows and columns may be scrolled."""
+    chart, seen = EVERY[name], phone.evaluate(MARKS, f"chart-{name}")
+    box, texts = seen["box"], [one["text"] for one in seen["texts"]]
+    assert box["x"] >= 0 and (box["x"] + box["width"] <= 390 or (len(chart.rows) > 1 and len(chart.columns) > 1))
+    for one in seen["texts"]:
+        assert one["x"] >= box["x"] - 1 and one["x"] + one["width"] <= box["x"] + box["width"] + 1, one
+        assert one["y"] >= box["y"] - 1 and one["y"] + one["height"] <= box["y"] + box["height"] + 1, one
+    assert not any("…" in one for one in texts)
+    assert {series.label for series in chart.legend} <= set(texts)
+    room = phone.evaluate("(id) => document.getElementById(id).view.width()", f"chart-{name}")
+    assert len(chart.panels) > 1 or room > 200
+
+
+@pytest.mark.parametrize("page", [samples.tune_result, samples.compare_result, samples.weak_result])
+def test_a_phone_shows_every_page_whole(page: Callable[[], Result], look: Look) -> None:
+    assert look.see(page(), 390)["overflow"] <= 0
+
+
+def test_a_dark_screen_is_printed_dark_on_light(look: Look) -> None:
+    page = look.open(samples.scan_result(), color_scheme="dark")
+    page.emulate_media(media="print")
+    ink, paper = page.evaluate(
+        "() => [getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+    )
+    page.close()
+    assert ink == "rgb(27, 31, 36)" and paper == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("width", [390, 520, 800, 1600])
 def test_no_sideways_scrolling(width: int, look: Look) -> None:
     assert look.see(samples.two_curves(), width)["overflow"] <= 0
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from corescale import native
 from corescale.declare.catalogue import allocators, elf
 from corescale.errors import CorescaleError, UnavailableError, UsageError
 from corescale.machine import Cpu, Machine
@@ -372,3 +373,35 @@ def test_json_holds_everything(diagnosis: Diagnosis) -> None:
     assert diagnosis.quietness is not None
     assert values["quietness"]["verdict"] == diagnosis.quietness.verdict
     assert [item["name"] for item in values["installed"]] == [item.name for item in diagnosis.installed]
+
+
+def test_a_full_folder_for_temporary_files_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = os.statvfs_result((4096, 4096, 1000, 0, 0, 1000, 1000, 1000, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda _: full)
+    monkeypatch.setattr("tempfile.gettempdir", lambda: "/full")
+    assert doubts.collect(machine(), (), SILENT, {})[0].what == "no room in /full: what a launch reports is lost"
+
+
+def test_no_folder_for_temporary_files_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> str:
+        raise FileNotFoundError
+
+    monkeypatch.setattr("tempfile.gettempdir", none)
+    assert doubts.collect(machine(), (), SILENT, {})[0].what == "no folder for temporary files can be written"
+
+
+@pytest.mark.parametrize(("most", "user", "doubtful"), [(64, 1000, True), (64, 0, False), (60_000, 1000, False)])
+def test_few_processes_for_this_user_are_named(
+    most: int, user: int, doubtful: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("resource.getrlimit", lambda _: (most, most))
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    said = [doubt.what for doubt in doubts.collect(machine(), (), SILENT, {})]
+    assert any(what.startswith("ulimit -u is 64: ") for what in said) is doubtful
+
+
+def test_a_wheel_without_native_parts_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CORESCALE_NATIVE", raising=False)
+    monkeypatch.setattr(native, "_PACKAGE", tmp_path / "site-packages" / "corescale")
+    with pytest.raises(UnavailableError, match="installed without its native parts; install it by its wheel"):
+        native.find("corescale-spawn")

@@ -2,6 +2,9 @@
 """What makes results on this machine doubtful, each with its remedy."""
 
 import math
+import os
+import resource
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,11 +28,38 @@ def collect(
     seen: Quietness | None,
     environment: Mapping[str, str],
 ) -> tuple[Doubt, ...]:
-    """The gravest first: noise, then the machine, then the shell's variables, then missing permissions."""
+    """The gravest first: limits, noise, then the machine, then the shell's variables, then missing permissions."""
     refused = [
         Doubt(f"{one.name}: {one.detail}; without it {one.lost}", one.remedy) for one in allowed if not one.allowed
     ]
-    return (*_of_noise(seen), *_of_machine(machine), *_of_environment(machine, environment), *refused)
+    return (
+        *_of_limits(machine),
+        *_of_noise(seen),
+        *_of_machine(machine),
+        *_of_environment(machine, environment),
+        *refused,
+    )
+
+
+ROOM = 4 << 20
+"""bytes that what a launch reports may take"""
+SPARE = 128
+"""processes beside a program's threads: a shell, corescale and its spawner, and what runs already"""
+
+
+def _of_limits(machine: Machine) -> Iterator[Doubt]:
+    """What makes launches fail with an error that names something else."""
+    try:
+        folder = tempfile.gettempdir()
+        space = os.statvfs(folder)
+        if space.f_bavail * space.f_frsize < ROOM or space.f_favail == 0 < space.f_files:
+            yield Doubt(f"no room in {folder}: what a launch reports is lost", "free some, or set TMPDIR")
+    except OSError:
+        yield Doubt("no folder for temporary files can be written", "set TMPDIR to one with room")
+    most = resource.getrlimit(resource.RLIMIT_NPROC)[0]
+    if os.geteuid() != 0 and most != resource.RLIM_INFINITY and most < machine.default_max_threads + SPARE:
+        what = f"ulimit -u is {most}: programs of many threads fail, and say that a resource is temporarily unavailable"
+        yield Doubt(what, f"ulimit -u {machine.default_max_threads + 8 * SPARE}, or ask who administers the machine")
 
 
 def _of_noise(seen: Quietness | None) -> Iterator[Doubt]:

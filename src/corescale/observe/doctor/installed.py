@@ -72,6 +72,7 @@ COMPONENTS = (
 NATIVE = {
     "corescale-spawn": native.find,
     "libcorescale_witness.so": native.library,
+    "libcorescale_listener.so": native.library,
     **dict.fromkeys(WORKLOADS, native.find),
 }
 

@@ -8,6 +8,7 @@ from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Row
 from corescale.records import Configuration
 from corescale.show import columns
+from corescale.show.naming import label, raw
 from corescale.show.result import Result
 
 
@@ -20,7 +21,8 @@ def table(result: Result) -> dict[str, Any]:
         "rows": [
             {
                 "kind": _kind(result, configuration, row),
-                "name": configuration.label.removeprefix("command="),
+                "name": label(configuration).removeprefix("command="),
+                "raw": raw(configuration),
                 "roles": list(_roles(result, configuration)),
                 "alarms": [*result.labels(configuration), *_alarms(row)],
                 "cells": list(every.cells(configuration)),
