@@ -174,6 +174,8 @@ class Record:
     """probes that were active; records taken with different ones are never mixed"""
     sidecars: Mapping[str, str] = field(default_factory=dict)
     """What is too large for a record, by name: the hash of its content, under which the run folder keeps it."""
+    reads: tuple[str, ...] | None = None
+    """known variables that its programs read; None where nobody listened"""
     leftovers: int = 0
     """processes that outlived the main one and were killed"""
     doubts: tuple[str, ...] = ()

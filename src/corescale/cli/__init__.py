@@ -3,14 +3,23 @@
 
 import contextlib
 import sys
+import time
 import traceback
 from pathlib import Path
 
 from corescale.errors import CorescaleError, ExitCode
 
+_began: list[float] = []
+
+
+def began() -> float | None:
+    """When this process did, by the monotonic clock, of which a budget is counted; None within another program."""
+    return _began[0] if _began else None
+
 
 def main() -> None:
     """Entry point of `corescale`; every error a person can cause is one line and a documented exit code."""
+    _began.append(time.monotonic())
     try:
         sys.exit(_run(sys.argv[1:]))
     except CorescaleError as error:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale compare`: a paired, interleaved verdict on two commands or builds."""
 
+from functools import partial
+
 from corescale.cli import stdin
 from corescale.cli.dry_run import dry_run
-from corescale.cli.measure import measure, policy_of
+from corescale.cli.measure import loadable
 from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable, result
 from corescale.declare import command_line, quantities
@@ -17,8 +19,8 @@ def compare(words: list[str], request: CompareRequest) -> None:
     must_be_writable(request)
     request = stdin.kept(request)
     machine, gate = Machine.here(), quantities.share(request.gate, "--gate") if request.gate else None
-    experiment = command_line.compare(request, words, machine)
+    declare = partial(command_line.compare, request, words, machine)
     if request.dry_run:
-        return dry_run(experiment, request, machine)
-    run = measure(experiment, policy_of(experiment), request, machine)
-    return finish(result(run, machine, gate), request)
+        return dry_run(declare(), request, machine)
+    run = loadable(declare, request, machine)
+    return finish(result(run, machine, gate, every_variable=request.every_variable), request)

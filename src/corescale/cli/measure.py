@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pipeline that scan, tune and compare share: experiment -> run folder -> records."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import typer
 
+from corescale import cli
 from corescale.conclude.forecast import half, to_seal
 from corescale.conclude.policy import Policy, confirmed, halved, uniform
 from corescale.conclude.race.race import race
 from corescale.declare.command_line.request import RunRequest
 from corescale.declare.experiment import Experiment
 from corescale.declare.plan import Block
-from corescale.errors import InterruptedRunError
+from corescale.errors import InterruptedRunError, PreloadError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
 from corescale.observe import run as loop
@@ -47,6 +48,21 @@ def policy_of(experiment: Experiment) -> Policy:
     return confirmed(experiment) if experiment.verb == "tune" else uniform(experiment)
 
 
+def loadable(declare: Callable[[PreloadError | None], Experiment], request: RunRequest, machine: Machine) -> store.Run:
+    """What `declare` gives, measured; where no allocator can be preloaded and none was named, without them.
+
+    `declare` is told what a launch showed of an allocator, and raises it where that was named.
+    """
+    experiment = declare(None)
+    try:
+        return measure(experiment, policy_of(experiment), request, machine)
+    except PreloadError as error:
+        experiment = declare(error)
+        if not request.quiet:
+            typer.echo(f"note: without other allocators: {error.what}", err=True)
+        return measure(experiment, policy_of(experiment), request, machine)
+
+
 def measure(experiment: Experiment, policy: Policy, request: RunRequest, machine: Machine) -> store.Run:
     """Launch until the policy has enough; what is written survives any interruption."""
     launcher = launchers.create(request.on, experiment, machine, request.landscape or None)
@@ -56,7 +72,7 @@ def measure(experiment: Experiment, policy: Policy, request: RunRequest, machine
         store.open_run(experiment, machine, root, launcher.name) as folder,
     ):
         try:
-            loop.run(experiment, folder, launcher, sealing(policy, folder, experiment), seen)
+            loop.run(experiment, folder, launcher, sealing(policy, folder, experiment), seen, began=cli.began())
         except KeyboardInterrupt:
             if said := so_far.known(folder.records, experiment):
                 typer.echo(f"corescale: {said}", err=True)

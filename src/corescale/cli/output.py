@@ -10,6 +10,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from corescale.conclude.agreement import agreements
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
@@ -28,12 +29,22 @@ from corescale.show.exchange import table
 from corescale.show.result import Result, concluded
 
 
-def result(run: Run, machine: Machine, gate: float | None = None) -> Result:
-    """What follows from the records of a run, with the lines that would launch it on this machine."""
-    return concluded(run.records, run.experiment, dict(_lines(run, machine)), run.environment, gate)
+def result(run: Run, machine: Machine, gate: float | None = None, *, every_variable: bool = False) -> Result:
+    """What follows from the records of a run, with the lines that would launch it on this machine.
+
+    `every_variable`: the lines set also what the program does not read.
+    """
+    lines = _lines(run, machine, None if every_variable else _reads(run))
+    return concluded(run.records, run.experiment, dict(lines), run.environment, gate)
 
 
-def _lines(run: Run, machine: Machine) -> Iterator[tuple[Configuration, str]]:
+def _reads(run: Run) -> frozenset[str] | None:
+    """The known variables that its programs read; None where nobody listened."""
+    told = [record.reads for record in run.records if record.reads is not None]
+    return frozenset().union(*told) if told else None
+
+
+def _lines(run: Run, machine: Machine, reads: frozenset[str] | None) -> Iterator[tuple[Configuration, str]]:
     """The line of every configuration that this machine can launch: a run may have been made on another.
 
     As the run's launcher has it; of the fake one, what a person would launch.
@@ -43,7 +54,14 @@ def _lines(run: Run, machine: Machine) -> Iterator[tuple[Configuration, str]]:
         launcher = kind.create(run.experiment, machine) if kind is not None else None
         for chosen in configurations(run.experiment):
             with contextlib.suppress(CorescaleError):
-                yield chosen, launcher.line(chosen) if launcher else launch(run.experiment, chosen, machine).line
+                yield (
+                    chosen,
+                    (
+                        launcher.line(chosen, reads)
+                        if launcher
+                        else launch(run.experiment, chosen, machine).needed(reads).line
+                    ),
+                )
 
 
 def outputs(result: Result, folder: Path, *, every_chart: bool = False) -> None:
@@ -61,7 +79,9 @@ def outputs(result: Result, folder: Path, *, every_chart: bool = False) -> None:
             exchange.write(str(folder / name), table.table(declared, rows, experiment))
     if isinstance(result.conclusion, Study):
         said = {
-            "findings.md": table.findings(result.conclusion.answers, experiment.left_out),
+            "findings.md": table.findings(
+                result.conclusion.answers, map(str, agreements(result.records, experiment)), experiment.left_out
+            ),
             "flat.csv": table.flat(result.conclusion),
         }
         for name, content in said.items():

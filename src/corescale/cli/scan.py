@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale scan`: time, speedup, efficiency, overhead and cores really used, per thread count."""
 
+from functools import partial
+
 from corescale.cli import stdin
 from corescale.cli.dry_run import dry_run
-from corescale.cli.measure import measure, policy_of
+from corescale.cli.measure import loadable
 from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable, result
 from corescale.declare import command_line
@@ -17,8 +19,8 @@ def scan(words: list[str], request: ScanRequest) -> None:
     must_be_writable(request)
     request = stdin.kept(request)
     machine = Machine.here()
-    experiment = command_line.scan(request, words, machine)
+    declare = partial(command_line.scan, request, words, machine)
     if request.dry_run:
-        return dry_run(experiment, request, machine)
-    run = measure(experiment, policy_of(experiment), request, machine)
-    return finish(result(run, machine), request)
+        return dry_run(declare(), request, machine)
+    run = loadable(declare, request, machine)
+    return finish(result(run, machine, every_variable=request.every_variable), request)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale study`: list, check, run and start study files."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +9,7 @@ import typer
 
 from corescale.cli import stdin
 from corescale.cli.dry_run import dry_run, missing
-from corescale.cli.measure import measure, policy_of
+from corescale.cli.measure import loadable
 from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable, outputs, result
 from corescale.declare import studies, study_file
@@ -33,11 +34,11 @@ def run(words: list[str], request: StudyRequest) -> None:
     must_be_writable(request)
     machine = Machine.here()
     path = studies.find(stdin.study(words[0]))
-    experiment = study_file.experiment(path, machine, request.levels, request.command, request.runs)
+    declare = partial(study_file.experiment, path, machine, request.levels, request.command, request.runs)
     if request.dry_run:
-        return dry_run(experiment, request, machine)
-    made = measure(experiment, policy_of(experiment), request, machine)
-    found = result(made, machine)
+        return dry_run(declare(), request, machine)
+    made = loadable(declare, request, machine)
+    found = result(made, machine, every_variable=request.every_variable)
     outputs(found, Path(request.outputs or made.folder / "outputs"))
     return finish(found, request)
 

@@ -2,18 +2,17 @@
 """`corescale tune`: the fastest launch line, with how sure that is."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-
-import typer
 
 from corescale.cli import stdin
 from corescale.cli.dry_run import dry_run
-from corescale.cli.measure import RUNS, measure, policy_of
+from corescale.cli.measure import RUNS, loadable, measure, policy_of
 from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable, result
 from corescale.declare import command_line
 from corescale.declare.command_line.request import TuneRequest
-from corescale.errors import PreloadError, UsageError
+from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import store
 
@@ -26,17 +25,11 @@ def tune(words: list[str], request: TuneRequest) -> None:
     machine = Machine.here()
     if request.more:
         return more(words, request, machine)
-    experiment = command_line.tune(request, words, machine)
+    declare = partial(command_line.tune, request, words, machine)
     if request.dry_run:
-        return dry_run(experiment, request, machine)
-    try:
-        run = measure(experiment, policy_of(experiment), request, machine)
-    except PreloadError as error:
-        experiment = command_line.tune(request, words, machine, unloadable=error)
-        if not request.quiet:
-            typer.echo(f"note: without other allocators: {error.what}", err=True)
-        run = measure(experiment, policy_of(experiment), request, machine)
-    return finish(result(run, machine), request)
+        return dry_run(declare(), request, machine)
+    run = loadable(declare, request, machine)
+    return finish(result(run, machine, every_variable=request.every_variable), request)
 
 
 def more(words: list[str], request: TuneRequest, machine: Machine) -> None:
@@ -52,4 +45,5 @@ def more(words: list[str], request: TuneRequest, machine: Machine) -> None:
     patience = {"timeout": longer.get("budget")} if experiment.timeout == stop.budget else {}
     wider = experiment.model_copy(update={"stop": stop.model_copy(update=longer), **patience})
     asked = replace(request, on=made.launcher)
-    return finish(result(measure(wider, policy_of(wider), asked, machine), machine), request)
+    run = measure(wider, policy_of(wider), asked, machine)
+    return finish(result(run, machine, every_variable=request.every_variable), request)

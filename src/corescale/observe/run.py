@@ -5,7 +5,9 @@ import contextlib
 import itertools
 import math
 import re
+import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from corescale.declare import plan
 from corescale.declare.experiment import Experiment
@@ -17,7 +19,10 @@ from corescale.errors import CorescaleError, ProgramError
 from corescale.observe.launchers import Launcher
 from corescale.observe.store import Store
 from corescale.observe.watcher import Watcher
-from corescale.records import SHORT, Record
+from corescale.records import SHORT, Configuration, Record
+
+ENDING = 0.5
+"""seconds of a race's budget that are kept for the answer"""
 
 TELLING = 4
 """launches of each configuration, as a rule, until a race at 1% noise tells them apart"""
@@ -33,14 +38,16 @@ def run(
     next_block: NextBlock,
     watcher: Watcher | None = None,
     fresh_seed: Callable[[], int] = plan.fresh_seed,
+    began: float | None = None,
 ) -> tuple[Record, ...]:
     """Launch what `next_block` asks for and keep it, from wherever `store` stands; the records of complete blocks.
 
     On any error, and on Ctrl-C, nothing of the program is left running, the block in flight is abandoned, and the
     records so far stay. Raises ProgramError where today's launch fails before it ever succeeded (unless failures are
-    ignored), or where every launch of a first block fails.
+    ignored), or where every launch of a first block fails. `began`: when the budget did, by the monotonic clock.
     """
     loop = _Loop(experiment, store, launcher, watcher or Watcher(), fresh_seed)
+    loop.start = loop.start if began is None else began
     try:
         launcher.open(store.records, loop.watcher.note, store.keep)
         store.start(launcher.subject())
@@ -67,15 +74,49 @@ class _Loop:
             seed,
         )
         self.today = today(experiment)
+        self.start = time.monotonic()
+        self.earlier = sum(record.wall for record in store.records)
+        """seconds of the budget that an earlier try of this run took"""
         self.short_noted = False
 
     def go(self, next_block: NextBlock) -> None:
         block = next_block(self.store.records)
         if block is not None and self.warm_up():
             block = next_block(self.store.records)
-        while block is not None:
-            self.make(block)
+        while block is not None and (fitting := self.fitting(block)) is not None:
+            self.make(fitting)
             block = next_block(self.store.records)
+
+    def fitting(self, block: Block) -> Block | None:
+        """As much of a race's block as its budget has time for, start-up and proofs counted; None for nothing.
+
+        Of the first, today's launch and one other are always made.
+        """
+        stop, records = self.experiment.stop, self.store.records
+        if stop.rule != "race" or stop.budget is None or block.phase == "rehearse":
+            return block
+        if not records or records[-1].origin == "fake":  # its clock is another
+            return block
+        left = stop.budget - self.earlier - (time.monotonic() - self.start) - ENDING
+        if self.seconds(block.configurations) <= left:
+            return block
+        if block.phase != "measure":
+            return None
+        kept = [c for c in block.configurations if c == self.today]
+        others = [c for c in block.configurations if c != self.today]
+        for other in others:
+            if self.seconds([*kept, other]) <= left:
+                kept.append(other)
+        if len(kept) < 2 and any(record.timed for record in records):
+            return None
+        return replace(block, configurations=tuple(kept if len(kept) > 1 else [*kept, *others[:1]]))
+
+    def seconds(self, configurations: Sequence[Configuration]) -> float:
+        """How long launches of these take: each as its last one did or the slowest of all, and their proofs."""
+        last = {record.configuration: record.wall for record in self.store.records if record.phase != "rehearse"}
+        slowest = max(last.values(), default=0.0)
+        walls = sum(last.get(configuration, slowest) for configuration in configurations)
+        return walls + self.launcher.untimed(configurations) * slowest
 
     def say_what_it_buys(self) -> None:
         """After the first launch, where the budget is unlikely to tell: what it buys, and which one would."""

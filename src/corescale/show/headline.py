@@ -13,7 +13,7 @@ from corescale.conclude.stats import Interval, fewest_blocks
 from corescale.records import Configuration
 from corescale.show import text
 from corescale.show.alone import alone, timed
-from corescale.show.parallelism import counted
+from corescale.show.naming import counted, label
 from corescale.show.result import Result
 from corescale.show.statements import findings
 
@@ -136,7 +136,7 @@ def recommendation(found: Recommendation) -> str:
 
 def _fallen(found: Recommendation) -> str:
     """Favourites that failed before one's eyes, which is why another one was confirmed."""
-    return "".join(f"; {text.clean(c.configuration.label)} {text.clean(c.excluded or '')}" for c in found.fallen)
+    return "".join(f"; {label(c.configuration)} {text.clean(c.excluded or '')}" for c in found.fallen)
 
 
 def _excluding_today(found: Recommendation) -> str | None:
@@ -148,8 +148,7 @@ def _excluding_today(found: Recommendation) -> str | None:
     cost = (
         "" if found.gain is None else f"; it takes {text.join(text.times(found.gain.map(lambda g: 1 / g)))} of its time"
     )
-    label = text.clean(found.winner.label)
-    return f"{label} is the fastest that meets the constraint, and today's launch does not{cost}"
+    return f"{label(found.winner)} is the fastest that meets the constraint, and today's launch does not{cost}"
 
 
 def _bound(found: Recommendation) -> float | None:
@@ -178,7 +177,7 @@ def _raced(found: Recommendation) -> str:
 
 def _tied(configuration: Configuration, most: float | None) -> str:
     by = "" if most is None or not MATTERS <= most <= text.BOUND else f" (faster by {text.at_most(most)} at most)"
-    return text.clean(configuration.label) + by
+    return label(configuration) + by
 
 
 def beside(found: Recommendation, response: str) -> list[str]:
@@ -187,13 +186,11 @@ def beside(found: Recommendation, response: str) -> list[str]:
     if (other := found.cheaper) is not None:
         lost = f"about {other.slower:.0%} slower" if other.slower >= 0.005 else "no slower"
         lines.append(
-            f"cheaper: {text.clean(other.configuration.label)}: {lost}, {other.fewer:.0%} fewer core-seconds"
+            f"cheaper: {label(other.configuration)}: {lost}, {other.fewer:.0%} fewer core-seconds"
             f" ({text.count(other.blocks, 'block')})"
         )
     for front in found.fronts:
-        points = [
-            f"{text.clean(c.label)} ({text.value(time, response)}, {value:.6g})" for c, time, value in front.points
-        ]
+        points = [f"{label(c)} ({text.value(time, response)}, {value:.6g})" for c, time, value in front.points]
         lines.append(f"front of {text.quantity_name(response)} and {text.clean(front.metric)}: {'; '.join(points)}")
     if found.not_told_apart:
         shown = [_tied(c, most) for c, most in found.not_told_apart[:TIES_SHOWN]]
@@ -204,7 +201,7 @@ def beside(found: Recommendation, response: str) -> list[str]:
 
 def why_keep(found: Recommendation) -> str:
     """Why nothing is certainly gained by a change."""
-    name = text.clean(found.winner.label)
+    name = label(found.winner)
     if not found.others:
         return "there is nothing else to try"
     if found.winner == found.today:

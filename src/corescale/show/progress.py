@@ -22,6 +22,7 @@ from corescale.declare.plan import Invocation
 from corescale.observe.watcher import Watcher
 from corescale.records import Configuration, Record
 from corescale.show import so_far, text
+from corescale.show.naming import label
 
 PHASES = {"warmup": "warming up", "rehearse": "rehearsing", "measure": "measuring", "confirm": "confirming"}
 
@@ -204,11 +205,11 @@ def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
     typical = {c: float(stats.typical_times(times.column(c)[:, None])[0]) for c in usable}
     best = min(usable, key=typical.__getitem__)
     if best == reference:
-        return f"{text.clean(best.label)}, the reference itself"
+        return f"{label(best)}, the reference itself"
     ratio = stats.ratio_interval(times.column(reference), times.column(best), experiment.stop.confidence)
     if ratio.estimate <= 1:
-        return f"{text.clean(best.label)}, about as fast as {text.clean(reference.label)}"
-    return f"{text.clean(best.label)}, {text.join(text.times(ratio))} faster than {text.clean(reference.label)}"
+        return f"{label(best)}, about as fast as {label(reference)}"
+    return f"{label(best)}, {text.join(text.times(ratio))} faster than {label(reference)}"
 
 
 def _reference(experiment: Experiment, usable: Sequence[Configuration]) -> Configuration | None:

@@ -10,6 +10,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import today
 from corescale.records import Record
 from corescale.show import text
+from corescale.show.naming import label
 
 
 def known(records: Sequence[Record], experiment: Experiment) -> str:
@@ -25,7 +26,7 @@ def sentence(records: Sequence[Record], experiment: Experiment) -> str:
     said = statement(records, experiment)
     if not said.tried:
         return ""
-    name, gained = text.clean(said.answer.label), _gained(records, experiment, said)
+    name, gained = label(said.answer), _gained(records, experiment, said)
     return f"{name} leads{gained}, {nearness(said)}"
 
 

@@ -7,6 +7,8 @@ from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.race.options import OPTIONS
+from corescale.declare.catalogue import space
+from corescale.declare.experiment import Command
 from corescale.show import text
 from corescale.show.alone import alone
 from corescale.show.result import Result
@@ -32,8 +34,16 @@ def _after_scan(result: Result) -> str:
     named = [f for f in result.experiment.factors if "threads" not in f.how.makes and f.kind != "allocator"]
     levels = [word for f in named for word in ("-f", f"{f.name}={f.how.separator.join(map(str, f.levels))}")]
     fake = ["--on", "fake", "--landscape", "FILE"] if "fake" in result.origins else []
-    words = ["corescale", "tune", *fake, "--allocators", "auto", *levels, "--", *result.experiment.commands[0].argv]
+    command = result.experiment.commands[0]
+    preloads = [] if _no_preload(result, command) else ["--allocators", "auto"]
+    words = ["corescale", "tune", *fake, *preloads, *levels, "--", *command.argv]
     return text.clean(shlex.join(words))
+
+
+def _no_preload(result: Result, command: Command) -> bool:
+    """Whether no allocator can be preloaded, as was found when one was tried or as the program's file tells."""
+    tried = any(reason.startswith("allocators: ") for reason in result.experiment.left_out)
+    return tried or (not command.shell and space.no_preload(command.argv) != "")
 
 
 def _after_tune(result: Result, found: Recommendation) -> str:

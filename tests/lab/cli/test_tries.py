@@ -120,7 +120,20 @@ TRIES: tuple[tuple[str, int, str], ...] = (
     ("corescale scan -q -- false", 4, "corescale: today's launch failed with exit code 1; make it work, or pass -i"),
     # Today's launch is what the shell has, and a larger budget goes on.
     ("OMP_NUM_THREADS=1 corescale tune --dry-run -t 1,2 -- sleep 0.01 | head -2 | tail -1", 0, "    sleep 0.01$"),
+    (
+        "RAYON_NUM_THREADS=1 corescale tune -q --budget 9s -t 1,3 -- sh -c 'sleep 0.$((3 / RAYON_NUM_THREADS))'"
+        " | grep ' sh -c'",
+        0,
+        "  env RAYON_NUM_THREADS=3 sh -c ",
+    ),
+    (
+        "RAYON_NUM_THREADS=1 corescale tune -q --budget 9s -t 1,3 --every-variable --"
+        " sh -c 'sleep 0.$((3 / RAYON_NUM_THREADS))' | grep ' sh -c'",
+        0,
+        "  env OMP_NUM_THREADS=3 OPENBLAS_NUM_THREADS=3 ",
+    ),
     ("corescale tune -q --budget 1s -t 1,2,3,4 -- sleep 0.4", 3, "no answer"),
+    ("SECONDS=0; corescale tune -q --budget 6s -- sleep 0.5 >/dev/null; echo $((SECONDS < 9))", 0, "1"),
     ("corescale tune -q --budget 1s --out more -t 1-2 -L s 9,1 -- sleep 0.{s} >/dev/null; ls more/tune-*", 0, "1$"),
     ("corescale tune -q --budget 9s --out more -t 1-2 -L s 9,1 -- sleep 0.{s} >/dev/null; ls more/tune-*", 0, "1$"),
     (
@@ -134,6 +147,27 @@ TRIES: tuple[tuple[str, int, str], ...] = (
         "corescale: --more: there is no tune in none; corescale tune -- COMMAND",
     ),
     ("corescale tune -q --more --out more >/dev/null; ls -r more/tune-*", 0, "lock$|2$"),
+    # Programs into which no allocator can be preloaded.
+    (
+        "printf 'int main(void) { for (volatile int k = 0; k < 60000000;) ++k; }' | cc -x c -static -o fixed -",
+        0,
+        "",
+    ),
+    ("corescale scan -q -r 1 -t 1 --allocators auto -- ./fixed | grep -c 'left out: allocators: ./fixed'", 0, "1"),
+    ("corescale scan -q -r 1 -t 1 -- ./fixed | tail -1", 0, "next: corescale tune -- ./fixed$"),
+    ("corescale compare -q -r 1 --allocators auto ./fixed true | grep -c 'left out: allocators: ./fixed'", 0, "1"),
+    ("corescale scan -q -r 1 -t 1 --allocators auto -- sh -c ./fixed | tail -1", 0, "next: corescale tune -- sh -c "),
+    (
+        "corescale scan -q -r 1 -t 1 --allocators system,tcmalloc -- ./fixed",
+        5,
+        "corescale: .*libtcmalloc.* is not in the program",
+    ),
+    (
+        "corescale study run -q -r 1 --command ./fixed --levels allocator=system,tcmalloc --levels threads=1"
+        " allocator_profile 2>&1 | grep -c 'left out: tcmalloc: ./fixed is linked statically'",
+        0,
+        "1",
+    ),
     # Ranks that the command starts.
     (
         "mkdir -p by && printf '#!/bin/sh\nexec sleep 0.0$2' > by/mpirun && chmod +x by/mpirun",

@@ -69,6 +69,22 @@ PAGES: dict[str, tuple[str, ...]] = {
 }
 """How the kernel must give huge pages for a level to change anything: where it is `always`, most have them unasked."""
 
+SHORT: dict[str, str] = {
+    "GLIBC_TUNABLES=glibc.malloc.hugetlb=1": "huge-pages",
+    f"GLIBC_TUNABLES={_KEEP}": "keep-memory",
+    "MALLOC_TRIM_THRESHOLD_=1073741824": "keep-small-blocks",
+    "MIMALLOC_PURGE_DELAY=-1": "keep-memory",
+    "MIMALLOC_RESET_DELAY=10000": "keep-memory-10s",
+    "MIMALLOC_ALLOW_LARGE_OS_PAGES=1": "huge-pages",
+    "MIMALLOC_LARGE_OS_PAGES=1": "huge-pages",
+    "MALLOC_CONF=thp:always": "huge-pages",
+    "MALLOC_CONF=dirty_decay_ms:-1": "keep-memory",
+    "MALLOC_CONF=background_thread:true": "background-thread",
+    "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES=134217728": "large-caches",
+    "TBB_MALLOC_USE_HUGE_PAGES=1": "huge-pages",
+}
+"""Names of levels in tables and charts; beside the allocator that reads them no two are alike."""
+
 TUNABLES = {"glibc.malloc.hugetlb": (2, 35)}
 """version of glibc from which a name is known, where that is later than 2.26"""
 
@@ -98,6 +114,11 @@ def idle(name: str, levels: Mapping[str, Level], *, one_thread: bool) -> bool:
     allocator = levels.get("allocator")
     another = allocator in allocators.ALLOCATORS and setting.allocator not in (None, allocator)
     return another or (setting.threaded and one_thread)
+
+
+def short(name: str, level: Level) -> str:
+    """`huge-pages` for a level that has a name in SHORT, else `NAME=level`."""
+    return SHORT.get(f"{name}={level}", f"{name}={level}")
 
 
 def unavailable(setting: Setting) -> str | None:

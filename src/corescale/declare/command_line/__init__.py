@@ -4,6 +4,7 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -22,18 +23,23 @@ from corescale.errors import PreloadError, UsageError
 from corescale.machine import Machine
 from corescale.records import Level
 
+R = TypeVar("R", bound=Request)
 
-def scan(request: ScanRequest, words: Sequence[str], machine: Machine) -> Experiment:
-    """Threads over 1, 2, 4, ... unless told otherwise."""
+
+def scan(
+    request: ScanRequest, words: Sequence[str], machine: Machine, unloadable: PreloadError | None = None
+) -> Experiment:
+    """Threads over 1, 2, 4, ... unless told otherwise. `unloadable`: see tune."""
     commands = [_command("main", words, request.shell)]
     if request.weak and request.seal:
         raise UsageError("laws are about the same work at every p", where="--seal", remedy="drop --weak")
+    request, left_out = _loadable(request, commands, unloadable)
     if request.weak:
-        return _weak(request, commands, machine)
+        return _also_without(_weak(request, commands, machine), left_out)
     if request.serial:
         commands.append(_command(SERIAL, [request.serial], request.shell))
     made = _experiment("scan", request, commands, machine, default_threads="auto", p_ref=request.p_ref)
-    return _sealing(request, made) if request.seal else made
+    return _also_without(_sealing(request, made) if request.seal else made, left_out)
 
 
 def _sealing(request: ScanRequest, made: Experiment) -> Experiment:
@@ -46,6 +52,10 @@ def _sealing(request: ScanRequest, made: Experiment) -> Experiment:
         what = "--warmup, --same-output and --serial launch more than the smaller half of p first"
         raise UsageError(what, where="--seal", remedy="leave them out")
     return made.model_copy(update={"seal": True, "anchored": False})
+
+
+def _also_without(made: Experiment, left_out: tuple[str, ...]) -> Experiment:
+    return made.model_copy(update={"left_out": (*made.left_out, *left_out)})
 
 
 def _weak(request: ScanRequest, commands: Sequence[Command], machine: Machine) -> Experiment:
@@ -81,9 +91,8 @@ def tune(
     listed = (*request.factor, *request.parameter_list, *request.parameter_scan)
     named = (*listed, request.threads, request.ranks, request.allocators)
     if any(named) or request.shell:
-        request, left_out = _loadable(request, commands[0], unloadable)
-        made = _tune(request, commands, machine)
-        return made.model_copy(update={"left_out": (*made.left_out, *left_out)})
+        request, left_out = _loadable(request, commands, unloadable)
+        return _also_without(_tune(request, commands, machine), left_out)
     names, left_out = space.usual(commands[0].argv, unloadable.what if unloadable else "")
     experiment, kept = _tune(request, commands, machine), names[:1]
     for name in names[1:]:
@@ -94,21 +103,25 @@ def tune(
             experiment, kept = wider, (*kept, name)
         else:
             left_out += tuple(reason for reason in wider.left_out if reason not in experiment.left_out)
-    return experiment.model_copy(update={"left_out": (*experiment.left_out, *left_out)})
+    return _also_without(experiment, left_out)
 
 
-def _loadable(
-    request: TuneRequest, command: Command, unloadable: PreloadError | None
-) -> tuple[TuneRequest, tuple[str, ...]]:
+def _loadable(request: R, commands: Sequence[Command], unloadable: PreloadError | None) -> tuple[R, tuple[str, ...]]:
     """Without `allocator=auto` where none can be preloaded, and why; raises what was said of one that was named."""
     auto = "auto" in (request.allocators, *(text.partition("=")[2] for text in request.factor if _allocators(text)))
-    why = unloadable.what if unloadable else "" if command.shell else space.no_preload(command.argv)
+    why = unloadable.what if unloadable else unloadable_by_file(commands)
     if unloadable is not None and not auto:
         raise unloadable
     if not auto or not why:
         return request, ()
     others = [text for text in request.factor if not _allocators(text)]
     return replace(request, allocators="", factor=others), (f"allocators: {why}",)
+
+
+def unloadable_by_file(commands: Sequence[Command]) -> str:
+    """Why no allocator can be preloaded into one of the commands, as far as its file tells; empty where one may."""
+    said = (space.no_preload(command.argv) for command in commands if not command.shell)
+    return next(filter(None, said), "")
 
 
 def _allocators(text: str) -> bool:
@@ -128,12 +141,15 @@ def _tune(request: TuneRequest, commands: Sequence[Command], machine: Machine) -
     return experiment.model_copy(update={"left_out": (*experiment.left_out, said)})
 
 
-def compare(request: CompareRequest, words: Sequence[str], machine: Machine) -> Experiment:
-    """Each word is a whole command, as hyperfine has it."""
+def compare(
+    request: CompareRequest, words: Sequence[str], machine: Machine, unloadable: PreloadError | None = None
+) -> Experiment:
+    """Each word is a whole command, as hyperfine has it. `unloadable`: see tune."""
     checks.must_be_commands(request, words)
     names = _distinct([*request.name, *words[len(request.name) :]][: len(words)])
     commands = [_command(name, [word], request.shell) for name, word in zip(names, words, strict=True)]
-    return _experiment("compare", request, commands, machine, default_threads="")
+    request, left_out = _loadable(request, commands, unloadable)
+    return _also_without(_experiment("compare", request, commands, machine, default_threads=""), left_out)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -29,6 +29,9 @@ class RunRequest:
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
     dry_run: bool = option(False, "--dry-run", help="print the plan and its estimated time, and stop")
     json: bool = option(False, "--json", help="print the result as JSON")
+    every_variable: bool = option(
+        False, "--every-variable", help="lines to paste set every variable, read by the program or not"
+    )
     verbose: bool = option(False, "-v", "--verbose", help="show every doubt, not the worst three")
     quiet: bool = option(False, "-q", "--quiet", help="show no progress")
     report: str = option("", "--report", metavar="FILE", help="write an HTML report")

@@ -4,6 +4,7 @@
 import difflib
 import re
 
+from corescale.declare.catalogue.reading import THREAD_VARIABLES
 from corescale.declare.factors.affinity import Affinity
 from corescale.declare.factors.allocator import Allocator
 from corescale.declare.factors.bind import Bind
@@ -16,7 +17,7 @@ from corescale.declare.factors.parameter import Parameter
 from corescale.declare.factors.ranks import Ranks
 from corescale.declare.factors.smt import Smt
 from corescale.declare.factors.sockets import Sockets
-from corescale.declare.factors.threads import THREAD_VARIABLES, Threads, with_thread_variables
+from corescale.declare.factors.threads import Threads, with_thread_variables
 from corescale.declare.factors.variable import Variable
 from corescale.errors import UsageError
 

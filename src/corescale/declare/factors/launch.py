@@ -3,11 +3,11 @@
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from corescale.declare.catalogue import allocators
+from corescale.declare.catalogue import allocators, reading
 from corescale.errors import UsageError
 from corescale.machine import format_cpu_list
 
@@ -54,6 +54,22 @@ class Launch:
             return self.environment
         kept = allocators.replaced(os.environ.get("LD_PRELOAD", ""), self.environment["LD_PRELOAD"])
         return {**self.environment, "LD_PRELOAD": kept}
+
+    def needed(self, reads: Collection[str] | None) -> "Launch":
+        """Without known variables that the program does not read, and without those that this shell sets so already.
+
+        Of one that reads no number of threads that we know of, all stay: something may read them unheard.
+        """
+        if reads is None:
+            return self
+        unknown = not set(reads) & set(reading.THREAD_VARIABLES)
+        kept = {*reads, *(reading.THREAD_VARIABLES if unknown else ())}
+        changes = {
+            name: value
+            for name, value in self.environment.items()
+            if name not in reading.KNOWN or (name in kept and os.environ.get(name) != value)
+        }
+        return replace(self, environment=changes)
 
     @property
     def line(self) -> str:

@@ -6,25 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from corescale.declare.catalogue.reading import THREAD_VARIABLES
 from corescale.declare.factors.kind import Kind, counts, positive
 from corescale.declare.factors.launch import Launch
 from corescale.machine import Machine
 from corescale.records import Layout, Level
-
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-    "RAYON_NUM_THREADS",
-    "TBB_NUM_THREADS",
-    "JULIA_NUM_THREADS",
-    "GOMAXPROCS",
-)
-"""Set together where the command has no {threads}, so that a nested runtime cannot multiply them."""
 
 
 class Threads(Kind):

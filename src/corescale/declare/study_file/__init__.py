@@ -11,13 +11,14 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from corescale.declare import template
+from corescale.declare.command_line import unloadable_by_file
 from corescale.declare.experiment import PRESENTATION, Constraint, Experiment, Factor
 from corescale.declare.grid import smallest_p
 from corescale.declare.outputs import BUILT_IN
 from corescale.declare.study_file import checks, commands, stopping, varied
 from corescale.declare.study_file.faults import fault, in_file
 from corescale.declare.study_file.tables import SCHEMA, StudyFile, schema
-from corescale.errors import UsageError
+from corescale.errors import PreloadError, UsageError
 from corescale.machine import Machine
 
 __all__ = ["SCHEMA", "StudyFile", "experiment", "presentation", "read", "schema"]
@@ -41,18 +42,26 @@ def read(path: Path) -> StudyFile:
 
 
 def experiment(
-    path: Path, machine: Machine, levels: Sequence[str] = (), command: str = "", runs: int | None = None
+    path: Path,
+    machine: Machine,
+    levels: Sequence[str] = (),
+    command: str = "",
+    runs: int | None = None,
+    unloadable: PreloadError | None = None,
 ) -> Experiment:
     """The Experiment of a file on this machine.
 
     `levels` replace a factor's, as `threads=1,2`; `command` replaces the program; `runs` the number of blocks.
-    What this machine lacks (an allocator, a socket) is left out and named in `left_out`. Raises UsageError.
+    What this machine lacks (an allocator, a socket) is left out and named in `left_out`, and so are allocators that
+    cannot be preloaded into the program, by its file or by `unloadable`, what a launch showed. Raises UsageError.
     """
     file, text = read(path), path.read_text(encoding="utf-8")
     try:
-        return _experiment(file, path, machine, levels, command, runs)
+        made = _experiment(file, path, machine, levels, command, runs)
     except UsageError as error:
         raise in_file(error, path, text) from None
+    why = unloadable.what if unloadable else unloadable_by_file(made.commands)
+    return varied.without_preloads(made, why) if why else made
 
 
 def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
@@ -68,8 +77,8 @@ def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
 
 
 AS_DECLARED = (
-    "title", "source", "derived", "response", "metrics", "weak", "hooks", "warmup", "ignore_failure", "same_output",
-    "input", "output", "columns", "omit",
+    "title", "source", "derived", "response", "metrics", "agree", "weak", "hooks", "warmup", "ignore_failure",
+    "same_output", "input", "output", "columns", "omit",
 )  # fmt: skip
 """Keys that a file and an Experiment share."""
 

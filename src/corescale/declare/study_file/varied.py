@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from corescale.declare import arithmetic, factors, template
 from corescale.declare.command_line.named_factors import factor_of
-from corescale.declare.experiment import Along, Command, Factor
+from corescale.declare.experiment import Along, Command, Experiment, Factor
 from corescale.declare.study_file.checks import must_be
 from corescale.declare.study_file.tables import FactorTable
 from corescale.errors import UsageError
 from corescale.machine import Machine
-from corescale.records import Level
+from corescale.records import INHERITED, Level
 
 LAYOUT = frozenset({"p", "threads", "ranks", "nodes"})
 """names that every configuration has"""
@@ -70,6 +70,17 @@ def chosen(
         found.append(factor)
         left_out += missing
     return found, left_out
+
+
+def without_preloads(made: Experiment, why: str) -> Experiment:
+    """The experiment with the allocators alone that are there without a preload; `why` is named in `left_out`."""
+    kept, out = [], []
+    for factor in made.factors:
+        own = tuple(each for each in factor.levels if each in ("system", INHERITED)) or ("system",)
+        left = [str(each) for each in factor.levels if each not in own] if factor.kind == "allocator" else []
+        out += [f"{', '.join(left)}: {why}"] if left else []
+        kept.append(factor.model_copy(update={"levels": own}) if left else factor)
+    return made.model_copy(update={"factors": tuple(kept), "left_out": (*made.left_out, *out)}) if out else made
 
 
 def level(name: str, level: Level, chosen: Sequence[Factor], machine: Machine) -> Level:

@@ -4,7 +4,7 @@
 A new launcher is one file that meets the contract, and one line in LAUNCHERS.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
@@ -50,8 +50,13 @@ class Launcher(Protocol):
     def subject(self) -> Mapping[str, Any]:
         """What is measured and by which probes, as JSON: records of different subjects are never mixed."""
 
-    def line(self, configuration: Configuration) -> str:
-        """What a person would type for this configuration."""
+    def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
+        """What a person would type for this configuration; `reads`: known variables that the program reads, None where
+        that is unknown and all are set.
+        """
+
+    def untimed(self, configurations: Sequence[Configuration]) -> int:
+        """How many launches, to prove what is preloaded, come before the timed ones of these."""
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
         """One record for each invocation, each as soon as its launch has ended. They start in the order of the block;

@@ -7,7 +7,7 @@ The statistics and the race are tested against it exactly and instantly.
 import hashlib
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -71,8 +71,13 @@ class Fake:
     def subject(self) -> Mapping[str, Any]:  # noqa: D102
         return {"landscape": self._landscape.model_dump(mode="json"), "sources": []}
 
-    def line(self, configuration: Configuration) -> str:  # noqa: D102
+    def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:  # noqa: D102
+        del reads
         return f"(fake) {configuration.label}"
+
+    def untimed(self, configurations: Sequence[Configuration]) -> int:  # noqa: D102
+        del configurations
+        return 0
 
     def truth(self, configuration: Configuration) -> float:
         """Seconds without noise and drift."""

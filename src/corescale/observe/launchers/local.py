@@ -3,7 +3,7 @@
 
 import contextlib
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -86,8 +86,12 @@ class Local:
             "sources": list(self._probes),
         }
 
-    def line(self, configuration: Configuration) -> str:  # noqa: D102
-        return self._launch_of(configuration).line
+    def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:  # noqa: D102
+        return self._launch_of(configuration).needed(reads).line
+
+    def untimed(self, configurations: Sequence[Configuration]) -> int:  # noqa: D102
+        wanted = {self._to_prove(configuration) for configuration in configurations}
+        return sum(bool(libraries) for _, libraries in wanted - self._proved.keys())
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:  # noqa: D102
         for line in neighbours.notes():
@@ -129,7 +133,7 @@ class Local:
         if not launch.preload or wanted in self._proved:
             return
         with Scratch(launch) as scratch, self._prepared(configuration):
-            report = self._spawn(launch, configuration.layout, scratch, prove=True)
+            report = self._spawn(launch, configuration.layout, scratch, self._sources, prove=True)
             report, ranks = self.ended(report, scratch)
             reports = list(ranks.values()) or [report]
             notes = preload.judged(reports, scratch)
@@ -147,14 +151,17 @@ class Local:
         launch = self._launch_of(configuration, invocation.phase)
         proved = self._proved.get(self._to_prove(configuration), ()) if launch.preload else ()
         with Scratch(launch, proved) as scratch, self._prepared(configuration):
-            before = neighbours.doubts()
-            report = self._spawn(launch, configuration.layout, scratch, cap=invocation.cap)
+            before, watching = neighbours.doubts(), self._watching(invocation.phase)
+            report = self._spawn(launch, configuration.layout, scratch, watching, cap=invocation.cap)
             doubts = [*before, *neighbours.doubts()]
             report, ranks = self.ended(report, scratch)
             scratch.processes = tuple(process for each in ranks.values() for process in each.processes)
-            found = sources.read(self._sources, scratch, succeeded=report.status == "ok")
+            found = sources.read(watching, scratch, succeeded=report.status == "ok")
             record = self._recorder.record(invocation, report, ranks, found, scratch)
             return replace(record, doubts=tuple(dict.fromkeys([*doubts, *found.doubts])))
+
+    def _watching(self, phase: Phase) -> tuple[sources.Source, ...]:
+        return (*self._sources, *sources.warming_up()) if phase == "warmup" else self._sources
 
     @contextlib.contextmanager
     def _prepared(self, configuration: Configuration) -> Iterator[None]:
@@ -164,12 +171,19 @@ class Local:
         self._hooks.run("conclude", values)
 
     def _spawn(
-        self, launch: Launch, layout: Layout, scratch: Scratch, *, prove: bool = False, cap: float | None = None
+        self,
+        launch: Launch,
+        layout: Layout,
+        scratch: Scratch,
+        watching: Sequence[sources.Source],
+        *,
+        prove: bool = False,
+        cap: float | None = None,
     ) -> SpawnReport:
         scratch.output = self._output(scratch)
         request = SpawnRequest(
             argv=launch.command,
-            environment=sources.environment(self._sources, launch.variables, scratch),
+            environment=sources.environment(watching, launch.variables, scratch),
             inherited=scratch.inherited,
             affinity=launch.affinity or (),
             timeout=min(filter(None, (self._experiment.timeout, cap)), default=None),

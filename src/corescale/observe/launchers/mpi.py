@@ -13,7 +13,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,8 +51,8 @@ class Mpi(Local):
             return "starts ranks on one node"
         return mpirun(os.environ.get("PATH", ""))[1]
 
-    def line(self, configuration: Configuration) -> str:  # noqa: D102
-        launch, layout = self._launch_of(configuration), configuration.layout
+    def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:  # noqa: D102
+        launch, layout = self._launch_of(configuration).needed(reads), configuration.layout
         cpus, own = binding(self._machine, launch.affinity, layout), self._own_binding(launch.affinity, layout)
         mpirun = shlex.join((*self._mpirun(layout), *own))
         if own != UNBOUND or not cpus[0]:

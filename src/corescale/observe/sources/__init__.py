@@ -4,18 +4,20 @@
 A new source is one file with a SOURCE, and its line in SOURCES.
 """
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from corescale import native
 from corescale.declare.experiment import Experiment
-from corescale.errors import CorescaleError
+from corescale.errors import CorescaleError, UnavailableError
 from corescale.observe.scratch import Scratch
-from corescale.observe.sources import result, witness
+from corescale.observe.sources import listener, result, witness
 from corescale.observe.sources.source import Found, Source
 
-__all__ = ["SOURCES", "Found", "Source", "environment", "read", "wanted"]
+__all__ = ["SOURCES", "Found", "Source", "environment", "read", "wanted", "warming_up"]
 
 SOURCES: tuple[Source, ...] = (result.SOURCE, witness.SOURCE)
 
@@ -23,6 +25,14 @@ SOURCES: tuple[Source, ...] = (result.SOURCE, witness.SOURCE)
 def wanted(experiment: Experiment) -> tuple[Source, ...]:
     """The sources that this experiment is observed with."""
     return tuple(source for source in SOURCES if source.wanted(experiment))
+
+
+def warming_up() -> tuple[Source, ...]:
+    """Those that are heard in launches to warm up alone, as far as they are built."""
+    with contextlib.suppress(UnavailableError):
+        native.library(listener.LIBRARY)
+        return (listener.SOURCE,)
+    return ()
 
 
 def environment(sources: Iterable[Source], before: Mapping[str, str | None], scratch: Scratch) -> dict[str, str | None]:

@@ -23,6 +23,7 @@ from corescale.conclude.laws import Fit
 from corescale.endings import ending
 from corescale.show import headline, plot, statements, text
 from corescale.show.alone import alone
+from corescale.show.naming import label
 from corescale.show.result import Result
 from corescale.show.suggestion import suggestion
 from corescale.show.terminal import tables
@@ -113,9 +114,7 @@ def _excluded(found: Recommendation) -> Iterable[RenderableType]:
     excluded = [candidate for candidate in found.candidates if candidate.excluded is not None]
     excluded.sort(key=lambda candidate: "lost" in str(candidate.excluded))
     for candidate in excluded[:EXCLUDED_SHOWN]:
-        yield Text(
-            f"excluded: {text.clean(candidate.configuration.label)}: {text.clean(str(candidate.excluded))}", "yellow"
-        )
+        yield Text(f"excluded: {label(candidate.configuration)}: {text.clean(str(candidate.excluded))}", "yellow")
     if len(excluded) > EXCLUDED_SHOWN:
         yield Text(f"excluded: {len(excluded) - EXCLUDED_SHOWN} more ({IN_FULL})", "yellow")
 
@@ -233,4 +232,4 @@ def _failures(result: Result) -> Iterable[RenderableType]:
     for configuration in dict.fromkeys(record.configuration for record in bad):
         of = [record for record in bad if record.configuration == configuration]
         what = f"{text.count(len(of), 'time')}, {text.clean(ending(of[0]))}"
-        yield Text(f"failed: {text.clean(configuration.label)}: {what}".rstrip(), style="red")
+        yield Text(f"failed: {label(configuration)}: {what}".rstrip(), style="red")

@@ -16,7 +16,7 @@ from corescale.conclude.answers.scaling import Curve, Row
 from corescale.records import Configuration
 from corescale.show import columns, headline, text
 from corescale.show.columns import DERIVED, DOCUMENT, FULL, MAIN, WIDE
-from corescale.show.parallelism import below
+from corescale.show.naming import below, label, level
 from corescale.show.result import Result
 
 
@@ -103,8 +103,8 @@ def candidates(result: Result, found: Recommendation, of: Sequence[Candidate]) -
 
 def _candidate(result: Result, found: Recommendation, one: Candidate, shown: columns.Table, shape: Shape) -> list[Text]:
     notes = Text("\n".join([*_roles(found, one), *result.labels(one.configuration)]))
-    named = Text(text.clean(one.configuration.label))
-    levels = [Text(text.clean(str(level))) for _, level in one.configuration.levels]
+    named = Text(label(one.configuration))
+    levels = [Text(level(name, of)) for name, of in one.configuration.levels]
     before = levels if shape.full else [Text("\n").join(filter(None, [named, notes]))]
     cells = [*before, *_cells(shown, one.configuration, shape), *[notes] * shape.full]
     for cell in cells:

@@ -1,11 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a number of threads and ranks is written: `4 threads`, `2 ranks`, `layout=2x2x1`."""
+"""How a configuration is named: `allocator=mimalloc huge-pages`, `4 threads`, `layout=2x2x1`."""
 
-from corescale.records import Configuration
+from corescale.declare.catalogue import settings
+from corescale.records import INHERITED, Configuration, Level
 from corescale.show import text
 
 MAKERS = ("threads", "ranks", "layout")
 """factors that make p"""
+
+
+def label(configuration: Configuration) -> str:
+    """As tables and charts name it; what is as inherited goes unsaid."""
+    said = [pair for pair in configuration.levels if pair[1] != INHERITED] or configuration.levels
+    return text.clean(" ".join(settings.short(*pair) for pair in said) or configuration.label)
+
+
+def level(name: str, of: Level) -> str:
+    """A level beneath the name of its factor."""
+    return text.clean(settings.short(name, of).removeprefix(f"{name}="))
+
+
+def raw(configuration: Configuration) -> str:
+    """The values behind short names, as a hover shows them; empty where there are none."""
+    pairs = [f"{name}={of}" for name, of in configuration.levels]
+    return text.clean(" ".join(pair for pair in pairs if pair in settings.SHORT))
 
 
 def counted(configuration: Configuration) -> str:

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which variables a program reads that nobody heard it ask for: what its kind reads."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from corescale.declare.catalogue import elf
+
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "TBB_NUM_THREADS",
+    "JULIA_NUM_THREADS",
+    "GOMAXPROCS",
+)
+"""Set together where the command has no {threads}, so that a nested runtime cannot multiply them."""
+
+OPENMP = frozenset({"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY"})
+KNOWN = OPENMP | frozenset(THREAD_VARIABLES)
+"""Variables that a line sets only where the program reads them."""
+
+PYTHON = frozenset({"OMP_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"})
+"""Its packages read `os.environ`, a copy that was made without asking."""
+
+SCRIPT = 1 << 20
+"""bytes of the longest file that is looked into as a script"""
+
+
+def unheard(argv: Sequence[str], files: Iterable[Path]) -> frozenset[str]:
+    """Variables that these programs and their libraries read without getenv, and that a script of `argv` names."""
+    found: set[str] = set()
+    for file in dict.fromkeys(files):
+        found |= _of(file)
+    scripts = (_script(word) for word in argv)
+    return frozenset(found | {name for text in (*argv, *scripts) for name in KNOWN if name in text})
+
+
+def deaf(program: Path) -> bool:
+    """Whether nothing can listen in it: Go's programs and others that are linked statically."""
+    return program.is_file() and elf.static(program)
+
+
+def _of(file: Path) -> frozenset[str]:
+    if re.match(r"lib(gomp|omp|iomp5)\b", file.name):
+        return OPENMP  # some versions read `environ` itself
+    if re.match(r"python\d", file.name):
+        return PYTHON
+    if not deaf(file):
+        return frozenset()
+    content = file.read_bytes()
+    return frozenset(name for name in KNOWN if name.encode() in content)
+
+
+def _script(word: str) -> str:
+    path = Path(word)
+    try:
+        content = path.read_bytes() if path.is_file() and path.stat().st_size <= SCRIPT else b""
+    except (OSError, ValueError):
+        return ""
+    return "" if content.startswith(b"\x7fELF") else content.decode(errors="replace")
