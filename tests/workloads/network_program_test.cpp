@@ -27,11 +27,11 @@ std::string expected() {
 
 TEST(NetworkProgram, PlanIsTheSameForBuildsThreadsLooksAndHeaps) {
   ASSERT_EQ(expected().size(), 18U) << expected();
-  std::set<std::string> looks{"--look key",
-                              "--look route",
+  std::set<std::string> looks{"--look buffer",
+                              "--look key",
                               "--look measures",
-                              "--look route --heap scalable",
-                              "--look route --heap cache-aligned",
+                              "--look key --heap scalable",
+                              "--look key --heap cache-aligned",
                               "--account"};
   for (const std::string threads : {"1", "2", "4"})
     for (const std::string parallel : {"openmp", "hybrid", "corescale"})

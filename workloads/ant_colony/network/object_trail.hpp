@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ant_colony/network/plan.hpp"
@@ -12,13 +15,14 @@
 
 namespace network {
 
-/// What an ant makes of each route that it looks at, which decides the share of the time that goes into the memory allocator:
-/// its name, in memory of the right size; its name piece by piece and the route as an object; each of its measures as well.
-enum class Look { key, route, measures };
+/// What becomes of texts and objects, which decides the share of the time that goes into the memory allocator: they are written
+/// over in place, without lists; a route's name is made anew for each look at it; so is the route as an object with its measures and
+/// a copy of it, and both are kept until the ant comes to the next order.
+enum class Look { buffer, key, measures };
 
 /// The same trail as business software keeps it, and as the program did whose scaling Gogar (2016) set out to mend: pheromone found
 /// by names that are put together at each look-up, routes as objects of derived classes with shared warehouses and lanes and maps of
-/// measures. The arithmetic is that of IndexedTrail in the same order, hence the plans are the same.
+/// lists of measures. The arithmetic is that of IndexedTrail in the same order, hence the plans are the same.
 template <class Heap>
 class ObjectTrail {
  public:
@@ -37,7 +41,7 @@ class ObjectTrail {
     Text name, unit;
     double value;
   };
-  using Measures = ByName<std::unique_ptr<const Measure>>;
+  using Measures = std::list<std::unique_ptr<Measure>, driver::Allocator<std::unique_ptr<Measure>, Heap>>;
 
   /// What a route refers to, once for all routes of a month.
   struct Site {
@@ -46,8 +50,7 @@ class ObjectTrail {
   };
 
   struct Path {
-    Path(Text given, std::shared_ptr<const Site> from, std::shared_ptr<const Site> by)
-        : key(std::move(given)), warehouse(std::move(from)), lane(std::move(by)) {}
+    Path() = default;
     virtual ~Path() = default;
     Path(const Path&) = delete;
     Path& operator=(const Path&) = delete;
@@ -61,13 +64,11 @@ class ObjectTrail {
     Measures measures;
   };
   struct Carried final : Path {
-    using Path::Path;
     double freight(double weight, double load) const override {
       return this->lane->lane->freight(weight, load);
     }
   };
   struct Fetched final : Path {
-    using Path::Path;
     double freight(double /*weight*/, double /*load*/) const override { return 0; }
   };
 
@@ -84,46 +85,56 @@ class ObjectTrail {
 
     static Text name(const Lane& lane) {
       const std::string days = std::to_string(static_cast<int>(lane.days));
-      return Text((lane.carrier + "|" + lane.service + "|" + days + "|" + lane.mode + "|" + lane.destination)
+      return Text((lane.origin + "|" + lane.carrier + "|" + lane.service + "|" + days + "|" + lane.mode +
+                   "|" + lane.destination)
                       .c_str());
     }
 
+    /// Writes a route's name over `text`; one allocation at most.
+    void name(int k, const Route& route, Text& text) const {
+      const Text &order = orders[static_cast<std::size_t>(k)],
+                 &from = warehouses[static_cast<std::size_t>(route.warehouse)]->name,
+                 &by = route.lane < 0 ? ports[static_cast<std::size_t>(route.port)]
+                                      : lanes[static_cast<std::size_t>(route.lane)]->name;
+      text.clear();
+      text.reserve(order.size() + from.size() + by.size() + 2);
+      text.append(order).append("|").append(from).append("|").append(by);
+    }
     Text key(int k, const Route& route) const {
-      Text made = orders[static_cast<std::size_t>(k)] + "|" +
-                  warehouses[static_cast<std::size_t>(route.warehouse)]->name + "|" +
-                  ports[static_cast<std::size_t>(route.port)];
-      if (route.lane >= 0) made += "|" + lanes[static_cast<std::size_t>(route.lane)]->name;
+      Text made;
+      name(k, route, made);
       return made;
     }
 
-    std::unique_ptr<Path> path(int k, const Route& route) const {
-      const auto& from = warehouses[static_cast<std::size_t>(route.warehouse)];
-      if (route.lane < 0) return std::make_unique<Fetched>(key(k, route), from, nullptr);
-      return std::make_unique<Carried>(key(k, route), from, lanes[static_cast<std::size_t>(route.lane)]);
+    std::unique_ptr<Path> path(int k, const Route& route, bool with_measures = true) const {
+      std::unique_ptr<Path> made;
+      if (route.lane < 0)
+        made = std::make_unique<Fetched>();
+      else
+        made = std::make_unique<Carried>();
+      if (with_measures)
+        for (const auto& [name, unit, value] : measures)
+          made->measures.emplace_back(new Measure{name, unit, route.*value});
+      fill(*made, k, route);
+      return made;
     }
 
-    /// The same as key(), in one allocation.
-    Text short_key(int k, const Route& route) const {
-      const Text &order = orders[static_cast<std::size_t>(k)],
-                 &from = warehouses[static_cast<std::size_t>(route.warehouse)]->name,
-                 &port = ports[static_cast<std::size_t>(route.port)];
-      const Text* lane = route.lane < 0 ? nullptr : &lanes[static_cast<std::size_t>(route.lane)]->name;
-      Text made;
-      made.reserve(order.size() + from.size() + port.size() + (lane ? lane->size() : 0) + 3);
-      made.append(order).append("|").append(from).append("|").append(port);
-      return lane ? made.append("|").append(*lane) : made;
+    /// Makes it a route of the order, whatever it was; not its measures.
+    void fill(Path& path, int k, const Route& route) const {
+      name(k, route, path.key);
+      path.warehouse = warehouses[static_cast<std::size_t>(route.warehouse)];
+      path.lane = route.lane < 0 ? nullptr : lanes[static_cast<std::size_t>(route.lane)];
     }
 
-    static void measure(Path& path, const Route& route) {
-      add(path, "costs of storage", "United States dollars", route.storage);
-      add(path, "emissions on the way", "kilograms of carbon dioxide", route.emissions);
-      add(path, "energy on the way", "kilowatt hours", route.energy);
-      add(path, "time on the way", "days", route.days);
-    }
-
-    static void add(Path& path, const char* name, const char* unit, double value) {
-      path.measures.emplace(name, new Measure{name, unit, value});
-    }
+    struct Measured {
+      const char *name, *unit;
+      double Route::*value;
+    };
+    static constexpr Measured measures[] = {
+        {"costs of storage", "United States dollars", &Route::storage},
+        {"emissions on the way", "kilograms of carbon dioxide", &Route::emissions},
+        {"energy on the way", "hours of a kilowatt", &Route::energy},
+        {"time spent on the way", "days from door to door", &Route::days}};
 
     std::vector<std::shared_ptr<const Site>> warehouses, lanes;
     std::vector<Text> orders, ports;
@@ -132,38 +143,49 @@ class ObjectTrail {
  public:
   class Ant {
    public:
-    Ant(const Month& month, Look)
-        : month_(month), names_(month), paths_(static_cast<std::size_t>(month.size())) {}
+    Ant(const Month& month, Look look)
+        : month_(month), look_(look), names_(month), paths_(static_cast<std::size_t>(month.size())) {}
 
     void take(int k, int r) {
       const Route& route = month_.candidates(k)[static_cast<std::size_t>(r)];
-      auto& path = paths_[static_cast<std::size_t>(k)] = names_.path(k, route);
-      Names::measure(*path, route);
+      auto& path = paths_[static_cast<std::size_t>(k)];
+      if (look_ == Look::buffer && path)
+        names_.fill(*path, k, route);
+      else
+        path = names_.path(k, route, look_ != Look::buffer);
     }
 
-    double worth(const std::vector<int>& /*choices*/) const {
+    double worth(const std::vector<int>& choices) const {
       ByName<double> load;
       for (int k = 0; k < month_.size(); ++k)
-        if (const Path& one = path(k); one.lane) load[where(one)] += month_.weight(k);
+        if (const Path& one = path(k); one.lane) load[one.lane->name] += month_.weight(k);
       double sum = 0;
       for (int k = 0; k < month_.size(); ++k) {
         const Path& one = path(k);
-        const double on_lane = one.lane ? load.find(where(one))->second : 0;
+        const double on_lane = one.lane ? load.find(one.lane->name)->second : 0;
         const double rated =
             one.lane && month_.network().options().flat ? one.lane->lane->typical_load() : on_lane;
-        const auto measure = [&one](const char* name) { return one.measures.find(name)->second->value; };
-        sum += month_.network().options().goal.worth(
-            measure("costs of storage") + one.freight(month_.weight(k), rated),
-            measure("emissions on the way"), measure("energy on the way"), measure("time on the way"));
+        const Route& route =
+            month_.candidates(k)[static_cast<std::size_t>(choices[static_cast<std::size_t>(k)])];
+        const auto measure = [&](std::size_t which) {
+          const auto& [name, unit, value] = Names::measures[which];
+          return look_ == Look::buffer ? route.*value : found(one, name);
+        };
+        sum += month_.network().options().goal.worth(measure(0) + one.freight(month_.weight(k), rated),
+                                                     measure(1), measure(2), measure(3));
       }
       return sum;
     }
 
    private:
     const Path& path(int k) const { return *paths_[static_cast<std::size_t>(k)]; }
-    static Text where(const Path& one) { return Text(one.lane->lane->origin.c_str()) + "|" + one.lane->name; }
+    static double found(const Path& path, const char* name) {
+      return (*std::ranges::find_if(path.measures, [name](const auto& one) { return one->name == name; }))
+          ->value;
+    }
 
     const Month& month_;
+    Look look_;
     Names names_;
     std::vector<std::unique_ptr<Path>> paths_;
   };
@@ -173,24 +195,37 @@ class ObjectTrail {
       for (const Route& route : month.candidates(k)) pheromone_.emplace(names_.key(k, route), initial);
   }
 
-  double attraction(int k, int r) const {
+  double attraction(int k, int r) {
     const Route& route = month_.candidates(k)[static_cast<std::size_t>(r)];
-    if (look_ == Look::key) return pheromone_.find(names_.short_key(k, route))->second * route.visibility;
-    const auto path = names_.path(k, route);
-    if (look_ == Look::measures) Names::measure(*path, route);
-    return pheromone_.find(path->key)->second * route.visibility;
+    return pheromone(k, route) * route.visibility;
   }
 
   void mark(int k, int r, double rate, double amount) {
     const Route& route = month_.candidates(k)[static_cast<std::size_t>(r)];
-    double& tau = pheromone_.find(names_.key(k, route))->second;
+    double& tau = look_ == Look::buffer ? pheromone(k, route) : found(names_.key(k, route));
     tau = ant_colony::marked(tau, rate, amount);
   }
 
  private:
+  double& pheromone(int k, const Route& route) {
+    if (look_ == Look::measures) return found(option(k, route).key);
+    if (look_ == Look::key) return found(names_.key(k, route));
+    names_.name(k, route, buffer_);
+    return found(buffer_);
+  }
+  const Path& option(int k, const Route& route) {
+    if (std::exchange(order_, k) != k) options_.clear();
+    options_.push_back(names_.path(k, route));
+    return *options_.emplace_back(names_.path(k, route));
+  }
+  double& found(const Text& name) { return pheromone_.find(name)->second; }
+
   const Month& month_;
   Look look_;
   Names names_;
+  Text buffer_;
+  std::vector<std::unique_ptr<Path>> options_;  ///< those of `order_` that were looked at
+  int order_ = -1;
   ByName<double> pheromone_;
 };
 

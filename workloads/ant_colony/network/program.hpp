@@ -11,7 +11,7 @@ namespace network {
 /// What --problem network is told.
 struct Request {
   std::string data, write_data, solution;
-  std::string parallel = "openmp", look = "route", heap = "plain", goal = "cost=1";
+  std::string parallel = "openmp", look = "key", heap = "plain", goal = "cost=1";
   int orders = 9216, months = 12, iterations = 1000, candidates = 12;
   bool flat = false, account = false;
 };
