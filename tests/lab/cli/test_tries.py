@@ -133,6 +133,12 @@ TRIES: tuple[tuple[str, int, str], ...] = (
         "  env OMP_NUM_THREADS=3 OPENBLAS_NUM_THREADS=3 ",
     ),
     ("corescale tune -q --budget 1s -t 1,2,3,4 -- sleep 0.4", 3, "no answer"),
+    (
+        "corescale tune -q --budget 2s -t 1,2 -- sh -c 'case $LD_PRELOAD in *listener*) exit 9; esac; sleep 0.0$((3 /"
+        " OMP_NUM_THREADS))' >/dev/null; test $? != 4 && echo it bears no listener",
+        0,
+        "it bears no listener",
+    ),
     ("SECONDS=0; corescale tune -q --budget 6s -- sleep 0.5 >/dev/null; echo $((SECONDS < 9))", 0, "1"),
     ("corescale tune -q --budget 1s --out more -t 1-2 -L s 9,1 -- sleep 0.{s} >/dev/null; ls more/tune-*", 0, "1$"),
     ("corescale tune -q --budget 9s --out more -t 1-2 -L s 9,1 -- sleep 0.{s} >/dev/null; ls more/tune-*", 0, "1$"),

@@ -21,6 +21,9 @@ from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, orphans
 from corescale.records import Configuration, Layout, Phase, Record
 
+BROKEN = ("failed", "signal")
+"""How a program may end that does not bear a library preloaded into it, as one with a sanitizer."""
+
 
 class Local:
     """See Launcher. A subclass says in `through` and `ended` what stands between the spawner and the program."""
@@ -147,11 +150,17 @@ class Local:
             self._note(note)
 
     def _launch_once(self, invocation: Invocation) -> Record:
+        """What only warms up is also listened to; where it fails then, it is launched again without."""
+        also = sources.warming_up() if invocation.phase == "warmup" else ()
+        record = self._watched(invocation, (*self._sources, *also))
+        return self._watched(invocation, self._sources) if also and record.status in BROKEN else record
+
+    def _watched(self, invocation: Invocation, watching: Sequence[sources.Source]) -> Record:
         configuration = invocation.configuration
         launch = self._launch_of(configuration, invocation.phase)
         proved = self._proved.get(self._to_prove(configuration), ()) if launch.preload else ()
         with Scratch(launch, proved) as scratch, self._prepared(configuration):
-            before, watching = neighbours.doubts(), self._watching(invocation.phase)
+            before = neighbours.doubts()
             report = self._spawn(launch, configuration.layout, scratch, watching, cap=invocation.cap)
             doubts = [*before, *neighbours.doubts()]
             report, ranks = self.ended(report, scratch)
@@ -159,9 +168,6 @@ class Local:
             found = sources.read(watching, scratch, succeeded=report.status == "ok")
             record = self._recorder.record(invocation, report, ranks, found, scratch)
             return replace(record, doubts=tuple(dict.fromkeys([*doubts, *found.doubts])))
-
-    def _watching(self, phase: Phase) -> tuple[sources.Source, ...]:
-        return (*self._sources, *sources.warming_up()) if phase == "warmup" else self._sources
 
     @contextlib.contextmanager
     def _prepared(self, configuration: Configuration) -> Iterator[None]:

@@ -5,7 +5,6 @@ import io
 import re
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -219,15 +218,15 @@ def _scattered(axes: Axes, chart: Chart, series: Series) -> None:
 
 
 def _bars(axes: Axes, chart: Chart, series: Series) -> None:
-    """Side by side where series share a category, each with its interval; a hollow mark where oversubscribed."""
+    """Side by side where series share a category, each with its interval; hollow where oversubscribed."""
     named = [one.name for one in chart.series if one.kind == "bars"]
     width = GROUP_WIDTH / len(named) if chart.dodged else GROUP_WIDTH
     shift = (named.index(series.name) - (len(named) - 1) / 2) * width if chart.dodged else 0.0
-    x = [at + shift for at in _places(chart, series)]
-    axes.bar(x, _values(series), width=0.92 * width, color=look.of(series.slot).colour, alpha=BAR, zorder=2)
+    x, colour = [at + shift for at in _places(chart, series)], look.of(series.slot).colour
+    hollow = [mark.hollow for mark in series.marks]
+    axes.bar(x, _values(series), width=0.92 * width, color=[PAPER if each else colour for each in hollow], alpha=BAR,
+             edgecolor=colour, linewidth=[2 if each else 0 for each in hollow], zorder=2)  # fmt: skip
     _whiskers(axes, chart, series, x, 1.6)
-    hollow = [(at, mark) for at, mark in zip(x, series.marks, strict=True) if mark.hollow]
-    _points(axes, chart, replace(series, marks=tuple(mark for _, mark in hollow)), [at for at, _ in hollow])
 
 
 def _line(axes: Axes, chart: Chart, series: Series) -> None:
