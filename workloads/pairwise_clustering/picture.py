@@ -2,25 +2,37 @@
 """Draws what `pairwise_clustering --out FOLDER` wrote: the points in space, coloured by cluster.
 
 picture.png, and picture.html, in which the cloud turns with the mouse: python picture.py FOLDER
+The places are those of classical scaling. --smacof DISTANCES.npy finds others, which keep small distances better, for
+at most 3,000 points (needs scikit-learn). --into report.html also adds the cloud to a report of corescale.
 """
 
+import argparse
 import json
 import sys
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+import numpy.typing as npt
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
+Floats = npt.NDArray[np.float64]
 MOST = 20_000
 """points drawn; of more, every so many"""
 
-PAGE = """<!doctype html><meta charset="utf-8"><title>Clusters in space</title>
-<p>Classical scaling of the distances, coloured by cluster. Drag to turn.</p><canvas width="900" height="700"></canvas>
+MOST_SMACOF = 3_000
+"""Points at most that SMACOF places: a step takes N^2 time and memory, and it takes hundreds."""
+
+HEAD = '<!doctype html><meta charset="utf-8"><title>Clusters in space</title>\n'
+BEGIN, END = "<!-- clusters in space -->", "<!-- end of clusters in space -->"
+CLOUD = """BEGIN
+<section><h2>Clusters in space</h2>
+<p>HOW of the distances, coloured by cluster. Drag to turn.</p><canvas id="clusters" width="900" height="700"></canvas>
 <script>
-const points = POINTS, colours = COLOURS, canvas = document.querySelector("canvas"), pen = canvas.getContext("2d");
+(() => {
+const points = POINTS, colours = COLOURS, canvas = document.querySelector("#clusters"), pen = canvas.getContext("2d");
 let a = 0.6, b = 0.4, held = null;
 function draw() {
   pen.clearRect(0, 0, canvas.width, canvas.height);
@@ -37,13 +49,52 @@ canvas.onpointermove = e => {
   a += (e.clientX - held[0]) / 150; b += (e.clientY - held[1]) / 150; held = [e.clientX, e.clientY]; draw();
 };
 draw();
-</script>
+})();
+</script></section>
+END
 """
 
 
-def main(folder: Path) -> None:
+def refuse(line: str) -> None:
+    """One line on standard error, exit 2."""
+    sys.exit(print(f"picture.py: {line}", file=sys.stderr) or 2)
+
+
+def smacof(matrix: Path, points: int, classical: Floats) -> Floats:
+    """Places [N, 3] that minimise the stress, from the classical ones; distances are squared-distance-like."""
+    distances = np.load(matrix).astype(np.float64)
+    if distances.shape != (points, points):
+        refuse(f"{matrix}: shape {distances.shape}, not {points} x {points}; give the matrix that was clustered")
+    if points > MOST_SMACOF:
+        refuse(f"{points} points: SMACOF places at most {MOST_SMACOF}; leave --smacof out")
+    try:
+        from sklearn.manifold import smacof as placed  # noqa: PLC0415  an optional extra
+    except ImportError:
+        refuse("--smacof needs scikit-learn: pip install corescale[smacof]")
+    lengths = np.sqrt(np.maximum((distances + distances.T) / 2, 0.0))
+    scale = np.sqrt((lengths**2).mean() / max(float((classical**2).sum(axis=1).mean()) * 2, 1e-300))
+    places, _ = placed(
+        lengths, n_components=3, init=classical * scale, n_init=1, random_state=1, normalized_stress=False
+    )
+    return np.asarray(places)
+
+
+def into(report: Path, cloud: str) -> None:
+    """The cloud before the end of a page, in place of one that is there."""
+    page = report.read_text(encoding="utf-8")
+    if BEGIN in page and END in page:
+        page = page[: page.index(BEGIN)] + page[page.index(END) + len(END) :]
+    if "</body>" not in page:
+        refuse(f"{report}: no page with a body; give the report.html of corescale")
+    before, _, after = page.rpartition("</body>")
+    report.write_text(f"{before}{cloud.strip()}</body>{after}", encoding="utf-8")
+
+
+def main(folder: Path, matrix: Path | None = None, report: Path | None = None) -> None:
     """Write both pictures into the folder."""
     table = np.loadtxt(folder / "labels.csv", delimiter=",", skiprows=1, ndmin=2)
+    if matrix is not None:
+        table[:, 2:] = smacof(matrix, len(table), table[:, 2:])
     table = table[:: -(-len(table) // MOST)]
     clusters, places = table[:, 1].astype(int), table[:, 2:]
     colours = [mpl.colors.to_hex(colour) for colour in plt.get_cmap("tab10").colors]  # type: ignore[attr-defined]
@@ -53,9 +104,18 @@ def main(folder: Path) -> None:
     plt.savefig(folder / "picture.png", dpi=150)
     scaled = places / max(float(np.abs(places).max()), 1e-300)
     points = [[*(round(float(v), 4) for v in place), int(k)] for place, k in zip(scaled, clusters, strict=True)]
-    page = PAGE.replace("POINTS", json.dumps(points)).replace("COLOURS", json.dumps(colours))
-    (folder / "picture.html").write_text(page)
+    how = "Classical scaling" if matrix is None else "SMACOF"
+    marked = CLOUD.replace("BEGIN", BEGIN).replace("END", END).replace("HOW", how)
+    cloud = marked.replace("POINTS", json.dumps(points)).replace("COLOURS", json.dumps(colours))
+    (folder / "picture.html").write_text(HEAD + cloud)
+    if report is not None:
+        into(report, cloud)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--smacof", type=Path, metavar="DISTANCES.npy")
+    parser.add_argument("--into", type=Path, metavar="report.html")
+    given = parser.parse_args()
+    main(given.folder, given.smacof, given.into)

@@ -12,11 +12,11 @@ import math
 
 import numpy as np
 
-from corescale.conclude.race import spending
+from corescale.conclude.race import mixes, spending
 from corescale.conclude.race.elimination import Columns
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.standing import Field, Standing, standing, to_come
-from corescale.conclude.race.surrogate import Codes
+from corescale.conclude.race.surrogate import Codes, believe
 from corescale.conclude.stats import Floats
 from corescale.declare.plan import TODAY_EVERY
 
@@ -81,12 +81,21 @@ def _opening(field: Field, found: Standing, untried: Columns, size: int) -> Colu
         return np.asarray(untried)
     if alone := [c for c in field.alone if c in untried]:
         return np.array(alone[: OPTIONS.largest], dtype=np.intp)
-    hope = found.belief.mean - found.belief.deviation
+    hope = _hope(field, found)
     order = untried[np.argsort(hope[untried], kind="stable")]
     hopeful = many - int(OPTIONS.drawn * many)
     seen = found.rows[np.isfinite(found.rows)].view(np.uint64)
     others = np.random.default_rng(seen).permutation(order[hopeful:])[: many - hopeful]
     return np.concatenate([order[:hopeful], others])
+
+
+def _hope(field: Field, found: Standing) -> Floats:
+    """Log times as low as they may be; of threads x ranks the surrogate is about what the overhead law leaves."""
+    law = None if field.mixes is None else mixes.trend(field.mixes, found.fit.effects)
+    if law is None:
+        return found.belief.mean - found.belief.deviation
+    about = believe(field.codes, found.rows - law, found.noise)
+    return np.asarray(law + about.mean - about.deviation)
 
 
 def _lagging(field: Field, found: Standing) -> Columns:

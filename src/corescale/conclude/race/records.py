@@ -79,6 +79,7 @@ def raced(records: Sequence[Record], experiment: Experiment) -> Raced:
         confidence=experiment.stop.confidence,
         entered=len(everyone),
         alone=tuple(chosen.index(c) for c in one_at_a_time(experiment) if c in chosen),
+        mixes=_mixes(chosen),
     )
     return Raced(chosen, entered, blocks[np.isfinite(blocks).any(axis=1)])
 
@@ -130,6 +131,13 @@ def _not_told_apart(race: Raced, found: Standing, answer: int) -> tuple[tuple[Co
     upper = elimination.upper_bounds(found.rows, answer, race.field.tail)
     order = np.argsort(np.nan_to_num(found.belief.mean, nan=np.inf), kind="stable")
     return tuple((race.configurations[c], excess(upper[c])) for c in order if c != answer and upper[c] > 0)
+
+
+def _mixes(chosen: Sequence[Configuration]) -> Floats | None:
+    """None where threads or ranks are the same in all."""
+    layouts = [(c.layout.threads_per_rank, c.layout.ranks_per_node * c.layout.nodes) for c in chosen]
+    found = np.array(layouts, dtype=np.float64)
+    return found if all(np.unique(column).size > 1 for column in found.T) else None
 
 
 def _codes(experiment: Experiment, chosen: Sequence[Configuration]) -> "np.typing.NDArray[np.int64]":

@@ -29,6 +29,8 @@ class Field:
     """configurations that the race began with, where some have lost since: the error was shared among them all"""
     alone: tuple[int, ...] = ()
     """columns that differ from today's launch by the allocator or the number of threads alone, most hopeful first"""
+    mixes: Floats | None = None
+    """threads and ranks of each column, shape (configurations, 2), where both are raced"""
 
     @property
     def size(self) -> int:

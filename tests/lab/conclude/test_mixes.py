@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The overhead law over threads x ranks orders a race, and decides nothing."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from corescale.conclude.race import mixes
+from corescale.conclude.race.plan import next_columns
+from corescale.conclude.race.race import race
+from corescale.conclude.race.records import raced, statement
+from corescale.declare import command_line
+from corescale.declare.command_line.request import TuneRequest
+from corescale.records import Configuration
+from support.play import MACHINE, play
+
+GRID = np.array([(t, m) for t in (1, 2, 3, 4, 6, 12) for m in (1, 2, 4, 8, 16, 64) if t * m <= 192], dtype=np.float64)
+
+
+def log_times(threads: float, ranks: float) -> np.ndarray:
+    t, m = GRID.T
+    return np.asarray(np.log(7 * (1 + threads * (t - 1) + ranks * (m - 1)) / (t * m)))
+
+
+def test_a_few_launches_give_back_every_mix() -> None:
+    truth = log_times(0.05, 0.0023)
+    seen = np.full(len(GRID), np.nan)
+    seen[[0, 5, 9, 20, 30]] = truth[[0, 5, 9, 20, 30]]
+    found = mixes.trend(GRID, seen)
+    assert found is not None and found == pytest.approx(truth, abs=1e-6)
+    assert GRID[int(np.argmin(found))].tolist() == [3, 64]
+
+
+def test_too_few_launches_say_nothing() -> None:
+    seen = np.full(len(GRID), np.nan)
+    assert mixes.trend(GRID, seen) is None
+    seen[[0, 1]] = 1.0
+    assert mixes.trend(GRID, seen) is None
+
+
+SIXTEEN = dataclasses.replace(MACHINE, affinity=tuple(range(16)))
+
+
+def seconds(c: Configuration) -> float:
+    t, m = c.layout.threads_per_rank, c.layout.ranks_per_node
+    return 3 * (1 + 0.08 * (t - 1) + 0.02 * (m - 1)) / (t * m)
+
+
+def test_a_tune_over_threads_and_ranks_has_the_law_and_answers_by_the_race() -> None:
+    request = TuneRequest(threads="1,2,4,8,16", ranks="1,2,4,8,16", budget="none")
+    experiment = command_line.tune(request, ["x", "{threads}"], SIXTEEN)
+    records = play(experiment, seconds, race(experiment), noise=0.005)
+    found = raced(records, experiment)
+    assert found.field.mixes is not None and found.field.mixes.prod(axis=1).max() == 16
+    said = statement(records, experiment)
+    best = min(found.configurations, key=seconds)
+    assert seconds(said.answer) <= 1.02 * seconds(best) and said.bound is not None and said.bound <= 0.02 + 1e-9
+
+
+def test_the_law_changes_what_is_tried_first_and_no_bound() -> None:
+    request = TuneRequest(threads="1,2,4,8,16", ranks="1,2,4,8,16", budget="none")
+    experiment = command_line.tune(request, ["x", "{threads}"], SIXTEEN)
+    records = [one for one in play(experiment, seconds, race(experiment)) if one.block < 2]
+    found = raced(records, experiment)
+    with_law = next_columns(found.field, found.blocks)
+    without = next_columns(dataclasses.replace(found.field, mixes=None), found.blocks)
+    assert with_law is not None and without is not None
+    believed = [math.log(seconds(found.configurations[c])) for c in with_law]
+    assert min(believed) <= min(math.log(seconds(found.configurations[c])) for c in without) + 1e-9
