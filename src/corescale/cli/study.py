@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from corescale.cli import stdin
+from corescale.cli.claims import claims
 from corescale.cli.dry_run import dry_run, missing
 from corescale.cli.measure import loadable
 from corescale.cli.options import takes
@@ -19,7 +20,7 @@ from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.show import exchange
 
-app = typer.Typer(help="Studies as files: list | check | run | new.", no_args_is_help=True)
+app = typer.Typer(help="Studies as files: list | check | run | new | claims.", no_args_is_help=True)
 
 Study = Annotated[str, typer.Argument(metavar="NAME|FILE", help="a study that ships with corescale, or a file")]
 
@@ -80,3 +81,4 @@ app.command("list")(list_)
 app.command("check")(check)
 app.command("run")(run)
 app.command("new")(new)
+app.command("claims")(claims)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`corescale study claims`: the ledger of what papers claim, and recording a run's verdicts in it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from corescale.cli.output import machine_name, result
+from corescale.conclude.answers.findings import Answer
+from corescale.conclude.answers.overheads import Modelled
+from corescale.conclude.answers.study import Study
+from corescale.conclude.stats import Interval
+from corescale.declare import claims as declared
+from corescale.declare import programs, studies, study_file
+from corescale.errors import UsageError
+from corescale.machine import Machine
+from corescale.observe import store
+from corescale.show import exchange
+from corescale.show.ledger import ledger
+
+
+def claims(
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="RUN...", help="runs of studies: record their verdicts first")
+    ] = None,
+    machine: Annotated[str, typer.Option("--machine", metavar="NAME", help="what the runs' machine is called")] = "",
+) -> None:
+    """Print every claim of the five papers with the verdict of each machine measured."""
+    known = declared.verdicts()
+    for path in runs or []:
+        known = declared.recorded(known, list(_verdicts(path, machine)))
+    if runs:
+        exchange.write(str(programs.data_folder() / "verdicts.csv"), declared.text(known))
+    typer.echo(ledger(declared.claims(), known), nl=False)
+
+
+def _verdicts(path: Path, machine: str) -> Iterator[declared.Verdict]:
+    found = result(store.load(path), Machine.here())
+    if not isinstance(found.conclusion, Study):
+        raise UsageError("is no run of a study", where=str(path), remedy="give a run of corescale study run")
+    study = _study(found.experiment.title, path)
+    name = machine or machine_name(found.environment)
+    for answer in found.conclusion.answers:
+        at = " ".join(f"{level}={value}" for level, value in answer.at.items())
+        yield declared.Verdict(name, study, answer.finding.name, at, answer.verdict, _ratio(answer))
+
+
+def _study(title: str, path: Path) -> str:
+    """The name of the study that ships with this title."""
+    for name, file in studies.shipped().items():
+        if study_file.read(file).title == title:
+            return name
+    raise UsageError(
+        f"is of no study that ships: '{title}'", where=str(path), remedy="corescale study list names those that do"
+    )
+
+
+def _ratio(answer: Answer | Modelled) -> str:
+    if isinstance(answer, Modelled) or answer.verdict == "not measured":
+        return ""
+    return _written(answer.ratio)
+
+
+def _written(ratio: Interval) -> str:
+    return f"{ratio.estimate:.2f}" + ("" if ratio.low is None else f" [{ratio.low:.2f}, {ratio.high:.2f}]")

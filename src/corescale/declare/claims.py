@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger of claims: what five papers say, each tied to a finding of a study, and what machines said of it.
+
+data/claims.csv has the claims, in words of ours; data/verdicts.csv has a line for each answer that a run gave.
+"""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from corescale.declare import programs
+from corescale.errors import UsageError
+
+
+class Claim(NamedTuple):
+    """A line of data/claims.csv."""
+
+    paper: str
+    place: str
+    claim: str
+    figure: str
+    """the paper's own number, in words"""
+    study: str
+    finding: str
+    note: str
+    """why no finding answers it; empty where one does"""
+
+
+class Verdict(NamedTuple):
+    """A line of data/verdicts.csv: what one machine's run said of a finding, at one combination of levels."""
+
+    machine: str
+    study: str
+    finding: str
+    at: str
+    verdict: str
+    ratio: str
+    """"1.09 [1.01, 1.19]"; empty where there is none"""
+
+
+Row = TypeVar("Row", Claim, Verdict)
+
+
+def claims() -> list[Claim]:
+    """Every claim, in the file's order."""
+    return _read(programs.data_folder() / "claims.csv", Claim)
+
+
+def verdicts() -> list[Verdict]:
+    """Every verdict, in the file's order; none where none was recorded."""
+    path = programs.data_folder() / "verdicts.csv"
+    return _read(path, Verdict) if path.is_file() else []
+
+
+def recorded(known: Sequence[Verdict], new: Sequence[Verdict]) -> list[Verdict]:
+    """The known ones with those of a run in place of the same machine's and study's."""
+    renewed = {(one.machine, one.study) for one in new}
+    kept = [one for one in known if (one.machine, one.study) not in renewed]
+    return sorted([*kept, *new], key=lambda one: (one.study, one.machine))
+
+
+def text(found: Sequence[Verdict]) -> str:
+    """CSV of verdicts, headings first."""
+    lines = [Verdict._fields, *found]
+    return "".join(",".join(map(_cell, line)) + "\n" for line in lines)
+
+
+def _cell(value: str) -> str:
+    return f'"{value.replace(chr(34), chr(34) * 2)}"' if "," in value or '"' in value else value
+
+
+def _read(path: Path, row: type[Row]) -> list[Row]:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            lines = list(csv.reader(file))
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", where=str(path), remedy="restore it from git") from error
+    if not lines or tuple(lines[0]) != row._fields:
+        raise UsageError(
+            "has other columns", where=f"{path}:1", remedy=f"name them {', '.join(row._fields)}, in this order"
+        )
+    for number, line in enumerate(lines[1:], 2):
+        if len(line) != len(row._fields):
+            raise UsageError(
+                f"has {len(line)} cells instead of {len(row._fields)}", where=f"{path}:{number}", remedy="quote commas"
+            )
+    return [row(*line) for line in lines[1:]]

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger of claims: each is tied to a finding that exists, and its page is what the command prints."""
+
+import functools
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from corescale.cli.app import app
+from corescale.declare import claims, programs, studies, study_file
+from corescale.declare.claims import Verdict
+from corescale.errors import UsageError
+from corescale.show.ledger import ledger
+
+ROOT = Path(__file__).parents[3]
+PAPERS = {"Bell and Hepperger 2012", "Qiu et al. 2010", "Shuai 2021", "Moreno 2020", "Gogar 2016"}
+HERE = Verdict("here", "allocator_profile", "faster", "load=2", "holds", "1.10 [1.05, 1.15]")
+
+
+@functools.cache
+def findings(study: str) -> set[str]:
+    file = study_file.read(studies.shipped()[study])
+    return {one.name for one in file.finding} | {one.name for one in file.overheads}
+
+
+@pytest.mark.parametrize("claim", claims.claims(), ids=lambda claim: claim.claim[:40])
+def test_a_claim_is_tied_to_a_finding_of_its_study_or_says_why_not(claim: claims.Claim) -> None:
+    assert claim.paper in PAPERS
+    if claim.note:
+        assert (claim.study, claim.finding) == ("", "")
+    else:
+        assert claim.finding in findings(claim.study)
+
+
+def test_every_paper_is_there_and_no_finding_answers_two_claims() -> None:
+    found = claims.claims()
+    assert {claim.paper for claim in found} == PAPERS
+    tied = [(claim.study, claim.finding) for claim in found if claim.finding]
+    assert len(tied) == len(set(tied))
+
+
+def test_every_verdict_is_of_a_finding_that_exists() -> None:
+    assert {(one.study, one.finding) for one in claims.verdicts() if one.finding not in findings(one.study)} == set()
+
+
+def test_the_page_is_what_the_command_prints() -> None:
+    printed = CliRunner().invoke(app, ["study", "claims"])
+    assert printed.exit_code == 0
+    assert printed.stdout == (ROOT / "docs/claims.md").read_text()
+
+
+def test_a_machines_verdicts_stand_beside_another_and_what_was_not_there_is_said() -> None:
+    there = HERE._replace(machine="there", at="", verdict="not measured", ratio="")
+    claim = next(one for one in claims.claims() if one.finding == "faster")
+    row = next(line for line in ledger([claim], [HERE, there]).splitlines() if claim.claim in line)
+    assert row.endswith("| load=2: holds 1.10 [1.05, 1.15] | not on this machine |")
+    other = next(one for one in claims.claims() if one.study == "ant_colony")
+    assert ledger([other], [HERE]).splitlines()[-1].endswith("| not run |")
+
+
+def test_a_new_run_takes_the_place_of_the_same_machines_and_of_no_other() -> None:
+    there = HERE._replace(machine="there")
+    new = HERE._replace(at="load=4", verdict="open")
+    assert claims.recorded([HERE, there], [new]) == [new, there]
+
+
+def test_verdicts_are_read_as_they_were_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "data_folder", lambda: tmp_path)
+    quoted = HERE._replace(machine='two cores, "idle"')
+    (tmp_path / "verdicts.csv").write_text(claims.text([quoted]))
+    assert claims.verdicts() == [quoted]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("a,b\n", "verdicts.csv:1"), ("machine,study,finding,at,verdict,ratio\nx\n", "verdicts.csv:2")]
+)
+def test_a_broken_ledger_names_its_line(text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "data_folder", lambda: tmp_path)
+    (tmp_path / "verdicts.csv").write_text(text)
+    with pytest.raises(UsageError, match=said):
+        claims.verdicts()
