@@ -108,16 +108,25 @@ def _together(some: list[Tally]) -> Tally:
 
 def main(races: int, keep: Path | None = None, seconds: float = math.inf) -> None:
     """Print the table."""
+    print(
+        "| landscape | races | wrong | upper limit | faster | false | missed | not decided | covered | leader ", end=""
+    )
+    print("| launches | fresh |\n|" + "---|" * 12)
     rows = made(races, keep, seconds)
-    print("| landscape | races | claims | wrong | share | upper limit | faster | false | missed | not decided ", end="")
-    print("| covered | leader right | launches | to confirm | why |\n|" + "---|" * 15)
     for name, found in rows.items():
-        share, limit = found.wrong / max(found.claimed, 1), upper_limit(found.wrong, max(found.claimed, 1))
-        covered = f"{found.covered} of {found.intervals}"
-        missed = f"{found.missed} of {found.gains}" if found.gains else ""
-        print(
-            f"| {name} | {found.races} | {found.claimed} | {found.wrong} | {share:.1%} | {limit:.1%} | {found.faster} "
-            f"| {found.false_faster} | {missed} | {found.undecided} | {covered} | {found.led} "
-            f"| {found.launches / found.races:.0f} | {found.fresh / found.races:.0f} | {EVERY[name].why} |",
-            flush=True,
-        )
+        print(_row(name, found))
+    every = _together([*rows.values()])
+    print(f'\nTogether: wrong {every.wrong} of {every.claimed}; false "faster" {every.false_faster}; ', end="")
+    print(f"covered {every.covered} of {every.intervals} ({every.covered / max(every.intervals, 1):.1%}).")
+
+
+def _row(name: str, found: Tally) -> str:
+    wrong = f"{found.wrong} of {found.claimed}" if found.claimed else "none"
+    limit = f"{upper_limit(found.wrong, found.claimed):.1%}" if found.claimed else ""
+    missed = f"{found.missed} of {found.gains}" if found.gains else ""
+    covered = f"{found.covered} of {found.intervals}" if found.intervals else ""
+    return (
+        f"| {name} | {found.races} | {wrong} | {limit} | {found.faster} | {found.false_faster} | {missed} "
+        f"| {found.undecided} | {covered} | {found.led} | {found.launches / found.races:.0f} "
+        f"| {found.fresh / found.races:.0f} |"
+    )

@@ -14,7 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from corescale.conclude import stats
+from corescale.conclude import budget, stats
 from corescale.conclude.response import table
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import today
@@ -127,7 +127,7 @@ class State:
     def block_done(self, records: Sequence[Record]) -> None:
         """Counts the blocks of all records, those of an earlier, interrupted try included."""
         self.blocks_here += 1
-        self.launches, self.spent = len(records), sum(record.wall for record in records)
+        self.launches, self.spent = len(records), budget.spent(records)
         self.blocks = len({record.block for record in records if record.phase == "measure"})
         of_confirmation = [record for record in records if record.phase == "confirm"]
         self.confirmed = [
