@@ -189,18 +189,18 @@ FEW_LAUNCHES = {f"plain tune, {budget}": ten_launches(budget) for budget in ("8x
 CLEAR = {"system": 1.0, "tcmalloc": 0.75, "mimalloc": 0.76, "jemalloc": 0.85, "tbbmalloc": 0.95, "scudo": 1.3}
 
 
-def clear_leaders(budget: str, noise: float) -> Adversary:
+def clear_leaders(budget: str, noise: float, *factors: str) -> Adversary:
     """Two allocators are faster by a third, and nearly alike: a budget must not go where it cannot tell them apart."""
     base = {"base": 0.2, "between": 0.04} if budget.endswith("s") else {}
     why = f"two are faster by a third, at {noise:.0%} noise; to tell them apart takes more than there is"
     more = {"serial": 0.9, "times": {"allocator": CLEAR}} | base
-    return Adversary({}, few(noise), why, more, PLAIN | {"budget": budget})
+    return Adversary({}, few(noise), why, more, PLAIN | {"budget": budget, "factor": [*PLAIN["factor"], *factors]})
 
 
 CLEAR_LEADERS = {
     f"clear leaders, {budget}": clear_leaders(budget, noise)
     for budget, noise in (("80x", 0.08), ("140x", 0.05), ("260x", 0.03), ("60s", 0.08))
-}
+} | {f"clear leaders of 44, {budget}": clear_leaders(budget, 0.05, "MODE=x,y") for budget in ("80x", "260x")}
 EVERY = ADVERSARIES | SLIPPAGE | FEW_LAUNCHES | CLEAR_LEADERS
 
 

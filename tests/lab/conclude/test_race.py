@@ -146,15 +146,22 @@ def test_two_configurations_have_the_degrees_of_freedom_of_their_blocks(blocks: 
 
 def test_what_others_lend_is_what_they_have_and_no_more_than_the_prior() -> None:
     """Of 3 in 4 blocks one has 2 degrees of freedom beside a pair; of 24 they have more than are lent."""
-    rows = np.random.default_rng(1).standard_normal((4, 24))
-    for size, lent in ((2, 0.0), (3, 2.0), (24, OPTIONS.prior)):
-        tail, part = elimination.tail(0.95, size), rows[:, :size]
+    rows = np.random.default_rng(2).standard_normal((4, 24))
+    for n, size, lent in ((4, 2, 0.0), (4, 3, 2.0), (4, 24, 8.0), (3, 24, 4.0)):
+        tail, part = elimination.tail(0.95, size), rows[:n, :size]
         fitted, squares = elimination.fit(part), ((part[:, 0] - part[:, 1]) - (part[:, 0] - part[:, 1]).mean()) ** 2
         others = 2 * fitted.squares[2:].sum() / max(fitted.degrees[2:].sum(), 1)
-        variance = (lent * others + squares.sum()) / (lent + 3)
-        half = stdtrit(lent + 3, 1 - tail) * math.sqrt(variance / 4)
+        variance = (lent * others + squares.sum()) / (lent + n - 1)
+        half = stdtrit(lent + n - 1, 1 - tail) * math.sqrt(variance / n)
         found = elimination.upper_bounds(part, 0, tail)[1]
         assert found == pytest.approx((part[:, 0] - part[:, 1]).mean() + half)
+
+
+def test_one_launch_in_a_burst_does_not_widen_what_others_lend() -> None:
+    rows = 0.01 * np.random.default_rng(4).standard_normal((6, 12))
+    quiet = elimination.upper_bounds(rows, 0, elimination.tail(0.95, 12))[1]
+    rows[3, 11] += 0.4
+    assert elimination.upper_bounds(rows, 0, elimination.tail(0.95, 12))[1] < 2 * quiet
 
 
 def test_after_one_launch_only_what_takes_far_longer_has_lost() -> None:

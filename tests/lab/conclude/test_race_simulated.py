@@ -110,13 +110,13 @@ def test_ten_launches_do_what_an_expert_does_with_them(adversaries: ModuleType) 
     assert all(r.answer.fresh.by == "t" for r in [adversaries.EVERY["plain tune, 12x"].raced(3)])
 
 
-@pytest.mark.parametrize("budget", ["80x", "140x", "260x", "60s"])
+@pytest.mark.parametrize("budget", [", 80x", ", 140x", ", 260x", ", 60s", " of 44, 80x", " of 44, 260x"])
 def test_a_budget_with_clear_leaders_keeps_enough_to_confirm_one(adversaries: ModuleType, budget: str) -> None:
-    """40 configurations, two of them a third faster; 60 s are of 0.2 s a launch and 0.04 s between launches."""
-    races = [adversaries.EVERY[f"clear leaders, {budget}"].raced(seed) for seed in range(6)]
+    """22 configurations or 44, some of them a third faster; 60 s are of 0.2 s a launch and 0.04 s between launches."""
+    races = [adversaries.EVERY[f"clear leaders{budget}"].raced(seed) for seed in range(5)]
     assert all(found.answer.gain is not None and found.answer.gain.low is not None for found in races)
     assert sum(found.answer.keep_today for found in races) <= at_most(0.05, len(races))
-    assert all(found.records[-1].started + found.records[-1].wall - EPOCH <= 61 for found in races if budget == "60s")
+    assert all(found.records[-1].started + found.records[-1].wall - EPOCH <= 61 for found in races if budget == ", 60s")
 
 
 @pytest.mark.parametrize("prior", [OPTIONS.prior, 80.0])

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from corescale.conclude.budget import spent
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, today
 from corescale.declare.plan import Block, invocations
@@ -117,8 +118,8 @@ def test_a_race_counts_launches_and_what_it_may_still_spend() -> None:
         state.launched(record)
     state.block_done(made)
     assert state.amount == f"{len(made)} launches"
-    assert state.left == f"at most {text.duration(1000 - sum(r.wall for r in made))} left"
-    assert state.done == pytest.approx(sum(r.wall for r in made) / 1000)
+    assert state.left == f"at most {text.duration(1000 - spent(made))} left"
+    assert state.done == pytest.approx(spent(made) / 1000)
     assert " leads" in state.best and "of the best at 95%" in state.best
 
 
