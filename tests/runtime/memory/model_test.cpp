@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random operations over threads against a model that knows what every thread must have in use and available,
-// to the byte, after each step. CORESCALE_MODEL_OPERATIONS sets their number (1e7), _SEED the seed.
+// to the byte, after each step. CORESCALE_MODEL_OPERATIONS sets their number (1e7; fewer in the
+// presets asan and tsan), _SEED the seed.
 #include <algorithm>
 #include <array>
 #include <barrier>
@@ -16,11 +17,7 @@ namespace {
 
 using corescale::detail::class_capacity;
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr long default_operations = 1'000'000;
-#else
 constexpr long default_operations = 10'000'000;
-#endif
 
 long from_environment(const char* name, long otherwise) {
   const char* const text = std::getenv(name);

@@ -68,12 +68,16 @@ bool narrowed_is_fast() {
   narrow_to_one_core();
   const auto after = spin_team::create(2);
   const double rounds[] = {median_round(*before), median_round(*after)};
-  return is_fast("made before the cores shrank", rounds[0]) & is_fast("made afterwards", rounds[1]);
+  const bool made_before = is_fast("made before the cores shrank", rounds[0]);
+  const bool made_after = is_fast("made afterwards", rounds[1]);
+  return made_before && made_after;
 }
 
 }  // namespace
 
 int main() {
   if (usable_cores() < 2) return std::puts("skipped: needs two cores"), 77;
-  return side_by_side_is_fast() & narrowed_is_fast() ? 0 : 1;
+  const bool side_by_side = side_by_side_is_fast();
+  const bool narrowed = narrowed_is_fast();
+  return side_by_side && narrowed ? 0 : 1;
 }
