@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "ant_colony/network/colony.hpp"
+#include "ant_colony/network/colony/colony.hpp"
 #include "ant_colony/network/solution.hpp"
 
 namespace {

@@ -104,6 +104,25 @@ TEST_F(Ranks, NothingIsSentWhereRankZeroWins) {
   EXPECT_EQ(field(one.output, "solution"), expected()) << one.output;
 }
 
+/// Rank 1 is killed while both search, for what would take minutes.
+TEST_F(Ranks, ARankThatDiesEndsTheLaunchAndLeavesNoHalfResult) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "network_dies";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const std::string dying =
+      "bash -c '[ $OMPI_COMM_WORLD_RANK = 0 ] || (sleep 2; kill -9 $$) & exec \"$@\"' dying ";
+  const std::string file = (folder / "plan.csv").string();
+  const Finished run =
+      run_program(ANT_COLONY, "--problem network --parallel hybrid --iterations 10000 --solution " + file,
+                  "OMP_NUM_THREADS=1",
+                  "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --bind-to none "
+                  "--oversubscribe -n 2 " +
+                      dying);
+  EXPECT_NE(run.status, 0) << run.output;
+  EXPECT_NE(run.output.find("signal 9"), std::string::npos) << run.output;
+  EXPECT_TRUE(std::filesystem::is_empty(folder)) << "something was left behind";
+}
+
 TEST_F(Ranks, TheStudysBaselineIsOneProcess) {
   const Finished run = launch("2", "--parallel openmp");
   EXPECT_NE(

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from corescale.cli import main
+from corescale.declare import programs, studies
 from corescale.errors import ExitCode
 from corescale.observe import store
 from support.commands import ROOT, corescale, refused
@@ -103,6 +104,24 @@ def test_a_study_runs_and_its_outputs_come_again_from_records_alone(
     assert inside("report", "run", "--outputs", "again").returncode == ExitCode.OK
     for name in ("launches.csv", "findings.md"):
         assert (folder / "again" / name).read_bytes() == (ran / "outputs" / name).read_bytes()
+
+
+def test_a_runs_verdicts_enter_the_ledger_and_a_run_of_another_study_does_not(
+    ran: Path, folder: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "data_folder", lambda: folder)
+    (folder / "claims.csv").write_text("paper,place,claim,figure,study,finding,note\nP,figure 1,c,2,sleeping,twice,\n")
+    refused(inside("study", "claims", "run"), ExitCode.USAGE, "is of no study that ships: 'Sleeping'")
+    assert not (folder / "verdicts.csv").exists()
+    monkeypatch.setattr(studies, "shipped", lambda: {"sleeping": folder / "sleeping.toml"})
+    recorded = inside("study", "claims", "run", "--machine", "mine")
+    assert recorded.returncode == ExitCode.OK, recorded.stderr
+    (line,) = rows(folder / "verdicts.csv")
+    assert (line["machine"], line["study"], line["finding"]) == ("mine", "sleeping", "twice")
+    said = f"{line['verdict']}, ratio {line['ratio']} where"
+    assert said in (ran / "outputs" / "findings.md").read_text()
+    assert f"{line['verdict']} {line['ratio']} |" in recorded.stdout
+    assert inside("study", "claims").stdout == recorded.stdout
 
 
 def test_changed_outputs_are_shown_over_the_same_records(ran: Path, folder: Path, inside: Inside) -> None:

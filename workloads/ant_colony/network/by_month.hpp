@@ -3,7 +3,7 @@
 
 #include <exception>
 
-#include "ant_colony/network/object_trail.hpp"
+#include "ant_colony/network/colony/object_trail.hpp"
 #include "ant_colony/network/year.hpp"
 #include "corescale/region.h"
 #include "driver/openmp.hpp"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "ant_colony/network/indexed_trail.hpp"
+#include "ant_colony/network/colony/indexed_trail.hpp"
 #include "corescale/region.h"
 #include "driver/error.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "ant_colony/network/by_month.hpp"
 #include "ant_colony/network/by_year.hpp"
-#include "ant_colony/network/whole_file.hpp"
+#include "ant_colony/network/tables/whole_file.hpp"
 #include "driver/openmp.hpp"
 #include "driver/result.hpp"
 #include "driver/tbb_heap.hpp"

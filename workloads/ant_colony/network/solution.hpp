@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ant_colony/network/month.hpp"
+#include "ant_colony/network/problem/month.hpp"
 
 namespace network {
 

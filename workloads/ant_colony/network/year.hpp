@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ant_colony/network/colony.hpp"
-#include "ant_colony/network/month.hpp"
+#include "ant_colony/network/colony/colony.hpp"
+#include "ant_colony/network/problem/month.hpp"
 #include "ant_colony/network/solution.hpp"
 #include "driver/heap.hpp"
 #include "driver/ranks.hpp"

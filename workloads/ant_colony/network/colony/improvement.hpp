@@ -3,9 +3,9 @@
 
 #include <array>
 
-#include "ant_colony/network/lane_loads.hpp"
-#include "ant_colony/network/leavers.hpp"
-#include "ant_colony/network/plan.hpp"
+#include "ant_colony/network/colony/lane_loads.hpp"
+#include "ant_colony/network/colony/leavers.hpp"
+#include "ant_colony/network/colony/plan.hpp"
 
 namespace network {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "ant_colony/network/month.hpp"
+#include "ant_colony/network/problem/month.hpp"
 
 namespace network {
 

@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
-#include "ant_colony/network/csv.hpp"
-#include "ant_colony/network/tables.hpp"
+#include "ant_colony/network/tables/csv.hpp"
+#include "ant_colony/network/tables/tables.hpp"
 
 namespace network {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ant_colony/network/network.hpp"
+#include "ant_colony/network/problem/network.hpp"
 
 namespace network {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "ant_colony/network/plan.hpp"
+#include "ant_colony/network/colony/plan.hpp"
 
 namespace network {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ant_colony/network/month.hpp"
+#include "ant_colony/network/problem/month.hpp"
 
 #include <limits>
 #include <utility>
 
-#include "ant_colony/network/assignment.hpp"
+#include "ant_colony/network/problem/assignment.hpp"
 #include "driver/error.hpp"
 
 namespace network {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ant_colony/network/network.hpp"
+#include "ant_colony/network/problem/network.hpp"
 
 #include <map>
 #include <numeric>

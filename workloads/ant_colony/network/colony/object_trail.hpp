@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "ant_colony/network/plan.hpp"
+#include "ant_colony/network/colony/plan.hpp"
 #include "ant_colony/transition.hpp"
 #include "driver/heap.hpp"
 

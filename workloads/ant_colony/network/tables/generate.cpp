@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "ant_colony/network/tables.hpp"
+#include "ant_colony/network/tables/tables.hpp"
 #include "driver/random.hpp"
 
 namespace network {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "ant_colony/network/improvement.hpp"
-#include "ant_colony/network/plan.hpp"
+#include "ant_colony/network/colony/improvement.hpp"
+#include "ant_colony/network/colony/plan.hpp"
 #include "ant_colony/transition.hpp"
 #include "driver/random.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ant_colony/network/tables.hpp"
+#include "ant_colony/network/tables/tables.hpp"
 
 namespace network {
 

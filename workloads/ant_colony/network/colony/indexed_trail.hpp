@@ -4,7 +4,7 @@
 #include <corescale/memory/thread_allocator.hpp>
 #include <vector>
 
-#include "ant_colony/network/plan.hpp"
+#include "ant_colony/network/colony/plan.hpp"
 #include "ant_colony/transition.hpp"
 
 namespace network {

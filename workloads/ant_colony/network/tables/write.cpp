@@ -2,8 +2,8 @@
 #include <charconv>
 #include <utility>
 
-#include "ant_colony/network/tables.hpp"
-#include "ant_colony/network/whole_file.hpp"
+#include "ant_colony/network/tables/tables.hpp"
+#include "ant_colony/network/tables/whole_file.hpp"
 
 namespace network {
 namespace {
