@@ -153,8 +153,8 @@ class Annealing {
   std::vector<Seen> seen_;
 };
 
-/// Work that no rounding changes, to be timed: K clusters from a seeded start, so many temperatures, and at each of them so many
-/// passes of `steps` steps of M and P, and so many steps of the power method.
+/// Work that no rounding changes, to be timed: K clusters from a seeded start, `temperatures`, and at each of them `passes`
+/// of `steps` steps of M and P, and `power_steps` of the power method.
 struct FixedWork {
   std::size_t clusters, temperatures, passes, power_steps;
   std::uint64_t seed;

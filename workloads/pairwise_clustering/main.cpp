@@ -56,7 +56,7 @@ bool parse(int argc, char** argv, Request& r) {
   arguments.choice("threading", r.threading, driver::loop_systems(), "whose loop runs the blocks");
   arguments.choice("exchange", r.exchange, {"allgather", "ring"}, "how ranks get each other's memberships");
   arguments.integer<std::size_t>("temperatures", r.temperatures, 0, 100'000,
-                                 "fixed work, to be timed: so many temperatures; 0: until clusters are firm");
+                                 "temperatures of fixed work, to be timed; 0: until clusters are firm");
   arguments.integer<std::size_t>("passes", r.passes, 1, 10'000, "at each temperature of fixed work");
   arguments.integer<std::size_t>("power-steps", r.power_steps, 1, 10'000,
                                  "at each temperature of fixed work");

@@ -20,7 +20,7 @@ from matplotlib import pyplot as plt
 
 Floats = npt.NDArray[np.float64]
 MOST = 20_000
-"""points drawn; of more, every so many"""
+"""points drawn, at most; of more they are picked at equal distances"""
 
 MOST_SMACOF = 3_000
 """Points at most that SMACOF places: a step takes N^2 time and memory, and it takes hundreds."""

@@ -35,7 +35,7 @@ Verdict = Literal["faster", "not faster"]
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """T_today / T of one configuration by fresh blocks."""
+    """The ratio T_today / T of one configuration, from its fresh blocks."""
 
     ratio: Interval
     """`confidence` is that of the whole sequence of looks"""
@@ -47,7 +47,7 @@ class Gain:
 
 
 def looks(first: int) -> tuple[int, ...]:
-    """Fresh blocks at which one looks, from the first look on."""
+    """The numbers of fresh blocks at which the gain is looked at, the first look first."""
     growing = itertools.accumulate(itertools.repeat(OPTIONS.later), lambda n, g: math.ceil(n * g), initial=first)
     return tuple(itertools.takewhile(lambda n: n <= MOST_BLOCKS, growing))
 
@@ -59,14 +59,14 @@ def shares(count: int, error: float) -> tuple[float, ...]:
 
 
 def planned(lead: Lead) -> int:
-    """Fresh blocks to the first look, by what the race has seen."""
+    """The number of fresh blocks to the first look, planned from the noise that the race has seen."""
     sure = float(stdtrit(OPTIONS.planned_freedom, 1 - OPTIONS.missed))
     needed = (sure / max(OPTIONS.believed * lead.gain, OPTIONS.least_lead)) ** 2 * lead.noise
     return int(min(math.ceil(needed) + OPTIONS.for_ranks, OPTIONS.longest))
 
 
 def gain(records: Sequence[Record], experiment: Experiment, winner: Configuration, first: int | None) -> Gain | None:
-    """By the fresh blocks of this configuration; None where there are none with both launches.
+    """The gain by the fresh blocks of this configuration; None where no block has both launches.
 
     `first`: blocks at the first look; None where their number was fixed beforehand.
     """
@@ -86,7 +86,7 @@ def gain(records: Sequence[Record], experiment: Experiment, winner: Configuratio
 
 
 def fresh(records: Sequence[Record], experiment: Experiment, winner: Configuration) -> Floats:
-    """log(T_today / T) of the fresh blocks of this configuration."""
+    """The values of log(T_today / T) in the fresh blocks of this configuration."""
     blocks = {r.block for r in records if r.phase == "confirm" and r.configuration == winner}
     times = table([r for r in records if r.block in blocks], experiment.response, "confirm")
     now = today(experiment)
@@ -97,7 +97,7 @@ def fresh(records: Sequence[Record], experiment: Experiment, winner: Configurati
 
 
 def _looked(made: int, first: int | None, error: float) -> tuple[int, float]:
-    """Blocks of the last look and its share of the error; before the first, and where there is one alone, all."""
+    """The blocks of the last look and its share of the error; all of both before the first, or where one is planned."""
     if first is None:
         return made, error
     planned_looks = looks(first)
@@ -132,7 +132,7 @@ def _pooled(fitted: elimination.Fit) -> float:
 
 
 def _unpaired(records: Sequence[Record], experiment: Experiment, winner: Configuration) -> tuple[float, float]:
-    """Variance of a difference by the scatter of single launches, and its degrees of freedom."""
+    """The variance of a difference, from the scatter of single launches, and its degrees of freedom."""
     wanted = [r for r in records if r.configuration == today(experiment) and r.timed]
     groups = (wanted, [r for r in records if r.configuration == winner and r.phase == "confirm"])
     logs = [np.log([x for r in group if (x := response(r, experiment.response)) > 0]) for group in groups]

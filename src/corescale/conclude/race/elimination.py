@@ -54,7 +54,7 @@ class Fit:
 
 
 def fit(rows: Floats) -> Fit:
-    """Of log times by block and configuration, NaN where not launched. O(size of rows)."""
+    """The fit of log times by block and configuration, NaN where there was no launch. O(size of rows)."""
     present = np.isfinite(rows)
     counts = present.sum(axis=0)
     effects, residuals = _additive(np.where(present, rows, 0.0), present)
@@ -71,7 +71,7 @@ def fit(rows: Floats) -> Fit:
 
 
 def upper_bounds(rows: Floats, c: int, tail: float) -> Floats:
-    """Of log(T_c / T_j) for every j, each wrong with probability <= `tail` per look; inf where not yet compared.
+    """Upper bounds of log(T_c / T_j) for every j, each wrong with probability <= `tail` a look; inf where not compared.
 
     `rows`: log times of blocks x configurations, NaN where not launched.
     """
@@ -133,12 +133,12 @@ def _of_the_others(fitted: Fit, c: int, columns: Columns, n: Columns) -> tuple[F
 
 @functools.lru_cache(maxsize=256)
 def _fit_of(rows: bytes, width: int) -> Fit:
-    """Of the rows until a look."""
+    """The fit of the rows until a look."""
     return fit(np.frombuffer(rows).reshape(-1, width))
 
 
 def forget() -> None:
-    """Fits that were kept by other constants than those of now: for experiments with them."""
+    """Drops the fits that were kept, before an experiment with other constants."""
     _fit_of.cache_clear()
 
 
@@ -155,7 +155,7 @@ def _fenced(residuals: Floats, shared: npt.NDArray[np.bool_]) -> Floats:
 
 
 def tail(confidence: float, configurations: int) -> float:
-    """What each comparison may err at each look, so that all of them hold with `confidence`."""
+    """The error that each comparison may have at each look, so that all of them hold with `confidence`."""
     return (1 - confidence) / (max(configurations - 1, 1) * len(OPTIONS.looks))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whom fresh blocks confirm: the answer of the race, and the next best where they refute it."""
+"""Which configuration fresh blocks confirm: the answer of the race, or the next best where they refute it."""
 
 import math
 from collections.abc import Sequence

@@ -35,7 +35,7 @@ def struck(launches: Sequence[Record]) -> bool:
 
 
 def _breaking(launches: dict[Configuration, list[Record]], experiment: Experiment) -> set[Configuration]:
-    """By the same rule, for a metric may scatter; one that is not reported is broken at once."""
+    """Whether it breaks a constraint, by the same rule, as a metric scatters; one not reported is broken at once."""
     now = [record for record in launches.get(today(experiment), []) if record.ok]
 
     def broken(made: Sequence[Record]) -> bool:

@@ -90,7 +90,7 @@ def _next(records: Sequence[Record], experiment: Experiment) -> Block | None:
 
 
 def _cap(records: Sequence[Record], experiment: Experiment) -> float | None:
-    """Only of the whole launch's time. One launch alone may have been fast by luck, but not that much."""
+    """The time after which a launch has lost; only where the response is the time of the whole launch."""
     if experiment.response != "wall":
         return None
     walls: dict[Configuration, list[float]] = {}
@@ -113,6 +113,6 @@ def _same_again(found: Raced, left: float) -> "np.typing.NDArray[np.intp] | None
 
 
 def _trailing(present: "np.typing.NDArray[np.bool_]") -> int:
-    """How many of the last blocks launched the same."""
+    """The number of last blocks that launched the same configurations."""
     differs = (present != present[-1]).any(axis=1)
     return int(np.argmax(differs[::-1])) if differs.any() else len(present)

@@ -51,7 +51,7 @@ def next_block(records: Sequence[Record], experiment: Experiment) -> Block | Non
 
 
 def rehearsed(records: Sequence[Record], experiment: Experiment) -> Rehearsal | None:
-    """None while there is no rehearsal, or it is not checked yet."""
+    """What the rehearsal told; None while there is none, or it is not checked yet."""
     everyone, now = configurations(experiment), today(experiment)
     if (failure := _failed(records, experiment)) is not None:
         said = f"rehearsal: today's launch {ending(failure)} in it, so it is not trusted; all {len(everyone)} are raced"

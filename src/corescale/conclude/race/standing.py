@@ -50,7 +50,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """After some blocks."""
+    """How the race stands after some blocks."""
 
     rows: Floats
     """log times, the opening joined; shape (rows, configurations)"""
@@ -89,7 +89,7 @@ def standing(field: Field, blocks: Floats) -> Standing:
 
 
 def _distance(field: Field, found: Standing) -> tuple[int, float]:
-    """To a proof: comparisons that are open, and launches that they are expected to need."""
+    """The distance to a proof: comparisons that are open, and launches that they are expected to need."""
     return int((found.upper > field.tolerance).sum()), float(to_come(field, found).sum())
 
 

@@ -47,7 +47,7 @@ class SpawnRequest:
 
 
 def options(request: SpawnRequest, report: str, output: str | None = None) -> Iterator[str]:
-    """Words behind the spawner's name: where the report goes, and standard output if not as requested."""
+    """The words behind the spawner's name: where the report goes, and standard output if not as requested."""
     yield from ("--report", report)
     for name, value in request.environment.items():
         yield from ("--unset", name) if value is None else ("--env", f"{name}={value}")

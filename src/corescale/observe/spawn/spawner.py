@@ -108,8 +108,10 @@ _LIVE: set[int] = set()
 
 
 def _started(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[bytes]":
-    """In a session of its own: a terminal's Ctrl-C reaches the lab alone, which then cancels. A cancellation waits
-    until the spawner can take it: signals that are blocked here are so there, until it looks for them.
+    """The spawner in a session of its own: a terminal's Ctrl-C reaches the lab alone, which then cancels.
+
+    A cancellation waits until the spawner can take it: signals that are blocked here are so there, until it looks for
+    them.
     """
     null = subprocess.DEVNULL
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})

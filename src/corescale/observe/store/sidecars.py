@@ -20,7 +20,7 @@ LEVEL = 6
 
 
 def write(folder: Path, content: bytes) -> str:
-    """Keeps it in `folder` and returns its name, the SHA-256 of `content`; on the disk when this returns."""
+    """Keeps `content` in `folder` and returns its name, the SHA-256 of `content`; on the disk when this returns."""
     name = hashlib.sha256(content).hexdigest()
     path = _path(folder, name)
     if not path.exists():
