@@ -35,7 +35,7 @@ def struck(launches: Sequence[Record]) -> bool:
 
 
 def _breaking(launches: dict[Configuration, list[Record]], experiment: Experiment) -> set[Configuration]:
-    """Whether it breaks a constraint, by the same rule, as a metric scatters; one not reported is broken at once."""
+    """The configurations that break a constraint by the same rule; one that does not report its metric breaks it."""
     now = [record for record in launches.get(today(experiment), []) if record.ok]
 
     def broken(made: Sequence[Record]) -> bool:
