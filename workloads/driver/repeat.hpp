@@ -12,7 +12,7 @@ struct Repeated {
   long repeats;
 };
 
-/// Runs `body` until `least` has passed in all, at least once (Bell and Hepperger 2012, section III.C: a second).
+/// Runs `body` until `least` has passed in all, at least once (Bell and Hepperger 2012, section II: a second).
 /// The clock is read once a run, which costs some 30 ns.
 /// `agreed` turns the seconds that passed here into those that count: ranks agree on them, so that all make as many runs.
 template <class Body, class Agree = std::identity>

@@ -60,14 +60,20 @@ class Real {
   }
   friend Real operator/(const Real& x, double y) { return x * Real(1 / y); }
   Real& operator+=(const Real& y) { return *this = *this + y; }
-  friend Real sin(const Real& x) { return with_hidden(Code::sine, std::sin(x.value_), x); }
-  friend Real cos(const Real& x) { return with_hidden(Code::cosine, std::cos(x.value_), x); }
+  friend Real sin(const Real& x) { return with_hidden(Code::sine, std::sin(hidden(x.value_)), x); }
+  friend Real cos(const Real& x) { return with_hidden(Code::cosine, std::cos(hidden(x.value_)), x); }
 
  private:
   friend Tape<Alloc>;
   Real(double value, std::uint32_t index) : value_(value), index_(index) {}
 
   static Tape<Alloc>& tape() { return *Tape<Alloc>::current; }
+  /// From the compiler: each recorded term takes a sine of its own, as in that program, though all terms are equal.
+  static double hidden(double value) {
+    asm volatile("" : "+x"(value));
+    return value;
+  }
+
   static Real with_hidden(Code code, double value, const Real& x) {
     return x.index_ ? tape().record(code, value, x.index_, 0) : Real(value);
   }

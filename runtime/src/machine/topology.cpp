@@ -2,17 +2,17 @@
 #include "corescale/machine/topology.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <utility>
 
 #include "assemble.hpp"
+#include "corescale/machine/made_once.hpp"
 #include "usable_cores.hpp"
 
 namespace corescale::inline v0 {
 namespace {
 
-std::atomic<const topology*> known{nullptr};
+constinit detail::made_once<topology> this_one;
 
 // Groups get their numbers in the order in which CPUs first name them.
 class numbering {
@@ -75,11 +75,9 @@ std::vector<cpu_place> topology::usable() const {
 }
 
 const topology& this_machine() {
-  static const topology* const machine = new topology(topology::here());  // outlives every thread
-  known.store(machine, std::memory_order_release);
-  return *machine;
+  return this_one.get([] { return topology::here(); });
 }
 
-const topology* known_machine() noexcept { return known.load(std::memory_order_acquire); }
+const topology* known_machine() noexcept { return this_one.get_if(); }
 
 }  // namespace corescale

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "corescale/machine/made_once.hpp"
+
 namespace corescale::inline v0 {
 namespace {
 
@@ -77,11 +79,11 @@ class reader {
 calibration read_calibration(const std::string& path) { return reader(path).read(); }
 
 const calibration& machine_calibration() {
-  static const calibration chosen = [] {
+  constinit static detail::made_once<calibration> chosen;
+  return chosen.get([] {
     const char* const path = std::getenv("CORESCALE_CALIBRATION");
     return path && *path ? read_calibration(path) : calibration{};
-  }();
-  return chosen;
+  });
 }
 
 std::span<const calibration_constant> calibration_constants() noexcept { return table; }

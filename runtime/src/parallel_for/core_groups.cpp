@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "corescale/machine/made_once.hpp"
+
 namespace corescale::inline v0::detail {
 
 core_groups::core_groups(const topology& machine) : cores_(static_cast<std::uint32_t>(machine.most_threads)) {
@@ -23,12 +25,11 @@ std::uint32_t core_groups::here() const noexcept { return count_ == 1 ? 0 : of(s
 
 const core_groups& usable_core_groups() {
   // By sysfs, as a first loop pays for it; but what was read before a team pinned this thread to one CPU comes first.
-  // Never destroyed, as it outlives every thread.
-  static const core_groups* const groups = [] {
+  constinit static made_once<core_groups> groups;
+  return groups.get([] {
     const topology* const known = known_machine();
-    return new core_groups(known ? *known : topology::here_by_sysfs());
-  }();
-  return *groups;
+    return core_groups(known ? *known : topology::here_by_sysfs());
+  });
 }
 
 }  // namespace corescale::detail

@@ -47,13 +47,13 @@ signals_held_back::signals_held_back() noexcept {
 
 signals_held_back::~signals_held_back() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-masters_affinity::masters_affinity() : thread_(syscall(SYS_gettid)), mask_(mask_words) {
+masters_affinity::masters_affinity() : thread_(pthread_self()), mask_(mask_words) {
   const long bytes = syscall(SYS_sched_getaffinity, 0, mask_words * sizeof(unsigned long), mask_.data());
   mask_.resize(bytes < 0 ? 0 : static_cast<std::size_t>(bytes) / sizeof(unsigned long));
 }
 
 masters_affinity::~masters_affinity() {
-  if (syscall(SYS_gettid) == thread_)
+  if (pthread_equal(pthread_self(), thread_))  // in a child of fork() too
     syscall(SYS_sched_setaffinity, 0, mask_.size() * sizeof(unsigned long), mask_.data());
 }
 

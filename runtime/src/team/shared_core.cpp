@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -22,9 +23,25 @@ std::atomic<const core_seat*>* mark_of_this_core() noexcept {
   return core < marks.size() ? &marks[core].who : nullptr;
 }
 
-constinit thread_local bool movable = false;
-constinit thread_local std::int64_t stays_until = 0;
-constexpr std::int64_t stay_ns = 200'000;
+/// What is known of a thread of a team.
+struct mover {
+  bool may_move = false;
+  cpu_set_t allowed_at_start{};
+  std::int64_t moved = 0;  // ns, the last time
+  std::int64_t stay = 0;   // ns, from then on
+};
+constinit thread_local mover of_this_thread;
+
+constexpr std::int64_t least_stay = 200'000;
+constexpr std::int64_t most_stay = 64 * least_stay;
+
+// Long after the last move, a new one is as good as the first.
+std::int64_t next_stay(const mover& thread, std::int64_t now_ns) noexcept {
+  const bool long_ago = now_ns - thread.moved > 4 * most_stay;
+  return long_ago ? least_stay : std::clamp(2 * thread.stay, least_stay, most_stay);
+}
+
+bool get_allowed(cpu_set_t& allowed) noexcept { return sched_getaffinity(0, sizeof allowed, &allowed) == 0; }
 
 }  // namespace
 
@@ -32,18 +49,25 @@ core_seat::core_seat() noexcept : mark_(mark_of_this_core()) {
   if (mark_) mark_->store(this, std::memory_order_relaxed);
 }
 
-void may_be_moved() noexcept { movable = true; }
+bool core_seat::was_taken() const noexcept {
+  return mark_ && mark_ == mark_of_this_core() && mark_->load(std::memory_order_relaxed) != this;
+}
+
+void may_be_moved() noexcept { of_this_thread.may_move = get_allowed(of_this_thread.allowed_at_start); }
 
 void find_another_core(std::int64_t now_ns) noexcept {
-  if (!movable || now_ns < stays_until) return;
-  stays_until = now_ns + stay_ns;
+  mover& thread = of_this_thread;
+  if (!thread.may_move || now_ns < thread.moved + thread.stay) return;
   cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed))
-    return;  // a machine of more cores than a cpu_set_t names
+  thread.may_move = get_allowed(allowed) && CPU_EQUAL(&allowed, &thread.allowed_at_start);
+  if (!thread.may_move) return;
+  thread.stay = next_stay(thread, now_ns);
+  thread.moved = now_ns;
   cpu_set_t others = allowed;
   CPU_CLR(static_cast<std::size_t>(sched_getcpu()), &others);
-  if (sched_setaffinity(0, sizeof others, &others)) return;  // no other one: pinned
-  sched_setaffinity(0, sizeof allowed, &allowed);
+  if (sched_setaffinity(0, sizeof others, &others)) return;  // there is no other one
+  if (get_allowed(allowed) && CPU_EQUAL(&allowed, &others))
+    sched_setaffinity(0, sizeof thread.allowed_at_start, &thread.allowed_at_start);
 }
 
 }  // namespace corescale::detail

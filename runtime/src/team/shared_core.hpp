@@ -20,18 +20,21 @@ class core_seat {
   core_seat(const core_seat&) = delete;
   core_seat& operator=(const core_seat&) = delete;
 
-  /// Another thread of this process has spun there since.
-  bool was_taken() const noexcept { return mark_ && mark_->load(std::memory_order_relaxed) != this; }
+  /// The calling thread is on that core still, and another thread of this process has spun there since.
+  bool was_taken() const noexcept;
 
  private:
   std::atomic<const core_seat*>* mark_;
 };
 
-/// The calling thread is one of a team: it alone is moved, never a program's own.
+/// The calling thread is one of a team, and starts: it alone is moved, never a program's own.
 void may_be_moved() noexcept;
 
-/// Moves the calling thread, if it may be, to another core that it is allowed on, at most once in 0.2 ms.
-/// Which cores it is allowed on is what it was before.
+/// Moves the calling thread, if it may be, to another core that it is allowed on: at most once in 0.2 ms, and in twice that time after each move,
+/// up to 13 ms, while moving does not help.
+/// Only a thread that is allowed the cores that it was at its start, which it is again afterwards: one that was pinned since, by whomever, stays.
+/// Two limits: a pin from outside that comes during the move's few microseconds may be lost, and a cpuset of the process that grows
+/// beyond what it was at the thread's start is not followed by a thread that has moved.
 void find_another_core(std::int64_t now_ns) noexcept;
 
 }  // namespace corescale::detail

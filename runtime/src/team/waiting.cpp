@@ -41,6 +41,14 @@ constexpr std::int64_t crowded_for(std::int64_t off_ns) noexcept {
   return std::min<std::int64_t>(4 * off_ns, 10'000'000);
 }
 
+// A short interrupt does not end what a longer one began.
+void be_crowded_until(std::int64_t end) noexcept {
+  std::int64_t known = the_budget.crowded_until.load(std::memory_order_relaxed);
+  while (known < end &&
+         !the_budget.crowded_until.compare_exchange_weak(known, end, std::memory_order_relaxed)) {
+  }
+}
+
 constexpr int most_checks = 16 * checks_per_look;
 
 // The master that waits, or works, is one more.
@@ -81,7 +89,7 @@ bool spin_watch::goes_on() noexcept {
   if (seat.was_taken()) find_another_core(after);
   checks_ = std::min(2 * checks_, most_checks);
   if (after - before < taken_off_ns) return true;
-  the_budget.crowded_until.store(after + crowded_for(after - before), std::memory_order_relaxed);
+  be_crowded_until(after + crowded_for(after - before));
   return false;
 }
 

@@ -113,6 +113,33 @@ TEST(Function, Hessians) {
   EXPECT_NEAR(g[1][0], h[1], 1e-9);
 }
 
+TEST(Function, TheHessianOfAPowerWithExponentZeroIsSymmetric) {
+  const double x[] = {2.0, 0.0}, one[] = {1.0};
+  const auto f = [](auto z) { return pow(z[0], z[1]); };
+  const std::vector<double> truth{0.0, 0.5, 0.5, std::log(2.0) * std::log(2.0)};
+  const auto by_series = corescale::hessian<double>(f, x);
+  const auto recorded = corescale::record<double>(f, x).hessian(x, one);
+  for (std::size_t k = 0; k < truth.size(); ++k) {
+    EXPECT_NEAR(by_series[k], truth[k], 1e-12);
+    EXPECT_NEAR(recorded[k], truth[k], 1e-12);
+  }
+}
+
+TEST(Function, ASeriesShorterThanTheOthersGoesOnWithZeros) {
+  using series = corescale::series<double>;
+  const double at[] = {1.0, 0.0};
+  auto recorded = corescale::record<double>([](auto z) { return z[0] * z[0] + sin(z[0]) + 0.0 * z[1]; }, at);
+  const auto ones = [](std::size_t size) {
+    return series::generate(size, [](std::size_t k, auto&) { return k < 2 ? 1.0 : 0.0; });
+  };
+  const series line[] = {ones(2), ones(4)};
+  const series y = recorded.taylor(line)[0];  // (1 + t)^2 + sin(1 + t)
+  EXPECT_NEAR(y[0], 1 + std::sin(1.0), 1e-12);
+  EXPECT_NEAR(y[1], 2 + std::cos(1.0), 1e-12);
+  EXPECT_NEAR(y[2], 1 - std::sin(1.0) / 2, 1e-12);
+  EXPECT_NEAR(y[3], -std::cos(1.0) / 6, 1e-12);
+}
+
 TEST(Function, AnAdjointOfZeroWithASlopeIsHandedOn) {
   const double at[] = {1.0}, v[] = {1.0};
   const auto f = [](auto x) { return (x[0] - 1.0) * (x[0] - 1.0) * 3.0; };

@@ -107,6 +107,18 @@ TEST(SharedCore, AThreadThatSpunOnTheSameCoreIsSeen) {
   EXPECT_FALSE(taken_by_one_on(cores[0], cores[1]));
 }
 
+TEST(SharedCore, AThreadThatIsElsewhereByNowHasNothingToLeave) {
+  const std::vector<int> cores = two_cores();
+  if (cores.size() < 2) GTEST_SKIP() << "one core: no thread can go elsewhere";
+  std::thread([&] {
+    stay_on(cores[0]);
+    const detail::core_seat seat;
+    std::thread([&] { stay_on(cores[0]), detail::core_seat(); }).join();
+    stay_on(cores[1]);
+    EXPECT_FALSE(seat.was_taken());
+  }).join();
+}
+
 /// The core of a thread before and after it looked for another one; what it is allowed is the same.
 std::pair<int, int> cores_when_moved(bool of_a_team) {
   return std::async(std::launch::async,

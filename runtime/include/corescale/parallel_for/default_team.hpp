@@ -9,7 +9,7 @@ namespace corescale::inline v0 {
 
 /// The team that loops use where none is named: a `spin` team of as many threads as the process may use cores, made at
 /// the first use, never ended. It serves one thread at a time: at first the one that made it, and after that thread's end
-/// the next that asks.
+/// the next that asks. While it is made, other threads run their loops alone.
 class process_wide_team {
  public:
   /// Refused inside any worker too, so that nested loops do not compete for the cores.

@@ -135,10 +135,8 @@ class function {
     series_.clear();
     series_.resize(end_);
     order_ = 0;
-    for (std::size_t j = 0; j < x.size(); ++j) {
-      series_[inputs_[j]] = x[j];
-      order_ = std::max(order_, x[j].size() - 1);
-    }
+    for (const taylor_series& one : x) order_ = std::max(order_, one.size() - 1);
+    for (std::size_t j = 0; j < x.size(); ++j) series_[inputs_[j]] = of_order(x[j], false);
     has_series_ = false;
     detail::forward_sweep(operations_, series_.data());
     has_series_ = true;

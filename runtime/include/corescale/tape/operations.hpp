@@ -89,7 +89,7 @@ struct power {
   static constexpr const char* name = "pow";
   static auto value(const auto& x, const auto& y) { return pow(x, y); }
   static auto dx(const auto& x, const auto& y, const auto&) {
-    return y == 0.0 ? 0.0 * y : y * pow(x, y - 1.0);
+    return x == 0.0 && y == 0.0 ? 0.0 * y : y * pow(x, y - 1.0);
   }
   static auto dy(const auto& x, const auto& y, const auto& z) {
     return x == 0.0 && y > 0.0 ? 0.0 * z : z * log(x);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "corescale/team/detail/crewed_team.hpp"
@@ -94,11 +95,14 @@ class share_of_limit {
 /// Limits (fork(), at most 256 threads or 4 per core for all teams together, the process's thread limit) are found when the team is made, by
 /// starting plain threads and then one round with a time limit: best effort.
 struct crew {
-  crew(std::size_t n, const team_options&) : num_threads(n), share(n), arena(static_cast<int>(n), 1) {}
+  crew(std::size_t n, const team_options&) : num_threads(n), arena(static_cast<int>(n), 1) {}
 
   bool start() {
-    return !inside_a_worker && users.enter() && share_of_limit::is_granted_to_all() &&
-           detail::can_start_threads(num_threads - 1) && gathers_within(10s);
+    if (inside_a_worker || !users.enter())
+      return false;  // before any mutex, which a child of fork() may find locked
+    share.emplace(num_threads);
+    return share_of_limit::is_granted_to_all() && detail::can_start_threads(num_threads - 1) &&
+           gathers_within(10s);
   }
 
   bool run(std::size_t k, worker_ref worker) noexcept {
@@ -138,7 +142,7 @@ struct crew {
   static constexpr bool ids_stay = false;
   detail::team_core core;
   const std::size_t num_threads;
-  share_of_limit share;
+  std::optional<share_of_limit> share;
   tbb::task_arena arena;
 };
 

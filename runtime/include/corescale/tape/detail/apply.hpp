@@ -22,16 +22,23 @@ struct operators {
 
   template <class Row>
   static number apply(const number& x) {
-    if (x.place_ == 0) return number(static_cast<Base>(Row::value(x.value_)));
+    if (x.place_ == 0) [[unlikely]]
+      return of_parameter<Row>(x);
     recorder<Base>& tape = *open_recording<Base>;
     if (tape.is_full()) [[unlikely]]
       return apply_with_room<Row>(x);
     require_open(x, tape);
-    // A copy, which no call can change: a compiler then computes sine and cosine at once.
+    // A copy, which no call can change, and of_parameter() beside it: a compiler then computes sine and cosine at once.
     const Base at = x.value_;
     const Base z = static_cast<Base>(Row::value(at));
     return {z, tape.put(static_cast<Base>(Row::dx(at, z)), static_cast<Base>(0.0),
                         encode(operations::number_of<Row>(), index_of(x.place_), tape.no_variable()))};
+  }
+
+  /// Out of line: a second sine in apply() would keep g++ from joining its sine and cosine.
+  template <class Row>
+  [[gnu::noinline]] static number of_parameter(const number& x) {
+    return number(static_cast<Base>(Row::value(x.value_)));
   }
 
   template <class Row>

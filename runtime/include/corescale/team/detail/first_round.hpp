@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <pthread.h>
+
 #include <csignal>
 #include <cstddef>
 #include <optional>
@@ -34,7 +36,7 @@ class masters_affinity {
   masters_affinity& operator=(const masters_affinity&) = delete;
 
  private:
-  long thread_;
+  pthread_t thread_;
   std::vector<unsigned long> mask_;
 };
 

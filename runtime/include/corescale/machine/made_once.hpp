@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+namespace corescale::inline v0::detail {
+
+/// A value of static storage that its first callers make, at once if it comes so; one of them stays, for ever.
+/// Nobody waits for another one, as at a static variable of a function: there a child of fork() would wait for a thread that it does not have.
+template <class Value>
+class made_once {
+ public:
+  /// Throws what make() throws, and nothing has happened.
+  template <class Make>
+  const Value& get(Make make) {
+    if (const Value* const known = get_if()) return *known;
+    auto made = std::make_unique<const Value>(make());
+    const Value* first = nullptr;
+    const bool stays = value_.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel);
+    return stays ? *made.release() : *first;
+  }
+
+  /// Null while nobody has made it.
+  const Value* get_if() const noexcept { return value_.load(std::memory_order_acquire); }
+
+ private:
+  std::atomic<const Value*> value_{nullptr};
+};
+
+}  // namespace corescale::detail
