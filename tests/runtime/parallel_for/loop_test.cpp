@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <ostream>
 #include <stdexcept>
@@ -266,6 +267,17 @@ TEST(Loop, AnEmptyTeamRunsInline) {
   int runs = 0;
   parallel_for(none, 0, 100, [&](int) { ++runs; }, {.block = 3});
   EXPECT_EQ(runs, 100);
+}
+
+TEST(Loop, ATeamMayEndInAnotherThreadBetweenLoops) {
+  auto crew = std::make_unique<any_team>(make_team(2));
+  std::atomic<int> runs{0};
+  const auto run = [&](int) { ++runs; };
+  parallel_for(*crew, 0, 100, run, {.block = 1});
+  std::thread([&] { crew.reset(); }).join();
+  crew = std::make_unique<any_team>(make_team(2));
+  parallel_for(*crew, 0, 100, run, {.block = 1});
+  EXPECT_EQ(runs, 200);
 }
 
 TEST(Loop, AForkedChildRunsInline) {
