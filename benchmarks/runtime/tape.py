@@ -9,16 +9,13 @@ package libadolc-dev. A peer that is not there is left out. All run in one proce
 must give the same derivatives first.
 """
 
-import argparse
-import json
-import subprocess
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+from _one_program import Lines, print_page
 
 from corescale.conclude.stats import Interval, ratio_interval
-from corescale.machine import Machine
 
 PROGRAM = Path("build/release/benchmarks/runtime/tape/bench_tape")
 OURS = "corescale"
@@ -33,11 +30,10 @@ Values = dict[str, dict[str, dict[str, list[float]]]]
 """task -> library -> kernel -> ns per operation, one per block"""
 
 
-def measure(program: Path, blocks: int) -> Values:
-    """Runs the program once."""
-    out = subprocess.run([str(program), str(blocks)], check=True, capture_output=True, text=True).stdout
+def grouped(lines: Lines) -> Values:
+    """By task, library and kernel."""
     values: Values = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    for line in map(json.loads, out.splitlines()):
+    for line in lines:
         values[line["task"]][line["library"]][line["kernel"]].append(float(line["ns"]))
     return values
 
@@ -68,10 +64,11 @@ def table(title: str, libraries: dict[str, dict[str, list[float]]]) -> str:
     return f"## {title}\n\n" + "\n".join(f"| {line} |" for line in lines)
 
 
-def report(values: Values, blocks: int, machine: Machine, note: str) -> str:
+def report(lines: Lines, blocks: int, where: str) -> str:
     """The whole page."""
+    values = grouped(lines)
     head = (
-        f"{machine.in_words}. {note}{blocks} randomised blocks of all libraries in one process; median ns of processor "
+        f"{where} {blocks} randomised blocks of all libraries in one process; median ns of processor "
         "time per operation of the differentiated program, and in brackets how many times ours that is, within blocks, "
         "with its 95% interval. `limit` is a bare loop: the mathematics, 16 bytes written for each operation, one pass "
         "back over them that waits for nothing. Printed by `scripts/bench runtime/tape`."
@@ -80,20 +77,5 @@ def report(values: Values, blocks: int, machine: Machine, note: str) -> str:
     return "\n\n".join(["# What a derivative costs", head, *tables])
 
 
-def main() -> None:
-    """Measures, prints, writes."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--program", type=Path, default=PROGRAM)
-    parser.add_argument("--blocks", type=int, default=15)
-    parser.add_argument("--note", default="", help="a sentence about the circumstances")
-    parser.add_argument("--out", type=Path)
-    asked = parser.parse_args()
-    note = f"{asked.note} " if asked.note else ""
-    page = report(measure(asked.program, asked.blocks), asked.blocks, Machine.here(), note)
-    print(page)
-    if asked.out:
-        asked.out.write_text(page + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    print_page(__doc__, PROGRAM, report)
