@@ -4,6 +4,7 @@
 import sys
 import time
 from collections.abc import Sequence
+from functools import cached_property
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -17,8 +18,8 @@ from rich.text import Text
 from corescale.conclude import budget, stats
 from corescale.conclude.response import table
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import today
-from corescale.declare.plan import Invocation
+from corescale.declare.grid import configurations, today
+from corescale.declare.plan import Block, Invocation, most_launches
 from corescale.observe.watcher import Watcher
 from corescale.records import Configuration, Record
 from corescale.show import so_far, text
@@ -112,7 +113,8 @@ class State:
         self.experiment = experiment
         self.racing = experiment.stop.rule == "race"
         self.start = time.monotonic()
-        self.launches = self.failures = self.capped = self.blocks = self.blocks_here = 0
+        self.launches = self.failures = self.capped = self.blocks = 0
+        self.launches_here = self.of_this_block = 0
         self.spent = 0.0
         self.confirmed: list[float] = []
         self.best = "nothing measured yet"
@@ -120,13 +122,15 @@ class State:
     def launched(self, record: Record) -> None:
         """Counts one launch; one that was killed because it had lost did not fail."""
         self.launches += 1
+        self.launches_here += 1
+        self.of_this_block += record.phase == "measure"
         self.capped += record.status == "capped"
         self.failures += not record.ok and record.status != "capped"
         self.spent += record.wall
 
     def block_done(self, records: Sequence[Record]) -> None:
         """Counts the blocks of all records, those of an earlier, interrupted try included."""
-        self.blocks_here += 1
+        self.of_this_block = 0
         self.launches, self.spent = len(records), budget.spent(records)
         self.blocks = len({record.block for record in records if record.phase == "measure"})
         of_confirmation = [record for record in records if record.phase == "confirm"]
@@ -169,7 +173,7 @@ class State:
 
     @property
     def left(self) -> str:
-        """The longest time left, by the blocks made; the budget or the last block ends it, a race maybe before."""
+        """The longest time left, by the launches made; the budget or the last block ends it, a race maybe before."""
         stop = self.experiment.stop
         by_budget = float("inf") if stop.budget is None else max(0.0, stop.budget - self.spent)
         if self.confirmed and stop.confirmations is None:
@@ -182,10 +186,22 @@ class State:
             return f"at most {text.count(left, 'launch', 'launches')} left"
         if self.racing:
             return f"until {text.percent(stop.within)} is proved" if stop.budget is None else _at_most(by_budget)
-        if not self.blocks_here:
+        if not self.launches_here:
             return "time left unknown"
-        each = (time.monotonic() - self.start) / self.blocks_here
-        return _at_most(min(by_budget, each * max(0, stop.max_blocks - self.blocks)))
+        each = (time.monotonic() - self.start) / self.launches_here
+        return _at_most(min(by_budget, each * max(0, self._missing)))
+
+    @property
+    def _missing(self) -> int:
+        """Launches up to the last block, if no configuration is given up."""
+        blocks = self.experiment.stop.max_blocks - self.blocks
+        return blocks * self.launches_a_block - self.of_this_block
+
+    @cached_property
+    def launches_a_block(self) -> int:
+        """Of all configurations, those of today's that come again included."""
+        block = Block("measure", configurations(self.experiment))
+        return most_launches(block, today(self.experiment), 0)
 
 
 def _at_most(seconds: float) -> str:

@@ -2,6 +2,7 @@
 """Progress: on stderr alone, one line a block where nobody watches, and hostile text is text."""
 
 import io
+import time
 from dataclasses import replace
 
 import pytest
@@ -80,6 +81,23 @@ def test_the_budget_bounds_the_time_left() -> None:
         state.launched(record)
     state.block_done(made)
     assert state.left == "at most 0 s left"
+
+
+def test_the_time_left_falls_within_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block of a thousand configurations takes minutes: its launches count, not only its end."""
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    state = progress.State(samples.scan_experiment(8))
+    state.experiment = state.experiment.model_copy(
+        update={"stop": state.experiment.stop.model_copy(update={"min_blocks": 2, "max_blocks": 2, "budget": None})}
+    )
+    assert state.left == "time left unknown"
+    made = samples.records(state.experiment, samples.amdahl(), 1)
+    expected = 2 * state.launches_a_block
+    for count, record in enumerate(made, start=1):
+        now[0] += 10.0
+        state.launched(record)
+        assert state.left == f"at most {text.duration(10.0 * (expected - count))} left"
 
 
 def test_failed_launches_are_counted_and_never_best() -> None:
