@@ -14,7 +14,7 @@ import typer
 
 from corescale.cli.app import app
 from corescale.errors import ExitCode
-from support.commands import ROOT, corescale, refused
+from support.commands import ROOT, corescale, refused, started
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
 
     words = ["scan", "-r", "40", "-t", "1,2", "--", "true"]
-    refused(corescale(*words, cwd=tmp_path, preexec_fn=small_files), ExitCode.STORE, "records.jsonl")
+    refused(started(*words, cwd=tmp_path, preexec_fn=small_files), ExitCode.STORE, "records.jsonl")
     assert corescale(*words, cwd=tmp_path).returncode == ExitCode.OK
 
 

@@ -34,7 +34,7 @@ def test_with_flat_rates_within_3_percent_of_the_optimum_and_never_below(seed: i
     words = ("--data", tmp_path / "data", "--flat", "--seed", seed, "--months", 2, "--iterations", 24)
     said = ant_colony(*words, "--solution", tmp_path / "plan.csv")
     costs = network.check(found, network.rows(tmp_path / "plan.csv"), 2, flat=True)
-    for month, (orders, cost) in enumerate(zip(found.months(), costs, strict=False), 1):
+    for month, (orders, cost) in enumerate(zip(found.months()[:2], costs, strict=True), 1):
         best = network.optimum(found, orders, {"cost": 1})
         print(f"seed {seed}, month {month}: optimum {best:.2f}, found {cost:.2f}, {100 * (cost / best - 1):.2f}% above")
         assert best * (1 - 1e-9) <= cost <= best * 1.03

@@ -137,6 +137,7 @@ def test_a_configuration_that_would_win_but_fails_is_told_and_never_wins(status:
     failure = {"levels": {"MODE": "b", "SIZE": "3"}, "status": status, "tail": "no such mode"}
     records, answer, _ = raced(land(failures=[failure]), timeout="100s")
     bad = [r for r in records if (r.configuration["MODE"], r.configuration["SIZE"]) == ("b", "3")]
+    assert bad, "it was never launched, so nothing was told of it"
     capped = {"capped"} if status == "timeout" else set()  # where a cap comes before the time-out
     assert {r.status for r in bad} <= {status, *capped}
     assert len(bad) <= (4 if capped else 2)

@@ -254,6 +254,7 @@ def test_metrics_come_from_outside_and_from_the_programs_json_line(
     program = python("print('noise'); print('{\"length\": 7.5, \"good\": true}')")
     metrics = {"bytes": "stdout-size", "memory": "peak-memory", "cpu": "cpu-time", "l": "output:length"}
     records = direct(experiment(program, metrics=metrics), two_cores)
+    assert len(records) == 2
     for record in records:
         assert record.metrics["bytes"] == len('noise\n{"length": 7.5, "good": true}\n')
         assert record.metrics["memory"] == record.peak_memory > 1 << 20
@@ -327,7 +328,9 @@ def test_regions_through_the_library_of_the_program(experiment: Make, two_cores:
         "with region('solve'): pass\n"
         "work(12)\n"
     )
-    for record in direct(experiment(program), two_cores):
+    records = direct(experiment(program), two_cores)
+    assert len(records) == 2
+    for record in records:
         assert [(r.name, r.calls) for r in record.regions] == [("solve", 1)]
         assert record.work == 12
 

@@ -14,7 +14,7 @@ import pytest
 from corescale import cgroup
 from corescale.errors import ExitCode
 from corescale.machine import Machine
-from support.commands import answered, corescale
+from support.commands import answered, started
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def _remove(folder: Path) -> None:
 
 def test_a_quota_of_half_a_core_is_found_and_said(tmp_path: Path, half_a_core: Callable[[], None]) -> None:
     words = ["tune", "--dry-run", "--", "true", "{threads}"]
-    done = corescale(*words, cwd=tmp_path, preexec_fn=half_a_core)
+    done = started(*words, cwd=tmp_path, preexec_fn=half_a_core)
     assert done.returncode == ExitCode.OK, done.stderr
     assert "left out: threads above 1: the CPU quota is 0.5 of " in done.stdout
     assert "threads=1" in done.stdout
@@ -68,6 +68,6 @@ def test_two_threads_offered_nevertheless_are_called_oversubscribed(
     tmp_path: Path, half_a_core: Callable[[], None]
 ) -> None:
     words = ["tune", "-q", "-r", "1", "--confirm", "0", "-t", "1,2", "--", "true", "{threads}"]
-    done = corescale(*words, cwd=tmp_path, preexec_fn=half_a_core)
+    done = started(*words, cwd=tmp_path, preexec_fn=half_a_core)
     answered(done)
     assert done.stdout.count("oversubscribed") == 1

@@ -2,6 +2,7 @@
 """What the parser makes of files and of stdout; tests/runtime/test_region.py reads what real programs write."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -130,4 +131,5 @@ def test_last_object_on_stdout(
 
 @given(st.text())
 def test_any_stdout_is_survived(text: str) -> None:
-    parse_results(Path("/nonexistent"), text)
+    found = parse_results(Path("/nonexistent"), text)
+    assert found.regions == () and all(map(math.isfinite, found.metrics.values()))

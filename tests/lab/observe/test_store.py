@@ -204,8 +204,9 @@ def test_a_stale_lock_does_not_block(open_run: Any, experiment: Make, two_cores:
     with open_run(e) as folder:
         folder.start(SUBJECT)
     (folder.path.parent / "lock").write_text("1\n")
-    with open_run(e) as folder:
-        folder.start(SUBJECT)
+    with open_run(e) as again:
+        again.start(SUBJECT)
+    assert again.path == folder.path
 
 
 def test_the_lock_is_not_inherited(open_run: Any, experiment: Make) -> None:
@@ -215,8 +216,9 @@ def test_the_lock_is_not_inherited(open_run: Any, experiment: Make) -> None:
         folder.start(SUBJECT)
         child = subprocess.Popen(["sleep", "60"], close_fds=False)
     try:
-        with open_run(e):
-            pass
+        with open_run(e) as again:
+            assert child.poll() is None
+            assert again.path == folder.path
     finally:
         child.kill()
         child.wait()

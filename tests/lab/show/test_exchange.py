@@ -105,6 +105,7 @@ def test_hyperfine_json_leaves_failed_launches_out() -> None:
         change=lambda c, b: {"status": "failed", "exit_code": 3} if b == 0 else {},
     )  # fmt: skip
     found = json.loads(exchange.EXPORTERS["json"](samples.scan_result(made=made)))["results"]
+    assert found
     assert all(len(entry["times"]) == 11 and set(entry["exit_codes"]) == {0} for entry in found)
 
 

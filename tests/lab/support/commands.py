@@ -1,28 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line as a person calls it, and as it refuses."""
 
+import functools
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
 from pathlib import Path
+from typing import Any
 
 from corescale.errors import ExitCode
 
 ROOT = Path(__file__).parents[3]
+SECONDS = 240
+"""Time that a command may take."""
 
 
-def corescale(*words: str, cwd: Path, preexec_fn: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
+def corescale(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """A process of its own, forked from one that has loaded the lab: loading takes a second, which most tests do not."""
+    with tempfile.NamedTemporaryFile("r") as out, tempfile.NamedTemporaryFile("r") as err:
+        asked = {"words": words, "cwd": str(cwd), "environment": _environment(), "out": out.name, "err": err.name}
+        server = _server()
+        assert server.stdin and server.stdout
+        server.stdin.write(f"{json.dumps(asked)}\n")
+        server.stdin.flush()
+        code = int(server.stdout.readline())
+        return subprocess.CompletedProcess(words, code, out.read(), err.read())
+
+
+def started(*words: str, cwd: Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """The same from the start, with what `subprocess.run` can do to a process."""
+    command = [sys.executable, "-m", "corescale", *words]
     return subprocess.run(
-        [sys.executable, "-m", "corescale", *words],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "110"},
-        preexec_fn=preexec_fn,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
+        command, cwd=cwd, env=_environment(), capture_output=True, text=True, timeout=SECONDS, check=False, **options
     )
+
+
+@functools.cache
+def _server() -> "subprocess.Popen[str]":
+    command = [sys.executable, str(Path(__file__).with_name("loaded.py")), str(SECONDS)]
+    return subprocess.Popen(
+        command, env=_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "110"}
 
 
 def answered(done: subprocess.CompletedProcess[str]) -> None:
