@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 (more than 300 lines: a row for each threading system, timed by one loop)
 // What a fork-join of two threads costs, of every threading system.
 // The bare two-line spin, which is the least that two cores can do, is measured beside them.
 // Randomised blocks; ratios are taken within a block.

@@ -19,18 +19,11 @@ from typing import Any
 
 import pytest
 
-from corescale import native
 from corescale.errors import CorescaleError
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
+from support.processes import FIXTURE, SPAWNER, alive, spawn
 
-FIXTURE = str(native.find("spawner_fixture"))
-SPAWNER = str(native.find("corescale-spawn"))
-WITNESS = str(native.library("libcorescale_witness.so"))
 CORE = min(os.sched_getaffinity(0))
-
-
-def spawn(*argv: object, **options: Any) -> SpawnReport:
-    return Spawner().spawn(SpawnRequest(tuple(map(str, argv)), **options))
 
 
 class TestAsUnderAShell:
@@ -134,45 +127,6 @@ class TestLargeMachines:
 
     def test_an_affinity_with_numbers_that_are_not_there_is_that_of_the_others(self) -> None:
         assert spawn("true", affinity=(CORE, 2000)).processes[0].affinity == (CORE,)
-
-
-class TestWitness:
-    """What is preloaded to be heard, in programs that do not expect it."""
-
-    def test_a_limit_on_file_sizes_does_not_kill_the_program(self, tmp_path: Path) -> None:
-        (tmp_path / "witness.log").touch()
-        variables = {"LD_PRELOAD": WITNESS, "CORESCALE_WITNESS": str(tmp_path)}
-        report = spawn("sh", "-c", f"ulimit -f 0; exec {FIXTURE} nothing", environment=variables)
-        assert report.status == "ok"
-        assert heard(tmp_path) == ["dash" if "dash" in heard(tmp_path) else "bash"]
-
-    @pytest.mark.skipif(os.geteuid() != 0, reason="changes its user, which only root may")
-    def test_a_program_that_changed_its_user_is_heard(self, tmp_path: Path) -> None:
-        (tmp_path / "witness.log").touch()
-        tmp_path.chmod(0o700)
-        with (tmp_path / "witness.log").open("a") as file:
-            status = os.fstat(file.fileno())
-            told = f"{file.fileno()}:{status.st_dev}:{status.st_ino}"
-            variables = {"LD_PRELOAD": WITNESS, "CORESCALE_WITNESS": str(tmp_path), "CORESCALE_WITNESS_FILE": told}
-            words = [SPAWNER, "--report", "1", "--inherit", str(file.fileno())]
-            words += [word for pair in variables.items() for word in ("--env", "=".join(pair))]
-            program = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "true"]
-            subprocess.run([*words, "--", *program], pass_fds=(file.fileno(),), check=True, stdout=subprocess.PIPE)
-        assert heard(tmp_path) == ["setpriv", "true"]
-
-    def test_a_descriptor_that_became_another_file_s_is_left_alone(self, tmp_path: Path) -> None:
-        other = tmp_path / "other"
-        with other.open("a") as file:
-            told = f"{file.fileno()}:0:0"
-            variables = {"LD_PRELOAD": WITNESS, "CORESCALE_WITNESS": "/nowhere", "CORESCALE_WITNESS_FILE": told}
-            subprocess.run(["true"], env={**os.environ, **variables}, pass_fds=(file.fileno(),), check=True)
-        assert other.read_bytes() == b""
-
-
-def heard(folder: Path) -> list[str]:
-    """The names of the programs that the witness was heard from."""
-    words = (folder / "witness.log").read_bytes().decode().split("\0")
-    return [Path(word).name for word in words[1::4]]
 
 
 @contextlib.contextmanager
@@ -316,9 +270,3 @@ def kill_last_line(file: Path, lines: int) -> None:
         assert time.monotonic() < deadline
         time.sleep(0.005)
     os.kill(int(file.read_text().split()[-1]), signal.SIGKILL)
-
-
-def alive(process: int) -> bool:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    return False

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one contract in four languages, whose programs are built and read by the same helpers)
 """region.h and its Fortran and Python forms: programs really compiled and run, read back by the parser."""
 
 import os

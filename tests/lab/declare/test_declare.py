@@ -12,12 +12,13 @@ from typing import Any, ClassVar
 import pytest
 
 from corescale.declare import command_line, factors, plan, study_file, template
-from corescale.declare.command_line.request import CompareRequest, ScanRequest, TuneRequest, joined
+from corescale.declare.command_line.request import CompareRequest, ScanRequest, joined
 from corescale.declare.experiment import Constraint, Experiment
 from corescale.declare.grid import configurations, launch, today
 from corescale.errors import CorescaleError, UsageError
 from corescale.machine import Machine
 from corescale.records import Configuration, Layout, Level
+from support.typed import scan, tune
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +26,6 @@ def machine() -> Machine:
     """This machine with two allowed cores, so that the plan is the same wherever the tests run."""
     here = Machine.here()
     return dataclasses.replace(here, affinity=(0, 1), quota_cores=None)
-
-
-def scan(machine: Machine, *words: str, **options: Any) -> Experiment:
-    return command_line.scan(ScanRequest(**options), words, machine)
-
-
-def tune(machine: Machine, *words: str, **options: Any) -> Experiment:
-    return command_line.tune(TuneRequest(**options), words, machine)
 
 
 def lines(experiment: Experiment, machine: Machine) -> list[str]:
@@ -273,62 +266,6 @@ def test_a_kind_is_one_class_and_one_line(machine: Machine, monkeypatch: pytest.
     path = tmp_path / "study.toml"
     path.write_text('title = "t"\ncommand = "start -n {workers}"\n[factors]\nworkers = [1]\n')
     assert study_file.experiment(path, machine, levels=["workers=2;4"]).factors[0].levels == (2, 4)
-
-
-@pytest.mark.parametrize("threads", ["1,2", ""])
-def test_ranks_make_p_and_stay_within_the_cores(machine: Machine, threads: str) -> None:
-    four = dataclasses.replace(machine, affinity=(0, 1, 2, 3), quota_cores=4.0)
-    made = scan(four, "x", threads=threads, factor=["ranks=1,2,4"])
-    assert {c.layout.p: c.layout.ranks_per_node for c in configurations(made)}.keys() == {1, 2, 4}
-    assert made.p_ref == 1
-    assert made.makes_p == ({"threads", "ranks"} if threads else {"ranks"})
-    assert [reason for reason in made.left_out if "--oversubscribe" in reason] == (
-        [
-            "1 of 6 combinations: ranks times threads are more than the 4 cores that may be used"
-            " (--oversubscribe measures them too)"
-        ]
-        if threads
-        else []
-    )
-    every = scan(four, "x", threads=threads, factor=["ranks=1,2,4"], oversubscribe=True)
-    assert max(c.layout.p for c in configurations(every)) == (8 if threads else 4)
-    variables = launch(made, today(made), four).environment
-    assert variables["OMP_NUM_THREADS"] == str(today(made).layout.threads_per_rank), "one in each rank if unsaid"
-
-
-def test_todays_ranks_and_threads_fit(machine: Machine) -> None:
-    four = dataclasses.replace(machine, affinity=(0, 1, 2, 3), quota_cores=4.0)
-    made = scan(four, "x", threads="1,2,4", factor=["ranks=2,4"])
-    assert today(made).layout == Layout(2, 2)
-    assert today(scan(four, "x", threads="1,2,4", factor=["ranks=1,2,4"], today="ranks=4")).layout == Layout(1, 4)
-    auto = command_line.tune(TuneRequest(ranks="auto", threads="auto"), ["x"], four)
-    assert today(auto).layout == Layout(4, 1)
-    assert {str(c.layout) for c in configurations(auto)} >= {"4x1x1", "2x2x1", "1x4x1", "1x1x1"}
-    assert all(c.layout.p <= 4 for c in configurations(auto))
-
-
-def test_ranks_beyond_the_cores_and_a_second_mpirun_are_refused(machine: Machine) -> None:
-    two = dataclasses.replace(machine, affinity=(0, 1), quota_cores=2.0)
-    with pytest.raises(
-        UsageError, match="more than the 2 cores that may be used; ask for fewer, or add --oversubscribe"
-    ):
-        scan(two, "x", factor=["ranks=4"])
-    with pytest.raises(
-        UsageError, match=r"mpiexec: corescale starts the ranks itself; write mpiexec -n {ranks}, or leave mpiexec"
-    ):
-        scan(two, "mpiexec", "-n", "2", "x", factor=["ranks=1,2"])
-
-
-def test_ranks_that_the_command_starts_make_p(machine: Machine) -> None:
-    """The command is launched directly: it is no rank of a launcher's own mpirun."""
-    four = dataclasses.replace(machine, affinity=(0, 1, 2, 3), quota_cores=4.0)
-    for words in (["mpirun", "-n", "{ranks}", "x"], ["sh", "-c", "cd a && exec mpirun -n {ranks} x"]):
-        made = scan(four, *words, factor=["ranks=1,2"], threads="1,2")
-        assert sorted(c.layout.p for c in configurations(made)) == [1, 2, 2, 4]
-        assert made.starts_ranks
-    laid_out = scan(four, "srun", "-n", "{ranks}", "x", factor=["layout=2x1x1,1x2x1"])
-    assert [c.layout for c in configurations(laid_out)] == [Layout(2, 1), Layout(1, 2)]
-    assert not scan(four, "x", "{ranks}", factor=["ranks=1,2"]).starts_ranks
 
 
 @pytest.mark.parametrize("text", ["cat a | wc -l", "sort f > g", "it's"])

@@ -10,20 +10,15 @@ from typing import Any
 
 import pytest
 
-from corescale import native
 from corescale.conclude.doubts import doubts
 from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
-from corescale.declare.factors import Launch
 from corescale.errors import PreloadError
 from corescale.machine import Machine
-from corescale.observe import preload, sources, store
+from corescale.observe import store
 from corescale.observe.launchers.direct import Direct
 from corescale.observe.run import run
-from corescale.observe.scratch import Scratch
-from corescale.observe.sources import witness
-from corescale.observe.sources.witness import Sighting
-from corescale.observe.spawn import ProvedProgram, SpawnedProcess, Spawner, SpawnReport, SpawnRequest
+from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
 from corescale.observe.watcher import Watcher
 from corescale.records import Record
 from support.policies import blocks
@@ -250,102 +245,6 @@ def test_a_resumed_run_proves_nothing_again(
         assert Counting.proofs == 1
 
 
-def environment(before: dict[str, str | None], library: Path, held: Scratch) -> dict[str, str | None]:
-    """With the witness, if it lay at that path."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(native, "library", lambda _: library)
-        return sources.environment([witness.SOURCE], before, held)
-
-
-def test_a_witness_below_a_folder_with_a_blank_still_loads(tmp_path: Path) -> None:
-    place = tmp_path / "my project"
-    place.mkdir()
-    library = shutil.copy(native.library(witness.LIBRARY), place)
-    with Scratch() as held:
-        variables = environment({"LD_PRELOAD": None}, Path(library), held)
-        subprocess.run(["/bin/true"], env={k: v for k, v in variables.items() if v}, check=True)
-        (heard,) = witness.sightings(held)
-    assert heard.executable.endswith("true")
-    assert "libc" in heard.malloc
-
-
-def test_what_is_preloaded_already_stays_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("LD_PRELOAD", "/inherited.so")
-    library = tmp_path / "w.so"
-    with Scratch() as held:
-        assert environment({}, library, held)["LD_PRELOAD"] == f"/inherited.so:{library}"
-        assert environment({"LD_PRELOAD": None}, library, held)["LD_PRELOAD"] == str(library)
-        assert environment({"LD_PRELOAD": "/a.so"}, library, held)["LD_PRELOAD"] == f"/a.so:{library}"
-
-
-# ---- the rules, on reports made by hand
-
-LIBRARY = Path("/nowhere/liba.so")
-PRELOADED = Launch((), preload=(LIBRARY,))
-
-
-def program(name: str, *maps: str, cpu: float = 0.0, **more: Any) -> ProvedProgram:
-    values = {"static": False, "setuid": False, "replaced": False, "readable": True} | more
-    return ProvedProgram(pid=hash(name) % 1000, executable=name, maps=maps, cpu=cpu, **values)
-
-
-def report(*programs: ProvedProgram, tail: str = "") -> SpawnReport:
-    return SpawnReport(status="ok", proof=programs, tail=tail)
-
-
-def test_the_program_with_the_most_cpu_time_decides() -> None:
-    heavy, light = program("solver", str(LIBRARY), cpu=2.0), program("helper", cpu=0.1)
-    assert "helper was started without it" in preload.judge(report(light, heavy), [LIBRARY], ())
-    with pytest.raises(PreloadError, match="solver was started without it"):
-        preload.judge(report(program("solver", cpu=2.0), program("helper", str(LIBRARY))), [LIBRARY], ())
-
-
-def test_programs_that_gave_way_to_another_do_not_count() -> None:
-    gone = program("env", replaced=True, readable=False)
-    assert preload.judge(report(gone, program("solver", str(LIBRARY))), [LIBRARY], ()) == ""
-
-
-@pytest.mark.parametrize(
-    ("lacking", "tail", "says"),
-    [
-        (program("x", readable=False), "", "could not be looked into"),
-        (program("x", "/lib/ld-musl-x86_64.so.1"), "", "another C library"),
-        (program("x"), "ERROR: ld.so: object '/nowhere/liba.so' cannot be preloaded: ignored.", "cannot be preloaded"),
-    ],
-)
-def test_reasons(lacking: ProvedProgram, tail: str, says: str) -> None:
-    with pytest.raises(PreloadError, match=says):
-        preload.judge(report(lacking, tail=tail), [LIBRARY], ())
-
-
-def test_no_trace_is_no_proof() -> None:
-    with pytest.raises(PreloadError, match="cannot be proved; no trace; allow ptrace"):
-        preload.judge(SpawnReport(status="ok"), [LIBRARY], ())
-
-
-def bear_witness(folder: Path, pid: int, malloc: str) -> None:
-    (folder / f"witness.{pid}").write_bytes(f"{pid}\0solver\0{malloc}\0{malloc}\0".encode())
-
-
-def test_a_timed_launch_without_it_is_not_proved() -> None:
-    with Scratch(PRELOADED, (("solver", "solver"),)) as held:
-        bear_witness(held.of("witness"), 1, "/lib/libc.so.6")
-        assert sources.read([witness.SOURCE], held, succeeded=True).unproved
-        bear_witness(held.of("witness"), 2, str(LIBRARY))
-        found = sources.read([witness.SOURCE], held, succeeded=True)
-    assert found.processes == {1: {"preload": ()}, 2: {"preload": (str(LIBRARY),)}}
-    assert not found.unproved
-
-
-def test_a_wrapper_that_is_heard_does_not_stand_for_the_program() -> None:
-    with Scratch(PRELOADED, (("/bin/other", "other"),)) as held:
-        bear_witness(held.of("witness"), 1, str(LIBRARY))
-        assert sources.read([witness.SOURCE], held, succeeded=True).unproved
-    with Scratch(PRELOADED, (("solver", "solver"),)) as held:
-        bear_witness(held.of("witness"), 1, str(LIBRARY))
-        assert not sources.read([witness.SOURCE], held, succeeded=True).unproved
-
-
 WORK = "#include <stdlib.h>\nint main(void) { for (int i = 0; i < 3000000; ++i) free(malloc(100 + i % 64)); return 0; }"
 
 
@@ -393,31 +292,3 @@ def test_a_wrapper_that_keeps_the_preload_proves_its_program(
     records = measured(allocating(experiment, str(wrapper), levels=("system", own_allocator)), two_cores)
     proved = [r for r in records if r.configuration["allocator"] == own_allocator]
     assert {(r.status, r.proved) for r in proved} == {("ok", ((program, "work"),))}
-
-
-def test_a_process_that_gave_way_unheard_is_not_proved() -> None:
-    heard = [Sighting(1, "/bin/solver", str(LIBRARY), "")]
-
-    def ended(name: str) -> list[SpawnedProcess]:
-        return [SpawnedProcess(1, "/bin/solver", 1.0, 0.0, 0, (), name=name)]
-
-    proved = [("/bin/solver", "solver"), ("/usr/bin/python3.11", "script.py")]
-    assert not witness.gave_way(ended("solver"), proved, heard)
-    assert witness.gave_way(ended("other"), proved, heard)
-    assert not witness.gave_way(ended("other"), [("/bin/else", "else")], heard)
-
-
-def test_each_rank_must_be_heard_where_each_has_a_folder() -> None:
-    with Scratch(PRELOADED, (("solver", "solver"),)) as held:
-        for rank, malloc in enumerate((str(LIBRARY), "/lib/libc.so.6")):
-            (held.of("witness") / str(rank)).mkdir()
-            bear_witness(held.of("witness") / str(rank), 10 + rank, malloc)
-        assert sources.read([witness.SOURCE], held, succeeded=True).unproved
-        bear_witness(held.of("witness") / "1", 12, str(LIBRARY))
-        assert sources.read([witness.SOURCE], held, succeeded=True).processes[12] == {"preload": (str(LIBRARY),)}
-
-
-def test_a_testimony_cut_short_is_left_out() -> None:
-    with Scratch() as held:
-        (held.of("witness") / "witness.7").write_bytes(b"7\0/bin/sh\0/libc\0/libc\x007\0/bin/pi")
-        assert witness.sightings(held) == (Sighting(7, "/bin/sh", "/libc", "/libc"),)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one contract, for every block policy)
 // The contract of parallel_for.hpp, for every block policy.
 #include <gtest/gtest.h>
 #include <sched.h>

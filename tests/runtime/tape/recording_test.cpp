@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one recording at a time: what is replayed, misused and cut short shares its functions)
 // Branches and selections replayed, misuse, several threads, and memory that runs out.
 #include <gtest/gtest.h>
 

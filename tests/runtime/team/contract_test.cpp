@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one contract, read beside the header that states it)
 // The contract of team.hpp, for every row of the table.
 #include <atomic>
 #include <barrier>

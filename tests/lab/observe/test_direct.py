@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The launcher of one rank: what its programs see, and what is recorded of them."""
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corescale.declare import plan
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations, today
+from corescale.declare.plan import Block
+from corescale.errors import ProgramError, UsageError
+from corescale.machine import Machine
+from corescale.observe import scratch, store
+from corescale.observe.launchers.direct import Direct
+from corescale.observe.run import run
+from corescale.records import Record
+from support.policies import blocks
+
+Make = Callable[..., Experiment]
+
+
+# ---- direct
+
+
+def direct(e: Experiment, machine: Machine, count: int = 1, notes: list[str] | None = None) -> Sequence[Record]:
+    return run(e, store.Memory(), Direct(e, machine), blocks(e, count))
+
+
+def test_a_command_that_is_not_found_says_where_it_was_looked_for(experiment: Make, two_cores: Machine) -> None:
+    with pytest.raises(ProgramError, match="no folder of PATH has it: check the spelling, or give its path"):
+        direct(experiment("no-such-program"), two_cores)
+    with pytest.raises(ProgramError, match=r"\./nothing: no such file; looked from"):
+        direct(experiment("./nothing"), two_cores)
+    with pytest.raises(ProgramError, match="/etc/passwd: may not be executed; chmod"):
+        direct(experiment("/etc/passwd"), two_cores)
+    with pytest.raises(ProgramError, match="is a folder"):
+        direct(experiment("/etc"), two_cores)
+
+
+def test_metrics_come_from_outside_and_from_the_programs_json_line(
+    experiment: Make, two_cores: Machine, python: Any
+) -> None:
+    program = python("print('noise'); print('{\"length\": 7.5, \"good\": true}')")
+    metrics = {"bytes": "stdout-size", "memory": "peak-memory", "cpu": "cpu-time", "l": "output:length"}
+    records = direct(experiment(program, metrics=metrics), two_cores)
+    assert len(records) == 2
+    for record in records:
+        assert record.metrics["bytes"] == len('noise\n{"length": 7.5, "good": true}\n')
+        assert record.metrics["memory"] == record.peak_memory > 1 << 20
+        assert record.metrics["cpu"] == record.user + record.system > 0
+        assert record.metrics["l"] == record.metrics["length"] == 7.5
+        assert record.checks == {"good": True}
+
+
+def test_standard_output_is_left_alone_unless_something_wants_it(
+    experiment: Make, two_cores: Machine, python: Any
+) -> None:
+    program = python("import os, sys; sys.exit(0 if os.fstat(1).st_rdev == os.stat('/dev/null').st_rdev else 9)")
+    assert {r.status for r in direct(experiment(program), two_cores)} == {"ok"}
+    assert {r.status for r in direct(experiment(program, output="null"), two_cores)} == {"ok"}
+
+
+def test_output_goes_to_a_file_and_input_comes_from_one(
+    experiment: Make, two_cores: Machine, tmp_path: Path, python: Any
+) -> None:
+    (tmp_path / "in").write_text("what was put in")
+    e = experiment("cat", input=str(tmp_path / "in"), output=str(tmp_path / "out"), metrics={"n": "stdout-size"})
+    records = direct(e, two_cores)
+    assert (tmp_path / "out").read_text() == "what was put in"
+    assert [r.metrics["n"] for r in records] == [15, 15]
+    with pytest.raises(ProgramError, match="--input /nowhere: no such file"):
+        direct(experiment("cat", input="/nowhere"), two_cores)
+
+
+def test_without_input_a_program_that_asks_ends(experiment: Make, two_cores: Machine) -> None:
+    assert {r.status for r in direct(experiment("cat"), two_cores)} == {"ok"}
+
+
+def test_each_launch_has_a_result_folder_of_its_own_that_is_gone_afterwards(
+    experiment: Make, two_cores: Machine, python: Any, tmp_path: Path
+) -> None:
+    program = python(
+        "import os, pathlib\n"
+        "folder = pathlib.Path(os.environ['CORESCALE_RESULT'])\n"
+        "assert not list(folder.iterdir())\n"
+        f"open({str(tmp_path / 'folders')!r}, 'a').write(str(folder) + '\\n')\n"
+        "(folder / 'x').write_text('')\n"
+    )
+    assert {r.status for r in direct(experiment(program), two_cores, 3)} == {"ok"}
+    folders = (tmp_path / "folders").read_text().splitlines()
+    assert len(set(folders)) == 6
+    assert not any(Path(folder).parent.exists() for folder in folders)
+
+
+def test_what_a_killed_run_left_is_swept_away_and_what_is_in_use_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left, fresh = (tmp_path / f"{scratch.PREFIX}{name}" for name in ("left", "fresh"))
+    (left / "result").mkdir(parents=True)
+    fresh.mkdir()
+    other = tmp_path / "other"
+    other.mkdir()
+    with scratch.Scratch() as held:
+        for folder in (left, held.folder, other):
+            os.utime(folder, (0, 0))
+        scratch.sweep()
+        assert set(tmp_path.iterdir()) == {fresh, held.folder, other}
+    assert not held.folder.exists()
+
+
+def test_regions_through_the_library_of_the_program(experiment: Make, two_cores: Machine, python: Any) -> None:
+    source = Path(__file__).parents[3] / "src"
+    program = python(
+        f"import sys; sys.path.insert(0, {str(source)!r})\n"
+        "from corescale.region import region, work\n"
+        "with region('solve'): pass\n"
+        "work(12)\n"
+    )
+    records = direct(experiment(program), two_cores)
+    assert len(records) == 2
+    for record in records:
+        assert [(r.name, r.calls) for r in record.regions] == [("solve", 1)]
+        assert record.work == 12
+
+
+def test_failures_time_outs_and_signals_are_results(experiment: Make, two_cores: Machine) -> None:
+    script = "case $0 in 1) exit 7;; 2) kill -SEGV $$;; 3) sleep 60;; 4) echo lost >&2; exit 1;; esac"
+    e = experiment("sh", "-c", script, "{kind}", levels={"kind": (0, 1, 2, 3, 4)}, timeout=0.3)
+    found = {r.configuration["kind"]: (r.status, r.exit_code) for r in direct(e, two_cores)}
+    assert found == {0: ("ok", 0), 1: ("failed", 7), 2: ("signal", -11), 3: ("timeout", -9), 4: ("failed", 1)}
+    assert next(r for r in direct(e, two_cores) if r.configuration["kind"] == 4).tail == "lost\n"
+
+
+def test_a_check_that_the_program_reports_as_broken(experiment: Make, two_cores: Machine) -> None:
+    script = 'echo "{\\"right\\": $0}"'
+    e = experiment("sh", "-c", script, "{right}", levels={"right": ("true", "false")}, metrics={"m": "output:m"})
+    assert {r.configuration["right"]: r.status for r in direct(e, two_cores)} == {"true": "ok", "false": "check"}
+
+
+def test_another_output_than_todays_is_a_failure(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
+    e = experiment("echo", "{word}", levels={"word": ("today", "other")}, same_output=True)
+    with store.open_run(e, two_cores, tmp_path) as folder:
+        records = run(e, folder, Direct(e, two_cores), blocks(e, 2))
+        wanted = {"today": {"ok"}, "other": {"output-differs"}}
+        assert {w: {r.status for r in records if r.configuration["word"] == w} for w in wanted} == wanted
+        assert len({r.output_hash for r in records}) == 2
+
+
+def test_hooks_run_when_they_should_with_their_placeholders(
+    experiment: Make, two_cores: Machine, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    hooks = {
+        "setup": f"sh -c 'echo setup >> {log}'",
+        "prepare": f"sh -c 'echo prepare $0 >> {log}' {{threads}}",
+        "conclude": f"sh -c 'echo conclude $0 >> {log}' {{threads}}",
+        "cleanup": f"sh -c 'echo cleanup >> {log}'",
+    }
+    records = direct(experiment("sh", "-c", f"echo run $0 >> {log}", "{threads}", hooks=hooks), two_cores, 2)
+    launches = [f"{what} {r.configuration['threads']}" for r in records for what in ("prepare", "run", "conclude")]
+    assert log.read_text().splitlines() == ["setup", *launches, "cleanup"]
+
+
+@pytest.mark.parametrize("hook", ["echo x >>log", "true && false", "cat a | wc", "sleep 1 &"])
+def test_a_hook_that_wants_a_shell_is_refused_where_there_is_none(
+    experiment: Make, two_cores: Machine, tmp_path: Path, hook: str
+) -> None:
+    """Else `>> log` would be two more arguments, and nobody would know."""
+    with pytest.raises(UsageError, match=r"--prepare: .* no shell is used; write sh -c "):
+        Direct(experiment(hooks={"prepare": hook}), two_cores)
+    Direct(experiment(hooks={"prepare": f"sh -c '{hook}'"}), two_cores)
+
+
+def test_a_failing_hook_is_named_and_cleanup_still_runs(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
+    hooks = {"prepare": "sh -c 'echo oh no >&2; exit 4'", "cleanup": f"touch {tmp_path / 'clean'}"}
+    with pytest.raises(ProgramError, match=r"--prepare .* failed with exit code 4: oh no"):
+        direct(experiment(hooks=hooks), two_cores)
+    assert (tmp_path / "clean").exists()
+    with pytest.raises(ProgramError, match="--setup no-such-hook: cannot be started"):
+        direct(experiment(hooks={"setup": "no-such-hook"}), two_cores)
+    with pytest.raises(UsageError, match="unknown placeholder"):
+        direct(experiment(hooks={"prepare": "echo {thread}"}), two_cores)
+
+
+def test_a_shell_runs_what_a_shell_should(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    direct(experiment(f"echo a | cat >> {out} && true", shell=True, hooks={"prepare": f"echo b >> {out}"}), two_cores)
+    assert out.read_text().splitlines() == ["b", "a"] * 2
+
+
+def test_more_threads_than_the_machine_has_are_labelled(experiment: Make, two_cores: Machine) -> None:
+    records = direct(experiment(levels={"threads": (2, 3)}), two_cores)
+    assert {r.configuration["threads"]: r.oversubscribed for r in records} == {2: False, 3: True}
+    assert {r.threads_asked for r in records} == {2, 3}
+
+
+def test_the_environment_and_the_program_are_what_the_configuration_says(
+    experiment: Make, two_cores: Machine, python: Any
+) -> None:
+    program = python("import os; print('{\"n\": %s}' % os.environ['OMP_NUM_THREADS'])")
+    records = direct(experiment(program, metrics={"n": "output:n"}), two_cores)
+    assert {r.configuration["threads"]: r.metrics["n"] for r in records} == {1: 1, 2: 2}
+
+
+def test_the_subject_names_every_program_by_content(experiment: Make, two_cores: Machine, python: Any) -> None:
+    program = python("")
+    subject = Direct(experiment("taskset", "-c", "0", program), two_cores).subject()
+    before = subject["programs"]
+    assert set(before) == {"taskset", program}
+    Path(program).write_text("#!/bin/sh\n")
+    after = Direct(experiment("taskset", "-c", "0", program), two_cores).subject()["programs"]
+    assert before["taskset"] == after["taskset"]
+    assert before[program]["sha256"] != after[program]["sha256"]
+
+
+def test_a_cancelled_launcher_launches_nothing_more(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
+    e = experiment("touch", str(tmp_path / "launched"))
+    launcher = Direct(e, two_cores)
+    launcher.open((), lambda _: None, store.Memory().keep)
+    launcher.cancel()
+    with pytest.raises(KeyboardInterrupt):
+        list(launcher.launch(plan.invocations(Block("measure", configurations(e)), 0, 0, today(e), 1)))
+    assert not (tmp_path / "launched").exists()
