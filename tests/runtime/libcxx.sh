@@ -10,7 +10,7 @@ shift 2
 compiler=${CXX:-clang++}
 command -v "$compiler" >/dev/null || { echo "no $compiler: scripts/setup test installs it"; exit 77; }
 rm -rf "$folder" && mkdir -p "$folder/objects" && cd "$folder/objects"
-options="-std=c++2b -stdlib=libc++ -O1 -Wall -Wextra -Wpedantic -Wshadow -Werror -pthread -I$runtime/include -I$runtime/src/team"
+options="-std=c++2b -stdlib=libc++ -O0 -Wall -Wextra -Wpedantic -Wshadow -Werror -pthread -I$runtime/include -I$runtime/src/team"
 # shellcheck disable=SC2086  # one word each
 find "$runtime"/src/machine "$runtime"/src/memory "$runtime"/src/team -name '*.cpp' |
   grep -vE '/(hwloc|openmp|boost|tbb|module|loaded_systems)[.]cpp$' | xargs -P 2 -n 4 "$compiler" $options -c

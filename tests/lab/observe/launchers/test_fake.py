@@ -184,7 +184,7 @@ def test_what_a_landscape_says_of_levels_that_are_not_here_is_told(experiment: M
 
 
 def test_the_page_on_landscapes_has_every_key_and_can_be_run(experiment: Make, tmp_path: Path) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "fake.md").read_text()
+    page = (Path(__file__).parents[4] / "docs" / "fake.md").read_text()
     whole, commands = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     path = tmp_path / "landscape.toml"
     path.write_text(commands)

@@ -21,7 +21,7 @@ from corescale.observe.launchers.fake import EPOCH
 
 
 def benchmark(name: str) -> ModuleType:
-    sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
+    sys.path.insert(0, str(Path(__file__).parents[4] / "benchmarks"))
     try:
         return importlib.import_module(name)
     finally:

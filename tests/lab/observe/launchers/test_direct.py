@@ -115,7 +115,7 @@ def test_what_a_killed_run_left_is_swept_away_and_what_is_in_use_is_not(
 
 
 def test_regions_through_the_library_of_the_program(experiment: Make, two_cores: Machine, python: Any) -> None:
-    source = Path(__file__).parents[3] / "src"
+    source = Path(__file__).parents[4] / "src"
     program = python(
         f"import sys; sys.path.insert(0, {str(source)!r})\n"
         "from corescale.region import region, work\n"

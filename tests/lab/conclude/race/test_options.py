@@ -16,7 +16,7 @@ from corescale.declare.plan import TODAY_EVERY
 from corescale.declare.stop import MOST_BLOCKS, Stop
 
 ROOM = Path(corescale.conclude.race.__path__[0])
-DOC = " ".join((Path(__file__).parents[3] / "docs" / "race.md").read_text().split())
+DOC = " ".join((Path(__file__).parents[4] / "docs" / "race.md").read_text().split())
 WORDS = dict(enumerate(["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]))
 TIMES = {2: "twice", 3: "three times"}
 
