@@ -169,7 +169,7 @@ def regret_coverage(noise: str, blocks: int, experiments: int = 500, seed: int =
 
 
 TRUE_TERMS = {"amdahl": np.array([9.5, 0.5]), "usl": np.array([9.5, 0.49, 0.01])}
-"""seconds: s = 0.05; sigma = 0.049, kappa = 0.001, peak at p = 30.8"""
+"""What every law is tried with, in seconds: s = 0.05; sigma = 0.049, kappa = 0.001, peak at p = 30.8."""
 FORECAST = 32
 
 
@@ -251,12 +251,13 @@ PARTS: dict[str, Callable[[], None]] = {
     "stop-from-6": lambda: stops("The same from 6 blocks on", Stop(min_blocks=6)),
     "median": lambda: per_blocks("Median time of one configuration", median_coverage),
     "regret": lambda: per_blocks("8 bounds of regret at once, 500 experiments a cell", regret_coverage),
-    "amdahl": lambda: fits("amdahl"),
-    "usl": lambda: fits("usl"),
-    "choice-amdahl": lambda: per_blocks(
-        "USL shown for data of amdahl, 100 experiments a cell", partial(choices, "amdahl")
-    ),
-    "choice-usl": lambda: per_blocks("USL shown for data of usl, 100 experiments a cell", partial(choices, "usl")),
+    **{law: partial(fits, law) for law in LAWS},
+    **{
+        f"choice-{law}": partial(
+            per_blocks, f"USL shown for data of {law}, 100 experiments a cell", partial(choices, law)
+        )
+        for law in LAWS
+    },
     "doubt": lambda: per_blocks(
         "A true USL doubted for its residuals, 500 experiments a cell", partial(doubted, "usl")
     ),

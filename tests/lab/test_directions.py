@@ -65,6 +65,12 @@ def test_only_cli_exits_and_prints() -> None:
     # region.py runs in the measured program, and says at its exit what it could not write.
     files = [f for f in LAB.rglob("*.py") if "cli" not in f.relative_to(LAB).parts and f != LAB / "region.py"]
     assert not [str(file.relative_to(LAB)) for file in files if pattern.search(file.read_text())]
+    assert not [str(file.relative_to(LAB)) for file in files if "sys.stdout" in names(file.read_text())]
+
+
+def names(source: str) -> set[str]:
+    """The dotted names in a module, without those in texts."""
+    return {ast.unparse(node) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)}
 
 
 def test_no_test_file_imports_another() -> None:

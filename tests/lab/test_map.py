@@ -123,6 +123,13 @@ def test_every_benchmark_is_listed() -> None:
     assert programs < listed
 
 
+def test_every_page_is_reached_from_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    pages = [path.name for path in (ROOT / "docs").glob("*.md")]
+    assert len(pages) > 15
+    assert not [page for page in pages if f"(docs/{page})" not in readme]
+
+
 def test_the_map_test_sees_what_is_not_there() -> None:
     assert not exists("src/corescale/dream.py")
     assert drawn("```\nsrc/corescale/\n  show/   what\n    dream.py plot.py  nothing\n```") == {

@@ -14,6 +14,8 @@
 
 #ifdef CORESCALE_HAS_MPI
 #include <mpi.h>
+#elif !defined(CORESCALE_WITHOUT_MPI)
+#error "a workload that runs on ranks links workload_driver, which knows whether MPI is here"
 #endif
 
 namespace driver {

@@ -102,13 +102,22 @@ def finish(result: Result, request: RunRequest) -> None:
     show(result, as_json=request.json, verbose=request.verbose, law=getattr(request, "law", False))
     for name, export in exchange.EXPORTERS.items():
         if target := getattr(request, f"export_{name}"):
-            exchange.write(target, export(result))
+            written(target, export(result))
     if request.report:
         from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
-        exchange.write(request.report, html.report(result))
+        written(request.report, html.report(result))
         typer.echo(f"report: {request.report}", err=True)
     sys.exit(exit_code(result.conclusion))
+
+
+def written(target: str, content: str) -> None:
+    """Into that file, or onto standard output where it is `-`."""
+    if target == "-":
+        sys.stdout.write(content)
+        sys.stdout.flush()
+    else:
+        exchange.write(target, content)
 
 
 def must_be_writable(request: RunRequest) -> None:
@@ -121,7 +130,7 @@ def must_be_writable(request: RunRequest) -> None:
 def show(result: Result, *, as_json: bool, verbose: bool = False, law: bool = True) -> None:
     """Print the result on standard output, for a person or a program."""
     if as_json:
-        exchange.write("-", exchange.to_json(result))
+        written("-", exchange.to_json(result))
     else:
         Console().print(terminal.render(result, verbose=verbose, law=law), crop=False)  # a line to paste is never cut
 

@@ -14,7 +14,7 @@ from corescale.conclude.forecast import FAR, LAW_NAMES, Prediction, Scored, held
 from corescale.conclude.forecast import predict as forecast
 from corescale.errors import StoreError, UsageError
 from corescale.observe import store
-from corescale.show.text import join, time
+from corescale.show import forecasts
 
 
 def predict(
@@ -39,17 +39,16 @@ def predict(
 ) -> None:
     """What more cores would give: corescale predict corescale-runs/scan-1234/1 --cores 64"""
     if track_record == (cores is not None):
-        raise UsageError("nothing to forecast, or two things", remedy="give --cores P or --track-record")
-    if law and (overhead or law not in LAW_NAMES):
-        raise UsageError(
-            f"no law {law!r}, or two of them",
-            where="--law",
-            remedy=f"give one of {', '.join(LAW_NAMES)}, or --overhead",
-        )
+        what = "--track-record forecasts nothing new" if track_record else "no number of cores"
+        raise UsageError(what, remedy="give --cores P or --track-record")
+    if law and law not in LAW_NAMES:
+        raise UsageError(f"no law {law!r}", where="--law", remedy=f"give one of {', '.join(LAW_NAMES)}")
+    if law and overhead:
+        raise UsageError("a law and a sum of overheads", remedy="give --law or --overhead")
     said = _track_record(runs) if cores is None else _predictions(runs, cores, law, overhead or [], anyway=anyway)
-    lines = [_line(one) for one in said]
+    lines = [forecasts.line(one) for one in said]
     if track_record:
-        lines.append(_coverage([one for one in said if isinstance(one, Scored)]))
+        lines.append(forecasts.coverage([one for one in said if isinstance(one, Scored)]))
     typer.echo(json_format.dumps([asdict(one) for one in said], indent=2) if json else "\n".join(lines))
 
 
@@ -95,27 +94,3 @@ def _scanned(path: Path, *, study: bool = False) -> store.Run:
     if run.experiment.verb != "scan" and not (study and run.experiment.verb == "study"):
         raise StoreError(f"is a run of {run.experiment.verb}", where=str(path), remedy="give the folder of a scan")
     return run
-
-
-def _line(one: Prediction | Scored) -> str:
-    label = f"{one.label}: " if one.label else ""
-    if isinstance(one, Scored):
-        verdict = {True: "covered", False: "missed", None: "no interval"}[one.covered]
-        told = join(time(one.forecast))
-        made = f"{one.p} cores from up to {one.p // 2}, {one.made}"
-        more = " (oversubscribed: not counted)" if one.oversubscribed else ""
-        return f"{label}{made}: {told}; measured {one.measured:.4g} s: {verdict}{more}"
-    reach = "" if one.beyond <= 1 else f", extrapolated {one.beyond:.3g} times beyond the {one.measured[1]:g} measured"
-    doubt = f"; doubt: {one.doubt}" if one.doubt else ""
-    return f"{label}{one.p} cores: {join(time(one.seconds))}{reach} (law {one.law}: {one.reason}{doubt})"
-
-
-def _coverage(scored: Sequence[Scored]) -> str:
-    scored = [one for one in scored if one.covered is not None and not one.oversubscribed]
-    told = [one.covered is True for one in scored]
-    if not told:
-        return "no forecast to score: a run needs p = 1, 2 and 4 at least, and 6 blocks"
-    sealed = [one.covered is True for one in scored if one.made == "sealed"]
-    of_them = f", {sum(sealed)} of {len(sealed)} sealed ones" if 0 < len(sealed) < len(told) else ""
-    kind = "sealed forecasts" if len(sealed) == len(told) else "forecasts"
-    return f"{sum(told)} of {len(told)} {kind} covered what was measured{of_them}"

@@ -8,13 +8,12 @@ from typing import Annotated
 
 import typer
 
-from corescale.cli.output import machine_name, outputs, result, show
+from corescale.cli.output import machine_name, outputs, result, show, written
 from corescale.conclude.answers.machines import Part, together
 from corescale.declare import studies, study_file
 from corescale.errors import StoreError
 from corescale.machine import Machine
 from corescale.observe import environment, store
-from corescale.show import exchange
 
 
 def report(
@@ -37,7 +36,7 @@ def report(
     shown = result(run, machine)
     declared = found[0].folder / "outputs" if len(found) == 1 else Path("outputs")
     outputs(shown, Path(folder or declared), every_chart=bool(folder))
-    exchange.write(output, html.report(shown))
+    written(output, html.report(shown))
     show(shown, as_json=json)
 
 

@@ -15,6 +15,7 @@ from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable, outputs, result
 from corescale.declare import studies, study_file
 from corescale.declare.command_line.request import StudyRequest
+from corescale.declare.factors import KINDS
 from corescale.declare.grid import configurations
 from corescale.errors import UsageError
 from corescale.machine import Machine
@@ -73,7 +74,8 @@ def new(file: Annotated[Path, typer.Argument(help="the file to write")] = Path("
     """Write a commented study to start from; it passes `study check`."""
     if file.exists():
         raise UsageError("exists already", where=str(file), remedy="name another file")
-    exchange.write(str(file), studies.TEMPLATE.format(schema=study_file.SCHEMA, file=file))
+    kinds = ", ".join(name for name, kind in KINDS.items() if kind.named)
+    exchange.write(str(file), studies.TEMPLATE.format(schema=study_file.SCHEMA, file=file, kinds=kinds))
     typer.echo(f"wrote {file}; next: corescale study check {file}")
 
 

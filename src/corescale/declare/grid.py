@@ -48,7 +48,7 @@ def one_at_a_time(experiment: Experiment) -> tuple[Configuration, ...]:
     What an expert tries first; more threads before fewer.
     """
     now = dict(today(experiment).levels)
-    kinds = [[f for f in experiment.factors if f.kind == "allocator"], [f for f in experiment.factors if f.how.makes]]
+    kinds = [[f for f in experiment.factors if f.how.preloads], [f for f in experiment.factors if f.how.makes]]
     changes = [(f.name, level) for factors_ in kinds for f in factors_ for level in _other_levels(f, now[f.name])]
     made = [configuration(experiment, now | {name: level}) for name, level in changes]
     return tuple(chosen for chosen in made if fits(experiment, chosen) and not omitted(experiment, chosen))

@@ -44,8 +44,8 @@ title = "How the ant colony scales with its work"
 # {{here}}: the folder of this file. Without {{threads}} the usual variables (OMP_NUM_THREADS, ...) are set together.
 command = "ant_colony --instance {{data}}/tsplib/berlin52.tsp --seed 1 --cycles {{cycles}}"
 
-# What is varied, and its levels; the kind follows from the name: threads, allocator, bind, affinity, numa, smt,
-# sockets, layout; a {{placeholder}} of the command; an environment variable in capitals.
+# What is varied, and its levels; the kind follows from the name: {kinds};
+# a {{placeholder}} of the command; an environment variable in capitals.
 # "auto": the levels that suit this machine.
 [factors]
 threads = "auto"
@@ -87,4 +87,4 @@ b = {{ allocator = "mimalloc" }}
 each = ["threads"]
 claim = "> 1"
 """
-"""What `study new` writes. Names of `schema` and `file` are filled in."""
+"""What `study new` writes; `schema`, `file` and `kinds` are filled in."""

@@ -121,19 +121,22 @@ def _of_other(name: str) -> Callable[[Comparison, Result], Value]:
 
 
 # fmt: off
+TIME = Column("time", "s", RESPONSE, MAIN, "median of the response")
+CORES = Column("effective_cores", "cores", TENTHS, MAIN, "CPU time / wall time", "cores used", "cores")
+
 SCAN: tuple[Column, ...] = (
-    Column("time", "s", RESPONSE, MAIN, "median of the response"),
+    TIME,
     Column("speedup", "1", TIMES, MAIN, "T(reference) / T, within blocks"),
     Column("efficiency", "1", SHARE, DERIVED, "speedup for each unit of parallelism"),
     Column("overhead", "1", SHARE, WIDE, "1 / efficiency - 1"),
     Column("efficiency_loss", "core-s", AMOUNT, FULL, "p T (1 - efficiency)", "lost core-s", of=_lost),
-    Column("effective_cores", "cores", TENTHS, MAIN, "CPU time / wall time", "cores used", "cores"),
+    CORES,
     Column("peak_memory", "bytes", MEMORY, FULL, "largest of all launches", short="memory"),
 )
 TUNE: tuple[Column, ...] = (
-    Column("time", "s", RESPONSE, MAIN, "median of the response"),
+    TIME,
     Column("ratio", "1", TIMES, MAIN, "T(today) / T, from measuring blocks: exploratory", "T(today) / T"),
-    Column("effective_cores", "cores", TENTHS, MAIN, "CPU time / wall time", "cores used", "cores"),
+    CORES,
     Column("core_seconds", "s", HUNDREDTHS, FULL, "median CPU time", short="core-s"),
     Column("launches", "", WHOLE, DOCUMENT, "launches made"),
     Column("excluded", "", REASON, DOCUMENT, "why it may not win", "why not"),

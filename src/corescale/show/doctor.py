@@ -11,7 +11,7 @@ from rich.text import Text
 
 from corescale.machine import Machine, format_cpu_list
 from corescale.observe.doctor import Diagnosis, Installed, Quietness
-from corescale.show.text import clean
+from corescale.show.text import clean, count
 
 FORMAT = 1
 Line = tuple[str, Text]
@@ -59,7 +59,7 @@ def _machine(machine: Machine) -> Iterator[Line]:
     quota = "no quota" if machine.quota_cores is None else f"a quota of {machine.quota_cores:g} cores"
     version = f" (cgroup v{machine.cgroup_version})" if machine.cgroup_version else ""
     allowed = (
-        f"CPUs {format_cpu_list(machine.affinity)}, {quota}{version}: {_count(machine.default_max_threads, 'thread')}"
+        f"CPUs {format_cpu_list(machine.affinity)}, {quota}{version}: {count(machine.default_max_threads, 'thread')}"
     )
     yield "allowed", _text(f"{allowed} by default")
     turbo = {True: "turbo on", False: "turbo off", None: "turbo unknown"}[machine.turbo]
@@ -68,11 +68,11 @@ def _machine(machine: Machine) -> Iterator[Line]:
 
 def _shape(machine: Machine) -> Iterator[str]:
     cores, cpus = len({cpu.core for cpu in machine.cpus}), len(machine.cpus)
-    yield _count(cores, "core") + (f" of {cpus} CPUs (SMT)" if cpus > cores else ", no SMT")
+    yield count(cores, "core") + (f" of {cpus} CPUs (SMT)" if cpus > cores else ", no SMT")
     l3 = f"L3 of {machine.l3_bytes / 2**20:g} MiB" if machine.l3_bytes else "no L3"
-    yield f"{_count(len({cpu.core_group for cpu in machine.cpus}), 'core group')} ({l3})"
-    yield _count(len({cpu.socket for cpu in machine.cpus}), "socket")
-    yield _count(len({cpu.numa_node for cpu in machine.cpus}), "NUMA node")
+    yield f"{count(len({cpu.core_group for cpu in machine.cpus}), 'core group')} ({l3})"
+    yield count(len({cpu.socket for cpu in machine.cpus}), "socket")
+    yield count(len({cpu.numa_node for cpu in machine.cpus}), "NUMA node")
 
 
 def _present(diagnosis: Diagnosis) -> Iterator[Line]:
@@ -125,7 +125,3 @@ def _text(text: str) -> Text:
 
 def _joined(parts: Iterable[str]) -> Text:
     return _text(", ".join(parts) or "none")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

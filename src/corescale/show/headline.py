@@ -15,7 +15,7 @@ from corescale.show import text
 from corescale.show.alone import alone, timed
 from corescale.show.naming import counted, label
 from corescale.show.result import Result
-from corescale.show.statements import findings
+from corescale.show.statements import findings, nearness
 
 TIES_SHOWN = 4
 
@@ -121,7 +121,7 @@ def recommendation(found: Recommendation) -> str:
     if found.candidates and not found.measured:
         return f"no answer: {text.clean(found.candidates[0].excluded or 'no launch succeeded')}"
     bound = _bound(found)
-    near = "" if bound is None else f"{nearness(bound, _raced(found))} at {text.percent(found.confidence)}"
+    near = "" if bound is None else nearness(bound, found.confidence, _raced(found))
     if not found.decided:
         return f"not decided{f', {near}' if near else ''}: {why_keep(found)}{_fallen(found)}"
     if found.keep_today:
@@ -160,12 +160,6 @@ def exploratory(found: Recommendation) -> str:
     """What the ratios of the table are not."""
     fresh = "" if found.gain is None else " The gain in the first line comes from fresh confirmation blocks alone."
     return f"T(today) / T is exploratory: the best of many looks better than it is.{fresh}"
-
-
-def nearness(bound: float, raced: str = "") -> str:
-    """How far from the best it can be; a bound of 0 means that it beat every other."""
-    return f"within {text.at_most(bound)} of the best{raced}" if bound > 1e-9 else (
-        f"the best{raced or ' of all that was tried'}")  # fmt: skip
 
 
 def _raced(found: Recommendation) -> str:

@@ -2,11 +2,9 @@
 """How a configuration is named: `allocator=mimalloc huge-pages`, `4 threads`, `layout=2x2x1`."""
 
 from corescale.declare.catalogue import settings
+from corescale.declare.factors import KINDS
 from corescale.records import INHERITED, Configuration, Level
 from corescale.show import text
-
-MAKERS = ("threads", "ranks", "layout")
-"""factors that make p"""
 
 
 def label(configuration: Configuration) -> str:
@@ -31,7 +29,8 @@ def counted(configuration: Configuration) -> str:
     makers = _makers(configuration)
     if _mixed(makers):
         return text.clean(" ".join(f"{name}={level}" for name, level in makers.items()))
-    return text.count(configuration.layout.p, "rank" if "ranks" in makers else "thread")
+    ranks = any("ranks" in KINDS[name].makes for name in makers)
+    return text.count(configuration.layout.p, "rank" if ranks else "thread")
 
 
 def below(configuration: Configuration) -> tuple[str, ...]:
@@ -39,9 +38,11 @@ def below(configuration: Configuration) -> tuple[str, ...]:
     return (f"layout={configuration.layout}",) if _mixed(_makers(configuration)) else ()
 
 
-def _makers(configuration: Configuration) -> dict[str, object]:
-    return {name: level for name, level in configuration.levels if name in MAKERS}
+def _makers(configuration: Configuration) -> dict[str, Level]:
+    """The levels that make p."""
+    return {name: level for name, level in configuration.levels if name in KINDS and KINDS[name].makes}
 
 
-def _mixed(makers: dict[str, object]) -> bool:
-    return "layout" in makers or len(makers) > 1
+def _mixed(makers: dict[str, Level]) -> bool:
+    """Whether threads, ranks and nodes may be divided in several ways at the same p."""
+    return len(makers) > 1 or any(len(KINDS[name].makes) > 1 for name in makers)

@@ -11,6 +11,7 @@ from corescale.declare.grid import today
 from corescale.records import Record
 from corescale.show import text
 from corescale.show.naming import label
+from corescale.show.statements import nearness
 
 
 def known(records: Sequence[Record], experiment: Experiment) -> str:
@@ -27,14 +28,14 @@ def sentence(records: Sequence[Record], experiment: Experiment) -> str:
     if not said.tried:
         return ""
     name, gained = label(said.answer), _gained(records, experiment, said)
-    return f"{name} leads{gained}, {nearness(said)}"
+    return f"{name} leads{gained}, {_nearness(said)}"
 
 
-def nearness(said: Statement) -> str:
+def _nearness(said: Statement) -> str:
     """The bound, or the word that there is none."""
     if said.bound is None or said.bound > text.BOUND:
         return f"{said.tried} of {said.of} tried; nothing is proved yet"
-    return f"within {text.at_most(said.bound)} of the best at {text.percent(said.confidence)}"
+    return nearness(said.bound, said.confidence)
 
 
 def _gained(records: Sequence[Record], experiment: Experiment, said: Statement) -> str:

@@ -70,10 +70,19 @@ def modelled(found: Modelled) -> str:
 
 
 def overhead(fit: OverheadFit) -> str:
-    """`f = 41 [39, 43] x grain, off by 0.01 [0.01, 0.02] where it has not seen a configuration`."""
+    """`f = 41 [39, 43] x grain, off by 0.01 [0.01, 0.02] on configurations left out of the fit`."""
     tested = fit.held_out.estimate == fit.held_out.estimate  # NaN: too few configurations
-    off = f", off by {text.join(text.number(fit.held_out))} where it has not seen a configuration" if tested else ""
+    off = f", off by {text.join(text.number(fit.held_out))} on configurations left out of the fit" if tested else ""
     return f"f = {' + '.join(terms(fit))}{off}"
+
+
+def nearness(bound: float, confidence: float, raced: str = "") -> str:
+    """`within 1.8% of the best at 95%`; a bound of 0 means that it beat every other."""
+    of = f"within {text.at_most(bound)} of the best{raced}" if bound > 1e-9 else f"the best{raced or TRIED}"
+    return f"{of} at {text.percent(confidence)}"
+
+
+TRIED = " of all that was tried"
 
 
 def terms(fit: OverheadFit) -> list[str]:

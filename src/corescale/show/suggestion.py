@@ -31,7 +31,7 @@ def suggestion(result: Result) -> str:
 
 def _after_scan(result: Result) -> str:
     """The same command, with the levels that its other placeholders need."""
-    named = [f for f in result.experiment.factors if "threads" not in f.how.makes and f.kind != "allocator"]
+    named = [f for f in result.experiment.factors if "threads" not in f.how.makes and not f.how.preloads]
     levels = [word for f in named for word in ("-f", f"{f.name}={f.how.separator.join(map(str, f.levels))}")]
     fake = ["--on", "fake", "--landscape", "FILE"] if "fake" in result.origins else []
     command = result.experiment.commands[0]

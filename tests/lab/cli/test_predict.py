@@ -2,6 +2,7 @@
 """`predict` from the command line: a forecast with its law and its reach, and what is refused."""
 
 import json
+import re
 from pathlib import Path
 
 from corescale.errors import ExitCode
@@ -57,7 +58,7 @@ def test_a_sealed_forecast_comes_before_the_largest_p_and_is_scored(tmp_path: Pa
     assert sealed["launches"] == 8 * 3 and set(made[:24]) == {1, 2, 4} and made[24:].count(8) == 8
     done = corescale("predict", str(run), "--track-record", cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr
-    assert done.stdout.startswith("8 cores from up to 4, sealed: ") and "measured 0.4" in done.stdout
+    assert done.stdout.startswith("8 cores from up to 4, sealed: ") and re.search(r"measured 4\d\d ms", done.stdout)
 
 
 def test_a_seal_that_was_touched_is_refused(tmp_path: Path) -> None:

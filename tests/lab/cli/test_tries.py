@@ -195,7 +195,7 @@ TRIES: tuple[tuple[str, int, str], ...] = (
     (
         "corescale scan --on mpi -f ranks=1,2 -- by/mpirun -n {ranks} x",
         2,
-        "corescale: --on mpi: the command starts its ranks itself; leave --on out, or mpirun",
+        "corescale: --on mpi: the command starts its ranks itself; leave --on out, or ",
     ),
     # A reader that leaves changes nothing; a full disk is told.
     ("corescale study list | true", 0, ""),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`-f block=auto`: powers of two around the law's prediction, with the constants of this machine where it has them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,12 @@ def test_levels_are_powers_of_two_and_the_prediction_comes_first(machine: Machin
     assert all(number >= 1 and number & (number - 1) == 0 for number in numbers)
     assert len(set(numbers)) == len(numbers) > blocks.REACH
     assert numbers[1:3] == [numbers[0] // 2, numbers[0] * 2]
+
+
+def test_the_defaults_are_the_librarys() -> None:
+    header = Path(__file__).parents[3] / "runtime/include/corescale/parallel_for/calibration.hpp"
+    said = dict(re.findall(r"double (\w+) = ([\d.']+);", header.read_text()))
+    assert {name: float(said[name]) for name in blocks.CLAIM} == blocks.CLAIM
 
 
 def test_dearer_lines_want_larger_blocks_and_more_threads_smaller_ones() -> None:

@@ -18,6 +18,7 @@ from corescale.declare.grid import configurations, launch, today
 from corescale.errors import CorescaleError, UsageError
 from corescale.machine import Machine
 from corescale.records import Configuration, Layout, Level
+from corescale.show import naming
 from support.typed import scan, tune
 
 
@@ -245,7 +246,7 @@ class Workers(factors.Kind):
     separator: ClassVar = ";"
 
     def layout(self, level: Level, layout: Layout) -> Layout:
-        """The layout with so many ranks."""
+        """The layout with this number of ranks."""
         return replace(layout, ranks_per_node=int(level))
 
     def serial(self, level: Level) -> Level:
@@ -259,6 +260,8 @@ def test_a_kind_is_one_class_and_one_line(machine: Machine, monkeypatch: pytest.
     grid = configurations(made)
     assert [c.layout.p for c in grid] == [2, 1, 3, 6, 1]
     assert launch(made, grid[3], machine).argv == ("start", "-n", "3")
+    assert [naming.counted(c) for c in grid[2:4]] == ["threads=1 workers=3", "threads=2 workers=3"]
+    assert naming.counted(Configuration((("workers", 3),), Layout(1, 3))) == "3 ranks"
     assert made.makes_p == {"threads", "workers"} and made.beside_p(grid[0]) == ()
     assert dict(grid[-1].levels) == {"command": "serial", "threads": 1, "workers": 1}
     alone = scan(machine, "x", factor=["layout=2x1x1"])

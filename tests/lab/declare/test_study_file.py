@@ -216,9 +216,13 @@ def test_every_kind_of_factor_can_be_declared(tmp_path: Path) -> None:
         assert factor and factor.kind == kind and made.factor("command")
 
 
+WRITE = "python -c 'from corescale.declare.study_file import SCHEMA, schema; SCHEMA.write_text(schema())'"
+"""What to type where the schema has changed."""
+
+
 def test_the_schema_is_current_and_describes_what_ships() -> None:
     file = study_file.SCHEMA
-    assert file.read_text() == study_file.schema(), "write study_file.schema() into it"
+    assert file.read_text() == study_file.schema(), WRITE
     schema = json.loads(study_file.schema())
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)

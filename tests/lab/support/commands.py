@@ -18,7 +18,7 @@ SECONDS = 240
 
 
 def corescale(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """A process of its own, forked from one that has loaded the lab: loading takes a second, which most tests do not."""
+    """A process of its own, forked from one that has loaded the lab, which takes a second."""
     with tempfile.NamedTemporaryFile("r") as out, tempfile.NamedTemporaryFile("r") as err:
         asked = {"words": words, "cwd": str(cwd), "environment": _environment(), "out": out.name, "err": err.name}
         server = _server()
@@ -40,9 +40,7 @@ def started(*words: str, cwd: Path, **options: Any) -> subprocess.CompletedProce
 @functools.cache
 def _server() -> "subprocess.Popen[str]":
     command = [sys.executable, str(Path(__file__).with_name("loaded.py")), str(SECONDS)]
-    return subprocess.Popen(
-        command, env=_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    return subprocess.Popen(command, env=_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def _environment() -> dict[str, str]:

@@ -13,6 +13,7 @@ from corescale.conclude.race.elimination import Columns, Fit
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.surrogate import Belief, Codes, believe
 from corescale.conclude.stats import Floats
+from corescale.declare.stop import Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,8 @@ class Field:
     """levels as numbers, shape (configurations, factors)"""
     today: int
     """column of today's launch"""
-    within: float = 0.02
-    confidence: float = 0.95
+    within: float = Stop().within
+    confidence: float = Stop().confidence
     entered: int = 0
     """configurations that the race began with, where some have lost since: the error was shared among them all"""
     alone: tuple[int, ...] = ()

@@ -16,6 +16,7 @@ from corescale.records import INHERITED, Level
 class Allocator(Kind):
     """Preloads it."""
 
+    preloads: ClassVar = True
     decides: ClassVar = True
 
     def parse(self, text: str, machine: Machine) -> Level:

@@ -20,6 +20,8 @@ class Kind:
     """Stands between the levels of one text, `-f NAME=A,B`."""
     makes: ClassVar[frozenset[str]] = frozenset()
     """Parts of the layout that a level sets, of threads, ranks and nodes: a factor with any of them makes p."""
+    preloads: ClassVar[bool] = False
+    """A level is a library to preload, of which a launch must prove that it is inside."""
     decides: ClassVar[bool] = False
     """A level decides whether another factor changes anything, as one that makes p always does."""
 

@@ -77,7 +77,7 @@ def without_preloads(made: Experiment, why: str) -> Experiment:
     kept, out = [], []
     for factor in made.factors:
         own = tuple(each for each in factor.levels if each in ("system", INHERITED)) or ("system",)
-        left = [str(each) for each in factor.levels if each not in own] if factor.kind == "allocator" else []
+        left = [str(each) for each in factor.levels if each not in own] if factor.how.preloads else []
         out += [f"{', '.join(left)}: {why}"] if left else []
         kept.append(factor.model_copy(update={"levels": own}) if left else factor)
     return made.model_copy(update={"factors": tuple(kept), "left_out": (*made.left_out, *out)}) if out else made

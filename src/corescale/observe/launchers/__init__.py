@@ -24,6 +24,10 @@ class Launcher(Protocol):
 
     summary: ClassVar[str]
     """What it starts, in a few words."""
+    starts_ranks: ClassVar[bool]
+    """Whether it puts a program that starts ranks before the command, which then must start none itself."""
+    only_if_asked: ClassVar[bool]
+    """Whether it is used only where --on names it."""
 
     @property
     def name(self) -> str:
@@ -72,8 +76,6 @@ class Launcher(Protocol):
 
 LAUNCHERS: dict[str, type[Launcher]] = {"direct": Direct, "mpi": Mpi, "fake": Fake}
 
-ASKED = ("fake",)
-"""Launchers that are used only where they are asked for."""
 RANKS = Layout(1, 2, 1)
 """What a launcher must be able to start where ranks are a factor: one rank too is then started as several are."""
 
@@ -88,14 +90,14 @@ def create(name: str, experiment: Experiment, machine: Machine, landscape: str |
 def _able(name: str, experiment: Experiment) -> type[Launcher]:
     layouts = dict.fromkeys(chosen.layout for chosen in configurations(experiment))
     if experiment.starts_ranks:
-        if name == Mpi.name:
-            what = "the command starts its ranks itself"
-            raise UsageError(what, where="--on mpi", remedy="leave --on out, or mpirun")
+        if name and LAUNCHERS[name].starts_ranks:
+            remedy = "leave --on out, or what starts them out of the command"
+            raise UsageError("the command starts its ranks itself", where=f"--on {name}", remedy=remedy)
         layouts = dict.fromkeys(Layout(layout.threads_per_rank) for layout in layouts)
     elif not name and any("ranks" in factor.how.makes for factor in experiment.factors):
         layouts |= dict.fromkeys([RANKS])
     why: dict[str, str] = {}
-    for each in [name] if name else [each for each in LAUNCHERS if each not in ASKED]:
+    for each in [name] if name else [each for each, kind in LAUNCHERS.items() if not kind.only_if_asked]:
         reasons = [f"{reason} (asked: {layout})" for layout in layouts if (reason := LAUNCHERS[each].cannot(layout))]
         if not reasons:
             return LAUNCHERS[each]

@@ -16,11 +16,11 @@ class Direct(Local):
     summary = "threads of one process tree"
 
     @classmethod
-    def cannot(cls, layout: Layout) -> str | None:  # noqa: D102
+    def cannot(cls, layout: Layout) -> str | None:
         return None if layout.ranks_per_node * layout.nodes == 1 else "starts one rank on one node"
 
-    def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:  # noqa: D102
+    def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
         return request
 
-    def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:  # noqa: D102
+    def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
         return report, {0: report}

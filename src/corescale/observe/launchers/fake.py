@@ -29,6 +29,8 @@ class Fake:
     """See Launcher. Its launches take no time: more than 50,000 a second."""
 
     summary: ClassVar[str] = "nothing: answers from a landscape"
+    starts_ranks: ClassVar[bool] = False
+    only_if_asked: ClassVar[bool] = True
     at_once: ClassVar[int] = 1
 
     def __init__(self, experiment: Experiment, landscape: Landscape, machine: Machine | None = None) -> None:
@@ -41,13 +43,13 @@ class Fake:
         self._start(0)
 
     @classmethod
-    def create(cls, experiment: Experiment, machine: Machine, landscape: Path | None = None) -> Self:  # noqa: D102
+    def create(cls, experiment: Experiment, machine: Machine, landscape: Path | None = None) -> Self:
         if landscape is None:
             raise UsageError("the fake launcher needs a landscape", where="--on fake", remedy="add --landscape FILE")
         return cls(experiment, Landscape.read(landscape), machine)
 
     @classmethod
-    def cannot(cls, layout: Layout) -> str | None:  # noqa: D102
+    def cannot(cls, layout: Layout) -> str | None:
         del layout
         return None
 
@@ -57,9 +59,7 @@ class Fake:
         text = canonical(self._landscape.model_dump(mode="json"))
         return f"fake-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
-    def open(  # noqa: D102
-        self, history: Sequence[Record], note: Callable[[str], None], keep: Callable[[bytes], str]
-    ) -> None:
+    def open(self, history: Sequence[Record], note: Callable[[str], None], keep: Callable[[bytes], str]) -> None:
         del keep
         note("fake: nothing is launched, every number comes from a landscape")
         for line in self._landscape.without_effect(self._experiment):
@@ -68,14 +68,14 @@ class Fake:
             self._clock = history[-1].started + history[-1].wall
             self._start(len(history))
 
-    def subject(self) -> Mapping[str, Any]:  # noqa: D102
+    def subject(self) -> Mapping[str, Any]:
         return {"landscape": self._landscape.model_dump(mode="json"), "sources": []}
 
-    def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:  # noqa: D102
+    def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
         del reads
         return f"(fake) {configuration.label}"
 
-    def untimed(self, configurations: Sequence[Configuration]) -> int:  # noqa: D102
+    def untimed(self, configurations: Sequence[Configuration]) -> int:
         del configurations
         return 0
 
@@ -89,13 +89,13 @@ class Fake:
         sound = [c for c in configurations(self._experiment) if not any(meets(c, levels) for levels in failing)]
         return min(sound, key=self.truth)
 
-    def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:  # noqa: D102
+    def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
         return map(self._launch_once, block)
 
-    def cancel(self) -> None:  # noqa: D102
+    def cancel(self) -> None:
         pass
 
-    def close(self) -> None:  # noqa: D102
+    def close(self) -> None:
         pass
 
     def _start(self, made: int) -> None:

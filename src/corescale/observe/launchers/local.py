@@ -30,6 +30,8 @@ class Local:
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    starts_ranks: ClassVar[bool] = False
+    only_if_asked: ClassVar[bool] = False
     at_once: ClassVar[int] = 1
 
     def __init__(self, experiment: Experiment, machine: Machine, spawner: Spawner | None = None) -> None:
@@ -49,13 +51,13 @@ class Local:
         self._is_set_up = False
 
     @classmethod
-    def create(cls, experiment: Experiment, machine: Machine, landscape: Path | None = None) -> Self:  # noqa: D102
+    def create(cls, experiment: Experiment, machine: Machine, landscape: Path | None = None) -> Self:
         if landscape is not None:
             raise UsageError("only the fake launcher has a landscape", where="--landscape", remedy="add --on fake")
         return cls(experiment, machine)
 
     @classmethod
-    def cannot(cls, layout: Layout) -> str | None:  # noqa: D102
+    def cannot(cls, layout: Layout) -> str | None:
         raise NotImplementedError
 
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
@@ -66,9 +68,7 @@ class Local:
         """How a launch ended, of which `report` tells what was spawned, and what each rank gave."""
         raise NotImplementedError
 
-    def open(  # noqa: D102
-        self, history: Sequence[Record], note: Callable[[str], None], keep: Callable[[bytes], str]
-    ) -> None:
+    def open(self, history: Sequence[Record], note: Callable[[str], None], keep: Callable[[bytes], str]) -> None:
         self._note = note
         sweep()
         neighbours.announce()
@@ -82,21 +82,21 @@ class Local:
         self._recorder.open(history, keep)
         self._proved = {self._to_prove(record.configuration): record.proved for record in history if record.proved}
 
-    def subject(self) -> Mapping[str, Any]:  # noqa: D102
+    def subject(self) -> Mapping[str, Any]:
         names = {program for words in self._commands() for program in environment.programs(words)}
         return {
             "programs": {name: environment.identity(name) for name in sorted(names)},
             "sources": list(self._probes),
         }
 
-    def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:  # noqa: D102
+    def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
         return self._launch_of(configuration).needed(reads).line
 
-    def untimed(self, configurations: Sequence[Configuration]) -> int:  # noqa: D102
+    def untimed(self, configurations: Sequence[Configuration]) -> int:
         wanted = {self._to_prove(configuration) for configuration in configurations}
         return sum(bool(libraries) for _, libraries in wanted - self._proved.keys())
 
-    def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:  # noqa: D102
+    def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
         for line in neighbours.notes():
             self._note_once(line)
         for invocation in block:
@@ -104,10 +104,10 @@ class Local:
         for invocation in block:
             yield self._launch_once(invocation)
 
-    def cancel(self) -> None:  # noqa: D102
+    def cancel(self) -> None:
         self._spawner.cancel()
 
-    def close(self) -> None:  # noqa: D102
+    def close(self) -> None:
         if self._is_set_up:
             self._is_set_up = False
             self._hooks.run("cleanup")

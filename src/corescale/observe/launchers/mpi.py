@@ -44,14 +44,15 @@ class Mpi(Local):
 
     name = "mpi"
     summary = "ranks x threads on this machine, by Open MPI"
+    starts_ranks = True
 
     @classmethod
-    def cannot(cls, layout: Layout) -> str | None:  # noqa: D102
+    def cannot(cls, layout: Layout) -> str | None:
         if layout.nodes > 1:
             return "starts ranks on one node"
         return mpirun(os.environ.get("PATH", ""))[1]
 
-    def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:  # noqa: D102
+    def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
         launch, layout = self._launch_of(configuration).needed(reads), configuration.layout
         cpus, own = binding(self._machine, launch.affinity, layout), self._own_binding(launch.affinity, layout)
         mpirun = shlex.join((*self._mpirun(layout), *own))
@@ -59,13 +60,13 @@ class Mpi(Local):
             return f"{mpirun} -n {layout.ranks_per_node} {launch.line}"
         return f"{mpirun} {' : '.join(f'-n 1 {replace(launch, affinity=each).line}' for each in cpus)}"
 
-    def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:  # noqa: D102
+    def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
         mask = request.affinity or None
         leaf = ranks.leaf(request, scratch, binding(self._machine, mask, layout))
         options = (*self._mpirun(layout), *self._own_binding(mask, layout), "-n", str(layout.ranks_per_node))
         return replace(request, argv=(*options, str(leaf)), environment=_places(scratch), affinity=(), prove=False)
 
-    def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:  # noqa: D102
+    def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
         outcome, found = ranks.ended(report, scratch, TRACE)
         if outcome.status == "ok":
             self._say_overhead(report.wall, max((each.wall for each in found.values()), default=0.0))

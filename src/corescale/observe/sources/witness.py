@@ -57,7 +57,7 @@ def _of(data: bytes) -> Iterable[Sighting]:
 
 
 def _wanted(experiment: Experiment) -> bool:
-    return any(factor.kind == "allocator" for factor in experiment.factors)
+    return any(factor.how.preloads for factor in experiment.factors)
 
 
 def _environment(scratch: Scratch) -> Mapping[str, str]:

@@ -34,10 +34,10 @@ class Folder:
         self._block = (0, 0)
 
     @property
-    def records(self) -> Sequence[Record]:  # noqa: D102
+    def records(self) -> Sequence[Record]:
         return self._history.records
 
-    def start(self, subject: Mapping[str, Any]) -> None:  # noqa: D102
+    def start(self, subject: Mapping[str, Any]) -> None:
         now = environment.describe(self._machine, subject)
         if self.path.exists() and not self._goes_on(now):
             self.path, self._history = self.path.with_name(str(int(self.path.name) + 1)), History()
@@ -52,21 +52,21 @@ class Folder:
         for block, attempt in self._history.open_attempts:
             self._event("block-abandoned", block, attempt)
 
-    def begin(self) -> tuple[int, int]:  # noqa: D102
+    def begin(self) -> tuple[int, int]:
         self._block = self._history.next_block
         return self._block
 
-    def keep(self, blob: bytes) -> str:  # noqa: D102
+    def keep(self, blob: bytes) -> str:
         return sidecars.write(self.path / sidecars.FOLDER, blob)
 
-    def append(self, record: Record) -> None:  # noqa: D102
+    def append(self, record: Record) -> None:
         self._writable.append(encode(record))
         self._history.add_record(record)
 
-    def complete(self) -> None:  # noqa: D102
+    def complete(self) -> None:
         self._event("block-complete", *self._block)
 
-    def abandon(self) -> None:  # noqa: D102
+    def abandon(self) -> None:
         self._event("block-abandoned", *self._block)
 
     def finish(self) -> None:

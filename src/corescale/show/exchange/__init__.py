@@ -3,7 +3,6 @@
 
 import contextlib
 import os
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -27,11 +26,7 @@ EXPORTERS: dict[str, Exporter] = {
 
 
 def write(target: str, content: str) -> None:
-    """Text into a file, whole or not at all: an earlier file stays until the new one is complete. `-` is stdout."""
-    if target == "-":
-        sys.stdout.write(content)
-        sys.stdout.flush()
-        return
+    """Text into a file, whole or not at all: an earlier file stays until the new one is complete."""
     try:
         _replace(Path(target), content)
     except OSError as error:

@@ -3,7 +3,9 @@
 
 import math
 import re
+import runpy
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +18,9 @@ from corescale.conclude.laws.least_squares import bounded_fit, gauss_newton
 from corescale.conclude.stats import Floats
 
 P = np.array([1.0, 2, 3, 4, 6, 8, 12, 16])
-TERMS = {"amdahl": [9.5, 0.5], "usl": [9.5, 0.49, 0.01]}
+ROOT = Path(__file__).parents[4]
+SIMULATION = runpy.run_path(str(ROOT / "benchmarks" / "coverage.py"))
+TERMS: dict[str, list[float]] = {law: list(terms) for law, terms in SIMULATION["TRUE_TERMS"].items()}
 seconds = st.floats(0.01, 10)
 
 
@@ -29,8 +33,11 @@ def blocks_of(
     return log_times + rng.normal(0, noise, (blocks, p.size))
 
 
-def test_every_law_is_tried_here() -> None:
+def test_every_law_is_tried_and_in_the_guide() -> None:
     assert TERMS.keys() == LAWS.keys()
+    guide = (ROOT / "docs" / "measuring.md").read_text().partition("## 6. Laws")[2]
+    rows = [row.lower() for row in re.findall(r"^\| (\w+) \|", guide.partition("\n## ")[0], re.MULTILINE)]
+    assert {*LAWS} <= {*rows}
 
 
 @pytest.mark.parametrize("law", LAWS)

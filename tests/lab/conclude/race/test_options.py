@@ -2,6 +2,7 @@
 """The constants of a race stand once, and what is written of them says what they are."""
 
 import ast
+import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import corescale.conclude.race
 from corescale.conclude.answers.alternatives import CHEAPER, SLOWER
 from corescale.conclude.race.elimination import ranked_from, tail
 from corescale.conclude.race.options import OPTIONS
+from corescale.declare.catalogue import space
 from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.plan import TODAY_EVERY
 from corescale.declare.stop import MOST_BLOCKS, Stop
@@ -19,15 +21,19 @@ ROOM = Path(corescale.conclude.race.__path__[0])
 DOC = " ".join((Path(__file__).parents[4] / "docs" / "race.md").read_text().split())
 WORDS = dict(enumerate(["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]))
 TIMES = {2: "twice", 3: "three times"}
+ORDER = {3: "third", 4: "fourth", 5: "fifth"}
 
 SAYS = [
     f"to be within `--within` ({Stop().within:.0%}) of the best",
     f"the planned looks ({', '.join(map(str, OPTIONS.looks[:7]))}, ... common blocks)",
     f"lend it {WORDS[int(OPTIONS.prior)]} degrees of freedom at most,"
-    f" {WORDS[int(OPTIONS.early_prior)]} before the fourth common block",
+    f" {WORDS[int(OPTIONS.early_prior)]} before the {ORDER[OPTIONS.settled]} common block",
     f"From {TIMES[int(OPTIONS.ranks)]} as many common blocks as a signed-rank bound needs"
     f" ({ranked_from(tail(0.95, 2))} for two configurations, {ranked_from(tail(0.95, 39))} for 39)",
     f"Fresh blocks of the favourite and today's launch: {OPTIONS.room} to {OPTIONS.longest} to the first look",
+    f"then {'one and a half times' if OPTIONS.later == 1.5 else OPTIONS.later} as many at each further look",
+    f"when the first block is paid for, if these are {WORDS[OPTIONS.fewest]} or more",
+    f"as many are tried as fit into {space.MOST} configurations",
     f"The first look has {OPTIONS.at_first:.0%} of the error",
     f"keeps room for {WORDS[OPTIONS.room]} of them, for more where the leader's first look needs more and"
     f" {'a quarter' if OPTIONS.room_share == 0.25 else OPTIONS.room_share} of the budget pays for them",
@@ -64,18 +70,27 @@ def test_no_other_module_of_the_race_has_a_number_of_its_own() -> None:
     found = [
         (path.name, ast.unparse(node))
         for path in modules
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
-        if any(isinstance(part, ast.Constant) and isinstance(part.value, int | float) for part in ast.walk(node.value))
+        for node in assigned(ast.parse(path.read_text()))
+        if any(isinstance(n, ast.Constant) and type(n.value) in (int, float) and n.value != 0 for n in ast.walk(node))
     ]
     assert not found
 
 
+def assigned(module: ast.Module) -> list[ast.expr]:
+    """What a module, and each class in it, gives a name."""
+    classes = [node for node in module.body if isinstance(node, ast.ClassDef)]
+    everything = [*module.body, *(node for one in classes for node in one.body)]
+    values = [node.value for node in everything if isinstance(node, ast.Assign | ast.AnnAssign)]
+    return [value for value in values if value is not None]
+
+
 def test_every_constant_is_used() -> None:
-    said = "".join(path.read_text() for path in ROOM.glob("*.py"))
+    others = "".join(path.read_text() for path in ROOM.glob("*.py") if path.name != "options.py")
+    own = (ROOM / "options.py").read_text()
     named = [field.name for field in fields(OPTIONS)]
     assert len(named) > 40
-    assert not [name for name in named if f"OPTIONS.{name}" not in said and f"self.{name}" not in said]
+    used = {name for name in named if re.search(rf"OPTIONS\.{name}\b", others) or re.search(rf"self\.{name}\b", own)}
+    assert not {*named} - used
 
 
 def test_the_last_look_is_the_largest_number_of_blocks() -> None:

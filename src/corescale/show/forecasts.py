@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forecasts and how they have fared, a line each."""
+
+from collections.abc import Sequence
+
+from corescale.conclude.forecast import Prediction, Scored
+from corescale.show import text
+
+
+def line(one: Prediction | Scored) -> str:
+    """A forecast with its law and its reach; one that was scored with what was measured."""
+    label = f"{text.clean(one.label)}: " if one.label else ""
+    if isinstance(one, Scored):
+        verdict = {True: "covered", False: "missed", None: "no interval"}[one.covered]
+        told = text.join(text.time(one.forecast))
+        made = f"{one.p} cores from up to {one.p // 2}, {one.made}"
+        more = " (oversubscribed: not counted)" if one.oversubscribed else ""
+        return f"{label}{made}: {told}; measured {text.seconds(one.measured)}: {verdict}{more}"
+    reach = "" if one.beyond <= 1 else f", extrapolated {one.beyond:.3g} times beyond the {one.measured[1]:g} measured"
+    doubt = f"; doubt: {one.doubt}" if one.doubt else ""
+    return f"{label}{one.p} cores: {text.join(text.time(one.seconds))}{reach} (law {one.law}: {one.reason}{doubt})"
+
+
+def coverage(scored: Sequence[Scored]) -> str:
+    """How many forecasts came out, those at more threads than cores left out."""
+    scored = [one for one in scored if one.covered is not None and not one.oversubscribed]
+    told = [one.covered is True for one in scored]
+    if not told:
+        return "no forecast to score: a run needs p = 1, 2 and 4 at least, and 6 blocks"
+    sealed = [one.covered is True for one in scored if one.made == "sealed"]
+    of_them = f", {sum(sealed)} of {len(sealed)} sealed ones" if 0 < len(sealed) < len(told) else ""
+    kind = "sealed forecasts" if len(sealed) == len(told) else "forecasts"
+    return f"{sum(told)} of {len(told)} {kind} covered what was measured{of_them}"
