@@ -12,6 +12,7 @@ import pytest
 
 from corescale.declare.experiment import Command, Experiment, Factor, Verb
 from corescale.machine import Machine
+from corescale.observe import store
 
 Make = Callable[..., Experiment]
 OF_A_KIND = ("threads", "ranks", "layout", "allocator", "bind")
@@ -57,3 +58,9 @@ def python(tmp_path: Path) -> Callable[[str], str]:
         return str(path)
 
     return make
+
+
+@pytest.fixture
+def open_run(two_cores: Machine, tmp_path: Path) -> Callable[[Experiment], Any]:
+    """Opens the run folder of an experiment."""
+    return lambda experiment: store.open_run(experiment, two_cores, tmp_path / "runs")
