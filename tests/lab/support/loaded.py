@@ -28,7 +28,7 @@ def run(words: list[str], cwd: str, environment: dict[str, str], **streams: str)
     os.dup2(os.open(streams["out"], os.O_WRONLY | os.O_APPEND), 1)
     os.dup2(os.open(streams["err"], os.O_WRONLY | os.O_APPEND), 2)
     sys.argv = ["corescale", *words]
-    sys.exit(cli.main())
+    cli.main()
 
 
 for line in sys.stdin:
