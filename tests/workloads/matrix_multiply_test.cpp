@@ -86,6 +86,22 @@ TEST(MatrixMultiplyProgram, EverySystemAndKernel) {
   }
 }
 
+TEST(MatrixMultiplyProgram, ATriangleIsAboutHalfTheWorkAndStillTheProduct) {
+  const std::string options = "--size 300 --repeat-for 50 --kernel plain --blocks 4 --shape ";
+  const Finished full = run_program(MATRIX_MULTIPLY, options + "full", ""),
+                 triangle = run_program(MATRIX_MULTIPLY, options + "triangle", "");
+  EXPECT_EQ(field(full.output, "is_product"), "true");
+  EXPECT_EQ(field(triangle.output, "is_product"), "true");
+  const auto operations = [](const Finished& run) {
+    return std::stod(field(run.output, "gflops")) * std::stod(field(run.output, "seconds")) * 1e9;
+  };
+  EXPECT_NEAR(operations(full), 2.0 * 300 * 300 * 300, 1e3);
+  EXPECT_NEAR(operations(triangle), 300.0 * 300 * 301, 1e3);
+  if (!sanitized) {
+    EXPECT_LT(std::stod(field(triangle.output, "seconds")), std::stod(field(full.output, "seconds")));
+  }
+}
+
 TEST(MatrixMultiplyProgram, RanksShareTheRows) {
   if (sanitized) GTEST_SKIP() << "Open MPI leaks by itself";
   if (std::system("command -v mpirun >/dev/null") != 0) GTEST_SKIP() << "mpirun is not installed";

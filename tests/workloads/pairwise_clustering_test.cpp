@@ -179,6 +179,18 @@ TEST(Annealing, TheWidestGapNamesTheNumberOfClusters) {
   EXPECT_GT(outcome.gap, 5);
 }
 
+TEST(Annealing, NoGapIsOneCluster) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    Bench bench;
+    const Distances distances = bench.of(from_mixture(200, {1, 3, 20}, seed));
+    Options options;
+    options.seed = seed;
+    const Outcome outcome = Annealing(distances, bench.crew, options).run();
+    EXPECT_EQ(outcome.clusters, 1U) << seed;
+    EXPECT_GT(outcome.tree.size(), 0U) << "there were splits";
+  }
+}
+
 TEST(Scaling, GivesPointsBackUpToAMotion) {
   Bench bench;
   const Source source = from_mixture(150, {3, 3, 3}, 4);

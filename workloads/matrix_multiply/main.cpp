@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "driver/arguments.hpp"
 #include "driver/block_loop.hpp"
 #include "driver/ranks.hpp"
@@ -15,6 +17,7 @@ struct Request {
   std::size_t blocks = 1;
   std::string threading = "spin";
   std::string kernel = "packed";
+  std::string shape = "full";
   std::uint64_t seed = 1;
   std::size_t least_milliseconds = 1000;
 };
@@ -29,6 +32,8 @@ bool parse(int argc, char** argv, Request& request) {
   arguments.choice("threading", request.threading, driver::loop_systems(), "whose loop runs the blocks");
   arguments.choice("kernel", request.kernel, matrix_multiply::kernel_names(),
                    "three loops; packed panels in vector registers; the system's BLAS on one thread a block");
+  arguments.choice("shape", request.shape, {"full", "triangle"},
+                   "of A: of a lower triangle, a later row is more work to the plain kernel");
   arguments.integer<std::uint64_t>("seed", request.seed, 0, ~std::uint64_t{0}, "of the elements of A and B");
   arguments.integer<std::size_t>("repeat-for", request.least_milliseconds, 0, 3'600'000,
                                  "milliseconds for which the product is repeated");
@@ -40,6 +45,18 @@ void fill(matrix_multiply::Buffer& rows, std::uint64_t seed, std::uint64_t matri
     one = matrix_multiply::element(seed, matrix, first + k++);
 }
 
+/// A, of which these are the rows from `first` on, becomes a lower triangle.
+void clear_above_diagonal(matrix_multiply::Buffer& a, std::size_t n, std::size_t first) {
+  for (std::size_t i = 0; i < a.span().size() / n; ++i)
+    std::ranges::fill(a.span().subspan(i * n, n).subspan(std::min(n, first + i + 1)), 0.0);
+}
+
+/// Additions and multiplications that are not by zeros of A's shape.
+double operations_of(const Request& request) {
+  const auto n = static_cast<double>(request.size);
+  return request.shape == "full" ? 2 * n * n * n : n * n * (n + 1);
+}
+
 int multiply(const Request& request) {
   const driver::Ranks ranks;
   const std::size_t n = request.size;
@@ -47,6 +64,7 @@ int multiply(const Request& request) {
                     rows = ranks.first_of(n, ranks.rank() + 1) - first;
   matrix_multiply::Buffer a(rows * n), b(n * n), c(rows * n);
   fill(a, request.seed, 1, first * n);
+  if (request.shape == "triangle") clear_above_diagonal(a, n, first);
   fill(b, request.seed, 2, 0);
 
   const auto loop = driver::make_loop(request.threading, request.threads);
@@ -65,10 +83,11 @@ int multiply(const Request& request) {
       [&](double seconds) { return ranks.largest(seconds); });
 
   const bool is_product = ranks.largest(matrix_multiply::is_product(product, request.seed) ? 0 : 1) == 0;
-  const double operations = 2 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
+  const double operations = operations_of(request);
   if (ranks.rank() != 0) return is_product ? 0 : 1;
   driver::Result result;
   result.text("kernel", request.kernel);
+  result.text("shape", request.shape);
   result.text("threading", request.threading);
   result.metric("size", static_cast<double>(n));
   result.metric("threads", static_cast<double>(request.threads));

@@ -7,7 +7,7 @@
 
 namespace matrix_multiply {
 
-/// Rows first .. last - 1 of C, as anybody writes it: for each row, a multiple of each row of B is added.
+/// Rows first .. last - 1 of C, as anybody writes it: for each row, a multiple of each row of B is added, unless it is 0 times it.
 inline void multiply_plain(const Product& product, std::size_t first, std::size_t last) {
   const std::size_t n = product.n;
   for (std::size_t i = first; i < last; ++i) {
@@ -15,6 +15,7 @@ inline void multiply_plain(const Product& product, std::size_t first, std::size_
     std::fill_n(row, n, 0.0);
     for (std::size_t k = 0; k < n; ++k) {
       const double factor = product.a[i * n + k];
+      if (factor == 0) continue;
       const double* other = product.b + k * n;
       for (std::size_t j = 0; j < n; ++j) row[j] += factor * other[j];
     }

@@ -23,6 +23,8 @@ struct Options {
   double settled = 1e-3;          ///< sum |dM| / N, and mean |d eps| / T, below which nothing moves
   double frozen = 2e-3;           ///< fuzziness below which every point has its cluster
   double coldest = 1e-5;          ///< last temperature over the first
+  double least_gap =
+      1.5;  ///< below it no number of clusters stands out: one cluster. One Gaussian has gaps of 1.06.
 };
 
 /// What one temperature gave.
@@ -138,7 +140,8 @@ class Annealing {
   Outcome widest_gap() {
     if (seen_.empty() || seen_.back().outcome.clusters != field_.size()) remember();
     const auto gap = [](const Seen& one) { return one.began / one.ended; };
-    const Seen& widest = *std::ranges::max_element(seen_, {}, gap);
+    const auto by_gap = std::ranges::max_element(seen_, {}, gap);
+    const Seen& widest = gap(*by_gap) < options_.least_gap ? seen_.front() : *by_gap;
     Outcome made = widest.outcome;
     made.gap = gap(widest);
     made.history = outcome_.history;

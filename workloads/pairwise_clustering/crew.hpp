@@ -59,7 +59,6 @@ class SharedProduct {
 
   /// `mine`: this rank's rows of X, `clusters` floats each. y[k * stride + row] is set for the rows of whole panels.
   void run(std::span<const float> mine, std::size_t clusters, std::span<double> y, std::size_t stride) {
-    std::fill(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(clusters * stride), 0.0);
     if (crew_.exchange == Exchange::ring && crew_.ranks.size() > 1)
       run_ring(mine, clusters, y, stride);
     else
@@ -70,7 +69,7 @@ class SharedProduct {
   std::size_t first_of(int rank) const { return crew_.ranks.first_of(distances_.size(), rank); }
 
   void run_whole(std::span<const float> mine, std::size_t clusters, std::span<double> y, std::size_t stride) {
-    if (crew_.ranks.size() == 1) return add(mine.data(), 0, distances_.size(), clusters, y, stride);
+    if (crew_.ranks.size() == 1) return add(mine.data(), 0, distances_.size(), clusters, y, stride, true);
     all_.resize(distances_.size() * clusters);
     std::ranges::copy(mine,
                       all_.begin() + static_cast<std::ptrdiff_t>(first_of(crew_.ranks.rank()) * clusters));
@@ -78,7 +77,7 @@ class SharedProduct {
       const Region region("exchange");
       crew_.ranks.gather_rows(all_, distances_.size());
     }
-    add(all_.data(), 0, distances_.size(), clusters, y, stride);
+    add(all_.data(), 0, distances_.size(), clusters, y, stride, true);
   }
 
   void run_ring(std::span<const float> mine, std::size_t clusters, std::span<double> y, std::size_t stride) {
@@ -86,7 +85,8 @@ class SharedProduct {
     held_.assign(mine.begin(), mine.end());
     for (int step = 0; step < size; ++step) {
       const int owner = (crew_.ranks.rank() - step + size) % size, next = (owner - 1 + size) % size;
-      add(held_.data(), first_of(owner), first_of(owner + 1) - first_of(owner), clusters, y, stride);
+      add(held_.data(), first_of(owner), first_of(owner + 1) - first_of(owner), clusters, y, stride,
+          step == 0);
       if (step + 1 == size) return;
       const Region region("exchange");
       arriving_.resize((first_of(next + 1) - first_of(next)) * clusters);
@@ -95,12 +95,15 @@ class SharedProduct {
     }
   }
 
+  /// `is_first`: to nothing.
   void add(const float* x, std::size_t first, std::size_t columns, std::size_t clusters, std::span<double> y,
-           std::size_t stride) {
+           std::size_t stride, bool is_first) {
     const Region region("dm_product");
     crew_.loop.run(crew_.blocks, [&](std::size_t block) {
       const std::size_t begin = distances_.panels() * block / crew_.blocks;
       const std::size_t end = distances_.panels() * (block + 1) / crew_.blocks;
+      for (std::size_t k = 0; is_first && k < clusters; ++k)
+        std::ranges::fill(y.subspan(k * stride + begin * panel_rows, (end - begin) * panel_rows), 0.0);
       distances_.multiply(begin, end - begin, first, columns, {x, clusters}, y.data(), stride);
     });
   }

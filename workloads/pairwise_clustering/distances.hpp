@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -29,7 +31,9 @@ class Distances {
         panels_((rows + panel_rows - 1) / panel_rows),
         precision_(precision),
         largest_(largest),
-        data_(static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes(), 1), alignment))) {}
+        data_(static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes(), 1), alignment))) {
+    ask_for_large_pages();
+  }
 
   std::size_t size() const { return n_; }
   std::size_t rows() const { return rows_; }
@@ -76,6 +80,14 @@ class Distances {
   std::size_t place(std::size_t row, std::size_t column) const {
     return (row / panel_rows * n_ + column) * panel_rows + row % panel_rows;
   }
+  /// A product reads all of D; with pages of 4 KiB it waits for their addresses. Where the kernel has none to give, it goes on.
+  void ask_for_large_pages() {
+    constexpr std::uintptr_t page = 4096;
+    const auto begin = reinterpret_cast<std::uintptr_t>(data_.get());
+    const std::uintptr_t first = (begin + page - 1) / page * page, last = (begin + bytes()) / page * page;
+    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+  }
+
   double step() const { return largest_ > 0 ? largest_ / std::numeric_limits<std::uint16_t>::max() : 1; }
   float* floats() const { return reinterpret_cast<float*>(data_.get()); }
   std::uint16_t* integers() const { return reinterpret_cast<std::uint16_t*>(data_.get()); }
