@@ -18,7 +18,8 @@ from corescale.observe import environment, store
 
 def report(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="run folders, such as corescale-runs/scan-1234/1")
+        list[Path],
+        typer.Argument(metavar="RUN...", help="run folders, such as corescale-runs/scan-1234/1; MACHINE=RUN names one"),
     ],
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="write HTML here")] = "report.html",
     folder: Annotated[
@@ -31,13 +32,20 @@ def report(
     from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
     machine = Machine.here()
-    found = [_shown_as(_measured(path), study, machine) for path in runs]
-    run = found[0] if len(found) == 1 else _together(found)
+    given = [_named(path) for path in runs]
+    found = [_shown_as(_measured(path), study, machine) for _, path in given]
+    run = found[0] if len(found) == 1 else _together(found, [name for name, _ in given])
     shown = result(run, machine)
     declared = found[0].folder / "outputs" if len(found) == 1 else Path("outputs")
     outputs(shown, Path(folder or declared), every_chart=bool(folder))
     written(output, html.report(shown))
     show(shown, as_json=json)
+
+
+def _named(given: Path) -> tuple[str, Path]:
+    """What a run's machine is to be called, empty for its own name, and its folder: `intel=RUN`."""
+    name, equals, path = str(given).partition("=")
+    return (name, Path(path)) if equals and "/" not in name and not given.exists() else ("", given)
 
 
 def _measured(path: Path) -> store.Run:
@@ -57,8 +65,8 @@ def _shown_as(run: store.Run, study: str, machine: Machine) -> store.Run:
     return replace(run, experiment=declared)
 
 
-def _together(found: Sequence[store.Run]) -> store.Run:
-    names = _names(found)
+def _together(found: Sequence[store.Run], given: Sequence[str]) -> store.Run:
+    names = [name or own for name, own in zip(given, _names(found), strict=True)]
     parts = [Part(name, run.experiment, run.records) for name, run in zip(names, found, strict=True)]
     experiment, records = together(parts)
     described = {name: run.environment for name, run in zip(names, found, strict=True)}

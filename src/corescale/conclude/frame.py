@@ -48,6 +48,7 @@ def frame(records: Sequence[Record], experiment: Experiment, machine: str = "") 
             "noisy": order - 1 in noisy,
             "oversubscribed": record.oversubscribed,
             "origin": record.origin,
+            "bandwidth": experiment.bandwidth.get(str(record.configuration.get("machine") or ""), math.nan),
         }
         for order, record in enumerate(timed, 1)
     ]
@@ -85,12 +86,20 @@ def _cell(formula: arithmetic.Expression, row: Mapping[str, Level]) -> float:
 
 
 def selected(rows: "pd.DataFrame", selection: Selection, among: "pd.DataFrame | None" = None) -> "pd.Series":
-    """Which rows have these levels: a column of truth values. EXTREMES are of `among`, by default the rows."""
+    """Which rows have these levels: a column of truth values.
+
+    EXTREMES are of `among`, by default the rows; where the selection says so, of those that are not oversubscribed.
+    """
     chosen, levels_of = rows["status"].notna(), rows if among is None else among
+    if "oversubscribed" in selection:
+        levels_of = levels_of[levels_of["oversubscribed"].isin(_words(selection["oversubscribed"]))]
     for name, levels in selection.items():
-        wanted = levels if isinstance(levels, tuple) else (levels,)
-        chosen &= rows[name].isin([level for one in wanted for level in _meant(levels_of[name], one)])
+        chosen &= rows[name].isin([level for one in _words(levels) for level in _meant(levels_of[name], one)])
     return chosen
+
+
+def _words(levels: Level | tuple[Level, ...]) -> tuple[Level, ...]:
+    return levels if isinstance(levels, tuple) else (levels,)
 
 
 def _meant(column: "pd.Series", level: Level) -> Sequence[Level]:

@@ -5,7 +5,8 @@ The interval is that of f; T(p_ref) is taken as measured.
 """
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from corescale.conclude.answers.overheads import fitted
@@ -15,7 +16,7 @@ from corescale.conclude.laws.overhead_factors import OverheadChoice, choose
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Overheads
 from corescale.errors import UsageError
-from corescale.records import Record
+from corescale.records import Level, Record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +40,9 @@ def split(model: str) -> tuple[str, ...]:
 def predict(records: Sequence[Record], experiment: Experiment, p: int, models: Sequence[str]) -> tuple[Prediction, ...]:
     """The time at p of every combination of what does not make p; of several models the one that predicts best.
 
-    Raises UsageError for a formula of what a p alone does not tell, such as `ranks`, or where nothing can be fitted.
+    Sizes share a fit. What has no size, such as a threading system, has a fit for each level, and so have threads and
+    ranks, where both make p. Raises UsageError for a formula of what a p alone does not tell, such as `ranks`, or where
+    nothing can be fitted.
     """
     sums = [split(model) for model in models]
     declared = Overheads(
@@ -54,12 +57,45 @@ def predict(records: Sequence[Record], experiment: Experiment, p: int, models: S
     _must_follow_from_p(declared, experiment)
     if rows.empty:
         raise UsageError("no launch on whole cores succeeded", where=WHERE)
+    kinds = [f.name for f in experiment.factors if f.name not in experiment.makes_p and _are_words(f.levels)]
+    return tuple(
+        one
+        for maker, alike in _patterns(rows, experiment)
+        for _, group in (alike.groupby(kinds) if kinds else [((), alike)])
+        for one in _fitted(group, experiment, declared, sums, p, maker)
+    )
+
+
+def _are_words(levels: Sequence[Level]) -> bool:
+    return any(isinstance(level, str) for level in levels)
+
+
+def _patterns(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[str, "pd.DataFrame"]]:
+    """The launches in which one factor alone makes p, with its name where several do."""
+    makers = [name for name in sorted(experiment.makes_p) if rows[name].nunique() > 1]
+    if len(makers) < 2:
+        yield "", rows
+        return
+    for maker in makers:
+        others = [name for name in makers if name != maker]
+        yield maker, rows[(rows[others] == rows[others].min()).all(axis=1)]
+
+
+def _fitted(
+    rows: "pd.DataFrame",
+    experiment: Experiment,
+    declared: Overheads,
+    sums: Sequence[Sequence[str]],
+    p: int,
+    maker: str,
+) -> Iterator[Prediction]:
     measured, values = fitted(rows, experiment, declared, {})
     texts = {declared.factors[name]: column for name, column in values.items()}
     choice = choose(measured, texts, sums, experiment.stop.confidence)
     if choice.best is None:
         raise UsageError(choice.statement, where=WHERE, remedy="scan more levels, or write fewer factors")
-    return tuple(_forecasts(rows, experiment, declared, choice, p))
+    for one in _forecasts(rows, experiment, declared, choice, p):
+        yield replace(one, label=" ".join(filter(None, (f"by {maker}" if maker else "", one.label))))
 
 
 def _must_follow_from_p(declared: Overheads, experiment: Experiment) -> None:

@@ -98,7 +98,7 @@ class Hooks(Model):
 STOP = {"stop"}
 """Fields that say how long one goes on: a larger budget continues what was measured."""
 
-PRESENTATION = {"name", "title", "source", "columns", "outputs", "left_out", "weak", "agree"}
+PRESENTATION = {"name", "title", "source", "columns", "outputs", "left_out", "weak", "agree", "bandwidth"}
 """Fields of an Experiment that say how records are shown, and change no launch."""
 
 FOUND = {"inherited_allocator"}
@@ -157,6 +157,8 @@ class Experiment(Model):
     columns: Mapping[str, str] = {}
     """computed from a launch's other columns by declare/arithmetic.py, such as `work / time`"""
     outputs: tuple[Output, ...] = ()
+    bandwidth: Mapping[str, float] = {}
+    """bytes a second that one core reads from memory, as calibrated: by machine where there are several, else of ''"""
 
     @model_validator(mode="after")
     def _names_are_distinct(self) -> Self:

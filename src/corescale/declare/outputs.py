@@ -26,6 +26,7 @@ BUILT_IN: dict[str, str] = {
     "replicate": "number of the block, from 1: launches that share it were measured within minutes of each other",
     "order": "place of the launch in the whole run, from 1",
     "machine": "name of the machine",
+    "bandwidth": "bytes a second that one core reads from memory, by corescale calibrate; empty where it was not run",
     "status": "how the launch ended; ok is good",
     "noisy": "whether a rule of conclude/noise.py flagged it",
     "oversubscribed": "whether it asked for more threads than may run at once",
@@ -126,7 +127,7 @@ class Table(Model):
 
 
 class Claim(Model):
-    """What is said of a ratio: `>= 1.1`, `<= 0.9`, `> 1`, or `0.95 to 1.05`."""
+    """What is said of a ratio or a difference: `>= 1.1`, `<= 0.9`, `> 1`, or `0.95 to 1.05`."""
 
     low: float
     high: float
@@ -135,12 +136,12 @@ class Claim(Model):
     @classmethod
     def parse(cls, text: str) -> Self:
         """Raises UsageError."""
-        number = r"([0-9]*\.?[0-9]+)"
+        number = r"(-?[0-9]*\.?[0-9]+)"
         if match := re.fullmatch(rf"\s*{number}\s+to\s+{number}\s*", text):
             low, high = float(match[1]), float(match[2])
         elif match := re.fullmatch(rf"\s*(>=|>|<=|<)\s*{number}\s*", text):
             bound = float(match[2])
-            low, high = (bound, float("inf")) if match[1].startswith(">") else (0.0, bound)
+            low, high = (bound, float("inf")) if match[1].startswith(">") else (float("-inf"), bound)
         else:
             low, high = 1.0, 0.0
         if low > high:
@@ -149,16 +150,25 @@ class Claim(Model):
 
 
 class Finding(Model):
-    """A statement about the ratio y(a) / y(b), compared within blocks and within every other factor."""
+    """A statement about the ratio y(a) / y(b), compared within blocks and within every other factor.
+
+    Without b it is about y(a) itself; a `difference` is y(a) - y(b), as of overheads. With `along` it is about the
+    levels of that factor from which on y is at most `at_most`: their ratio. Then the sides need not share blocks, so
+    that they may be machines.
+    """
 
     kind: Literal["finding"] = "finding"
     name: Name
     statement: str
     y: str = "time"
     a: Selection
-    b: Selection
+    b: Selection | None = None
+    difference: bool = False
     where: Selection = Field(default={})
     """restricts both sides"""
+    along: str = ""
+    """factor of numbers, such as a size"""
+    at_most: float | None = Field(default=None, gt=0)
     each: tuple[str, ...] = ()
     """one answer for each level of these columns"""
     normalise: Normalise | None = None
@@ -173,15 +183,26 @@ class Finding(Model):
         except UsageError as error:
             raise ValueError(f"{error.what}; {error.remedy}") from None
 
+    @model_validator(mode="after")
+    def _along_what(self) -> Self:
+        if bool(self.along) != (self.at_most is not None) or (self.b is None and (self.along or self.difference)):
+            raise ValueError("`along`, `at_most` and `b` go together, and a `difference` is from a `b`")
+        return self
+
+    @property
+    def sides(self) -> Mapping[str, Selection]:
+        """a, and b where there is one."""
+        return {"a": self.a} if self.b is None else {"a": self.a, "b": self.b}
+
     def used(self) -> Iterator[str]:
         """Every column that it reads."""
-        yield from (self.y, *self.a, *self.b, *self.where, *self.each)
+        yield from filter(None, (self.y, *self.a, *(self.b or ()), *self.where, *self.each, self.along))
         yield from _normalised(self.normalise)
 
     def selected(self) -> Iterator[tuple[str, Level]]:
         """Every level that it names, with its column."""
         yield from self.normalise.to.items() if self.normalise else ()
-        for selection in (self.a, self.b, self.where):
+        for selection in (*self.sides.values(), self.where):
             yield from _levels(selection)
 
 
@@ -206,6 +227,11 @@ class Overheads(Model):
     """the model that is said to describe the overhead"""
     within: float = Field(default=0.05, gt=0)
     """largest error of f, root mean square of configurations predicted from the others, of a model that describes it"""
+    fails_beyond: float | None = Field(default=None, gt=0)
+    """the claim is then that the model, fitted where f is at most this, fails beyond: times there are farther off than
+    `within` of them"""
+    worse_than: Selection = Field(default={})
+    """the claim is then that the model predicts worse here than where these levels are, in place of `where`"""
 
     @field_validator("models")
     @classmethod
@@ -227,13 +253,14 @@ class Overheads(Model):
 
     def used(self) -> Iterator[str]:
         """Every column that it reads."""
-        yield from (self.y, *self.where, *self.each)
+        yield from (self.y, *self.where, *self.worse_than, *self.each)
         for formula in self.formulas().values():
             yield from sorted(formula.names)
 
     def selected(self) -> Iterator[tuple[str, Level]]:
         """Every level that it names, with its column."""
         yield from _levels(self.where)
+        yield from _levels(self.worse_than)
 
 
 def summands(model: str) -> tuple[str, ...]:

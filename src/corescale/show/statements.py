@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a study's statements came to, in words."""
 
+import math
 from collections.abc import Sequence
 
 from corescale.conclude.answers.findings import Answer, Verdict
 from corescale.conclude.answers.overheads import Modelled
 from corescale.conclude.answers.weak import Line
 from corescale.conclude.laws.overhead_factors import OverheadFit
+from corescale.conclude.stats import Interval
 from corescale.show import text
 
 
@@ -40,7 +42,11 @@ def answer(found: Answer | Modelled) -> str:
     where = f"at {at}: " if at else ""
     if found.verdict == "not measured":
         return text.clean(f"{where}not measured: {found.why}")
-    said = f"{where}{found.verdict}, ratio {text.join(text.ratio(found.ratio))} where {found.finding.claim} is claimed"
+    what = "difference" if found.finding.difference else "ratio" if found.finding.b is not None else found.finding.y
+    written = text.number if found.reached else text.ratio  # the ends of a level may be 0 and infinity
+    said = f"{where}{found.verdict}, {what} {text.join(written(found.ratio))} where {found.finding.claim} is claimed"
+    if found.reached:
+        said += f" of {found.finding.along}: {' and '.join(f'{_level(level)} at {at}' for at, level in found.reached)}"
     if found.ratio.low is None:
         said += f" ({text.count(found.ratio.n, 'block')}: too few for an interval)"
     if found.extremes:
@@ -54,6 +60,14 @@ def answer(found: Answer | Modelled) -> str:
     return text.clean(said)
 
 
+def _level(found: Interval) -> str:
+    """`230 [210, 260]`; `400 [400, unknown]` where no level that was measured shows the end."""
+    if found.low is None or found.high is None:
+        return f"{found.estimate:.4g}"
+    low = f"{found.low:.4g}" if found.low > 0 else "unknown"
+    return f"{found.estimate:.4g} [{low}, {f'{found.high:.4g}' if math.isfinite(found.high) else 'unknown'}]"
+
+
 def modelled(found: Modelled) -> str:
     """`at threading=tbb: holds: f = 41 [39, 43] x grain, off by 0.01 [0.01, 0.02]; p predicts ... no better`."""
     at = " ".join(f"{name}={level}" for name, level in found.at.items())
@@ -62,9 +76,15 @@ def modelled(found: Modelled) -> str:
         return text.clean(f"{where}not measured: {found.why}")
     why = f" ({found.why})" if found.why else ""
     said = f"{where}{found.verdict}{why}: {overhead(found.claimed)}; {found.choice.statement}"
-    if found.choice.best is not None and found.choice.best is not found.claimed:
+    if found.beside is not None:
+        said += f", {overhead(found.beside)}"
+    elif found.choice.best is not None and found.choice.best is not found.claimed:
         said += f": {overhead(found.choice.best)}"
     said += "; oversubscribed launches are among them" if found.oversubscribed else ""
+    if found.reach is not None:
+        near, far = (text.join(text.share(one)) for one in (found.reach.near, found.reach.far))
+        many = text.count(found.reach.beyond, "configuration")
+        said += f", off by {near} of the time; beyond that, in {many}, by {far}"
     doubt = found.claimed.doubt
     return text.clean(said + (f"; doubt: {doubt}" if doubt and doubt != found.why else ""))
 

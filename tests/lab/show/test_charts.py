@@ -227,6 +227,17 @@ def test_min_and_max_name_levels_measured() -> None:
     assert made is not None and marks(made)["system", 1.0].y == pytest.approx(1)
 
 
+def test_what_a_chart_leaves_out_may_still_be_what_it_is_normalised_by() -> None:
+    above = outputs.Chart(name="c", kind="bars", title="C", x="threads", colour="allocator",
+                          where={"threads": "above min", "load": 1},
+                          normalise=Normalise(to={"threads": 1}, within=("allocator", "load")))  # fmt: skip
+    made = charts.declared(above, rows(), samples.RESULTS["grid"]().experiment)
+    base, there = (good(allocator="system", load=1, threads=threads)["time"].mean() for threads in (1, 4))
+    assert made is not None
+    found = [mark for panel in made.panels for series in panel.series for mark in series.marks]
+    assert len(found) == 2 and found[0].y == pytest.approx(there / base)
+
+
 def test_bootstrap_intervals_cover_about_as_often_as_they_say() -> None:
     drawn = np.random.default_rng(3).lognormal(sigma=0.2, size=(300, 40))
     truth = math.exp(0.02)

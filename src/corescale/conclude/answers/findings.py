@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a declared statement holds: the ratio y(a) / y(b) within blocks, from one interval.
+"""Whether a declared statement holds: the ratio y(a) / y(b) within blocks, or the difference, from one interval.
 
 In each block, and at each level of every factor that neither side names, the sides are compared by the difference of
 their mean logarithms; the differences of a block are averaged. What the blocks say is then one number each, and the
@@ -7,12 +7,12 @@ interval is that of docs/measuring.md: the pseudomedian of the blocks' log-ratio
 
 The mean over those levels is shown, but proves nothing of each: a finding holds where the interval of every one of them
 lies within the claim. It does not hold where that of the mean, or of one of them, lies outside (with the confidence
-shared among them).
+shared among them). Findings along a factor are those of reached.py.
 """
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -45,7 +45,7 @@ class Answer:
     at: Mapping[str, Level]
     """the levels of `each`, and of machine where there are several"""
     ratio: Interval
-    """y(a) / y(b)"""
+    """y(a) / y(b), or their difference; of a finding along a factor that of its levels; without b y(a)"""
     verdict: Verdict
     extremes: tuple[tuple[str, float], ...] = ()
     """the levels where the ratio is smallest and where it is largest, each with its estimate; () for one"""
@@ -55,16 +55,18 @@ class Answer:
     """each p that was compared and is more than may run at once"""
     why: str = ""
     """what is missing, where nothing could be compared"""
+    reached: tuple[tuple[str, Interval], ...] = ()
+    """of a finding along a factor: its level from which on y is small, for each side"""
 
 
 def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> tuple[Answer, ...]:
     """One for each combination of levels of `each`, in their order; intervals at the declared confidence."""
-    for name in (*finding.a, *finding.b):
-        if name in BLOCK:
+    for side in finding.sides.values():
+        if name := next((name for name in side if name in BLOCK), ""):
             raise UsageError(f"{name} cannot be compared within a block", where=f"finding {finding.name}")
     good = found[found["status"] == "ok"]
     made = [_answer(rows, good, experiment, finding, at) for at, rows in groups(found, finding.each, finding.where)]
-    return tuple(made) or (_missing(finding, {}, f"no launch succeeded at {_said(finding.where) or 'any level'}"),)
+    return tuple(made) or (missing(finding, {}, f"no launch succeeded at {said(finding.where) or 'any level'}"),)
 
 
 def groups(
@@ -84,38 +86,39 @@ def groups(
 def _answer(
     rows: "pd.DataFrame", every: "pd.DataFrame", experiment: Experiment, finding: Finding, at: Mapping[str, Level]
 ) -> Answer:
-    rows = rows.assign(_log=_logarithms(every, finding))
-    sides = {name: rows[selected(rows, side, every)] for name, side in (("a", finding.a), ("b", finding.b))}
-    for name, side in (("a", finding.a), ("b", finding.b)):
+    rows = rows.assign(_log=logarithms(every, finding))
+    among = every[selected(every, {name: of for name, of in finding.where.items() if name == "oversubscribed"})]
+    sides = {name: rows[selected(rows, side, among)] for name, side in finding.sides.items()}
+    for name, side in finding.sides.items():
         if sides[name]["_log"].notna().sum() == 0:
-            return _missing(finding, at, f"nothing was measured at {_said(side)}")
-    apart = {*finding.a, *finding.b, *at, *BLOCK}
+            return missing(finding, at, _unmeasured(finding, rows, sides[name], side))
+    apart = {*finding.a, *(finding.b or ()), *at, *BLOCK}
     cell = [factor.name for factor in experiment.factors if factor.name not in apart]
-    differences = _within(sides["a"], cell) - _within(sides["b"], cell)
+    if finding.difference:
+        sides = {name: side.assign(_log=np.exp(side["_log"])) for name, side in sides.items()}
+    differences = _within(sides["a"], cell) - (_within(sides["b"], cell) if "b" in sides else 0)
     if (differences := differences.dropna()).empty:
-        return _missing(finding, at, "the two sides were never measured in the same block")
+        return missing(finding, at, "the two sides were never measured in the same block")
     table = differences.unstack(BLOCK)
     table = table[table.notna().mean(axis=1) > MOSTLY].dropna(axis="columns")
     if table.empty:
-        return _missing(finding, at, "too many launches failed")
+        return missing(finding, at, "too many launches failed")
     claim, confidence = Claim.parse(finding.claim), experiment.stop.confidence
-    ratio = stats.hodges_lehmann(table.mean(axis=0).to_numpy(), confidence).map(math.exp)
-    cells = {_at(table, k, cell): _ratio(table, k, confidence) for k in range(len(table))}
-    shared = [_ratio(table, k, 1 - (1 - confidence) / len(table)) for k in range(len(table))]
-    compared = rows.loc[sides["a"].index.union(sides["b"].index)]
+    shown = float if finding.difference else math.exp
+    rows_of = table.to_numpy()
+    ratio = stats.hodges_lehmann(table.mean(axis=0).to_numpy(), confidence).map(shown)
+    cells = {_at(table, k, cell): stats.hodges_lehmann(row, confidence).map(shown) for k, row in enumerate(rows_of)}
+    shared = [stats.hodges_lehmann(row, 1 - (1 - confidence) / len(table)).map(shown) for row in rows_of]
+    compared = rows.loc[sides["a"].index.union(sides.get("b", sides["a"]).index)]
     return Answer(
         finding,
         at,
         ratio,
         judge_all(ratio, list(cells.values()), shared, claim),
-        tuple(_extremes(table, cell)),
+        tuple(_extremes(table, cell, shown)),
         _against(cells, claim) if len(cells) > 1 else None,
         tuple(sorted(int(p) for p in compared[compared["oversubscribed"]]["p"].unique())),
     )
-
-
-def _ratio(table: "pd.DataFrame", row: int, confidence: float) -> Interval:
-    return stats.hodges_lehmann(table.iloc[row].to_numpy(), confidence).map(math.exp)
 
 
 def judge_all(mean: Interval, cells: Sequence[Interval], shared: Sequence[Interval], claim: Claim) -> Verdict:
@@ -130,7 +133,7 @@ def judge_all(mean: Interval, cells: Sequence[Interval], shared: Sequence[Interv
 
 def _against(cells: Mapping[str, Interval], claim: Claim) -> tuple[str, Interval] | None:
     def beyond(found: Interval) -> float:
-        return max(claim.low / found.estimate, found.estimate / claim.high)
+        return max(claim.low - found.estimate, found.estimate - claim.high)
 
     bad = [(at, found) for at, found in cells.items() if judge(found, claim) != "holds"]
     return max(bad, key=lambda pair: beyond(pair[1]), default=None)
@@ -145,7 +148,7 @@ def judge(ratio: Interval, claim: Claim) -> Verdict:
     return "does not hold" if ratio.high < claim.low or ratio.low > claim.high else "open"
 
 
-def _logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
+def logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
     """log y, less that of the row's reference within its block where the finding normalises."""
     values = rows[finding.y].astype("float64")
     logs = values.where(values > 0).map(np.log, na_action="ignore")
@@ -163,12 +166,14 @@ def _within(rows: "pd.DataFrame", cell: Sequence[str]) -> "pd.Series":
     return rows.assign(_all=0).groupby(["_all", *cell, *BLOCK])["_log"].mean()
 
 
-def _extremes(table: "pd.DataFrame", cell: Sequence[str]) -> Iterable[tuple[str, float]]:
+def _extremes(
+    table: "pd.DataFrame", cell: Sequence[str], shown: Callable[[float], float]
+) -> Iterable[tuple[str, float]]:
     if len(table) < 2:
         return
     typical = table.median(axis=1).to_numpy()
     for row in (int(typical.argmin()), int(typical.argmax())):
-        yield _at(table, row, cell), math.exp(float(typical[row]))
+        yield _at(table, row, cell), shown(float(typical[row]))
 
 
 def _at(table: "pd.DataFrame", row: int, cell: Sequence[str]) -> str:
@@ -176,11 +181,19 @@ def _at(table: "pd.DataFrame", row: int, cell: Sequence[str]) -> str:
     return " ".join(f"{name}={levels[name]}" for name in cell)
 
 
-def _missing(finding: Finding, at: Mapping[str, Level], why: str) -> Answer:
+def _unmeasured(finding: Finding, rows: "pd.DataFrame", side: "pd.DataFrame", wanted: Selection) -> str:
+    if "bandwidth" in rows and rows["bandwidth"].isna().all() and not side.empty and finding.y != "time":
+        return f"{finding.y} has no value: was this machine calibrated (corescale calibrate)?"
+    return f"nothing was measured at {said(wanted)}"
+
+
+def missing(finding: Finding, at: Mapping[str, Level], why: str) -> Answer:
+    """An answer without a verdict."""
     return Answer(finding, at, Interval(math.nan, None, None, None, 0), "not measured", why=why)
 
 
-def _said(selection: Selection) -> str:
+def said(selection: Selection) -> str:
+    """`threads=2 size=100,200`."""
     each = ((name, levels if isinstance(levels, tuple) else (levels,)) for name, levels in selection.items())
     return " ".join(f"{name}={','.join(map(str, levels))}" for name, levels in each)
 

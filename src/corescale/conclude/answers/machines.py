@@ -35,8 +35,9 @@ def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:
     factors = [_merged(name, parts) for name in (factor.name for factor in first.factors)]
     machine = Factor(name="machine", kind="parameter", levels=tuple(dict.fromkeys(part.machine for part in parts)))
     stop = Stop(rule="replicates", confidence=first.stop.confidence)
+    rates = {part.machine: rate for part in parts if (rate := part.experiment.bandwidth.get(""))}
     changed = {"verb": "study", "factors": (*factors, machine), "stop": stop, "anchored": False, "constraints": ()}
-    return first.model_copy(update=changed), tuple(_records(parts))
+    return first.model_copy(update=changed | {"bandwidth": rates}), tuple(_records(parts))
 
 
 def _asked(experiment: Experiment) -> str:

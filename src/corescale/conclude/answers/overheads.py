@@ -2,17 +2,20 @@
 """Whether a declared sum of factors describes the overhead: fitted, compared with others, and judged.
 
 It *holds* where configurations that the fit has not seen are surely predicted within the declared error, every
-coefficient surely differs from 0, no other model surely predicts better, and each simpler one surely predicts worse.
+coefficient is surely above 0, as what costs time is, no other model surely predicts better, and each simpler one surely
+predicts worse.
+That it fails beyond some overhead *holds* where it is surely off by more than that there, and by more than before.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corescale.conclude.answers.findings import BLOCK, Verdict, groups
 from corescale.conclude.laws.overhead_factors import Measured, OverheadChoice, OverheadFit, choose, surely_better
+from corescale.conclude.laws.overhead_reach import Reach, reach
 from corescale.conclude.stats import Floats
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Overheads, summands
@@ -36,6 +39,10 @@ class Modelled:
     """what keeps the statement from holding; empty where it holds"""
     oversubscribed: bool = False
     """whether launches with more threads than cores are among what was fitted"""
+    reach: Reach | None = None
+    """of a claim that the model fails beyond some overhead: how far off it is there"""
+    beside: OverheadFit | None = None
+    """of a claim that it predicts worse than elsewhere: the fit there"""
 
     @property
     def claimed(self) -> OverheadFit | None:
@@ -46,7 +53,13 @@ class Modelled:
 
 def overheads(found: "pd.DataFrame", experiment: Experiment, declared: Overheads) -> tuple[Modelled, ...]:
     """One for each combination of levels of `each`, at the declared confidence."""
-    made = [_modelled(rows, experiment, declared, at) for at, rows in groups(found, declared.each, declared.where)]
+    beside = {tuple(at.items()): rows for at, rows in groups(found, declared.each, declared.worse_than)}
+    made = [
+        _compared(rows, beside.get(tuple(at.items())), experiment, declared, at)
+        if declared.worse_than
+        else _modelled(rows, experiment, declared, at)
+        for at, rows in groups(found, declared.each, declared.where)
+    ]
     return tuple(made) or (Modelled(declared, {}, "not measured", why="no launch succeeded"),)
 
 
@@ -55,9 +68,69 @@ def _modelled(rows: "pd.DataFrame", experiment: Experiment, declared: Overheads,
         measured, factors = fitted(rows, experiment, declared, at)
     except UsageError as error:
         return Modelled(declared, at, "not measured", why=error.what)
+    over = bool(rows["oversubscribed"].any())
+    if declared.fails_beyond is not None:
+        return replace(_failing(measured, factors, experiment, declared, at), oversubscribed=over)
     choice = choose(measured, factors, [summands(one) for one in declared.models], experiment.stop.confidence)
     verdict, why = _judge(Modelled(declared, at, "open", choice))
-    return Modelled(declared, at, verdict, choice, why, bool(rows["oversubscribed"].any()))
+    return Modelled(declared, at, verdict, choice, why, over)
+
+
+def _compared(
+    rows: "pd.DataFrame",
+    others: "pd.DataFrame | None",
+    experiment: Experiment,
+    declared: Overheads,
+    at: Mapping[str, Level],
+) -> Modelled:
+    """Whether the claimed model predicts worse here than there."""
+    try:
+        if others is None:
+            raise UsageError("nothing was measured to compare with")
+        here, there = (fitted(each, experiment, declared, at) for each in (rows, others))
+    except UsageError as error:
+        return Modelled(declared, at, "not measured", why=error.what)
+    names, confidence = summands(declared.claim), experiment.stop.confidence
+    first, second = (choose(measured, factors, [names], confidence) for measured, factors in (here, there))
+    over = bool(rows["oversubscribed"].any() or others["oversubscribed"].any())
+    if first.best is None or second.best is None:
+        return Modelled(declared, at, "not measured", why=(second if first.best else first).statement)
+    verdict: Verdict = "open"
+    if surely_better(second.best, first.best):
+        verdict = "holds"
+    elif surely_better(first.best, second.best):
+        verdict = "does not hold"
+    choice = replace(first, statement="beside where it is said to predict better", fits=(first.best, second.best))
+    return Modelled(declared, at, verdict, choice, oversubscribed=over, beside=second.best)
+
+
+def _failing(
+    measured: Measured,
+    factors: Mapping[str, Floats],
+    experiment: Experiment,
+    declared: Overheads,
+    at: Mapping[str, Level],
+) -> Modelled:
+    names, limit = summands(declared.claim), declared.fails_beyond or 0.0
+    try:
+        found = reach(measured, {name: factors[name] for name in names}, limit, experiment.stop.confidence)
+    except ValueError as error:
+        return Modelled(declared, at, "not measured", why=str(error))
+    choice = OverheadChoice(found.fit, (found.fit,), f"fitted where f is at most {limit:g}")
+    return Modelled(declared, at, *_judge_reach(found, declared.within, choice), reach=found)
+
+
+def _judge_reach(found: Reach, allowed: float, choice: OverheadChoice) -> tuple[Verdict, OverheadChoice, str]:
+    near, far = found.near, found.far
+    if near.low is None or near.high is None or far.low is None or far.high is None:
+        return "open", choice, "too few blocks to test it"
+    if far.high <= allowed:
+        return "does not hold", choice, f"it is off by less than {allowed:.0%} of the time there too"
+    if far.high < near.low:
+        return "does not hold", choice, "it is farther off where the overhead is small"
+    if far.low <= max(allowed, near.high):
+        return "open", choice, f"it may be off by no more than {max(allowed, near.high):.0%} of the time there"
+    return "holds", choice, ""
 
 
 def fitted(
@@ -94,6 +167,8 @@ def _judge(found: Modelled) -> tuple[Verdict, str]:
 
 def _against(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float) -> str:
     """What surely speaks against the claim; empty for nothing."""
+    if below := [name for name, value in claimed.coefficients.items() if value.high is not None and value.high < 0]:
+        return f"{' and '.join(below)} would lower the overhead"
     if better := [one for one in others if surely_better(one, claimed)]:
         return f"{better[0].model} surely predicts better"
     low = claimed.held_out.low

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from corescale.conclude.answers import reached
 from corescale.conclude.answers.findings import Answer, answers
 from corescale.conclude.answers.overheads import Modelled, overheads
 from corescale.conclude.answers.scaling import Scan, scan
@@ -27,7 +28,7 @@ def study(records: Sequence[Record], experiment: Experiment) -> Study:
     said: list[Answer | Modelled] = []
     for output in experiment.outputs:
         if isinstance(output, Finding):
-            said += answers(rows, experiment, output)
+            said += (reached.answers if output.along else answers)(rows, experiment, output)
         elif isinstance(output, Overheads):
             said += overheads(rows, experiment, output)
     return Study(scan(records, experiment, laws=False), tuple(said))

@@ -118,7 +118,7 @@ def fit(measured: Measured, factors: Mapping[str, Floats], confidence: float = 0
         factors=tuple(factors),
         coefficients={name: _coefficient(k, terms, intervals, confidence, blocks) for k, name in enumerate(factors)},
         residual=float(np.sqrt(np.mean((centres - design @ terms) ** 2))),
-        held_out=_error_of(float(_held_out(design, centres[None])[0]), errors, confidence, blocks),
+        held_out=error_interval(float(_held_out(design, centres[None])[0]), errors, confidence, blocks),
         largest={name: float(design[:, k].max()) for k, name in enumerate(factors)},
         confidence=confidence,
         blocks=blocks,
@@ -157,7 +157,10 @@ def choose(
 
 
 def surely_better(rival: OverheadFit, known: OverheadFit) -> bool:
-    """Whether nearly all resamples of blocks agree that the rival predicts held-out configurations better."""
+    """Whether nearly all resamples of blocks agree that the rival predicts held-out configurations better.
+
+    The two may be fits to different configurations of the same blocks.
+    """
     usable = np.isfinite(rival._errors) & np.isfinite(known._errors)
     better = rival._errors[usable] < known._errors[usable]
     return bool(usable.sum() >= 0.9 * RESAMPLES and np.mean(better) >= AGREEMENT)
@@ -181,7 +184,7 @@ def _coefficient(k: int, terms: Floats, drawn: Resamples | None, confidence: flo
     return interval_of(float(terms[k]), ends or None, (-math.inf, math.inf), confidence, blocks)
 
 
-def _error_of(estimate: float, errors: Floats, confidence: float, blocks: int) -> Interval:
+def error_interval(estimate: float, errors: Floats, confidence: float, blocks: int) -> Interval:
     """A held-out error with the percentiles of the resamples: noise only makes errors larger."""
     if blocks < fewest_blocks(confidence) or not np.isfinite(errors).all():
         return Interval(estimate, None, None, None, blocks)

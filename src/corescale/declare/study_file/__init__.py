@@ -5,11 +5,12 @@ Every fault is one UsageError that names file, line and key, the nearest key tha
 """
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from corescale import calibration
 from corescale.declare import template
 from corescale.declare.command_line import unloadable_by_file
 from corescale.declare.experiment import PRESENTATION, Constraint, Experiment, Factor
@@ -73,7 +74,8 @@ def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
             where=str(path),
             remedy="name the study that the run is of",
         )
-    return made.model_copy(update={name: getattr(wanted, name) for name in PRESENTATION - {"left_out"}})
+    shown = PRESENTATION - {"left_out", "bandwidth"}
+    return made.model_copy(update={name: getattr(wanted, name) for name in shown})
 
 
 AS_DECLARED = (
@@ -116,6 +118,7 @@ def _experiment(
             stop=stop,
             timeout=None if file.timeout is None else stopping.seconds_of(file.timeout, "timeout"),
             left_out=tuple(left_out),
+            bandwidth=_bandwidth(machine),
             outputs=(*file.table, *file.chart, *file.finding, *file.overheads),
             **{name: getattr(file, name) for name in AS_DECLARED},
         )
@@ -123,3 +126,13 @@ def _experiment(
         raise UsageError(error.errors()[0]["msg"], where=".".join(map(str, error.errors()[0]["loc"]))) from None
     checks.check(made, machine, [file.factors, given])
     return made
+
+
+def _bandwidth(machine: Machine) -> Mapping[str, float]:
+    """Of this machine alone, where it is calibrated; a broken file is for those who need what it has."""
+    try:
+        found, _ = calibration.of_machine(machine.fingerprint())
+    except UsageError:
+        return {}
+    rate = found.values.get("bytes_per_ns") if found else None
+    return {} if rate is None else {"": 1e9 * rate}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from corescale.conclude.answers.scaling import Scan
-from corescale.conclude.frame import frame, selected
+from corescale.conclude.frame import frame
 from corescale.declare import outputs
 from corescale.declare.experiment import Experiment
 from corescale.errors import StoreError
@@ -35,9 +35,7 @@ def of(result: Result, scan: Scan | None, rows: pd.DataFrame | None = None) -> t
 def of_declared(rows: pd.DataFrame, experiment: Experiment) -> tuple[Chart, ...]:
     """The declared charts in their order, one for each level of `each`, of the rows that they ask for."""
     wanted = [output for output in experiment.outputs if isinstance(output, outputs.Chart)]
-    made = [
-        declared(chart, rows[selected(rows, chart.where)], experiment) for one in wanted for chart in _each(one, rows)
-    ]
+    made = [declared(chart, rows, experiment) for one in wanted for chart in _each(one, rows)]
     return tuple(chart for chart in made if chart is not None)
 
 

@@ -133,6 +133,7 @@ def _answer(found: Answer) -> Json:
         "against": {"at": found.against[0], "ratio": _interval(found.against[1])} if found.against else None,
         "oversubscribed": list(found.oversubscribed),
         "why": found.why,
+        "reached": [{"at": at, "level": _interval(level)} for at, level in found.reached],
     }
 
 
@@ -145,6 +146,7 @@ def _modelled(found: Modelled) -> Json:
         "at": dict(found.at),
         "verdict": found.verdict,
         "why": found.why,
+        "reach": {"near": _interval(found.reach.near), "far": _interval(found.reach.far)} if found.reach else None,
         "best": choice.best.model if choice and choice.best else None,
         "reason": choice.statement if choice else "",
         "fits": [_overhead(fit) for fit in choice.fits] if choice else [],

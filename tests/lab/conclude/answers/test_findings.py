@@ -122,6 +122,47 @@ def test_normalising_compares_how_they_scale() -> None:
     assert answer.ratio.estimate == pytest.approx(1.5 / 1.2)
 
 
+def test_a_difference_of_overheads_is_in_their_unit() -> None:
+    """1 + f is 1.3 x 4 / 1.2 x 1.2 / 1.5 for mimalloc and 1.3 x 4 for the system: threads share nothing here."""
+    normalise = {"to": {"threads": 1}, "within": ("allocator", "load")}
+    finding = asked(where={"threads": "max"}, normalise=normalise, difference=True, claim="> 0")
+    (answer,) = found(finding, noise=0).values()
+    ratios = {name: seconds(at(name, 4)) / seconds(at(name, 1)) for name in ("system", "mimalloc")}
+    assert answer.ratio.estimate == pytest.approx(ratios["system"] - ratios["mimalloc"]) and answer.verdict == "holds"
+    assert "holds, difference 0.26" in statements.answer(answer)
+    (other,) = found(finding.model_copy(update={"claim": "< 0"})).values()
+    assert other.verdict == "does not hold"
+
+
+def at(allocator: str, threads: int) -> Configuration:
+    return Configuration((("threads", threads), ("load", 4), ("allocator", allocator)))
+
+
+def test_without_a_second_side_it_is_about_the_value() -> None:
+    finding = asked(b=None, where={"threads": 1, "load": 4}, claim="0.88 to 0.92")
+    (answer,) = found(finding).values()
+    assert answer.verdict == "holds" and answer.ratio.covers(FLAT + 4 * EACH)
+    assert statements.answer(answer).startswith("holds, time 0.")
+    (other,) = found(finding.model_copy(update={"claim": "> 1"})).values()
+    assert other.verdict == "does not hold"
+    with pytest.raises(ValueError, match="a `difference` is from a `b`"):
+        asked(b=None, difference=True)
+
+
+def test_the_calibrated_bandwidth_is_that_of_each_machine() -> None:
+    fast = EXPERIMENT.model_copy(update={"bandwidth": {"": 2e10}, "columns": {"share": "1e10 / (time * bandwidth)"}})
+    slow = fast.model_copy(update={"bandwidth": {"": 1e10}})
+    made = records(EXPERIMENT, seconds, 6, noise=0)
+    assert set(frame(made, fast)["bandwidth"]) == {2e10} and fast.hash == slow.hash
+    experiment, both = together([Part("fast", fast, made), Part("slow", slow, made), Part("unknown", EXPERIMENT, made)])
+    rows = frame(both, experiment).groupby("machine")["share"]
+    assert rows.mean()["slow"] == pytest.approx(2 * rows.mean()["fast"]) and math.isnan(rows.mean()["unknown"])
+    (answer,) = answers(
+        frame(made, EXPERIMENT.model_copy(update={"columns": fast.columns})), EXPERIMENT, asked(y="share")
+    )
+    assert answer.verdict == "not measured" and "corescale calibrate" in answer.why
+
+
 def test_sets_of_levels_and_extremes_of_a_factor() -> None:
     finding = asked(a={"load": "max"}, b={"load": ("min", 4)}, claim="> 1", where={"allocator": "system"})
     (answer,) = found(finding, noise=0).values()

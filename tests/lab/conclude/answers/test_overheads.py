@@ -2,6 +2,7 @@
 """Statements about overhead: the sum of factors that made the data is found, and nothing is claimed without data."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -91,6 +92,63 @@ def test_without_data_or_overhead_it_is_open(blocks: int, overhead: Overhead, wh
     assert answer.verdict == "open" and why in answer.why
 
 
+FAILING: dict[str, Any] = {"models": ("grain",), "fails_beyond": 1.0, "within": 0.1}
+
+
+def test_a_line_that_fails_at_large_overhead_is_noticed() -> None:
+    """f of 0.06 to 0.96 on the line; the largest, 1.92 by the line, is 9."""
+    answer = found(lambda p, points: by_large_grain(p, points) if p < 8 or points > 1000 else 9.0, **FAILING)
+    assert answer.verdict == "holds" and answer.reach is not None and answer.reach.beyond == 1
+    assert answer.reach.far.estimate == pytest.approx((10 - 2.92) / 10, rel=0.02) and answer.reach.near.estimate < 0.02
+    assert "beyond that, in 1 configuration, by 7" in statements.answer(answer)
+
+
+def by_large_grain(p: float, points: float) -> float:
+    return 240 * p / points
+
+
+def test_a_line_that_goes_on_refutes_that_it_fails() -> None:
+    answer = found(by_large_grain, **FAILING)
+    assert answer.verdict == "does not hold" and "less than 10% of the time there too" in answer.why
+
+
+def test_that_it_fails_is_open_or_unmeasured_without_data() -> None:
+    def noisy(p: float, points: float) -> float:
+        return by_large_grain(p, points) * (1.25 if p * 1000 > 4 * points else 1)
+
+    sure = found(noisy, **FAILING | {"within": 0.05})
+    assert sure.verdict == "holds" and sure.reach is not None
+    assert found(noisy, **FAILING | {"within": sure.reach.far.estimate}).verdict == "open"
+    assert found(by_large_grain, blocks=4, **FAILING).verdict == "open"
+    for limit, why in ((50.0, "no configuration has an overhead above 50"), (0.001, "of at most 0.001")):
+        answer = found(by_large_grain, **FAILING | {"fails_beyond": limit})
+        assert answer.verdict == "not measured" and why in answer.why
+
+
+def test_a_factor_that_lowers_the_overhead_describes_no_overhead() -> None:
+    answer = found(lambda p, points: -60 * p / points, models=("grain",))
+    assert (answer.verdict, answer.why) == ("does not hold", "grain would lower the overhead")
+
+
+@pytest.mark.parametrize(("bend", "verdict"), [(2.0, "holds"), (0.0, "open"), (-2.0, "does not hold")])
+def test_a_model_is_compared_between_two_kinds_of_launches(bend: float, verdict: str) -> None:
+    """b bends away from the line where `bend` is above 0, a where it is below."""
+    kinds = EXPERIMENT.model_copy(
+        update={"factors": (*EXPERIMENT.factors, Factor(name="kind", kind="parameter", levels=("a", "b")))}
+    )
+
+    def seconds(c: Configuration) -> float:
+        p, points = c.layout.p, float(c["points"])
+        bent = max(0.0, bend if c["kind"] == "b" else -bend)
+        return 1e-6 * points**2 * (1 + ((by_grain(p, points) + bent * (p / 8) ** 3) if p > 1 else 0)) / p
+
+    asked = Overheads.model_validate(
+        ASKED | {"models": ("grain",), "where": {"kind": "b"}, "worse_than": {"kind": "a"}}
+    )
+    (answer,) = overheads(frame(records(kinds, seconds, 8, noise=0.01), kinds), kinds, asked)
+    assert answer.verdict == verdict and "beside where it is said to predict better, f = " in statements.answer(answer)
+
+
 def test_it_is_an_answer_of_the_study() -> None:
     asked = EXPERIMENT.model_copy(update={"outputs": (Overheads.model_validate(ASKED),)})
     said = study(records(asked, truth(by_grain), 8, noise=0.01), asked)
@@ -114,6 +172,40 @@ def test_one_fit_forecasts_every_size() -> None:
         assert one.law == "f = p / points" and one.beyond == 2
         expected = 1e-6 * points**2 * (1 + by_grain(16, points)) / 16
         assert one.seconds.estimate == pytest.approx(expected, rel=0.05) and one.seconds.low is not None
+
+
+def test_systems_and_threads_and_ranks_have_fits_of_their_own() -> None:
+    """Overhead of 20 and 60 for threads, 100 and 140 for ranks, times p / points."""
+    asked = EXPERIMENT.model_copy(
+        update={
+            "factors": (
+                Factor(name="threads", kind="threads", levels=(1, 2)),
+                Factor(name="ranks", kind="ranks", levels=(1, 2)),
+                Factor(name="threading", kind="parameter", levels=("tbb", "ports")),
+                EXPERIMENT.factors[1],
+            )
+        }
+    )
+
+    def slope(ranks: bool, threading: object) -> float:
+        return (100 if ranks else 20) + (40 if threading == "ports" else 0)
+
+    def seconds(c: Configuration) -> float:
+        p, points = c.layout.p, float(c["points"])
+        f = slope(c.layout.ranks_per_node > 1, c["threading"]) * p / points if p > 1 else 0
+        return 1e-6 * points**2 * (1 + f) / p
+
+    said = overhead_forecast.predict(records(asked, seconds, 8, noise=0.002), asked, 4, ["p / points"])
+    assert len(said) == 2 * 2 * 3 and {one.label.split()[1] for one in said} == {"ranks", "threads"}
+    for one in said:
+        points = float(one.label.rpartition("points=")[2])
+        truth = (
+            1e-6
+            * points**2
+            * (1 + slope("by ranks" in one.label, "ports" if "ports" in one.label else "") * 4 / points)
+            / 4
+        )
+        assert one.seconds.estimate == pytest.approx(truth, rel=0.01), one.label
 
 
 def test_a_forecast_of_p_alone_refuses_what_p_does_not_tell() -> None:

@@ -27,6 +27,8 @@ from support.policies import blocks
 
 Make = Callable[..., Experiment]
 SHARED = Path("/dev/shm")
+PATIENCE = 120
+"""seconds for what takes one or two on a machine that does nothing else"""
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +43,10 @@ def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     before = set(SHARED.iterdir())
     yield
     left = {path for path in set(SHARED.iterdir()) - before if "vader" in path.name or "corescale" in path.name}
-    assert not left
+    end = time.monotonic() + PATIENCE
+    while any(path.exists() for path in left) and time.monotonic() < end:
+        time.sleep(0.1)  # somebody else's ranks, on a machine that others test on too
+    assert not [path for path in left if path.exists()]
     assert not list(tmp_path.glob("ompi.*"))
 
 
@@ -208,28 +213,35 @@ def test_ctrl_c_and_kill_leave_no_mpirun_no_rank_and_no_shared_memory(
     program: str, tmp_path: Path, blow: signal.Signals
 ) -> None:
     """After kill -9 the folders stay until the next launch sweeps them, the processes do not."""
-    before = set(SHARED.iterdir())
     words = [sys.executable, "-m", "corescale", "scan", "--ranks", "2", "--out", str(tmp_path / "runs"), "--", program]
     lab = subprocess.Popen([*words, "hang"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while len([pid for pid in running(program) if Path(f"/proc/{pid}/exe").resolve() == Path(program)]) < 2:
         assert time.monotonic() < end, "no rank was ever started"
         time.sleep(0.02)
-    time.sleep(0.5)  # MPI_Init makes its files
+    while not (shared := shared_by(lab.pid)) or not any(any(folder.iterdir()) for folder in shared):
+        assert time.monotonic() < end, "MPI_Init made no files"
+        time.sleep(0.02)
     lab.send_signal(blow)
-    said = lab.communicate(timeout=20)[1].decode()
+    said = lab.communicate(timeout=PATIENCE)[1].decode()
     if blow == signal.SIGINT:
         assert "interrupted" in said
         assert lab.returncode == 130
         assert not running(program)
-        assert not set(SHARED.iterdir()) - before
+        assert not [folder for folder in shared if folder.exists()]
         return
     while running(program):
-        assert time.monotonic() < end + 10, "still running after the kill"
+        assert time.monotonic() < end, "still running after the kill"
         time.sleep(0.02)
-    for folder in set(SHARED.iterdir()) - before:
+    for folder in shared:
         assert folder.name.startswith("corescale-launch-"), "of its own, where the next sweep finds it"
         shutil.rmtree(folder)
+
+
+def shared_by(pid: int) -> list[Path]:
+    """The folders of shared memory that a corescale holds."""
+    held = [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()]
+    return [Path(path) for path in held if path.startswith(f"{SHARED}/")]
 
 
 @needs_mpi

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from corescale.conclude.frame import selected
 from corescale.declare import outputs
 from corescale.declare.experiment import Experiment
 from corescale.errors import UsageError
@@ -48,7 +49,10 @@ KINDS: dict[outputs.ChartKind, Kind] = {
 
 
 def declared(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) -> Chart | None:
-    """The chart, or None where no launch has what it shows. UsageError for a column or level that is not there."""
+    """The chart of the launches that it asks for, or None where none has what it shows.
+
+    Launches to normalise by may be others. UsageError for a column or level that is not there.
+    """
     kind = KINDS[chart.kind]
     chart = chart.model_copy(update={key: name for key, name in kind.defaults.items() if not getattr(chart, key)})
     for name in filter(None, (chart.x, chart.y, chart.colour, *chart.facet)):
@@ -59,11 +63,15 @@ def declared(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) 
         )
     value = chart.colour if chart.kind == "heat" else chart.y
     rows = frame.assign(**{value: pd.to_numeric(frame[value], errors="coerce")})
-    rows = rows[np.isfinite(rows[value])]
+    wanted, known = selected(frame, chart.where), np.isfinite(rows[value])
+    if not (wanted & known).any():
+        return None
+    asked = Asked(chart, rows[known], experiment, int((wanted & ~known).sum()))
+    asked = normalised(asked) if chart.normalise else asked
+    rows = asked.rows[wanted.reindex(asked.rows.index)]
     if rows.empty:
         return None
-    asked = Asked(chart, rows, experiment, len(frame) - len(rows))
-    made = kind.draw(normalised(asked) if chart.normalise else asked)
+    made = kind.draw(replace(asked, rows=rows))
     references = made.references if chart.reference is None else (*made.references, chart.reference)
     origins = sorted({str(origin) for origin in rows["origin"]} - {"measured"})
     return replace(made, references=references).labelled(origins)

@@ -25,8 +25,7 @@ def normalised(asked: Asked) -> Asked:
         base &= chosen
     for name in wanted.within:
         present(name, rows, asked.chart.name)
-    keys = list(wanted.within) or ["_all"]
-    rows = rows.assign(_all=0)
+    keys = list(dict.fromkeys(("machine", *wanted.within)))
     panels = set(asked.chart.facet) & set(wanted.to)
     means = rows[base].groupby(keys)[asked.value].agg(asked.chart.statistic).rename("_base")
     scaled = rows.join(means, on=keys)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every output of every study that ships, from generated launches; and the commands that a study's first lines name."""
+
+import itertools
+import re
+import shlex
+from collections.abc import Sequence
+
+import pytest
+
+from corescale.conclude.answers.study import study
+from corescale.conclude.frame import frame
+from corescale.declare import studies, study_file
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
+from corescale.declare.outputs import Chart
+from corescale.machine import Machine
+from corescale.records import Configuration, Record
+from corescale.show import charts
+from support.samples import records
+
+MACHINE = Machine.here()
+
+
+def generated(experiment: Experiment) -> Sequence[Record]:
+    """Six blocks in which p divides the time; every metric is 1 but that of the response."""
+    kind, _, name = experiment.response.partition(":")
+
+    def seconds(c: Configuration) -> float:
+        return 0.1 + 1 / c.layout.p
+
+    def metrics(c: Configuration, block: int) -> dict[str, object]:
+        return {"metrics": dict.fromkeys(experiment.metrics, 1.0) | ({name: seconds(c)} if kind == "metric" else {})}
+
+    return records(experiment, seconds, 6, change=metrics)
+
+
+@pytest.mark.parametrize("name", studies.shipped())
+def test_every_output_comes_of_launches(name: str) -> None:
+    experiment = study_file.experiment(studies.find(name), MACHINE)
+    if len(configurations(experiment)) > 400:
+        pytest.skip("more configurations than a test should generate")
+    made = generated(experiment)
+    rows = frame(made, experiment)
+    drawn = {chart.name for chart in charts.of_declared(rows, experiment)}
+    declared = {one.name for one in experiment.outputs if isinstance(one, Chart) and not one.each}
+    if experiment.response.partition(":")[0] != "region" and name.startswith("threads_and_mpi"):
+        without = {"overhead_against_bandwidth_of_d", "share_of_d", "share_streamed"}  # where nothing is calibrated
+        assert declared - without <= drawn
+    assert study(made, experiment).answers or not any(not isinstance(one, Chart) for one in experiment.outputs)
+
+
+HEADERS = [
+    (name, line.split("#", 1)[1].strip())
+    for name, path in studies.shipped().items()
+    for line in path.read_text().splitlines()
+    if line.startswith("#   corescale study run")
+]
+
+
+@pytest.mark.parametrize(("name", "line"), HEADERS)
+def test_a_command_that_a_study_names_is_accepted(name: str, line: str) -> None:
+    words = shlex.split(re.split(r"\s{2,}", line.rpartition("&&")[2].strip())[0])
+    levels = [value for option, value in itertools.pairwise(words) if option == "--levels"]
+    assert words[3] == name
+    assert configurations(study_file.experiment(studies.find(name), MACHINE, levels=levels))
