@@ -86,7 +86,7 @@ TEST(MatrixMultiplyProgram, EverySystemAndKernel) {
   }
 }
 
-TEST(MatrixMultiplyProgram, ATriangleIsAboutHalfTheWorkAndStillTheProduct) {
+TEST(MatrixMultiplyProgram, OfATriangleIsAProductOfHalfTheWork) {
   const std::string options = "--size 300 --repeat-for 50 --kernel plain --blocks 4 --shape ";
   const Finished full = run_program(MATRIX_MULTIPLY, options + "full", ""),
                  triangle = run_program(MATRIX_MULTIPLY, options + "triangle", "");
@@ -97,9 +97,6 @@ TEST(MatrixMultiplyProgram, ATriangleIsAboutHalfTheWorkAndStillTheProduct) {
   };
   EXPECT_NEAR(operations(full), 2.0 * 300 * 300 * 300, 1e3);
   EXPECT_NEAR(operations(triangle), 300.0 * 300 * 301, 1e3);
-  if (!sanitized) {
-    EXPECT_LT(std::stod(field(triangle.output, "seconds")), std::stod(field(full.output, "seconds")));
-  }
 }
 
 TEST(MatrixMultiplyProgram, RanksShareTheRows) {
