@@ -78,6 +78,50 @@ def training() -> None:
     )
 
 
+def contradictions() -> None:
+    """Labels of equal inputs that differ, and labels that are not the best block of the tables."""
+    labels: dict[tuple[str, ...], set[str]] = {}
+    for row in rows("training_examples.csv"):
+        if row["list"] != "raw_example":  # the same as normalised ones, in other units
+            labels.setdefault(tuple(row[name] for name in "GTRWC"), set()).add(row["B"])
+    said = [
+        f"(G {inputs[0]}, T {inputs[1]}, R {inputs[2]}, W {inputs[3]}, C {inputs[4]}): "
+        + " and ".join(sorted(some, key=int))
+        for inputs, some in labels.items()
+        if len(some) > 1
+    ]
+    print(f"\nEqual inputs with labels that contradict each other, {len(said)}: {'; '.join(said)}.")
+
+
+def labels_beside_the_tables(table: tuple[Column, ...]) -> None:
+    best = {form.inputs(column.case): column for column in table}
+    known = [(one, best[one.inputs]) for one in examples(rows("training_examples.csv")) if one.inputs in best]
+    wrong = [(one, column) for one, column in known if one.label != column.best]
+    lost = [np.expm1(column.lost(one.label)) for one, column in wrong]
+    print(
+        f"Of the {len(known)} labelled examples that have a column in the tables, {len(wrong)} are not labelled with\n"
+        "its best block; "
+        f"their labels lose {np.median(lost):.1%} to it in the median, {max(lost):.0%} at most."
+    )
+
+
+def repeated_rows() -> None:
+    """Rows of the comparison whose inputs are equal, by platform."""
+    found: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for row in rows("taskflow_and_cost_model.csv"):
+        key = tuple(row[name] for name in ("platform", "threads", "unit_read", "unit_write", "unit_comp"))
+        found.setdefault(key, []).append(row)
+    print("\nRows of the comparison that are printed several times with equal inputs, in thousands of clocks:\n")
+    print("| platform | Taskflow | most over least | formula | most over least |\n|---|---|---|---|---|")
+    for (platform, *_), some in found.items():
+        if len(some) > 1:
+            cells = []
+            for field in ("taskflow_clocks", "costmodel_clocks"):
+                times = [float(row[field]) for row in some]
+                cells += [", ".join(f"{time / 1000:.0f}" for time in times), f"{max(times) / min(times):.2f}"]
+            print(f"| {platform} | {' | '.join(cells)} |")
+
+
 def negative() -> None:
     powers = [2**k for k in range(6, 17, 2)]
     grid = itertools.product((1, 2, 4, 8), (2, 4, 8, 16, 32, 64), powers, powers, range(1, 7))
@@ -108,8 +152,11 @@ def main() -> None:
     regrets(table)
     noise(table)
     training()
+    contradictions()
+    labels_beside_the_tables(table)
     negative()
     taskflow()
+    repeated_rows()
 
 
 if __name__ == "__main__":

@@ -27,10 +27,13 @@ def launches(path: Path) -> dict[Loop, dict[tuple[int, int], float]]:
     """Nanoseconds by threads and block, of each loop: its read, write, operations and n. Block 0 is auto."""
     found: dict[Loop, dict[tuple[int, int], float]] = {}
     with path.open(newline="") as file:
-        for row in csv.DictReader(file):
-            loop = (row["read"], row["write"], row["operations"], row["n"])
-            cells, cell = found.setdefault(loop, {}), (int(row["threads"]), int(row["block"]))
-            cells[cell] = min(cells.get(cell, np.inf), float(row["time"]) * 1e9)
+        for number, row in enumerate(csv.DictReader(file), 2):
+            try:
+                loop = (row["read"], row["write"], row["operations"], row["n"])
+                cells, cell = found.setdefault(loop, {}), (int(row["threads"]), int(row["block"]))
+                cells[cell] = min(cells.get(cell, np.inf), float(row["time"]) * 1e9)
+            except (KeyError, TypeError, ValueError) as error:
+                sys.exit(f"{path}:{number}: {error}; give the launches.csv of a run of block_size_training")
     return found
 
 

@@ -49,9 +49,32 @@ def _woken(ns: float) -> str:
     return f"after a pause, a loop of less than {ns / 1000:.3g} us is not forked"
 
 
-def _nothing(value: float) -> str:
-    del value
-    return ""
+def _added(ns: float) -> str:
+    return f"a fork of 64 threads takes {62 * ns / 1000:.3g} us longer than one of two"
+
+
+def _moved(ns: float) -> str:
+    return f"a task of 1 KiB read and 1 KiB written takes at least {2048 * ns:.3g} ns"
+
+
+def _added_up(ns: float) -> str:
+    return f"a task of 2^20 additions, one after the other, takes {ns * 2**20 / 1000:.3g} us"
+
+
+def _contended(ns: float) -> str:
+    return f"two threads that only claim get at most {2000 / ns:.3g} million blocks a second"
+
+
+def _acquired(ns: float) -> str:
+    return f"a claim loses less than a tenth to it where a block takes at least {10 * ns:.3g} ns"
+
+
+def _handed(ns: float) -> str:
+    return f"waiting for a counter costs up to {ns:.3g} ns more than R + E say"
+
+
+def _cycle(ghz: float) -> str:
+    return f"an instruction that waits for the one before takes at least {1 / ghz:.3g} ns"
 
 
 def _streamed(rate: float) -> str:
@@ -67,24 +90,24 @@ CONSTANTS: tuple[Constant, ...] = (
     Constant("line_near", "ns", "a line travels between cores of a core group", _claims, True),
     Constant("line_far", "ns", "a line travels between core groups", _claims, True),
     Constant("fork_hot", "ns", "fork and join of two threads that spin", _forked, True),
-    Constant("fork_thread", "ns", "each further thread adds this to a fork", _nothing, True),
+    Constant("fork_thread", "ns", "each further thread adds this to a fork", _added, True),
     Constant("fork_cold", "ns", "fork and join of two threads that sleep", _woken, True),
-    Constant("byte", "ns", "reading or writing a byte of the study's task, in cache", _nothing, True),
-    Constant("operation", "ns", "an addition that waits for the one before", _nothing, True),
-    Constant("claim_contended_near", "ns", "a claim while a core of the group claims too", _nothing),
-    Constant("acquire_modified_near", "ns", "R: fetching a line that a core of the group wrote", _nothing),
-    Constant("acquire_shared_near", "ns", "R: owning a line that both cores have read", _nothing),
-    Constant("other_near", "ns", "O: what a handover takes beside fetching the line", _nothing),
+    Constant("byte", "ns", "reading or writing a byte of the study's task, in cache", _moved, True),
+    Constant("operation", "ns", "an addition that waits for the one before", _added_up, True),
+    Constant("claim_contended_near", "ns", "a claim while a core of the group claims too", _contended),
+    Constant("acquire_modified_near", "ns", "R: fetching a line that a core of the group wrote", _acquired),
+    Constant("acquire_shared_near", "ns", "R: owning a line that both cores have read", _acquired),
+    Constant("other_near", "ns", "O: what a handover takes beside fetching the line", _handed),
     Constant("line_smt", "ns", "a line travels between threads of a core", _claims),
     Constant("line_socket", "ns", "a line travels between sockets", _claims),
-    Constant("claim_contended_far", "ns", "a claim while a core of another group claims too", _nothing),
-    Constant("acquire_modified_far", "ns", "R: fetching a line that another group wrote", _nothing),
-    Constant("acquire_shared_far", "ns", "R: owning a line that both groups have read", _nothing),
-    Constant("other_far", "ns", "O: the rest of a handover between groups", _nothing),
-    Constant("clock_ghz", "GHz", "the clock while one core works", _nothing),
-    Constant("l1_ns", "ns", "a load from L1", _nothing),
-    Constant("l2_ns", "ns", "a load from L2", _nothing),
-    Constant("l3_ns", "ns", "a load from L3", _nothing),
+    Constant("claim_contended_far", "ns", "a claim while a core of another group claims too", _contended),
+    Constant("acquire_modified_far", "ns", "R: fetching a line that another group wrote", _acquired),
+    Constant("acquire_shared_far", "ns", "R: owning a line that both groups have read", _acquired),
+    Constant("other_far", "ns", "O: the rest of a handover between groups", _handed),
+    Constant("clock_ghz", "GHz", "the clock while one core works", _cycle),
+    Constant("l1_ns", "ns", "a load from L1", _waited),
+    Constant("l2_ns", "ns", "a load from L2", _waited),
+    Constant("l3_ns", "ns", "a load from L3", _waited),
     Constant("memory_ns", "ns", "a load from memory", _waited),
     Constant("bytes_per_ns", "B/ns", "one core reads memory in order", _streamed),
 )

@@ -121,6 +121,35 @@ TEST(ClaimSimulatorProgram, ATableOfCasesGivesALineForEach) {
   EXPECT_EQ(std::ranges::count(table.output, '\n'), 3) << table.output;
 }
 
+/// Needs hwloc, which draws machines that are not here too.
+TEST(ClaimSimulatorProgram, AMachineByItsDescription) {
+  struct Machine {
+    std::string arguments, threads, groups;
+  };
+  for (const Machine& one :
+       {Machine{"'package:1 l3:8 core:4 pu:2'", "32", "8"},
+        Machine{"'package:2 l3:1 core:24 pu:1'", "48", "2"},
+        Machine{"'package:2 l3:1 core:24 pu:1' --threads 24", "24", "1"},
+        Machine{"'package:1 l3:8 core:4 pu:1' --threads 8", "8", "2"},
+        Machine{"'package:1 l3:8 core:4 pu:1' --threads 8 --placement scattered", "8", "8"}}) {
+    const Finished run = run_program(CLAIM_SIMULATOR, "--policy static --topology " + one.arguments, "");
+    if (run.output.find("without hwloc") != std::string::npos) GTEST_SKIP() << run.output;
+    EXPECT_EQ(run.status, 0) << run.output;
+    EXPECT_EQ(field(run.output, "threads"), one.threads) << one.arguments;
+    EXPECT_EQ(field(run.output, "core_groups"), one.groups) << one.arguments;
+  }
+}
+
+TEST(ClaimSimulatorProgram, AMachineWithoutCoresIsOneLine) {
+  for (const std::string bad :
+       {"'package:0'", "'nonsense'", "'core:2 pu:1' --threads 3", "'package:1 core:0 pu:1'"}) {
+    const Finished run = run_program(CLAIM_SIMULATOR, "--topology " + bad, "");
+    EXPECT_EQ(run.status, 2) << run.output;
+    EXPECT_EQ(std::ranges::count(run.output, '\n'), 1) << run.output;
+    EXPECT_NE(run.output.find("topology"), std::string::npos) << run.output;
+  }
+}
+
 struct Refused {
   std::string arguments, said;
   std::string table = "";

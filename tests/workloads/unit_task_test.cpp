@@ -158,6 +158,29 @@ TEST(UnitTaskProgram, EveryPolicy) {
   }
 }
 
+/// Taskflow's headers are in no Debian package: most builds lack them and say how to have them.
+TEST(UnitTaskProgram, TaskflowItselfOrHowToHaveIt) {
+  const Finished run = run_program(UNIT_TASK, quick + "--threads 3 --policy taskflow", "");
+  if (run.status == 2) {
+    EXPECT_NE(run.output.find("built without Taskflow; configure with -DCORESCALE_TASKFLOW="),
+              std::string::npos)
+        << run.output;
+    EXPECT_EQ(std::ranges::count(run.output, '\n'), 1) << run.output;
+    return;
+  }
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_EQ(field(run.output, "policy"), "\"taskflow\"");
+  EXPECT_EQ(field(run.output, "threading").substr(0, 10), "\"Taskflow ");
+  EXPECT_EQ(field(run.output, "every_iteration_once"), "true");
+  EXPECT_EQ(field(run.output, "results_right"), "true");
+}
+
+TEST(UnitTaskProgram, TheFastestCallIsNoSlowerThanTheMean) {
+  const Finished run = run_program(UNIT_TASK, "--repeat-for 20 --threads 2 --affinity free", "");
+  EXPECT_LE(std::stod(field(run.output, "least_seconds")), std::stod(field(run.output, "seconds")));
+  EXPECT_GT(std::stod(field(run.output, "least_seconds")), 0);
+}
+
 TEST(UnitTaskProgram, TicksAndSecondsAgree) {
   const Finished run = run_program(UNIT_TASK, "--repeat-for 50", "");
   const double ticks = std::stod(field(run.output, "ticks")),

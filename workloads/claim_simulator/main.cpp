@@ -5,6 +5,7 @@
 
 #include "claim_simulator/case_table.hpp"
 #include "claim_simulator/run_case.hpp"
+#include "claim_simulator/topology.hpp"
 #include "driver/arguments.hpp"
 #include "driver/result.hpp"
 
@@ -15,6 +16,7 @@ using namespace claim_simulator;
 struct Request {
   Case one;
   std::string cases;
+  std::string topology;
   std::vector<std::string> numbers = std::vector<std::string>(quantities.size());
 };
 
@@ -31,14 +33,22 @@ bool parse(int argc, char** argv, Request& request) {
   for (const Choice& one : choices)
     arguments.choice(std::string(one.name), one.of(request.one), one.levels(), std::string(one.help));
   for (std::size_t i = 0; i < quantities.size(); ++i) {
-    request.numbers[i] = text_of(quantities[i].of(request.one));
+    if (quantities[i].name != "threads") request.numbers[i] = text_of(quantities[i].of(request.one));
     arguments.text(std::string(quantities[i].name), request.numbers[i], "X", std::string(quantities[i].help));
   }
+  arguments.text("topology", request.topology, "MACHINE",
+                 "hwloc's description, as 'package:2 l3:1 core:24 pu:1': its core groups, and all its cores "
+                 "unless --threads says fewer");
   arguments.text("cases", request.cases, "FILE",
                  "comma-separated: names as above, then a case a line; - is stdin");
   if (!arguments.parse(argc, argv)) return false;
-  for (std::size_t i = 0; i < quantities.size(); ++i)
+  bool said_threads = false;
+  for (std::size_t i = 0; i < quantities.size(); ++i) {
+    if (request.numbers[i].empty()) continue;
     set(request.one, quantities[i], request.numbers[i], "claim_simulator");
+    said_threads = said_threads || quantities[i].name == "threads";
+  }
+  if (!request.topology.empty()) place_on(request.one, request.topology, !said_threads);
   return true;
 }
 
@@ -54,7 +64,10 @@ int run_one(const Case& one) {
   result.metric("ns_per_iteration", answer.outcome.ns / n);
   result.metric("ideal_seconds", n * one.iteration_ns / one.threads * 1e-9);
   result.metric("waited_seconds", answer.outcome.waited_ns * 1e-9);
+  result.metric("at_once", static_cast<double>(answer.plan.largest));
   result.metric("block", static_cast<double>(answer.plan.largest));
+  result.metric("threads", one.threads);
+  result.metric("core_groups", one.core_groups);
   result.metric("claims", static_cast<double>(answer.outcome.claims));
   result.metric("steals", static_cast<double>(answer.outcome.steals));
   result.metric("counters", answer.plan.counters);

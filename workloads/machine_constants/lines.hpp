@@ -55,6 +55,34 @@ inline double claim_alone() {
   return median(seen);
 }
 
+/// Lines each of which says, by what is read from it, which one comes next.
+class LineCycle {
+ public:
+  static constexpr std::uint64_t length = 64;
+
+  // Steps of 37 of 64 visit each line once.
+  LineCycle() : lines_(length) {
+    for (std::uint64_t k = 0; k < length; ++k) lines_[k].value = (k + 37) % length;
+  }
+
+  /// A fetch-and-add on each, one after the other. It leaves the lower bits, which say what comes next.
+  void claim() {
+    std::uint64_t at = 0;
+    for (std::uint64_t k = 0; k < length; ++k)
+      at = lines_[at].value.fetch_add(length, std::memory_order_relaxed) % length;
+    asm volatile("" : : "r"(at));
+  }
+
+  void read() const {
+    std::uint64_t at = 0;
+    for (std::uint64_t k = 0; k < length; ++k) at = lines_[at].value.load(std::memory_order_relaxed) % length;
+    asm volatile("" : : "r"(at));
+  }
+
+ private:
+  std::vector<Line> lines_;
+};
+
 /// Two threads on two CPUs, which meet at `turn` without sleeping.
 class Pair {
  public:
@@ -76,16 +104,18 @@ class Pair {
     return median(seen);
   }
 
-  /// A fetch-and-add while the other thread does the same.
+  /// A fetch-and-add while the other thread does the same. It begins when the other one does, which takes long to wake.
   double contended() const {
-    Line line;
+    Line line, started;
     std::vector<double> seen;
     std::atomic<bool> ended{false};
     beside(
         [&] {
+          started.value.store(1, std::memory_order_release);
           while (!ended.load(std::memory_order_relaxed)) line.value.fetch_add(1, std::memory_order_relaxed);
         },
         [&] {
+          await(started, 1);
           for (std::uint64_t run = 0; run < runs; ++run)
             seen.push_back(ns_of_each(2000, [&] {
               for (int k = 0; k < 2000; ++k) line.value.fetch_add(1, std::memory_order_relaxed);
@@ -95,33 +125,33 @@ class Pair {
     return median(seen);
   }
 
-  /// How the other core holds a line before this one claims it.
-  enum class State { modified, shared };
+  /// How a line is held before this core claims it.
+  enum class State {
+    own,       ///< by this core, which wrote it
+    modified,  ///< by the other core, which wrote it
+    shared,    ///< by both, which read it
+  };
 
-  /// Fetch-and-add on lines that the other core holds so: the study's R + E.
+  /// Fetch-and-add on lines that are held so: the study's R + E. Each claim says where the next one is, or else a core asks for
+  /// several lines at once and R is a tenth of what one claim waits for.
   double claim_of(State state) const {
-    std::vector<Line> lines(64);
+    LineCycle lines;
     Line turn;
     std::vector<double> seen;
     beside(
         [&] {
           for (std::uint64_t run = 0; run < runs; ++run) {
             await(turn, 2 * run);
-            for (Line& one : lines) touch(one, state);
+            if (state == State::modified) lines.claim();
+            if (state == State::shared) lines.read();
             turn.value.store(2 * run + 1, std::memory_order_release);
           }
-          await(turn, 2 * runs);
         },
         [&] {
           for (std::uint64_t run = 0; run < runs; ++run) {
             await(turn, 2 * run + 1);
-            if (state == State::shared)
-              for (Line& one : lines) sink_ += one.value.load(std::memory_order_acquire);
-            // Steps of 37 of 64 visit each line once, and nothing fetches the next one before it is asked for.
-            seen.push_back(ns_of_each(lines.size(), [&] {
-              for (std::size_t k = 0; k < lines.size(); ++k)
-                lines[k * 37 % lines.size()].value.fetch_add(1, std::memory_order_relaxed);
-            }));
+            if (state == State::shared) lines.read();
+            seen.push_back(ns_of_each(LineCycle::length, [&] { lines.claim(); }));
             turn.value.store(2 * run + 2, std::memory_order_release);
           }
         });
@@ -145,13 +175,6 @@ class Pair {
     }
   }
 
-  void touch(Line& line, State state) const {
-    if (state == State::modified)
-      line.value.fetch_add(1, std::memory_order_relaxed);
-    else
-      other_sink_ += line.value.load(std::memory_order_acquire);
-  }
-
   template <class There, class Here>
   void beside(There there, Here here) const {
     std::thread other([&, cpu = there_] {
@@ -164,7 +187,6 @@ class Pair {
   }
 
   int here_, there_;
-  mutable std::uint64_t sink_ = 0, other_sink_ = 0;
 };
 
 }  // namespace machine_constants

@@ -48,7 +48,7 @@ struct Step {
 
 void lines_between(driver::Result& result, const PairClass& one) {
   const Pair pair(one.a.cpu, one.b.cpu);
-  const double execute = claim_alone();
+  const double execute = pair.claim_of(Pair::State::own);
   const double modified = pair.claim_of(Pair::State::modified), shared = pair.claim_of(Pair::State::shared);
   const double travel = pair.travel();
   result.metric("line_" + one.name, travel);

@@ -5,15 +5,20 @@
 #include <corescale/machine/clock.hpp>
 #include <corescale/parallel_for/parallel_for.hpp>
 #include <corescale/team/any_team.hpp>
+#include <optional>
 
 #include "driver/arguments.hpp"
 #include "driver/repeat.hpp"
 #include "driver/result.hpp"
 #include "unit_task/loops.hpp"
+#include "unit_task/taskflow.hpp"
 
 namespace {
 
 using namespace unit_task;
+
+/// The policy that is no policy of ours: another library runs the loop.
+const std::string taskflow = "taskflow";
 
 struct Request {
   std::string loop = "unit-task";
@@ -62,7 +67,10 @@ void declare(driver::Arguments& arguments, Request& request) {
   arguments.choice("compute", request.compute, {"real", "published"},
                    "published: the printed inner loop, which g++ folds away");
   arguments.choice("buffers", request.buffers, {"thread", "iteration", "shared"}, "who has bytes of its own");
-  arguments.choice("policy", request.policy, names(corescale::block_policies()), "who chooses the block");
+  std::vector<std::string> policies = names(corescale::block_policies());
+  policies.push_back(taskflow);
+  arguments.choice("policy", request.policy, policies,
+                   "who chooses the block; taskflow: that library, with its own threads");
   arguments.integer<std::uint64_t>("block", request.block, 0, most, "iterations at once; makes auto fixed");
   arguments.choice("threading", request.threading, present_systems(), "whose threads");
   arguments.integer<std::size_t>("threads", shape.threads, 1, 4096, "of the team");
@@ -164,7 +172,7 @@ void report_request(driver::Result& result, const Request& request) {
   const Shape& shape = request.shape;
   result.text("loop", request.loop);
   result.text("computation", computation(request));
-  result.text("threading", request.threading);
+  result.text("threading", request.policy == taskflow ? TaskflowLoop::version() : request.threading);
   result.metric("n", static_cast<double>(shape.n));
   result.metric("threads", static_cast<double>(shape.threads));
 }
@@ -172,6 +180,7 @@ void report_request(driver::Result& result, const Request& request) {
 void report_times(driver::Result& result, const Request& request, const Timed& timed) {
   const auto n = static_cast<double>(request.shape.n);
   result.metric("seconds", timed.repeated.seconds);
+  result.metric("least_seconds", timed.repeated.least_seconds);
   result.metric("repeats", static_cast<double>(timed.repeated.repeats));
   result.metric("first_seconds", timed.first_seconds);
   result.metric("ns_per_iteration", timed.repeated.seconds * 1e9 / n);
@@ -182,6 +191,8 @@ void report_times(driver::Result& result, const Request& request, const Timed& t
 void report_blocks(driver::Result& result, const corescale::loop_statistics& seen, double imbalance) {
   result.text("policy", seen.policy);
   result.metric("block", static_cast<double>(seen.block));
+  result.metric("at_once",
+                static_cast<double>(seen.block));  // the same, where a study has a factor named block
   result.metric("claims", static_cast<double>(seen.claims));
   result.metric("steals", static_cast<double>(seen.steals));
   result.metric("counters", seen.counters);
@@ -190,34 +201,62 @@ void report_blocks(driver::Result& result, const corescale::loop_statistics& see
   if (seen.clamped) result.text("clamped", "the formula gave no usable block");
 }
 
-int run(const Request& request) {
-  const std::unique_ptr<Loop> loop = row_of(request).make(request.shape);
+/// What is known of a loop that ran: of Taskflow's blocks nothing.
+struct Seen {
+  std::uint64_t iterations = 0;  ///< of the last call
+  std::optional<corescale::loop_statistics> blocks = std::nullopt;
+  double imbalance = 0;
+};
+
+int report(const Request& request, const Loop& loop, const Timed& timed, const Seen& seen) {
+  driver::Result result;
+  report_request(result, request);
+  report_times(result, request, timed);
+  if (seen.blocks)
+    report_blocks(result, *seen.blocks, seen.imbalance);
+  else
+    result.text("policy", taskflow);
+  result.check("every_iteration_once", seen.iterations == request.shape.n);
+  result.check("results_right", loop.is_right());
+  corescale_work(static_cast<double>(request.shape.n) * static_cast<double>(timed.repeated.repeats));
+  return result.print();
+}
+
+int run_taskflow(const Request& request, Loop& loop) {
+  TaskflowLoop theirs(loop, request.shape.threads);
+  const auto call = [&] { theirs.call(); };
+  const Timed timed = time_calls(request, call);
+  const std::uint64_t before = theirs.iterations();
+  loop.reset();
+  call();
+  return report(request, loop, timed, {.iterations = theirs.iterations() - before});
+}
+
+int run_policy(const Request& request, Loop& loop) {
   corescale::any_team team = make_team(request);
-  corescale::loop_options options{.block = request.block, .cost = loop->cost(), .name = "unit_task"};
+  corescale::loop_options options{.block = request.block, .cost = loop.cost(), .name = "unit_task"};
   if (request.policy != "auto") options.policy = corescale::find_block_policy(request.policy);
   const auto call = [&] {
     corescale::parallel_for_blocks(
-        team, std::uint64_t{0}, loop->size(), [&](auto begin, auto end) { loop->run(begin, end); }, options);
+        team, std::uint64_t{0}, loop.size(), [&](auto begin, auto end) { loop.run(begin, end); }, options);
   };
   const Timed timed = time_calls(request, call);
 
   // One call more, with a clock at each block, and on fresh results, so that they show what it did.
   std::vector<corescale::loop_share> shares(request.shape.threads);
-  corescale::loop_statistics seen{.shares = shares};
-  options.statistics = &seen;
-  loop->reset();
+  corescale::loop_statistics blocks{.shares = shares};
+  options.statistics = &blocks;
+  loop.reset();
   call();
 
-  std::uint64_t ran = 0;
-  for (const corescale::loop_share& one : shares) ran += one.iterations;
-  driver::Result result;
-  report_request(result, request);
-  report_times(result, request, timed);
-  report_blocks(result, seen, imbalance(shares, seen.threads));
-  result.check("every_iteration_once", ran == request.shape.n);
-  result.check("results_right", loop->is_right());
-  corescale_work(static_cast<double>(request.shape.n) * static_cast<double>(timed.repeated.repeats));
-  return result.print();
+  Seen seen{.blocks = blocks, .imbalance = imbalance(shares, blocks.threads)};
+  for (const corescale::loop_share& one : shares) seen.iterations += one.iterations;
+  return report(request, loop, timed, seen);
+}
+
+int run(const Request& request) {
+  const std::unique_ptr<Loop> loop = row_of(request).make(request.shape);
+  return request.policy == taskflow ? run_taskflow(request, *loop) : run_policy(request, *loop);
 }
 
 }  // namespace

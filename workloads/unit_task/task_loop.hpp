@@ -20,6 +20,9 @@ enum class Buffers {
   shared,     ///< all threads have one: its lines go from core to core
 };
 
+/// The id of a thread of another library's pool, which corescale::thread_num() calls 0; 0 for all others.
+inline thread_local std::size_t other_pools_thread = 0;
+
 /// n unit tasks.
 template <Compute how>
 class TaskLoop final : public Loop {
@@ -79,7 +82,7 @@ class TaskLoop final : public Loop {
 
   /// Made by the thread that uses it, so that it lies near its core.
   void run_own(std::uint64_t begin, std::uint64_t end) {
-    Room& own = rooms_.at(corescale::thread_num());
+    Room& own = rooms_.at(corescale::thread_num() + other_pools_thread);
     if (!own) make(own, 1);
     for (std::uint64_t i = begin; i < end; ++i) run_in<OwnMemory>(own.get());
   }

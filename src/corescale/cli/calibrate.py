@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from corescale.calibration import VARIABLE, Calibration, file_text, standard_file
+from corescale.calibration import VARIABLE, Calibration, file_text, of_machine, standard_file
 from corescale.cli.measure import measure, policy_of
 from corescale.declare import studies, study_file
 from corescale.declare.command_line.request import StudyRequest
@@ -59,4 +59,7 @@ def _train(machine: Machine, request: StudyRequest) -> None:
     experiment = study_file.experiment(studies.find(TRAINING), machine, runs=request.runs)
     made = measure(experiment, policy_of(experiment), request, machine)
     groups = len({cpu.core_group for cpu in machine.usable})
-    Console().print(show.scores(own.scores(own.trained(made.records, groups))))
+    found, (known, missing) = own.scores(own.trained(made.records, groups)), of_machine(machine.fingerprint())
+    Console().print(show.scores(found), show.fitted(found, known.values if known else {}))
+    if missing:
+        typer.echo(f"nothing stands beside the fitted constants: {missing}")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -39,4 +40,15 @@ def scores(found: Scores) -> Table:
     for judged, some in (("by its own launches", found.launched), ("held out by case", found.held_out)):
         for name, score in some.items():
             shown.add_row(name, judged, f"{score.mean:.1%}", f"{score.worst:.0%}")
+    return shown
+
+
+def fitted(found: Scores, calibrated: Mapping[str, float]) -> Table:
+    """The constants that a fit to all cases finds, beside those that calibrate measured by themselves."""
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="constants of line travel, fitted to all cases")
+    for name in ("constant", "fitted", "calibrated"):
+        shown.add_column(name, justify="left" if name == "constant" else "right")
+    for name, value in found.fitted.items():
+        unit = "" if name == "spread" else " ns"
+        shown.add_row(name, f"{value:.3g}{unit}", f"{calibrated[name]:.3g} ns" if name in calibrated else "")
     return shown

@@ -113,6 +113,7 @@ def test_a_choice_is_never_below_one_nor_above_a_threads_share() -> None:
     [
         ({"clocks": "0"}, "row 2: clocks is 0"),
         ({"block_size": ""}, "row 2 has no number in 'block_size'"),
+        ({"block_size": "0"}, "row 2: block_size is 0, it must be above 0"),
         ({"clocks": "nan"}, "clocks is nan"),
     ],
 )

@@ -24,7 +24,9 @@ def seconds(threads: int, read: int, write: int, operations: int, n: int, block:
 
 def record(names: dict[str, int], value: float, replicate: int = 0) -> Record:
     configuration = Configuration(tuple(names.items()), Layout(threads_per_rank=names["threads"]))
-    return Record("plan", configuration, "measure", replicate, 0, 0, 0, 0.0, 1.0, "ok", 0, metrics={"seconds": value})
+    return Record(
+        "plan", configuration, "measure", replicate, 0, 0, 0, 0.0, 1.0, "ok", 0, metrics={own.RESPONSE: value}
+    )
 
 
 def launched(noise: float) -> list[Record]:
@@ -46,10 +48,10 @@ def test_every_loop_is_a_column_with_the_blocks_that_were_launched() -> None:
     assert case.computation == pytest.approx(1)
 
 
-def test_replicates_are_averaged() -> None:
+def test_the_least_of_the_replicates_counts() -> None:
     names = {"threads": 2, "read": 1, "write": 1, "operations": 1, "n": 64, "block": 1}
     found = own.trained([record(names, 1), record(names, 3, 1), record(names | {"block": 2}, 4)], groups=1)
-    assert found.columns[0].times == (2.0, 4.0)
+    assert found.columns[0].times == (1.0, 4.0)
     assert found.auto == (None,)
 
 
@@ -59,6 +61,15 @@ def test_the_law_that_made_the_times_loses_little_held_out() -> None:
     assert found.held_out["line travel"].mean < 0.03
     assert found.held_out["line travel"].mean < found.held_out["published"].mean
     assert found.launched["auto"].mean < 0.03
+
+
+def test_the_fitted_constants_are_those_that_made_the_times() -> None:
+    found = own.scores(own.trained(launched(0.01), groups=1)).fitted
+    assert found["line_near"] == pytest.approx(60, rel=0.5)
+    assert found["iteration_read"] == pytest.approx(0.4, rel=0.1)
+    assert found["iteration_write"] == pytest.approx(0.2, rel=0.1)
+    assert found["iteration_operation"] == pytest.approx(0.3, rel=0.1)
+    assert "line_far" not in found
 
 
 def test_records_of_another_study_are_refused() -> None:

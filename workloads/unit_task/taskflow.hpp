@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "unit_task/loop.hpp"
+
+namespace unit_task {
+
+/// The study's rival itself: Taskflow's for_each_index by its guided partitioner, on threads of its own, which nobody pins. Its
+/// headers are no part of corescale: a build has them where -DCORESCALE_TASKFLOW=FOLDER names the folder that holds taskflow/.
+class TaskflowLoop {
+ public:
+  /// "Taskflow 3.2", or empty where this build has none.
+  static std::string version();
+
+  /// The loop must outlive it. Throws driver::Error where this build has no Taskflow.
+  TaskflowLoop(Loop& loop, std::size_t threads);
+  ~TaskflowLoop();
+
+  /// Every iteration once, as one call of a loop.
+  void call();
+
+  /// Iterations that ran since it was made.
+  std::uint64_t iterations() const;
+
+ private:
+  struct Pool;
+  std::unique_ptr<Pool> pool_;
+};
+
+}  // namespace unit_task
