@@ -137,7 +137,7 @@ def width_stop_coverage(
     seed: int = SEED,
     confidence: float | None = None,
 ) -> tuple[float, float]:
-    """Coverage at the stop, and blocks made, for a wanted half width of so many standard-noise interquartile ranges."""
+    """Coverage at the stop, and blocks made, for a half width wanted in interquartile ranges of standard noise."""
     samples = ratios(noise, rule.max_blocks, experiments, seed)
     width = relative * float(np.subtract(*np.percentile(samples, [75, 25]))) / 1.349
     tail = (1 - (confidence or rule.look_confidence)) / 2

@@ -30,7 +30,7 @@ RATE = "cell_updates_per_second"
 
 @dataclass(frozen=True)
 class Case:
-    """One grid: side x side cells for so many generations."""
+    """One grid: side x side cells for a number of generations."""
 
     side: int
     generations: int

@@ -3,7 +3,7 @@
 
 Mixes t x m with t m <= 192 are raced with and without the law as the trend of what is tried first.
 Best is 64 ranks of 3 threads, as for the ant colony of the source's machine; times are made, none is measured. In the
-first truth the law holds; in the second overheads bend; in the third each mix is off by 3% at random besides.
+first truth the law holds; in the second overheads bend; in the third each mix is also off by 3% at random.
 """
 
 import argparse

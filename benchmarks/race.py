@@ -29,7 +29,7 @@ from corescale.conclude.stats import Floats
 MOST = 10**6
 BUDGETS = (10, 24, 60, 120, 240)
 WIDE, MANY_BLOCKS = 0.10, 25
-"""from this spread on, and so many uniform blocks, a race is to take at most a quarter of the launches"""
+"""from this spread and this number of uniform blocks on, a race is to take at most a quarter of the launches"""
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Tally:
 
 
 def tally(name: str, size: int, noise: float, races: int, against: int) -> Tally:
-    """So many races, the first `against` of them repeated with uniform blocks."""
+    """That number of races, the first `against` of them repeated with uniform blocks."""
     result = Tally(paired=against)
     for seed in range(races):
         land = landscape(name, size, noise, seed)
@@ -149,7 +149,7 @@ def spread(name: str, size: int, noise: float) -> float:
 
 
 def budgets(given: argparse.Namespace) -> None:
-    print("Mean true regret of the answer in %, at so many launches; bold where no other player is lower.\n")
+    print("Mean true regret of the answer in %, at each number of launches; bold where no other player is lower.\n")
     print("| landscape | configurations | noise | player | " + " | ".join(map(str, BUDGETS)) + " |")
     print("|" + "---|" * (4 + len(BUDGETS)))
     found: dict[str, list[Floats]] = {player: [] for player in players.PLAYERS}

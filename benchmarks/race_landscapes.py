@@ -34,7 +34,7 @@ def one_effect(codes: Codes, rng: Rng) -> Floats:
 
 
 def interacting(codes: Codes, rng: Rng) -> Floats:
-    """Two factors matter, their combinations besides, and the third a little."""
+    """Two factors and their combinations matter, and the third a little."""
     a, b = rng.normal(0, 0.15, codes[:, 0].max() + 1), rng.normal(0, 0.1, codes[:, 1].max() + 1)
     together = rng.normal(0, 0.08, (a.size, b.size))
     last = rng.normal(0, 0.03, codes[:, -1].max() + 1)

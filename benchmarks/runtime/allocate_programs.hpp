@@ -38,7 +38,7 @@ struct cost {
   double megabytes;
 };
 
-/// A list of so many ints, built and dropped: ns per node, the second time; and what the first took of memory.
+/// A list of this number of ints, built and dropped: ns per node, the second time; and what the first took of memory.
 template <class Allocator>
 cost list_cost(int nodes) {
   const double before = resident_megabytes();

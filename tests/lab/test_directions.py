@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 LAB = ROOT / "src" / "corescale"
 
 PYTHON_STAGES = ("declare", "observe", "conclude", "show", "cli")
-# A room may import these besides its own: conclude reads what was declared, never how it was observed.
+# What a room may import: conclude reads what was declared, never how it was observed.
 MAY_IMPORT = {
     "declare": {"declare"},
     "observe": {"declare", "observe"},

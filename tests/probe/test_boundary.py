@@ -264,7 +264,7 @@ def run_python(code: str) -> "subprocess.CompletedProcess[str]":
 
 
 def kill_last_line(file: Path, lines: int) -> None:
-    """SIGKILL for the process whose number is the last of so many lines."""
+    """SIGKILL for the process whose number is the last of this number of lines."""
     deadline = time.monotonic() + 20
     while not file.exists() or file.read_text().count("\n") < lines:
         assert time.monotonic() < deadline

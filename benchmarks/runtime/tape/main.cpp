@@ -67,7 +67,7 @@ double seconds_of(const contender& one, int repeats) {
   return (processor_ns() - start) * 1e-9;
 }
 
-/// So many that a measurement lasts long enough for the clock, and short enough for a scheduler's slice.
+/// Repetitions: a measurement lasts long enough for the clock, and short enough for a scheduler's slice.
 int calibrated(const contender& one) {
   constexpr double wanted = 0.01;
   const double once = std::min({seconds_of(one, 1), seconds_of(one, 1), seconds_of(one, 1)});

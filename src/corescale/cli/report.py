@@ -52,7 +52,7 @@ def _measured(path: Path) -> store.Run:
     """The run; raises StoreError where it has nothing to show yet."""
     run = store.load(path)
     if not any(record.timed for record in run.records):
-        remedy = "the command that began it goes on with it"
+        remedy = "the command that began it continues it"
         raise StoreError("holds no complete block of launches", where=str(run.folder), remedy=remedy)
     return run
 

@@ -37,7 +37,7 @@ def more(words: list[str], request: TuneRequest, machine: Machine) -> None:
     root = Path(request.out or RUNS)
     last = max(root.glob("tune-*/*/records.jsonl"), key=lambda path: path.stat().st_mtime, default=None)
     if words or last is None:
-        what = "goes on with the last run, and takes no command" if words else f"there is no tune in {root}"
+        what = "continues the last run, and takes no command" if words else f"there is no tune in {root}"
         raise UsageError(what, where="--more", remedy="corescale tune -- COMMAND begins one")
     made = store.load(last.parent)
     stop, experiment = made.experiment.stop, made.experiment

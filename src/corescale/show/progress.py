@@ -153,17 +153,15 @@ class State:
 
     @property
     def amount(self) -> str:
-        """`9 of 8 to 40 blocks, of 36 launches 1 failed`; of a race `36 launches, 2 stopped as lost`."""
+        """`9 of 8 to 40 blocks, 1 of 36 launches failed`; of a race `36 launches, 2 stopped as lost`."""
         launches = text.count(self.launches, "launch", "launches")
         said = launches if self.racing else f"{self._blocks} blocks"
         if self.confirmed:
             wanted = self.experiment.stop.confirmations
             said += f", {len(self.confirmed)}{f' of {wanted}' if wanted is not None else ''} to confirm"
         ends = {"failed": self.failures, "stopped as lost": self.capped}
-        told = ", ".join(f"{count} {end}" for end, count in ends.items() if count)
-        if not told:
-            return said
-        return f"{said}, {told}" if self.racing else f"{said}, of {launches} {told}"
+        of = "" if self.racing else f"of {launches} "
+        return ", ".join([said, *(f"{count} {of}{end}" for end, count in ends.items() if count)])
 
     @property
     def _blocks(self) -> str:

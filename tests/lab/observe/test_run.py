@@ -70,7 +70,7 @@ class Cancellable(Fake):
 
 @pytest.fixture(params=["memory", "folder"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path, two_cores: Machine) -> Callable[[Experiment], Any]:
-    """A store of either kind, gone on with each time."""
+    """A store of either kind, opened again each time."""
     memory = store.Memory()
 
     class Held:

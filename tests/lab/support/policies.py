@@ -11,7 +11,7 @@ from corescale.records import Record
 
 
 def blocks(experiment: Experiment, count: int) -> NextBlock:
-    """All configurations, in so many blocks; a warm-up between them counts as one."""
+    """All configurations, in this number of blocks; a warm-up between them counts as one."""
 
     def next_block(records: Sequence[Record]) -> Block | None:
         first = next((record.block for record in records if record.phase == "measure"), None)

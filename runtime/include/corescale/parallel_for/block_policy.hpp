@@ -27,8 +27,9 @@ struct loop_description {
 /// The most counters that a loop has: with more threads, some of them share one.
 inline constexpr std::uint32_t most_counters = 256;
 
-/// How a loop is divided. Any values are safe: what does not fit the loop is cut. A claim takes `remaining / divisor` iterations of its counter, but from `smallest` to
-/// `largest`; always `largest` where the divisor is 0.
+/// How a loop is divided.
+/// Any values are safe: what does not fit the loop is cut.
+/// A claim takes `remaining / divisor` iterations of its counter, but from `smallest` to `largest`; always `largest` where the divisor is 0.
 struct loop_plan {
   std::uint32_t threads = 1;
   std::uint32_t counters = 0;  ///< contiguous ranges, a counter each; 0: the caller runs the loop alone

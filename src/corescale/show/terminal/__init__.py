@@ -101,7 +101,7 @@ def _recommended(result: Result, found: Recommendation) -> Iterable[RenderableTy
 
 
 def _candidates(result: Result, found: Recommendation) -> Iterable[RenderableType]:
-    """The fastest configuration, and today's launch."""
+    """The fastest configurations, and today's launch."""
     now = [candidate for candidate in found.candidates[CANDIDATES_SHOWN:] if candidate.configuration == found.today]
     shown = [*found.candidates[:CANDIDATES_SHOWN], *now]
     yield tables.candidates(result, found, shown)

