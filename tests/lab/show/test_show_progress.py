@@ -114,7 +114,7 @@ def test_a_launch_that_was_stopped_since_it_had_lost_is_no_failure() -> None:
         state.launched(replace(record, status=status))
     assert state.amount.endswith(", 1 of 4 launches failed, 2 of 4 launches stopped as lost")
     state.failures = 0
-    assert state.amount.endswith(", of 4 launches 2 stopped as lost")
+    assert state.amount.endswith(", 2 of 4 launches stopped as lost")
     state.capped = 0
     assert state.amount.endswith(" blocks")
 
@@ -138,7 +138,7 @@ def test_a_race_counts_launches_and_what_it_may_still_spend() -> None:
     assert state.amount == f"{len(made)} launches"
     assert state.left == f"at most {text.duration(1000 - spent(made))} left"
     assert state.done == pytest.approx(spent(made) / 1000)
-    assert " leads" in state.best and "of the best at 95%" in state.best
+    assert " leads" in state.best and "the best of all that was tried at 95%" in state.best
 
 
 def test_a_race_bounded_by_launches_or_by_nothing_says_so() -> None:
