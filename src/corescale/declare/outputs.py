@@ -54,6 +54,8 @@ class Normalise(Model):
 
     to: Mapping[str, Level]
     within: tuple[str, ...] = ()
+    inverse: bool = False
+    """divides the other way round: a speed, where y is a time"""
 
 
 class Chart(Model):
@@ -78,15 +80,20 @@ class Chart(Model):
     normalise: Normalise | None = None
     reference: float | None = None
     """a line across, at this y"""
+    log: tuple[Literal["x", "y"], ...] = ()
+    """axes that are logarithmic, of lines; x is by itself where its levels are few and far apart"""
+    at_zero: Selection = Field(default={})
+    """launches drawn at x = 0 beside each level that these columns have otherwise: what x counts is not there"""
 
     def selected(self) -> Iterator[tuple[str, Level]]:
         """Every level that it names, with its column."""
         yield from self.normalise.to.items() if self.normalise else ()
         yield from _levels(self.where)
+        yield from _levels(self.at_zero)
 
     def used(self) -> Iterator[str]:
         """Every column that it reads."""
-        yield from filter(None, (*self.where, self.each, self.x, self.y, self.colour, *self.facet))
+        yield from filter(None, (*self.where, *self.at_zero, self.each, self.x, self.y, self.colour, *self.facet))
         yield from _normalised(self.normalise)
 
 

@@ -48,7 +48,7 @@ kind = "bars"
 title = "Times"
 x = "threads"
 y = "rate"
-normalise = { to = { threads = 1 }, within = ["load"] }
+normalise = { to = { threads = 1 }, within = ["load"], inverse = true }
 
 [[chart]]
 name = "again"

@@ -1,17 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Charts of a study: one for each level of `each`, and panels that share a range show all of it."""
+"""Charts of a study: what a declaration asks for is what is drawn."""
 
 from dataclasses import replace
 
+import numpy as np
+import pytest
+from matplotlib.transforms import Bbox
+
 from corescale.declare.outputs import Chart
+from corescale.errors import UsageError
 from corescale.show import charts
 from corescale.show.charts import static
+from corescale.show.charts.model import decades, doubling
 from support import samples
 
 
 def bars(**changes: object) -> Chart:
     values: dict[str, object] = {"name": "times", "kind": "bars", "title": "Times", "x": "allocator", "y": "time"}
     return Chart.model_validate(values | changes)
+
+
+def lines(**changes: object) -> Chart:
+    return bars(**({"kind": "lines", "x": "threads", "colour": "load"} | changes))
 
 
 def of(chart: Chart) -> tuple[charts.Chart, ...]:
@@ -36,3 +46,52 @@ def test_panels_that_share_a_range_cut_no_bar() -> None:
     for axes in seen:
         low, high = axes.get_ylim()
         assert low == 0 and all(patch.get_height() <= high for patch in axes.patches)  # type: ignore[attr-defined]
+
+
+def test_launches_without_what_x_counts_stand_at_0_of_every_panel() -> None:
+    rows = samples.grid_frame()
+    (chart,) = of(lines(facet=("allocator",), at_zero={"allocator": "system"}))
+    (panel,) = chart.panels
+    assert panel.column == "mimalloc"
+    for series, load in zip(panel.series, sorted(rows["load"].unique()), strict=True):
+        assert [mark.x for mark in series.marks] == [0, 1, 4]
+        system = rows[(rows["allocator"] == "system") & (rows["load"] == load)]
+        assert series.marks[0].y == pytest.approx(system["time"].mean())
+    assert "At 0: allocator system." in chart.caption
+
+
+def test_a_speed_is_the_inverse_of_a_relative_time() -> None:
+    chart = lines(where={"load": 1, "allocator": "mimalloc"}, normalise={"to": {"threads": 1}})
+    assert chart.normalise is not None
+    (time,) = of(chart)
+    (speed,) = of(chart.model_copy(update={"normalise": chart.normalise.model_copy(update={"inverse": True})}))
+    assert speed.y.title == "speed, relative to threads 1" and time.y.title == "time, relative to threads 1"
+    rows = samples.grid_frame()
+    rows = rows[(rows["load"] == 1) & (rows["allocator"] == "mimalloc")]
+    one, four = (rows.loc[rows["threads"] == threads, "time"].to_numpy() for threads in (1, 4))
+    assert [mark.y for mark in time.series[0].marks] == pytest.approx([1, np.mean(four) / np.mean(one)])
+    assert speed.series[0].marks[1].y == pytest.approx(np.mean(np.mean(one) / four))
+
+
+def test_both_axes_are_logarithmic_where_that_is_asked_for() -> None:
+    (chart,) = of(lines(x="load", colour="threads", log=("x", "y")))
+    assert chart.x.log and chart.y.log
+    assert chart.y.ticks == doubling(0.3, 6) and chart.x.ticks == (1, 16)
+    assert decades(0.002, 8) == (0.001, 0.01, 0.1, 1, 10)
+    figure = static._figure(chart)
+    assert figure.axes[0].get_xscale() == figure.axes[0].get_yscale() == "log"
+    (plain,) = of(lines(x="load", colour="threads"))
+    assert not plain.x.log and not plain.y.log
+    with pytest.raises(UsageError, match="log has 'x', and 'allocator' has values that are no positive numbers"):
+        of(lines(x="allocator", log=("x",)))
+
+
+def test_the_title_the_legend_and_the_panels_have_places_of_their_own() -> None:
+    (chart,) = of(lines(facet=("allocator",)))
+    figure = static._titled(chart)
+    figure.draw_without_rendering()  # type: ignore[no-untyped-call]
+    boxes = [*(text.get_window_extent() for text in figure.texts), *(one.get_window_extent() for one in figure.legends)]
+    boxes += [box for axes in figure.axes if (box := axes.get_tightbbox()) is not None]
+    assert len(boxes) == 5  # the notice of oversubscribed launches is one
+    pairs = [(a, b) for i, a in enumerate(boxes) for b in boxes[:i]]
+    assert all(Bbox.intersection(a, b) is None for a, b in pairs)

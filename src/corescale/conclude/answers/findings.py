@@ -152,7 +152,10 @@ def logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
     """log y, less that of the row's reference within its block where the finding normalises."""
     values = rows[finding.y].astype("float64")
     logs = values.where(values > 0).map(np.log, na_action="ignore")
-    return logs if finding.normalise is None else logs - _reference(rows.assign(_log=logs), finding.normalise)
+    if finding.normalise is None:
+        return logs
+    relative = logs - _reference(rows.assign(_log=logs), finding.normalise)
+    return -relative if finding.normalise.inverse else relative
 
 
 def _reference(rows: "pd.DataFrame", normalise: Normalise) -> "pd.Series":

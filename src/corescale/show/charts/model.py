@@ -201,5 +201,11 @@ def doubling(low: float, high: float) -> tuple[float, ...]:
     return tuple(round(k * step, 9) for k in range(max(1, math.floor(low / step)), math.ceil(high / step) + 1))
 
 
+def decades(low: float, high: float) -> tuple[float, ...]:
+    """Ticks of a logarithmic axis: powers of ten, or those of doubling() where fewer than three lie within."""
+    powers = tuple(10.0**k for k in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1))
+    return powers if sum(low <= power <= high for power in powers) > 2 else doubling(low, high)
+
+
 def _finite(end: float | None) -> float | None:
     return end if end is not None and math.isfinite(end) else None

@@ -6,11 +6,12 @@ import re
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FuncFormatter, NullLocator
@@ -94,7 +95,12 @@ def _titled(chart: Chart) -> Figure:
     figure = _figure(chart)
     lines = textwrap.wrap(text.clean(chart.title), 92 if chart.wide else 44)
     figure.set_size_inches(figure.get_figwidth(), figure.get_figheight() + 0.3 * len(lines))
-    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=13)
+    figure.text(0.01, 0.985, "\n".join(lines), ha="left", va="top", fontsize=13)
+    height, rows = figure.get_figheight(), -(-len(chart.legend) // chart.legend_columns)
+    title, legend = 0.3 * len(lines) / height, (0.08 + 0.22 * rows) / height if figure.legends else 0.0
+    cast(ConstrainedLayoutEngine, figure.get_layout_engine()).set(rect=(0, 0, 1, 1 - title - legend))
+    for one in figure.legends:
+        one.set_bbox_to_anchor((0, 0, 1, 1 - title), transform=figure.transFigure)
     return figure
 
 

@@ -4,6 +4,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from corescale.conclude.frame import frame
 from corescale.conclude.stats import Interval
 from corescale.declare.experiment import Command, Experiment, Factor, Weak
 from corescale.declare.grid import configurations
-from corescale.declare.outputs import Claim, Finding
+from corescale.declare.outputs import Claim, Finding, Normalise
 from corescale.declare.work import must_be_even
 from corescale.errors import UsageError
 from corescale.records import Configuration
@@ -116,10 +117,12 @@ def test_without_noise_the_ratio_is_exact_and_extremes_are_named() -> None:
 
 
 def test_normalising_compares_how_they_scale() -> None:
-    normalise = {"to": {"threads": 1}, "within": ("allocator", "load")}
+    normalise: dict[str, Any] = {"to": {"threads": 1}, "within": ("allocator", "load")}
     finding = asked(where={"threads": "max"}, normalise=normalise, claim="> 1")
     (answer,) = found(finding, noise=0).values()
     assert answer.ratio.estimate == pytest.approx(1.5 / 1.2)
+    (speed,) = found(finding.model_copy(update={"normalise": Normalise(**normalise, inverse=True)}), noise=0).values()
+    assert speed.ratio.estimate == pytest.approx(1.2 / 1.5)
 
 
 def test_a_difference_of_overheads_is_in_their_unit() -> None:

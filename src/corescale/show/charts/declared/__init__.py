@@ -16,7 +16,7 @@ from corescale.declare.experiment import Experiment
 from corescale.errors import UsageError
 from corescale.show.charts.declared import grouped, ratios
 from corescale.show.charts.declared.asked import Asked, present
-from corescale.show.charts.declared.normalise import normalised
+from corescale.show.charts.declared.normalise import at_zero, normalised
 from corescale.show.charts.model import Chart
 
 __all__ = ["KINDS", "declared"]
@@ -63,12 +63,13 @@ def declared(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) 
         )
     value = chart.colour if chart.kind == "heat" else chart.y
     rows = frame.assign(**{value: pd.to_numeric(frame[value], errors="coerce")})
-    wanted, known = selected(frame, chart.where), np.isfinite(rows[value])
-    if not (wanted & known).any():
+    rows = rows.assign(_wanted=selected(frame, chart.where))
+    known = np.isfinite(rows[value])
+    if not (rows["_wanted"] & known).any():
         return None
-    asked = Asked(chart, rows[known], experiment, int((wanted & ~known).sum()))
+    asked = Asked(chart, at_zero(chart, rows[known]), experiment, int((rows["_wanted"] & ~known).sum()))
     asked = normalised(asked) if chart.normalise else asked
-    rows = asked.rows[wanted.reindex(asked.rows.index)]
+    rows = asked.rows[asked.rows["_wanted"].astype(bool)]
     if rows.empty:
         return None
     made = kind.draw(replace(asked, rows=rows))

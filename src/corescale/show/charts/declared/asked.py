@@ -107,7 +107,11 @@ class Asked:
         """What the axis of the values says."""
         name = text.quantity_name(self.experiment.response) if self.value == "time" else self.value.replace("_", " ")
         wanted = self.chart.normalise
-        return f"{name}, relative to {' and '.join(_words(*pair) for pair in wanted.to.items())}" if wanted else name
+        if wanted is None:
+            return name
+        if wanted.inverse:
+            name = "speed" if self.value == "time" else f"1 / {name}"
+        return f"{name}, relative to {_all_words(wanted.to)}"
 
     def caption(self) -> str:
         """The declared one, then what the numbers are."""
@@ -130,6 +134,7 @@ class Asked:
         columns = [*(factor.name for factor in self.experiment.factors), "machine"]
         mixed = [name for name in columns if name not in self.groups and cells[name].nunique().max() > 1]
         over = f" Averaged over every {' and '.join(mixed)}." if mixed else ""
+        over += f" At 0: {_all_words(self.chart.at_zero)}." if self.chart.at_zero else ""
         return over + (f" {self.failed} launches without a value are left out." if self.failed else "")
 
     def made(self, x: Axis, y: Axis, panels: Sequence[Panel]) -> Chart:
@@ -148,6 +153,14 @@ class Asked:
             wide=wide,
             height=2.6 if len(panels) > 1 else 3.5,
         )
+
+
+def _all_words(levels: outputs.Selection) -> str:
+    return " and ".join(
+        _words(column, level)
+        for column, among in levels.items()
+        for level in (among if isinstance(among, tuple) else (among,))
+    )
 
 
 def _words(column: str, level: Level) -> str:

@@ -2,15 +2,17 @@
 """Values over a column, a series for each level of another: lines, bars, weak scaling, heat maps."""
 
 from dataclasses import replace
+from typing import Literal
 
 import pandas as pd
 
 from corescale.conclude.laws import Fit, fit
 from corescale.conclude.laws.flat import FLAT
 from corescale.conclude.stats import Interval
+from corescale.errors import UsageError
 from corescale.show import text
 from corescale.show.charts.declared.asked import Asked, named
-from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind
+from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind, decades
 
 OWN_RANGE = 1.5
 """Panels whose largest values differ by more than this each have a range of y of their own."""
@@ -53,7 +55,21 @@ def _grouped(asked: Asked, kind: SeriesKind) -> Chart:
     x = Axis(chart.x) if numbers else Axis(chart.x, categories=tuple(str(at) for at in asked.levels(chart.x)))
     if numbers and (levels := [float(at) for at in asked.levels(chart.x)]) and len(levels) <= 8:
         x = replace(x, ticks=tuple(levels), log=min(levels) > 0 and len(levels) > 2 and max(levels) >= 8 * min(levels))
-    return asked.made(x, Axis(asked.title(), written), panels)
+    return asked.made(_asked_for(x, "x", asked), _asked_for(Axis(asked.title(), written), "y", asked), panels)
+
+
+def _asked_for(axis: Axis, name: Literal["x", "y"], asked: Asked) -> Axis:
+    """The axis, logarithmic where the declaration wants it."""
+    if name not in asked.chart.log:
+        return axis
+    column = getattr(asked.chart, name)
+    values = asked.rows[column]
+    if axis.categories or values.min() <= 0:
+        raise UsageError(
+            f"log has {name!r}, and {column!r} has values that are no positive numbers",
+            where=f"chart {asked.chart.name}", remedy="leave it out of log",
+        )  # fmt: skip
+    return replace(axis, log=True, ticks=axis.ticks or decades(float(values.min()), float(values.max())))
 
 
 def weak(asked: Asked) -> Chart:

@@ -1,16 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values over a statistic of the launches that a declaration names as 1."""
+"""The launches that a declaration draws at 0, and values over a statistic of those that it names as 1."""
 
 from dataclasses import replace
 
 import pandas as pd
 
+from corescale.conclude.frame import selected
+from corescale.declare import outputs
 from corescale.errors import UsageError
 from corescale.show.charts.declared.asked import Asked, present
 
 
+def at_zero(chart: outputs.Chart, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows, those of `at_zero` at x = 0 beside every other level of its columns; all as they are where none is."""
+    if not chart.at_zero:
+        return rows
+    chosen, columns = selected(rows, chart.at_zero), list(chart.at_zero)
+    beside = rows.loc[~chosen, columns].drop_duplicates()
+    moved = rows[chosen].drop(columns=columns).merge(beside, how="cross").assign(**{chart.x: 0})
+    return pd.concat([rows[~chosen], moved], ignore_index=True)
+
+
 def normalised(asked: Asked) -> Asked:
-    """Each value over the statistic of the launches that the declaration names as 1."""
+    """Each value over the statistic of the launches that the declaration names as 1: of those that it draws, if any."""
     wanted, rows, where = asked.chart.normalise, asked.rows, f"chart {asked.chart.name}"
     assert wanted is not None
     base = pd.Series(True, index=rows.index)
@@ -23,13 +35,16 @@ def normalised(asked: Asked) -> Asked:
                 f"no launch with {name} = {level!r} to normalise by", where=where, remedy=f"it has {known}"
             )
         base &= chosen
+    if (drawn := base & rows["_wanted"].astype(bool)).any():
+        base = drawn
     for name in wanted.within:
         present(name, rows, asked.chart.name)
     keys = list(dict.fromkeys(("machine", *wanted.within)))
     panels = set(asked.chart.facet) & set(wanted.to)
     means = rows[base].groupby(keys)[asked.value].agg(asked.chart.statistic).rename("_base")
     scaled = rows.join(means, on=keys)
-    scaled = scaled.assign(**{asked.value: scaled[asked.value] / scaled["_base"]}).dropna(subset=[asked.value])
+    ratio = scaled[asked.value] / scaled["_base"]
+    scaled = scaled.assign(**{asked.value: 1 / ratio if wanted.inverse else ratio}).dropna(subset=[asked.value])
     if panels and not scaled[~base.reindex(scaled.index)].empty:
         scaled = scaled[~base.reindex(scaled.index)]  # their panel would show nothing but 1
     if scaled.empty:
