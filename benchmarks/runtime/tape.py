@@ -34,6 +34,8 @@ def grouped(lines: Lines) -> Values:
     """By task, library and kernel."""
     values: Values = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for line in lines:
+        if "ns" not in line:
+            continue
         values[line["task"]][line["library"]][line["kernel"]].append(float(line["ns"]))
     return values
 
@@ -64,6 +66,23 @@ def table(title: str, libraries: dict[str, dict[str, list[float]]]) -> str:
     return f"## {title}\n\n" + "\n".join(f"| {line} |" for line in lines)
 
 
+def memory(lines: Lines) -> str:
+    """Bytes per operation: a row a library."""
+    found = {(str(line["library"]), str(line["task"])): float(line["bytes"]) for line in lines if "bytes" in line}
+    libraries = sorted({library for library, _ in found}, key=lambda library: (library != OURS, library))
+    rows = ["| | gradient | function |", "| --- | --- | --- |"]
+    for library in libraries:
+        cells = [
+            f"{found[library, task]:.0f}" if (library, task) in found else "" for task in ("gradient", "replayable")
+        ]
+        rows.append(f"| {' | '.join([library, *cells])} |")
+    said = (
+        "What one recording of two-body RK4 with its sweep back adds to the memory of a process at its largest, "
+        "adjoints included: pages touched, in a process of its own. What a library writes to files is not in it."
+    )
+    return "\n\n".join(["## Memory: bytes per operation", said, "\n".join(rows)])
+
+
 def report(lines: Lines, blocks: int, where: str) -> str:
     """The whole page."""
     values = grouped(lines)
@@ -74,7 +93,7 @@ def report(lines: Lines, blocks: int, where: str) -> str:
         "back over them that waits for nothing. Printed by `scripts/bench runtime/tape`."
     )
     tables = [table(title, values[task]) for task, title in TITLES.items() if OURS in values[task]]
-    return "\n\n".join(["# What a derivative costs", head, *tables])
+    return "\n\n".join(["# What a derivative costs", head, *tables, memory(lines)])
 
 
 if __name__ == "__main__":

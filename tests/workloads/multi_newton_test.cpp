@@ -142,6 +142,33 @@ TEST(Derivatives, EveryTapeGivesThoseByHand) {
   }
 }
 
+/// Counts what is asked of it and what it has lent.
+struct Counted {
+  static inline int asked = 0, lent = 0;
+  static void* get_memory(std::size_t bytes, std::size_t& capacity, std::size_t = 0) {
+    ++asked, ++lent;
+    return Alloc::get_memory(bytes, capacity);
+  }
+  static void return_memory(void* memory) {
+    --lent;
+    Alloc::return_memory(memory);
+  }
+};
+
+TEST(Derivatives, TheStudysTapeGrowsByCopyingAndReturnsAllWithEachRecording) {
+  const Sine<false> few{10, 500}, many{1000, 500};
+  const auto requests = [](const Sine<false>& f) {
+    const int before = Counted::asked;
+    (void)StudyTaped<Sine<false>, Counted>{f}(0.7);
+    EXPECT_EQ(Counted::lent, 0);
+    return Counted::asked - before;
+  };
+  const int first = requests(few), larger = requests(many);
+  EXPECT_EQ(requests(few), first);  // nothing is kept from recording to recording
+  EXPECT_GE(larger, first + 10);    // some 1.5 times as large at each copy, in three vectors
+  EXPECT_LE(larger, 40);
+}
+
 TEST(Derivatives, OneReplayServesManyPoints) {
   const BesselJ0 f;
   Replayed<BesselJ0, Alloc> replay{f};
@@ -160,12 +187,46 @@ TEST(Functions, BesselsZerosAreThoseOfBoostMath) {
   for (double x = -32; x <= 32; x += 0.61) EXPECT_NEAR(f(x), boost::math::cyl_bessel_j(0, x), 1e-14);
 }
 
+/// Those that hold several threads, and whose own races no sanitizer would report.
+std::vector<std::string> systems_of_threads() {
+  std::vector<std::string> systems;
+  for (const corescale::threading_system& one : corescale::threading_systems())
+    if (one.is_present() && one.name != "serial" && !(tsan && (one.name == "openmp" || one.name == "tbb")))
+      systems.emplace_back(one.name);
+  return systems;
+}
+
+TEST(MultiNewtonProgram, SixtyFourThreadsOfAnySystemFindTheSameZeros) {
+  for (const std::string& system : systems_of_threads())
+    for (const std::string memory : {"per_thread", "separate", "contiguous", "system"}) {
+      const Finished run =
+          run_program(MULTI_NEWTON,
+                      "--repeat-for 0 --terms 1 --derivative hand --threads 64 --threading " + system +
+                          " --memory " + memory,
+                      "");
+      EXPECT_EQ(run.status, 0) << run.output;
+      EXPECT_EQ(field(run.output, "all_zeros_found"), "true");
+      EXPECT_EQ(field(run.output, "evaluations"), "10638");
+    }
+}
+
+TEST(MultiNewtonProgram, ZerosOfAPolynomialAndOfBesselsFunctionOverZero) {
+  for (const std::string function : {"chebyshev", "bessel"})
+    for (const std::string derivative : {"hand", "tape", "tape-forward", "study-tape", "replay"})
+      for (const std::string threads : {"1", "7", "64"}) {
+        const Finished run = run_program(MULTI_NEWTON,
+                                         "--repeat-for 0 --intervals 640 --function " + function +
+                                             " --derivative " + derivative + " --threads " + threads,
+                                         "");
+        EXPECT_EQ(run.status, 0) << run.output;
+        EXPECT_EQ(field(run.output, "zeros"), "20");
+      }
+}
+
 TEST(MultiNewtonProgram, EverySystemVariantAndDerivative) {
   const std::string quick = "--repeat-for 0 --terms 5 --zeros 20 --intervals 300 ";
-  std::vector<std::string> systems{"none"};
-  for (const corescale::threading_system& one : corescale::threading_systems())
-    if (one.is_present() && !(tsan && (one.name == "openmp" || one.name == "tbb")))
-      systems.emplace_back(one.name);
+  std::vector<std::string> systems = systems_of_threads();
+  systems.insert(systems.end(), {"none", "serial"});
   for (const std::string& system : systems)
     for (const std::string memory : {"per_thread", "separate", "contiguous", "system"})
       for (const std::string derivative :

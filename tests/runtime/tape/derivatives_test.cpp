@@ -109,6 +109,34 @@ TEST(Derivatives, OfTwoNumbers) {
 #undef BINARY
 }
 
+/// Over float: as over double at the same point, to a float's digits.
+template <class Function, class... Numbers>
+void check_float(Function f, Numbers... at) {
+  const auto both = [&](auto z) {
+    if constexpr (sizeof...(at) == 1) {
+      return f(z[0]);
+    } else {
+      return f(z[0], z[1]);
+    }
+  };
+  const std::vector<float> x{static_cast<float>(at)...};
+  const auto is = corescale::gradient<float>(both, std::span<const float>(x));
+  const auto truth = corescale::gradient<double>(both, std::vector<double>(x.begin(), x.end()));
+  const auto close = [](float one, double other) {
+    EXPECT_NEAR(one, other, 2e-5 * std::max(1.0, std::abs(other))) << Function::label;
+  };
+  close(is.value, truth.value);
+  for (std::size_t j = 0; j < x.size(); ++j) close(is.derivatives[j], truth.derivatives[j]);
+}
+
+TEST(Derivatives, OverFloat) {
+#define UNARY(name, x, ...) check_float(under_test::name##_function(), x);
+#define BINARY(name, x, y, ...) check_float(under_test::name##_function(), x, y);
+#include "derivatives.inc"
+#undef UNARY
+#undef BINARY
+}
+
 template <class Row>
 std::string kind() {
   return corescale::operations::unary<Row> || corescale::operations::binary<Row> ? Row::name : "";

@@ -55,8 +55,8 @@ class gradient_tape : detail::recorder<Base> {
     inputs_.push_back(this->index());
     if (!takes_room) return detail::operators<Base>::variable(value, this->place++);
     const std::uint32_t none = this->no_variable();
-    const std::uint64_t code = detail::encode(operations::number_of<operations::independent>(), none, none);
-    return detail::operators<Base>::variable(value, this->put(Base(0.0), Base(0.0), code));
+    const unsigned op = operations::number_of<operations::independent>();
+    return detail::operators<Base>::variable(value, this->put(Base(0.0), Base(0.0), op, none, none));
   }
 
   /// The adjoints of weight * y with respect to all that was recorded before y. A parameter has none.

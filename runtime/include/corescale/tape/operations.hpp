@@ -6,6 +6,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "corescale/tape/sine_and_cosine.hpp"
 #include "corescale/tape/special.hpp"
 
 /// The operations that a tape knows, one row each: its name, its value, and its partial derivatives, given
@@ -28,6 +29,13 @@ using std::tanh, std::tgamma, std::trunc;
 inline constexpr double log_of_2 = 0.693147180559945309417;
 inline constexpr double log_of_10 = 2.30258509299404568402;
 inline constexpr double two_over_root_pi = 1.12837916709551257390;
+
+/// A function's value and its derivative. A row that has both(x) computes them together.
+template <class T>
+struct value_with_dx {
+  T value;
+  T dx;
+};
 
 /// -1 or 1, by the sign bit.
 template <class T>
@@ -152,13 +160,23 @@ struct logarithm_plus_1 {
 struct sine {
   static constexpr const char* name = "sin";
   static auto value(const auto& x) { return sin(x); }
+  static double value(double x) { return special::sine_and_cosine(x).sine; }
   static auto dx(const auto& x, const auto&) { return cos(x); }
+  static value_with_dx<double> both(double x) {
+    const special::sine_and_cosine of(x);
+    return {of.sine, of.cosine};
+  }
 };
 
 struct cosine {
   static constexpr const char* name = "cos";
   static auto value(const auto& x) { return cos(x); }
+  static double value(double x) { return special::sine_and_cosine(x).cosine; }
   static auto dx(const auto& x, const auto&) { return -sin(x); }
+  static value_with_dx<double> both(double x) {
+    const special::sine_and_cosine of(x);
+    return {of.cosine, -of.sine};
+  }
 };
 
 struct tangent {
@@ -395,9 +413,9 @@ struct selection {
   static constexpr const char* name = "select";
 };
 
-/// The table. The number of an operation on a tape is its place here.
+/// The table. The number of an operation on a tape is its place here; a sweep asks each one whether it is the first.
 using table =
-    std::tuple<independent, selection, add, subtract, multiply, divide, negate, square_root, cube_root, power,
+    std::tuple<add, independent, selection, subtract, multiply, divide, negate, square_root, cube_root, power,
                hypotenuse, exponential, exponential_2, exponential_minus_1, logarithm, logarithm_2,
                logarithm_10, logarithm_plus_1, sine, cosine, tangent, arc_sine, arc_cosine, arc_tangent,
                arc_tangent_2, hyperbolic_sine, hyperbolic_cosine, hyperbolic_tangent, area_sine, area_cosine,
@@ -434,6 +452,17 @@ template <class Row>
 concept unary = requires {
   Row::dx(1.0, 1.0);
 };
+
+/// Of an operation with one operand, over T.
+template <class Row, class T>
+value_with_dx<T> value_and_dx(const T& x) {
+  if constexpr (std::is_same_v<T, double> && requires { Row::both(1.0); }) {
+    return Row::both(x);
+  } else {
+    const T z = static_cast<T>(Row::value(x));
+    return {z, static_cast<T>(Row::dx(x, z))};
+  }
+}
 
 template <class Row>
 concept binary = requires {

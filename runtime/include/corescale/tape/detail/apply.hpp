@@ -23,32 +23,22 @@ struct operators {
   template <class Row>
   static number apply(const number& x) {
     if (x.place_ == 0) [[unlikely]]
-      return of_parameter<Row>(x);
+      return number(static_cast<Base>(Row::value(x.value_)));
+    const auto [z, dx] = operations::value_and_dx<Row, Base>(x.value_);
     recorder<Base>& tape = *open_recording<Base>;
-    if (tape.is_full()) [[unlikely]]
-      return apply_with_room<Row>(x);
-    require_open(x, tape);
-    // A copy, which no call can change, and of_parameter() beside it: a compiler then computes sine and cosine at once.
-    const Base at = x.value_;
-    const Base z = static_cast<Base>(Row::value(at));
-    return {z, tape.put(static_cast<Base>(Row::dx(at, z)), static_cast<Base>(0.0),
-                        encode(operations::number_of<Row>(), index_of(x.place_), tape.no_variable()))};
-  }
-
-  /// Out of line: a second sine in apply() would keep g++ from joining its sine and cosine.
-  template <class Row>
-  [[gnu::noinline]] static number of_parameter(const number& x) {
-    return number(static_cast<Base>(Row::value(x.value_)));
+    if (!is_open(x, tape)) [[unlikely]]
+      refuse(x.place_, 0);
+    return append<Row>(tape, z, dx, static_cast<Base>(0.0), index_of(x.place_), tape.no_variable());
   }
 
   template <class Row>
   static number apply(const number& x, const number& y) {
     recorder<Base>& tape = *open_recording<Base>;
-    const bool x_varies = is_open(x, tape), y_varies = is_open(y, tape);
-    if (x_varies && y_varies) return record<Row, true, true>(tape, x, y);
-    if (x_varies && y.place_ == 0) return record<Row, true, false>(tape, x, y);
-    if (y_varies && x.place_ == 0) return record<Row, false, true>(tape, x, y);
-    operand(x, tape), operand(y, tape);
+    if (is_open(x, tape) && is_open(y, tape)) return record<Row, true, true>(tape, x, y);
+    if (y.place_ == 0 && is_open(x, tape)) return record<Row, true, false>(tape, x, y);
+    if (x.place_ == 0 && is_open(y, tape)) return record<Row, false, true>(tape, x, y);
+    if (x.place_ != 0 || y.place_ != 0) [[unlikely]]
+      refuse(x.place_, y.place_);
     return number(static_cast<Base>(Row::value(x.value_, y.value_)));
   }
 
@@ -71,12 +61,10 @@ struct operators {
     recorder<Base>& tape = *open_recording<Base>;
     const std::uint32_t if_first = operand(x, tape), if_second = operand(y, tape);
     append_operands(operations::number_of<operations::choice<Comparison>>(), left, right);
-    get_room(x, y);
     const Base taken = static_cast<Base>(1.0), not_taken = static_cast<Base>(0.0);
-    return {first ? x.value_ : y.value_,
-            tape.put(x.is_variable() ? (first ? taken : not_taken) : x.value_,
-                     y.is_variable() ? (first ? not_taken : taken) : y.value_,
-                     encode(operations::number_of<operations::selection>(), if_first, if_second))};
+    return append<operations::selection>(
+        tape, first ? x.value_ : y.value_, x.is_variable() ? (first ? taken : not_taken) : x.value_,
+        y.is_variable() ? (first ? not_taken : taken) : y.value_, if_first, if_second);
   }
 
   static number variable(const Base& value, std::uint64_t place) { return {value, place}; }
@@ -86,54 +74,56 @@ struct operators {
   /// Of an operand that varies, the partial derivative and the number; of a parameter, the value.
   template <class Row, bool XVaries, bool YVaries>
   static number record(recorder<Base>& tape, const number& x, const number& y) {
-    if (tape.is_full()) [[unlikely]]
-      return apply_with_room<Row>(x, y);
     const Base z = static_cast<Base>(Row::value(x.value_, y.value_));
     Base dx = x.value_, dy = y.value_;
     if constexpr (XVaries) dx = static_cast<Base>(Row::dx(x.value_, y.value_, z));
     if constexpr (YVaries) dy = static_cast<Base>(Row::dy(x.value_, y.value_, z));
-    return {z,
-            tape.put(dx, dy,
-                     encode(operations::number_of<Row>(), XVaries ? index_of(x.place_) : tape.no_variable(),
-                            YVaries ? index_of(y.place_) : tape.no_variable()))};
+    return append<Row>(tape, z, dx, dy, XVaries ? index_of(x.place_) : tape.no_variable(),
+                       YVaries ? index_of(y.place_) : tape.no_variable());
   }
 
-  /// Gets room and applies. It takes operands and gives the result in registers: were it to come back into
-  /// the middle of apply(), the fast path would keep its numbers in memory.
-  template <class Row, std::same_as<number>... Operands>
-  [[gnu::noinline, gnu::cold]] static number apply_with_room(Operands... operands) {
-    get_room(operands...);
-    return apply<Row>(operands...);
+  /// The variable of value z that an operation gives.
+  template <class Row>
+  static number append(recorder<Base>& tape, const Base& z, const Base& dx, const Base& dy, std::uint32_t x,
+                       std::uint32_t y) {
+    constexpr unsigned op = operations::number_of<Row>();
+    if (tape.is_full()) [[unlikely]]
+      return append_with_room(tape, z, dx, dy, op, x, y);
+    return {z, tape.put(dx, dy, op, x, y)};
   }
 
-  template <std::same_as<number>... Operands>
-  static void get_room(const Operands&... operands) {
-    recorder<Base>& tape = *open_recording<Base>;
-    (operand(operands, tape), ...);
-    if (tape.is_full()) tape.grow(tape);
+  /// It takes and gives all in registers: were it to come back into the middle of append(), the fast path would
+  /// keep its numbers in memory.
+  [[gnu::noinline, gnu::cold]] static number append_with_room(recorder<Base>& tape, Base z, Base dx, Base dy,
+                                                              unsigned op, std::uint32_t x, std::uint32_t y) {
+    tape.grow(tape);
+    return {z, tape.put(dx, dy, op, x, y)};
+  }
+
+  /// Says which of two operands is no variable of the open recording.
+  [[noreturn, gnu::noinline, gnu::cold]] static void refuse(std::uint64_t x, std::uint64_t y) {
+    const std::uint32_t open = open_recording<Base>->recording();
+    throw_not_open(x != 0 && recording_of(x) != open ? recording_of(x) : recording_of(y), open);
   }
 
   static bool is_open(const number& x, const recorder<Base>& tape) {
     return recording_of(x.place_) == tape.recording();
   }
 
-  static void require_open(const number& x, const recorder<Base>& tape) {
-    if (recording_of(x.place_) != tape.recording()) [[unlikely]]
-      throw_not_open(recording_of(x.place_), tape.recording());
-  }
-
   /// The number to record for an operand.
   static std::uint32_t operand(const number& x, const recorder<Base>& tape) {
     if (x.place_ == 0) return tape.no_variable();
-    require_open(x, tape);
+    if (!is_open(x, tape)) [[unlikely]]
+      refuse(x.place_, 0);
     return index_of(x.place_);
   }
 
   /// An operation whose derivatives are nobody's: it keeps the operands' values.
   static void append_operands(unsigned op, const number& x, const number& y) {
-    get_room(x, y);
     recorder<Base>& tape = *open_recording<Base>;
-    tape.put(x.value_, y.value_, encode(op, operand(x, tape), operand(y, tape)));
+    const std::uint32_t of_x = operand(x, tape), of_y = operand(y, tape);
+    if (tape.is_full()) tape.grow(tape);
+    tape.put(x.value_, y.value_, op, of_x, of_y);
   }
 };
 

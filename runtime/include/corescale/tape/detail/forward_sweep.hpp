@@ -27,8 +27,8 @@ void tangent_sweep(const operation_list<Base, Alloc>& operations, Base* tangents
     return from < parameter_slots || is_zero(tangents[from]) ? Base(0.0) : Base(tangents[from] * partial);
   };
   for_each_operation(operations, [&](const operation<Base>& one, std::uint32_t i) {
-    if (op_of(one.code) != operations::number_of<operations::independent>())
-      tangents[i] = handed_on(x_of(one.code), one.dx) + handed_on(y_of(one.code), one.dy);
+    if (one.op() != operations::number_of<operations::independent>())
+      tangents[i] = handed_on(one.x(), one.dx) + handed_on(one.y(), one.dy);
   });
 }
 
@@ -37,23 +37,23 @@ template <class Base, class T>
 struct evaluation {
   T* values;  ///< by number of variable; the caller has set those of the independent ones
 
-  T x(const operation<Base>& one) const {
-    return x_of(one.code) < parameter_slots ? T(one.dx) : values[x_of(one.code)];
-  }
-  T y(const operation<Base>& one) const {
-    return y_of(one.code) < parameter_slots ? T(one.dy) : values[y_of(one.code)];
-  }
+  T x(const operation<Base>& one) const { return one.x() < parameter_slots ? T(one.dx) : values[one.x()]; }
+  T y(const operation<Base>& one) const { return one.y() < parameter_slots ? T(one.dy) : values[one.y()]; }
 };
 
 /// Computes the value of one operation; where T is Base, its partial derivatives too.
 template <class Row, class Base, class T>
 void evaluate(const evaluation<Base, T>& at, operation<Base>& one, std::uint32_t i) {
   constexpr bool renew = std::is_same_v<T, Base>;
-  const bool x_varies = x_of(one.code) >= parameter_slots, y_varies = y_of(one.code) >= parameter_slots;
+  const bool x_varies = one.x() >= parameter_slots, y_varies = one.y() >= parameter_slots;
   if constexpr (operations::unary<Row>) {
-    const T x = at.x(one);
-    at.values[i] = static_cast<T>(Row::value(x));
-    if constexpr (renew) one.dx = static_cast<Base>(Row::dx(x, at.values[i]));
+    if constexpr (renew) {
+      const auto [z, dx] = operations::value_and_dx<Row>(at.x(one));
+      at.values[i] = z;
+      one.dx = dx;
+    } else {
+      at.values[i] = static_cast<T>(Row::value(at.x(one)));
+    }
   } else if constexpr (operations::binary<Row>) {
     const T x = at.x(one), y = at.y(one);
     const T z = static_cast<T>(Row::value(x, y));
@@ -90,9 +90,8 @@ inline constexpr auto evaluators = []<std::size_t... Place>(std::index_sequence<
 template <class Base, class Alloc, class T>
 void forward_sweep(const operation_list<Base, Alloc>& operations, T* values) {
   const evaluation<Base, T> at{values};
-  for_each_operation(operations, [&](operation<Base>& one, std::uint32_t i) {
-    evaluators<Base, T>[op_of(one.code)](at, one, i);
-  });
+  for_each_operation(
+      operations, [&](operation<Base>& one, std::uint32_t i) { evaluators<Base, T>[one.op()](at, one, i); });
 }
 
 }  // namespace corescale::detail

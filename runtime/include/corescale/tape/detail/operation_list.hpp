@@ -48,7 +48,7 @@ class operation_list {
   /// Room for more operations, the first of which has that number: the chunk behind the one in use. Throws
   /// std::bad_alloc; the list then is as it was.
   chunk& add(std::uint32_t number) {
-    if (!used_ || !used_->behind) append();
+    if (!(used_ ? used_->behind : first_)) append();
     chunk& next = used_ ? *used_->behind : *first_;
     next.first = number;
     next.size = 0;

@@ -9,8 +9,11 @@
 // What an operator needs to record itself: a place to write, and the number of the recording that is open.
 namespace corescale::inline v0::detail {
 
-/// One operation z = op(x, y): its partial derivatives where it was recorded, and a word that names the
-/// operation and the numbers of its operands. 24 bytes for double.
+inline constexpr unsigned index_bits = 29;
+inline constexpr std::uint32_t index_mask = (std::uint32_t{1} << index_bits) - 1;
+
+/// One operation z = op(x, y): its partial derivatives where it was recorded, and two words with the numbers of
+/// its operands, in whose upper bits is the number of op, three in each. 24 bytes for double.
 ///
 /// Variables are numbered as they are recorded, so operation i gives variable i. The first
 /// `parameter_slots` numbers stand for "no variable"; an operand of such a number is a parameter, and the
@@ -19,28 +22,20 @@ template <class Base>
 struct operation {
   Base dx;
   Base dy;
-  std::uint64_t code;
+  std::uint32_t x_word;
+  std::uint32_t y_word;
+
+  operation(const Base& partial_x, const Base& partial_y, unsigned op, std::uint32_t x, std::uint32_t y)
+      : dx(partial_x), dy(partial_y), x_word(op >> 3 << index_bits | x), y_word(op << index_bits | y) {}
+
+  unsigned op() const noexcept { return x_word >> index_bits << 3 | y_word >> index_bits; }
+  std::uint32_t x() const noexcept { return x_word & index_mask; }
+  std::uint32_t y() const noexcept { return y_word & index_mask; }
 };
 
 /// A reverse sweep adds to the adjoint of "no variable", too, as an addition is cheaper than a branch. There
 /// are eight such adjoints, a cache line of them, so that these additions do not wait for each other.
 inline constexpr std::uint32_t parameter_slots = 8;
-
-inline constexpr unsigned index_bits = 29;
-inline constexpr std::uint32_t index_mask = (std::uint32_t{1} << index_bits) - 1;
-
-constexpr std::uint64_t encode(unsigned op, std::uint32_t x, std::uint32_t y) noexcept {
-  return std::uint64_t{op} << (2 * index_bits) | std::uint64_t{x} << index_bits | y;
-}
-constexpr unsigned op_of(std::uint64_t code) noexcept {
-  return static_cast<unsigned>(code >> (2 * index_bits));
-}
-constexpr std::uint32_t x_of(std::uint64_t code) noexcept {
-  return static_cast<std::uint32_t>(code >> index_bits) & index_mask;
-}
-constexpr std::uint32_t y_of(std::uint64_t code) noexcept {
-  return static_cast<std::uint32_t>(code) & index_mask;
-}
 
 /// Where a variable is: the number of its recording in the upper half, its own in the lower; 0 for a
 /// parameter.
@@ -74,8 +69,8 @@ struct recorder {
   bool is_full() const noexcept { return next == end; }
 
   /// Appends an operation where there is room, and returns the place of its variable.
-  std::uint64_t put(const Base& dx, const Base& dy, std::uint64_t code) {
-    ::new (static_cast<void*>(next)) operation<Base>{dx, dy, code};
+  std::uint64_t put(const Base& dx, const Base& dy, unsigned op, std::uint32_t x, std::uint32_t y) {
+    ::new (static_cast<void*>(next)) operation<Base>(dx, dy, op, x, y);
     ++next;
     return place++;
   }

@@ -9,7 +9,7 @@ namespace corescale::inline v0::detail {
 /// adjoints[of] += weight * partial, where `of` may be "no variable". Returns the sum.
 template <class T>
 T hand_on(T* adjoints, std::uint32_t of, const T& weight, const T& partial) {
-  if constexpr (!std::is_floating_point_v<T>) {
+  if constexpr (!adds_cheaply<T>) {
     if (of < parameter_slots) return T(0.0);
   }
   add_product(adjoints[of], weight, partial);
@@ -20,7 +20,8 @@ T hand_on(T* adjoints, std::uint32_t of, const T& weight, const T& partial) {
 /// on to its operands. adjoints[0 .. last]; the caller has set those that it starts from.
 ///
 /// Often the operation before is an operand, and its adjoint was written just now: it is then taken from the
-/// register and not from memory, which would wait for the store. On Zen 4 that is a third of the sweep.
+/// register and not from memory, which would wait for the store. On Zen 4 that is a third of the sweep. A sum hands
+/// its adjoint on as it is: a multiplication by 1 would be waited for, too.
 template <class Base, class Alloc>
 void reverse_sweep(const operation_list<Base, Alloc>& operations, std::uint32_t last, Base* adjoints) {
   for (auto* chunk = operations.last(); chunk; chunk = chunk->before) {
@@ -33,9 +34,15 @@ void reverse_sweep(const operation_list<Base, Alloc>& operations, std::uint32_t 
         weight = adjoints[i - 1];
         continue;
       }
-      const std::uint32_t x = x_of(one->code), y = y_of(one->code);
-      const Base x_sum = hand_on(adjoints, x, weight, one->dx);
-      const Base y_sum = hand_on(adjoints, y, weight, one->dy);
+      const std::uint32_t x = one->x(), y = one->y();
+      Base x_sum, y_sum;
+      if (adds_cheaply<Base> && one->op() == operations::number_of<operations::add>()) {
+        x_sum = adjoints[x] += weight;
+        y_sum = adjoints[y] += weight;
+      } else {
+        x_sum = hand_on(adjoints, x, weight, one->dx);
+        y_sum = hand_on(adjoints, y, weight, one->dy);
+      }
       if (y == i - 1) {
         weight = y_sum;
       } else if (x == i - 1) {

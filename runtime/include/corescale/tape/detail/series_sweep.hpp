@@ -14,7 +14,7 @@ namespace corescale::inline v0::detail {
 /// Derivatives, section 13.3).
 template <class Row, class Base, class T>
 void go_back(const evaluation<Base, T>& at, T* adjoints, const operation<Base>& one, std::uint32_t i) {
-  const std::uint32_t x = x_of(one.code), y = y_of(one.code);
+  const std::uint32_t x = one.x(), y = one.y();
   const bool x_varies = x >= parameter_slots, y_varies = y >= parameter_slots;
   const T& weight = adjoints[i];
   if constexpr (operations::unary<Row>) {
@@ -46,7 +46,7 @@ void reverse_sweep(const operation_list<Base, Alloc>& operations, T* values, T* 
     for (std::uint32_t i = chunk->first + chunk->size; i-- > chunk->first;) {
       if (is_zero(adjoints[i])) continue;
       const operation<Base>& one = chunk->operations()[i - chunk->first];
-      ways_back<Base, T>[op_of(one.code)](at, adjoints, one, i);
+      ways_back<Base, T>[one.op()](at, adjoints, one, i);
     }
   }
 }

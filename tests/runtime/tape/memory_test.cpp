@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of recordings: kept, from any variant, 24 bytes an operation; and what happens when there is none.
+#include <gtest/gtest.h>
+
+#include "corescale/tape/drivers.hpp"
+
+namespace {
+
+using corescale::gradient_tape;
+using corescale::real;
+
+/// Gives memory so many times, then none.
+struct scarce {
+  static inline int left = 0;
+  static inline int lent = 0;
+  static void* get_memory(std::size_t bytes, std::size_t& capacity, std::size_t = 0) {
+    if (left-- <= 0) throw std::bad_alloc();
+    void* const memory = corescale::thread_alloc::get_memory(bytes, capacity);
+    ++lent;
+    return memory;
+  }
+  static void return_memory(void* memory) {
+    --lent;
+    corescale::thread_alloc::return_memory(memory);
+  }
+};
+
+/// Records, goes back and finishes, with so many pieces of memory; whether that was enough.
+bool records_within(int pieces) {
+  scarce::left = pieces;
+  corescale::function<double, scarce> f;
+  gradient_tape<double, scarce> tape;
+  try {
+    const real<double> x = tape.variable(2);
+    real<double> y = x;
+    for (int i = 0; i < 100'000; ++i) y = y + x * 0.5;
+    const real<double> late = tape.variable(1), chosen = select_less(x, y, late * y, x);
+    tape.reverse(chosen);
+    EXPECT_EQ(tape.adjoint(x), 50'001);
+    f = tape.finish(chosen);
+  } catch (const std::bad_alloc&) {
+    scarce::left = 1000;  // and the tape is usable: it goes on, and begins anew
+    tape.clear();
+    const real<double> x = tape.variable(3);
+    tape.reverse(x * x);
+    EXPECT_EQ(tape.adjoint(x), 6);
+    return false;
+  }
+  try {
+    EXPECT_EQ(f.forward(std::vector{2.0, 1.0})[0], 100'002);
+    return true;
+  } catch (const std::bad_alloc&) {
+    scarce::left = 1000;  // so is the function
+    EXPECT_EQ(f.forward(std::vector{2.0, 1.0})[0], 100'002);
+    return false;
+  }
+}
+
+TEST(Memory, WhenItRunsOutTheTapeStaysUsable) {
+  int pieces = 0;
+  while (!records_within(pieces)) {
+    EXPECT_EQ(scarce::lent, 0);
+    ASSERT_LT(++pieces, 200);
+  }
+  EXPECT_GT(pieces, 5);
+  EXPECT_EQ(scarce::lent, 0);
+  EXPECT_EQ(corescale::derivative<double>([](auto x) { return x * x; }, 2.0).derivatives, 4);
+}
+
+TEST(Memory, AnOperatorThatThrewChangedNothing) {
+  scarce::left = 3;
+  gradient_tape<double, scarce> tape;
+  const real<double> x = tape.variable(2);
+  real<double> y = x;
+  int done = 0;
+  try {
+    for (;; ++done) y = y + x;
+  } catch (const std::bad_alloc&) {
+  }
+  EXPECT_GT(done, 0);
+  EXPECT_EQ(y.value(), 2 + 2 * done);
+  scarce::left = 1000;
+  y = y + x;
+  tape.reverse(y);
+  EXPECT_EQ(tape.adjoint(x), done + 2);
+}
+
+TEST(Memory, OfOneRecordingServesTheNext) {
+  scarce::left = 1000;
+  gradient_tape<double, scarce> tape;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    tape.clear();
+    const real<double> x = tape.variable(2);
+    real<double> y = x;
+    for (int i = 0; i < 50'000; ++i) y = y + x;
+    tape.reverse(y);
+    EXPECT_EQ(tape.adjoint(x), 50'001);
+    scarce::left = 0;  // from now on there is no more
+  }
+}
+
+template <class Variant>
+void check_variant() {
+  gradient_tape<double, corescale::basic_thread_alloc<Variant>> tape;
+  const real<double> x = tape.variable(2);
+  real<double> y = x;
+  for (int i = 0; i < 5000; ++i) y = y + x;
+  tape.reverse(y);
+  EXPECT_EQ(tape.adjoint(x), 5001);
+}
+
+TEST(Memory, ComesFromAnyVariant) {
+  check_variant<corescale::alloc_variant::per_thread>();
+  check_variant<corescale::alloc_variant::contiguous>();
+  check_variant<corescale::alloc_variant::separate>();
+  check_variant<corescale::alloc_variant::system>();
+}
+
+TEST(Memory, Is24BytesAnOperation) {
+  static_assert(sizeof(corescale::detail::operation<double>) == 24);
+  gradient_tape tape;
+  const real<double> x = tape.variable(2);
+  real<double> y = x;
+  for (int i = 0; i < 1'000'000; ++i) y = y + x;
+  EXPECT_LE(static_cast<double>(tape.bytes()), 24 * 1.2 * 1'000'001);
+}
+
+}  // namespace
