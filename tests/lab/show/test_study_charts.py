@@ -89,7 +89,7 @@ def test_both_axes_are_logarithmic_where_that_is_asked_for() -> None:
 def test_the_title_the_legend_and_the_panels_have_places_of_their_own() -> None:
     (chart,) = of(lines(facet=("allocator",)))
     figure = static._titled(chart)
-    figure.draw_without_rendering()  # type: ignore[no-untyped-call]
+    figure.draw_without_rendering()
     boxes = [*(text.get_window_extent() for text in figure.texts), *(one.get_window_extent() for one in figure.legends)]
     boxes += [box for axes in figure.axes if (box := axes.get_tightbbox()) is not None]
     assert len(boxes) == 5  # the notice of oversubscribed launches is one
