@@ -62,7 +62,7 @@ def _added_up(ns: float) -> str:
 
 
 def _contended(ns: float) -> str:
-    return f"two threads that only claim get at most {2000 / ns:.3g} million blocks a second"
+    return f"two threads that only claim get at most {1000 / ns:.3g} million blocks a second together"
 
 
 def _acquired(ns: float) -> str:
@@ -94,13 +94,13 @@ CONSTANTS: tuple[Constant, ...] = (
     Constant("fork_cold", "ns", "fork and join of two threads that sleep", _woken, True),
     Constant("byte", "ns", "reading or writing a byte of the study's task, in cache", _moved, True),
     Constant("operation", "ns", "an addition that waits for the one before", _added_up, True),
-    Constant("claim_contended_near", "ns", "a claim while a core of the group claims too", _contended),
+    Constant("claim_contended_near", "ns", "a claim where two cores of the group do nothing but claim", _contended),
     Constant("acquire_modified_near", "ns", "R: fetching a line that a core of the group wrote", _acquired),
     Constant("acquire_shared_near", "ns", "R: owning a line that both cores have read", _acquired),
     Constant("other_near", "ns", "O: what a handover takes beside fetching the line", _handed),
     Constant("line_smt", "ns", "a line travels between threads of a core", _claims),
     Constant("line_socket", "ns", "a line travels between sockets", _claims),
-    Constant("claim_contended_far", "ns", "a claim while a core of another group claims too", _contended),
+    Constant("claim_contended_far", "ns", "a claim where two cores of two groups do nothing but claim", _contended),
     Constant("acquire_modified_far", "ns", "R: fetching a line that another group wrote", _acquired),
     Constant("acquire_shared_far", "ns", "R: owning a line that both groups have read", _acquired),
     Constant("other_far", "ns", "O: the rest of a handover between groups", _handed),

@@ -150,6 +150,12 @@ TEST(ClaimSimulatorProgram, AMachineWithoutCoresIsOneLine) {
   }
 }
 
+TEST(ClaimSimulatorProgram, ATableMayBeginWithAByteOrderMarkAndHaveBlanks) {
+  const Finished table = run_program(CLAIM_SIMULATOR, "--policy fixed --cases -", "",
+                                     "printf '\\357\\273\\277threads, block\\n2, 4\\n' |");
+  EXPECT_EQ(table.status, 0) << table.output;
+}
+
 struct Refused {
   std::string arguments, said;
   std::string table = "";
@@ -163,7 +169,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{"--policy fixed", "lacks its block"}, Refused{"--counters group", "give --block"},
                     Refused{"--iteration-ns x", "iteration-ns 'x' cannot be used"},
                     Refused{"--variation 1 --n 9000000000", "more than 2^26"},
-                    Refused{"--cases /nowhere", "cannot be read"},
+                    Refused{"--cases /nowhere", "cannot be read"}, Refused{"--cases /tmp", "cannot be read"},
+                    Refused{"--cases -", "stdin:1: two columns are named 'threads'",
+                            "threads,threads\\n2,4\\n"},
+                    Refused{"--cases -", "stdin:3: block '0' cannot be used", "threads,block\\n2,1\\n2,0\\n"},
                     Refused{"--cases -", "stdin:1: no column is named 'blok'", "blok\\n1\\n"},
                     Refused{"--cases -", "stdin:2: 1 values", "block,threads\\n1\\n"},
                     Refused{"--policy fixed --cases -", "stdin:3: policy fixed lacks", "block\\n1\\n0\\n"},
@@ -174,6 +183,7 @@ TEST_P(EveryRefusal, IsOneLineAndExitStatusTwo) {
   const Finished seen = run_program(CLAIM_SIMULATOR, row.arguments, "", "printf '" + row.table + "' |");
   EXPECT_EQ(seen.status, 2);
   EXPECT_NE(seen.output.find(row.said), std::string::npos) << seen.output;
+  EXPECT_EQ(std::ranges::count(seen.output, '\n'), 1) << "half a table is none: " << seen.output;
 }
 
 }  // namespace

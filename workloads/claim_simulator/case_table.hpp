@@ -12,7 +12,7 @@
 namespace claim_simulator {
 
 /// Cases as comma-separated values: a line of names, then a line for each case. What is not named is as in `standard`. Calls `take`
-/// for each. Throws driver::Error, which says file and line, before it calls `take` for a bad one.
+/// for each. Blanks do not count. Throws driver::Error, which says file and line, before it calls `take` for a bad one.
 class CaseTable {
  public:
   CaseTable(std::istream& in, std::string name, const Case& standard)
@@ -21,6 +21,7 @@ class CaseTable {
   void each(const std::function<void(const Case&)>& take) {
     std::string line;
     if (!next(line)) refuse(name_, "has no line of names", "begin with a line such as threads,block");
+    if (line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);  // a byte order mark
     for (std::string& name : fields(line)) names_.push_back(known(std::move(name)));
     while (next(line))
       if (!line.empty()) take(read(line));
@@ -41,15 +42,18 @@ class CaseTable {
     for (const char c : line)
       if (c == ',')
         all.emplace_back();
-      else
+      else if (c != ' ' && c != '\t')
         all.back() += c;
     return all;
   }
+
+  bool has(const std::string& name) const { return std::ranges::find(names_, name) != names_.end(); }
 
   std::string known(std::string name) const {
     const bool is_known = std::ranges::find(quantities, name, &Quantity::name) != quantities.end() ||
                           std::ranges::find(choices, name, &Choice::name) != choices.end();
     if (!is_known) refuse(where(), "no column is named '" + name + "'", "--help lists the names");
+    if (has(name)) refuse(where(), "two columns are named '" + name + "'", "keep one of them");
     return name;
   }
 
@@ -60,6 +64,9 @@ class CaseTable {
     Case one = standard_;
     for (std::size_t i = 0; i < values.size(); ++i) put(one, names_[i], values[i]);
     check(one, where());
+    if (has("block") && !has("policy") && one.block == 0)
+      refuse(where(), "block '0' cannot be used",
+             "give at least 1, or say in a column policy who chooses the block");
     return one;
   }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <sstream>
 
 #include "claim_simulator/case_table.hpp"
 #include "claim_simulator/run_case.hpp"
@@ -80,14 +82,17 @@ int run_table(const Request& request) {
   std::ifstream file;
   const bool is_stdin = request.cases == "-";
   if (!is_stdin) file.open(request.cases);
-  if (!is_stdin && !file) refuse(request.cases, "cannot be read", "name a file of cases, or - for stdin");
-  std::cout << "simulated_ns,waited_ns,block,claims,steals,counters\n" << std::setprecision(9);
+  if (!is_stdin && (!file || std::filesystem::is_directory(request.cases)))
+    refuse(request.cases, "cannot be read", "name a file of cases, or - for stdin");
+  std::ostringstream table;  // printed whole or not at all
+  table << "simulated_ns,waited_ns,block,claims,steals,counters\n" << std::setprecision(9);
   CaseTable(is_stdin ? std::cin : file, is_stdin ? "stdin" : request.cases, request.one)
-      .each([](const Case& one) {
+      .each([&table](const Case& one) {
         const auto [outcome, plan] = run_case(one);
-        std::cout << outcome.ns << ',' << outcome.waited_ns << ',' << plan.largest << ',' << outcome.claims
-                  << ',' << outcome.steals << ',' << plan.counters << '\n';
+        table << outcome.ns << ',' << outcome.waited_ns << ',' << plan.largest << ',' << outcome.claims << ','
+              << outcome.steals << ',' << plan.counters << '\n';
       });
+  std::cout << table.str();
   return std::cout.flush().good() ? 0 : 1;
 }
 

@@ -90,11 +90,12 @@ void check_size(const Request& request) {
   if (request.loop != "unit-task") return;
   if (shape.compute == Compute::published && shape.task.bytes_read == 0)
     refuse("the published task divides by the bytes read", "give --read of at least 1, or --compute real");
-  const double hours = static_cast<double>(shape.n) * static_cast<double>(shape.task.operations) *
-                       operation_ns(shape) / static_cast<double>(shape.threads) / 3.6e12;
+  constexpr double least_ns = 0.3;  // of an iteration that does nothing
+  const double each_ns = least_ns + static_cast<double>(shape.task.operations) * operation_ns(shape);
+  const double hours = static_cast<double>(shape.n) * each_ns / static_cast<double>(shape.threads) / 3.6e12;
   if (hours > 1)
     refuse("one loop would take about " + std::to_string(std::llround(std::min(hours, 1e15))) + " hours",
-           "give fewer --operations");
+           "give fewer of --n or --operations");
   const double needed = TaskLoop<Compute::real>::bytes(shape.n, shape.task, shape.buffers, shape.threads);
   const double memory =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));

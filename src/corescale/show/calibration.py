@@ -45,10 +45,10 @@ def scores(found: Scores) -> Table:
 
 def fitted(found: Scores, calibrated: Mapping[str, float]) -> Table:
     """The constants that a fit to all cases finds, beside those that calibrate measured by themselves."""
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="constants of line travel, fitted to all cases")
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="constants of loop time, fitted to all cases")
     for name in ("constant", "fitted", "calibrated"):
         shown.add_column(name, justify="left" if name == "constant" else "right")
     for name, value in found.fitted.items():
-        unit = "" if name == "spread" else " ns"
+        unit = "" if name == "uneven" else " ns"
         shown.add_row(name, f"{value:.3g}{unit}", f"{calibrated[name]:.3g} ns" if name in calibrated else "")
     return shown

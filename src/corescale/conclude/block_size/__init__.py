@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from corescale.conclude.block_size.columns import Case, Column, columns
 from corescale.conclude.block_size.constant import Constant
 from corescale.conclude.block_size.line_travel import LineTravel
+from corescale.conclude.block_size.loop_time import LoopTime
 from corescale.conclude.block_size.published import Example, Published, Trained, examples
 from corescale.conclude.block_size.regret import HOLD_OUT, BlockLaw, Score, scored
 
@@ -18,6 +19,7 @@ LAWS: Mapping[str, BlockLaw] = {
     "published form, squared loss": Trained("squared"),
     "published form, time lost": Trained("time"),
     "line travel": LineTravel(),
+    "loop time": LoopTime(),
     "constant 16": Constant(16),
     "constant 32": Constant(32),
 }

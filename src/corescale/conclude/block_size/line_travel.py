@@ -11,8 +11,8 @@ they wait for memory that others use too: the tail grows as w**spread, and sprea
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import least_squares, minimize
@@ -58,23 +58,6 @@ class LineTravel:
 
     def fit(self, columns: Sequence[Column]) -> Choose:
         """An iteration's clocks by the best times, then near, far and spread by the time lost."""
-        iteration, constants = self._fitted(columns)
-        return lambda case: block(constants, iteration, case)
-
-    def constants(self, columns: Sequence[Column]) -> Mapping[str, float]:
-        """What a fit to these columns finds, by name. `far` is left out where no column spans two groups."""
-        iteration, fitted = self._fitted(columns)
-        found = {f"iteration_{field}": value for field, value in asdict(iteration).items()}
-        lines = {
-            "line_near": float(np.exp(fitted[0])),
-            "line_far": float(np.exp(fitted[1])),
-            "spread": float(fitted[2]),
-        }
-        if all(column.case.groups == 1 for column in columns):
-            del lines["line_far"]
-        return found | lines
-
-    def _fitted(self, columns: Sequence[Column]) -> tuple[Iteration, Floats]:
         iteration = iteration_of(columns, self.unit, computes=self.computes)
 
         def lost(constants: Floats) -> float:
@@ -83,7 +66,8 @@ class LineTravel:
 
         near_and_far = (np.zeros(3), np.array([1.0, 0, 0]), np.array([0, 1.0, 0]), np.array([1.0, 1.0, 0.5]))
         found = [minimize(lost, START + step, method="Nelder-Mead", tol=1e-6) for step in near_and_far]
-        return iteration, np.asarray(min(found, key=lambda one: one.fun).x)
+        constants = np.asarray(min(found, key=lambda one: one.fun).x)
+        return lambda case: block(constants, iteration, case)
 
 
 def block(constants: Floats, iteration: Iteration, case: Case) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from corescale.conclude.block_size.columns import Case, Column
 from corescale.conclude.block_size.constant import Constant
 from corescale.conclude.block_size.line_travel import LineTravel
+from corescale.conclude.block_size.loop_time import LoopTime
 from corescale.conclude.block_size.published import Published
 from corescale.conclude.block_size.regret import BlockLaw, Score, score, scored
 from corescale.errors import UsageError
@@ -87,7 +88,7 @@ class Scores:
 
     cases: int
     fitted: Mapping[str, float]
-    """this machine's constants, in ns, as line travel has them after a fit to every column"""
+    """this machine's constants, in ns (`uneven` has no unit), as loop time has them after a fit to every column"""
     launched: Mapping[str, Score]
     """by the policy's own launches"""
     held_out: Mapping[str, Score]
@@ -96,9 +97,10 @@ class Scores:
 
 def scores(of: Trained) -> Scores:
     """Of auto as it was launched, and of laws on the launched times, at blocks between the launched ones."""
-    ours = LineTravel(computes=True, unit=1e9)
+    ours = LoopTime(computes=True, unit=1e9)
     laws: Mapping[str, BlockLaw] = {
-        "line travel": ours,
+        "line travel": LineTravel(computes=True, unit=1e9),
+        "loop time": ours,
         "published": Published(),
         "constant 16": Constant(16),
         "constant 64": Constant(64),
