@@ -10,7 +10,7 @@ import pytest
 from corescale.conclude.block_size import Case, Column
 from corescale.conclude.block_size.loop_time import START, LoopTime, best, share, times
 
-TRUTH = START | {"iteration_read": 0.6, "claim_own": 4.0, "line_near": 40.0, "fork_hot": 300.0, "uneven": 0.1}
+TRUTH = {**START, "iteration_read": 0.6, "claim_own": 4.0, "line_near": 40.0, "fork_hot": 300.0, "uneven": 0.1}
 BLOCKS = (1, 4, 16, 64, 256)
 
 
