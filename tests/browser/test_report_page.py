@@ -8,14 +8,16 @@ where it is drawn, through the scales of the chart.
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import Markup
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
 from corescale.show import charts, headline, html
-from corescale.show.charts import interactive, model
+from corescale.show.charts import interactive, model, static
 from corescale.show.result import Result
 from support import samples
 
@@ -255,6 +257,28 @@ def test_dark_pages_have_light_charts(look: Look) -> None:
     light = look.see(samples.scan_result())["ink"]
     dark = look.see(samples.scan_result(), color_scheme="dark")["ink"]
     assert (light, dark) == ("rgb(27, 31, 36)", "rgb(231, 235, 240)")
+
+
+def test_a_network_that_was_added_is_seen(look: Look) -> None:
+    """Its picture is as wide as the page, and its charts are interactive as the page's own."""
+    cost = next(chart for chart in EVERY.values() if chart.name == "bars")
+    picture = {"name": "network", "wide": True, "title": "Network", "caption": "all of it", "live": "",
+               "picture": Markup(static.svg(cost))}  # fmt: skip
+    page = html.report(samples.tune_result())
+    own = replace(cost, name="cost")
+    file = look.folder / "added.html"
+    file.write_text(
+        html.added(page, "network", "Routes", [picture, html.figure(own)], ("route", "kg"), [("a <b>", "3")])
+    )
+    seen = look.browser.new_page(viewport={"width": 1200, "height": 900})
+    seen.goto(file.as_uri(), timeout=PATIENCE)
+    seen.wait_for_selector("body[data-charts=ready]", timeout=PATIENCE)
+    shown = {figure["id"]: figure for figure in seen.evaluate(SEEN)["figures"]}
+    assert shown["chart-cost"]["drawn"] and not shown["chart-network"]["drawn"]
+    assert shown["chart-network"]["width"] > 800 and shown["chart-network"]["shown"] == 1
+    assert seen.locator("td", has_text="a <b>").count() == 1
+    assert seen.evaluate("document.documentElement.scrollWidth") <= 1200
+    seen.close()
 
 
 def test_every_kind_of_mark_was_looked_at() -> None:

@@ -70,10 +70,16 @@ def omitted(experiment: Experiment, chosen: Configuration) -> bool:
 
 
 def _is_in(experiment: Experiment, chosen: Configuration, name: str, wanted: Level | tuple[Level, ...]) -> bool:
+    if name == "p":
+        sign, limit = str(wanted).split()  # study_file/fitting.py has written it
+        return chosen.layout.p < int(limit) if sign == "<" else chosen.layout.p > int(limit)
     factor = experiment.factor(name)
     level = chosen.get(name)
-    if factor is None or level is None:
-        return False
+    return factor is not None and level is not None and is_level(factor, level, wanted)
+
+
+def is_level(factor: Factor, level: Level, wanted: Level | tuple[Level, ...]) -> bool:
+    """Whether a selection that wants this of a factor means this level of it."""
     levels = wanted if isinstance(wanted, tuple) else (wanted,)
     return any(level in extreme(one, factor.levels) if one in EXTREMES else str(level) == str(one) for one in levels)
 

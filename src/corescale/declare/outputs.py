@@ -39,14 +39,14 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*$")]
 """name of an output, and of its file"""
 Selection = Mapping[str, Level | tuple[Level, ...]]
 """column -> level or levels, or one of EXTREMES"""
-EXTREMES = ("min", "max", "above min")
-"""The smallest level measured, the largest, and all but the smallest."""
+EXTREMES = ("min", "max", "above min", "below max")
+"""The smallest level measured, the largest, all but the smallest, and all but the largest."""
 
 
 def extreme(name: Level, levels: Iterable[Level]) -> Sequence[Level]:
     """What one of EXTREMES means among these levels."""
     found = sorted(set(levels), key=lambda level: (isinstance(level, str), level))
-    return {"min": found[:1], "max": found[-1:], "above min": found[1:]}[str(name)]
+    return {"min": found[:1], "max": found[-1:], "above min": found[1:], "below max": found[:-1]}[str(name)]
 
 
 class Normalise(Model):

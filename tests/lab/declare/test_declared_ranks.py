@@ -6,7 +6,7 @@ import dataclasses
 import pytest
 
 from corescale.declare import command_line
-from corescale.declare.command_line.request import TuneRequest
+from corescale.declare.command_line.request import ScanRequest, TuneRequest
 from corescale.declare.grid import configurations, launch, today
 from corescale.errors import UsageError
 from corescale.machine import Machine
@@ -44,6 +44,15 @@ def test_todays_ranks_and_threads_fit(two_cores: Machine) -> None:
     assert today(auto).layout == Layout(4, 1)
     assert {str(c.layout) for c in configurations(auto)} >= {"4x1x1", "2x2x1", "1x4x1", "1x1x1"}
     assert all(c.layout.p <= 4 for c in configurations(auto))
+
+
+def test_automatic_mixes_fill_the_cores(machine: Machine) -> None:
+    """The best of 192 cores may be 64 ranks of 3 threads; threads without ranks have no such levels."""
+    many = dataclasses.replace(machine, affinity=tuple(range(192)), quota_cores=192.0)
+    mixes = configurations(command_line.tune(TuneRequest(ranks="auto", threads="auto"), ["x"], many))
+    full = {(c.layout.ranks_per_node, c.layout.threads_per_rank) for c in mixes if c.layout.p == 192}
+    assert full == {(m, 192 // m) for m in range(1, 193) if 192 % m == 0}
+    assert 3 not in command_line.scan(ScanRequest(threads="auto"), ["x"], many).factors[0].levels
 
 
 def test_ranks_beyond_the_cores_and_a_second_mpirun_are_refused(two_cores: Machine) -> None:

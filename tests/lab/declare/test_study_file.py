@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Study files: what they declare, and one clear line for each thing that can be wrong with one."""
 
+import dataclasses
 import json
 import re
 import tomllib
@@ -16,6 +17,7 @@ from corescale.declare.grid import configurations, launch
 from corescale.declare.outputs import Chart, Finding, Overheads, Table
 from corescale.errors import UsageError
 from corescale.machine import Machine
+from corescale.topology import Cpu
 
 MACHINE = Machine.here()
 STUDY = """\
@@ -249,6 +251,35 @@ def test_every_study_that_ships_is_in_order(name: str) -> None:
 def test_a_study_that_does_not_exist_has_a_near_one() -> None:
     with pytest.raises(UsageError, match="did you mean demo"):
         studies.find("dmo")
+
+
+def test_combinations_are_omitted_by_the_cores_that_they_have(tmp_path: Path) -> None:
+    """A machine of two sockets, whose cores have two hardware threads each: every mix fills what it may use."""
+    text = """
+title = "t"
+command = "x"
+omit = [{ p = "< cores" }, { sockets = "below max", p = "> cores" }, { sockets = "max", p = "> 2 cores" }]
+[factors]
+threads = "auto"
+ranks = "auto"
+sockets = "auto"
+smt = "auto"
+"""
+    (tmp_path / "s.toml").write_text(text)
+    cpus = tuple(Cpu(cpu=k, core=k % 12, socket=k % 12 // 6, numa_node=0, core_group=k % 12 // 6) for k in range(24))
+    machine = dataclasses.replace(MACHINE, cpus=cpus, affinity=tuple(range(24)), quota_cores=None)
+    made = study_file.experiment(tmp_path / "s.toml", machine)
+    cores = {(2, "on"): 24, (2, "off"): 12, (1, "on"): 12, (1, "off"): 6}
+    found = [((int(c["sockets"]), str(c["smt"])), c.layout) for c in configurations(made)]
+    assert {at for at, _ in found} == set(cores)
+    for (sockets, smt), layout in found:
+        fewest, most = cores[sockets, smt], cores[sockets, smt] * sockets
+        assert fewest <= layout.p <= most
+    filled = {(layout.ranks_per_node, layout.threads_per_rank) for at, layout in found if layout.p == cores[at]}
+    assert {(8, 3), (3, 8), (1, 24), (24, 1), (2, 3), (12, 1)} <= filled
+    (tmp_path / "s.toml").write_text(text.replace("< cores", "= cores"))
+    with pytest.raises(UsageError, match='not a condition on p: \'= cores\'; write "< cores" or "> 2 cores"'):
+        study_file.experiment(tmp_path / "s.toml", machine)
 
 
 def test_combinations_that_make_no_sense_are_omitted(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@
 namespace network {
 
 /// The study's program: month after month, a static split of the iterations over the ranks and within each over OpenMP's threads;
-/// each thread keeps its best as a solution, the master picks among them and the ranks among theirs, and rank 0 writes the month's
-/// result while the others wait. One rank alone is its baseline, several are its first optimisation.
+/// each thread keeps its best as a solution, the master picks among them and the ranks among theirs, and rank 0 makes the text of the
+/// month's result while the others wait. One rank alone is its baseline, several are its first optimisation.
 template <class Heap>
 class ByMonth {
  public:
@@ -32,15 +32,19 @@ class ByMonth {
 
   void search(const Month& month, Year& year) const {
     corescale_region_begin("month");
-    const double start = now();
     MonthTimes& times = year.times[static_cast<std::size_t>(month.number())];
-    std::vector<Thread> threads = run(month);
-    times.parallel = now() - start;
-    Solution best = pick(threads, times, year);
-    merge(ranks_, work_.iterations, {&best, 1}, year);
-    if (ranks_.rank() == 0 && best.found()) keep(year, best);
+    const double start = now();
+    plan(month, start, times, year);
     times.all = now() - start;
     corescale_region_end("month");
+  }
+
+  void plan(const Month& month, double start, MonthTimes& times, Year& year) const {
+    std::vector<Thread> threads = run(month);
+    times.parallel = now() - start;
+    await(ranks_, times.waiting);
+    const Solution best = merged(threads, times, year);
+    if (ranks_.rank() == 0 && best.found()) keep(year, best);
   }
 
   std::vector<Thread> run(const Month& month) const {
@@ -78,6 +82,15 @@ class ByMonth {
       best = make_solution(month, found.worth, iteration, found.choices);
     Heap::work(false);
     corescale_region_end("iteration");
+  }
+
+  /// The best of the threads, then of the ranks. To let go of the others' solutions is a part of it that grows with the threads.
+  Solution merged(std::vector<Thread>& threads, MonthTimes& times, Year& year) const {
+    const Timed timed("merge", times.merging);
+    Solution best = pick(threads, times, year);
+    threads.clear();
+    merge(ranks_, work_.iterations, {&best, 1}, year);
+    return best;
   }
 
   static Solution pick(std::vector<Thread>& threads, MonthTimes& times, Year& year) {

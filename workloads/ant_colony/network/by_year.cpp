@@ -93,9 +93,13 @@ class Search {
   }
 
   void merge_ranks() {
+    await(ranks_, year_.wait_seconds);
     std::vector<Solution> solutions;
     for (const auto& one : months_) solutions.push_back(std::move(one->solution));
-    merge(ranks_, work_.iterations, solutions, year_);
+    {
+      const Timed timed("merge", year_.merge_seconds);
+      merge(ranks_, work_.iterations, solutions, year_);
+    }
     for (const Solution& one : solutions)
       if (ranks_.rank() == 0 && one.found()) keep(year_, one);
   }

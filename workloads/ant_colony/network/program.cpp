@@ -31,7 +31,7 @@ std::vector<std::string> heaps() {
 
 /// "cost=1,emissions=0.1": what is not named is worth nothing.
 Goal goal(const std::string& text) {
-  Goal made{0, 0, 0, 0};
+  Goal made{-1, -1, -1, -1};  // not named yet
   for (std::size_t at = 0; at <= text.size(); at = std::min(text.find(',', at), text.size()) + 1) {
     const std::string part = text.substr(at, text.find(',', at) - at), name = part.substr(0, part.find('='));
     double* const place = name == "cost"        ? &made.cost
@@ -42,13 +42,14 @@ Goal goal(const std::string& text) {
     const std::string number = part.substr(std::min(name.size() + 1, part.size()));
     double value = 0;
     const auto [end, fault] = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (place == nullptr || fault != std::errc{} || end != number.data() + number.size() ||
+    if (place == nullptr || *place >= 0 || fault != std::errc{} || end != number.data() + number.size() ||
         !(value >= 0 && value < 1e9))
-      refuse(
-          "--goal '" + text + "' cannot be used",
-          "give cost, emissions, energy and time what a unit of each is worth, as in cost=1,emissions=0.1");
+      refuse("--goal '" + text + "' cannot be used",
+             "give cost, emissions, energy and time, each once, what a unit of it is worth, as in "
+             "cost=1,emissions=0.1");
     *place = value;
   }
+  for (double* one : {&made.cost, &made.emissions, &made.energy, &made.time}) *one = std::max(*one, 0.0);
   if (made.cost + made.emissions + made.energy + made.time <= 0)
     refuse("--goal '" + text + "' is nothing", "give one measure a worth");
   return made;
@@ -97,6 +98,9 @@ void search(std::span<const Month> months, const Work& work, const Request& requ
 
 /// Times of all ranks: the longest, and where they are added up over threads, all.
 void gather(const driver::Ranks& ranks, Year& year) {
+  year.parallel_seconds = ranks.largest(year.parallel_seconds);  // of a search whose months overlap
+  year.busiest_seconds = ranks.largest(year.busiest_seconds);
+  ranks.sum({&year.busy_seconds, 1});
   for (MonthTimes& one : year.times) {
     one.parallel = ranks.largest(one.parallel);
     one.busiest = ranks.largest(one.busiest);
@@ -104,6 +108,8 @@ void gather(const driver::Ranks& ranks, Year& year) {
     year.parallel_seconds += one.parallel;
     year.busiest_seconds += one.busiest;
     year.busy_seconds += one.busy;
+    year.wait_seconds += one.waiting;
+    year.merge_seconds += one.merging;
   }
 }
 
@@ -124,6 +130,8 @@ void report_months(driver::Result& result, std::span<const Month> months, const 
     if (times.parallel == 0) continue;  // months overlap
     result.metric(name + "serial_share", 1 - times.parallel / times.all);
     result.metric(name + "imbalance", times.busiest * year.threads / times.busy - 1);
+    result.metric(name + "wait_share", times.waiting / times.all);
+    result.metric(name + "merge_share", times.merging / times.all);
   }
 }
 
@@ -155,6 +163,7 @@ int report(const Request& request, const Work& work, std::span<const Month> mont
   result.metric("iterations_per_second", iterations / year.seconds);
   result.metric("serial_share", 1 - year.parallel_seconds / year.seconds);
   result.metric("imbalance", year.busiest_seconds * year.threads / year.busy_seconds - 1);
+  result.metric("wait_share", year.wait_seconds / year.seconds);
   result.metric("merge_share", year.merge_seconds / year.seconds);
   result.metric("serialise_share", year.serialise_seconds / year.seconds);
   result.metric("output_share", year.output_seconds / year.seconds);

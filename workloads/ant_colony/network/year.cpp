@@ -1,29 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ant_colony/network/year.hpp"
 
-#include "corescale/region.h"
-
 namespace network {
 namespace {
-
-/// Adds the time until its end to a sum, and as a region.
-class Timed {
- public:
-  Timed(const char* region, double& sum) : region_(region), sum_(sum), start_(now()) {
-    corescale_region_begin(region_);
-  }
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
-  ~Timed() {
-    corescale_region_end(region_);
-    sum_ += now() - start_;
-  }
-
- private:
-  const char* region_;
-  double& sum_;
-  double start_;
-};
 
 /// The rank that ran an iteration.
 int owner(const driver::Ranks& ranks, int iterations, int iteration) {
@@ -47,8 +26,13 @@ void pass_on(const driver::Ranks& ranks, int winner, Solution& solution, Year& y
 
 }  // namespace
 
+void await(const driver::Ranks& ranks, double& seconds) {
+  if (ranks.size() == 1) return;
+  const Timed timed("wait", seconds);
+  ranks.barrier();
+}
+
 void merge(const driver::Ranks& ranks, int iterations, std::span<Solution> months, Year& year) {
-  const Timed timed("merge", year.merge_seconds);
   if (ranks.size() == 1) return;
   std::vector<driver::Ranks::Least> least;
   for (const Solution& one : months) least.push_back({one.worth, one.iteration});

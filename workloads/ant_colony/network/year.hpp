@@ -9,6 +9,7 @@
 #include "ant_colony/network/colony/colony.hpp"
 #include "ant_colony/network/problem/month.hpp"
 #include "ant_colony/network/solution.hpp"
+#include "corescale/region.h"
 #include "driver/heap.hpp"
 #include "driver/ranks.hpp"
 
@@ -27,6 +28,8 @@ struct MonthTimes {
   double parallel = 0;  ///< while iterations ran
   double busiest = 0;   ///< a thread's time in iterations, the largest over threads
   double busy = 0;      ///< the same, added up over threads
+  double waiting = 0;   ///< of rank 0 for the slowest rank
+  double merging = 0;   ///< of the bests of threads and ranks, with what is sent, once all ranks are there
 };
 
 /// What a search found and what it took: months in their order; solutions and texts on rank 0 alone.
@@ -42,7 +45,7 @@ struct Year {
   std::vector<std::string> texts;
   std::vector<MonthTimes> times;
   double seconds = 0;
-  double merge_seconds = 0, serialise_seconds = 0, output_seconds = 0;
+  double wait_seconds = 0, merge_seconds = 0, serialise_seconds = 0, output_seconds = 0;
   double parallel_seconds = 0, busy_seconds = 0, busiest_seconds = 0;
   long sends = 0, bytes = 0, most_bytes = 0;
   int threads;  ///< of all ranks
@@ -53,8 +56,30 @@ inline double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+/// Adds the time until its end to a sum, and reports it as a region.
+class Timed {
+ public:
+  Timed(const char* region, double& sum) : region_(region), sum_(sum), start_(now()) {
+    corescale_region_begin(region_);
+  }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+  ~Timed() {
+    corescale_region_end(region_);
+    sum_ += now() - start_;
+  }
+
+ private:
+  const char* region_;
+  double& sum_;
+  double start_;
+};
+
+/// Returns when every rank has come here, so that no merge counts as its own the time that a slower rank takes.
+void await(const driver::Ranks& ranks, double& seconds);
+
 /// The winner of each month among the ranks: by worth, of equals by iteration. Rank 0 gets its solution, by one message a month at
-/// most: none where rank 0 has won. Adds what it took to `year`.
+/// most: none where rank 0 has won. Adds what was sent to `year`.
 void merge(const driver::Ranks& ranks, int iterations, std::span<Solution> months, Year& year);
 
 /// The result of a month as rank 0 keeps it.

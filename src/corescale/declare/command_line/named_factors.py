@@ -2,13 +2,14 @@
 """From the options that name factors (-f, -L, -P, --threads and similar) to factors with levels."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from corescale.declare import factors
 from corescale.declare.command_line.request import Request
 from corescale.declare.experiment import Factor
+from corescale.declare.factors.threads import divisors
 from corescale.errors import UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.records import Level
@@ -37,7 +38,20 @@ def named(
         factor, missing = factor_of(name, kind, levels, machine, where="-f")
         left_out += missing
         found.append(factor)
-    return found, left_out
+    return filling(found, {name for name, text in texts if text == "auto"}, machine), left_out
+
+
+def filling(chosen: Sequence[Factor], automatic: Collection[str], machine: Machine) -> list[Factor]:
+    """Where ranks and threads are both automatic, threads that fill the cores with some number of ranks are added."""
+    if not {"ranks", "threads"} <= {factor.kind for factor in chosen if factor.name in automatic}:
+        return list(chosen)
+    also = divisors(machine.default_max_threads)
+    return [
+        factor.model_copy(update={"levels": tuple(sorted({*factor.levels, *also}))})
+        if factor.kind == "threads"
+        else factor
+        for factor in chosen
+    ]
 
 
 def factor_of(

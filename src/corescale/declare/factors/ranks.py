@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from corescale.declare.factors.kind import Kind, counts, positive
-from corescale.declare.factors.threads import sizes, thread_levels
+from corescale.declare.factors.threads import divisors, sizes, thread_levels
 from corescale.machine import Machine
 from corescale.records import Layout, Level
 
@@ -23,9 +23,10 @@ class Ranks(Kind):
         return positive(text, "ranks", machine)
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
-        """The levels of threads; a rank for each core group or socket is among them."""
+        """The levels of threads beside ranks; a rank for each core group or socket is among them."""
         groups = [len({getattr(cpu, part) for cpu in machine.usable}) for part in ("core_group", "socket", "numa_node")]
-        return thread_levels(machine.default_max_threads, (*sizes(machine), *groups)), ()
+        most = machine.default_max_threads
+        return thread_levels(most, (*sizes(machine), *groups, *divisors(most))), ()
 
     def serial(self, level: Level) -> Level:
         return 1

@@ -51,6 +51,11 @@ def thread_levels(most: int, sizes: Iterable[int] = ()) -> tuple[int, ...]:
     return (*sorted({size for size in (*powers, *sizes) if size < most}), most)
 
 
+def divisors(most: int) -> tuple[int, ...]:
+    """Of ranks and threads only these fill the cores: 64 x 3 of 192."""
+    return tuple(size for size in range(1, most + 1) if most % size == 0)
+
+
 def sizes(machine: Machine) -> tuple[int, ...]:
     """Hardware threads of a core group and of a socket, and cores: where the cost of one more thread may change."""
     cpus = machine.usable

@@ -16,7 +16,7 @@ from corescale.declare.command_line import unloadable_by_file
 from corescale.declare.experiment import PRESENTATION, Constraint, Experiment, Factor
 from corescale.declare.grid import smallest_p
 from corescale.declare.outputs import BUILT_IN
-from corescale.declare.study_file import checks, commands, stopping, varied
+from corescale.declare.study_file import checks, commands, fitting, stopping, varied
 from corescale.declare.study_file.faults import fault, in_file
 from corescale.declare.study_file.tables import SCHEMA, StudyFile, schema
 from corescale.errors import PreloadError, UsageError
@@ -80,7 +80,7 @@ def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
 
 AS_DECLARED = (
     "title", "source", "derived", "response", "metrics", "agree", "weak", "hooks", "warmup", "ignore_failure",
-    "same_output", "input", "output", "columns", "omit",
+    "same_output", "input", "output", "columns",
 )  # fmt: skip
 """Keys that a file and an Experiment share."""
 
@@ -112,6 +112,7 @@ def _experiment(
             factors=tuple(chosen),
             today=tuple((name, varied.level(name, level, chosen, machine)) for name, level in file.today.items()),
             along=tuple(varied.along(chosen, file.factors)),
+            omit=fitting.in_numbers(file.omit, chosen, machine),
             anchored=stop.rule == "race",
             constraints=tuple(Constraint.parse(text) for text in file.constraints),
             p_ref=file.p_ref or smallest_p(chosen),

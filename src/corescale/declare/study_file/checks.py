@@ -21,7 +21,7 @@ def check(made: Experiment, machine: Machine, declared: Sequence[Mapping[str, Fa
     launch(made, today(made), machine)
     for selection in made.omit:
         for name in selection:
-            must_be(name, {factor.name for factor in made.factors}, "factor", "omit")
+            must_be(name, {"p", *(factor.name for factor in made.factors)}, "factor", "omit")
     if omitted(made, today(made)):
         raise UsageError(
             "leaves out today's launch, with which all others are compared", where="omit", remedy="see [today]"

@@ -5,7 +5,7 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from corescale.declare import arithmetic, factors, template
-from corescale.declare.command_line.named_factors import factor_of
+from corescale.declare.command_line.named_factors import factor_of, filling
 from corescale.declare.experiment import Along, Command, Experiment, Factor
 from corescale.declare.study_file.checks import must_be
 from corescale.declare.study_file.tables import FactorTable
@@ -69,7 +69,8 @@ def chosen(
             factor = factor.model_copy(update={"levels": factor.levels[:1]})
         found.append(factor)
         left_out += missing
-    return found, left_out
+    automatic = {name for name, table in given.items() if table.levels == "auto"}
+    return filling(found, automatic, machine), left_out
 
 
 def without_preloads(made: Experiment, why: str) -> Experiment:

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The chart as a picture, by matplotlib: SVG that follows a page's colours or stands alone, and PNG."""
 
-import io
-import re
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -17,33 +14,10 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from corescale.show import text
-from corescale.show.charts import look
-from corescale.show.charts.look import ALARM, GRID, INK, MUTED, PAPER
+from corescale.show.charts import look, picture
+from corescale.show.charts.look import ALARM, INK, MUTED, PAPER
 from corescale.show.charts.model import Axis, Chart, Format, Panel, Place, Series
 
-STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "corescale",
-    "font.family": "sans-serif",
-    "font.size": 10.5,
-    "axes.edgecolor": MUTED,
-    "axes.labelcolor": INK,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "text.color": INK,
-    "text.parse_math": False,
-    "grid.color": GRID,
-    "grid.linewidth": 0.8,
-    "legend.frameon": False,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-}
 DASHES: Any = (0, (5, 4))
 WRITERS: dict[Format, Callable[[float], str]] = {
     "number": lambda value: f"{value:g}",
@@ -61,33 +35,12 @@ GROUP_WIDTH = 0.8
 
 def svg(chart: Chart) -> str:
     """An inline SVG element: text stays text, colours are the page's, identifiers are this chart's alone."""
-    drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{chart.name}-", _drawn(chart, "none", _figure))
-    drawn = re.sub(
-        "#[0-9a-f]{6}",
-        lambda match: look.variable(match[0]) if match[0] in look.VARIABLES else match[0],
-        drawn[drawn.index("<svg") :],
-    )
-    return re.sub(r"(font: [\d.]+px) [^;\"]*", r"\1 inherit", drawn)
+    return picture.inline(chart.name, chart.alternative, lambda: _figure(chart))
 
 
 def write(chart: Chart, folder: Path, dpi: int = 160) -> tuple[Path, Path]:
     """NAME.png and NAME.svg on white, for documents."""
-    png, plain = folder / f"{chart.name}.png", folder / f"{chart.name}.svg"
-    with mpl.rc_context(STYLE):
-        _titled(chart).savefig(png, dpi=dpi, facecolor=PAPER, metadata={"Software": None, "Title": chart.alternative})
-    plain.write_text(_drawn(chart, PAPER, _titled), encoding="utf-8")
-    return png, plain
-
-
-def _drawn(chart: Chart, paper: str, draw: Callable[[Chart], Figure]) -> str:
-    """Without matplotlib's style element, which would hold for a whole page; its two lines are attributes here."""
-    with mpl.rc_context(STYLE):
-        file = io.StringIO()
-        draw(chart).savefig(file, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})
-    drawn = re.sub(r"<(metadata|style)\b.*?</\1>", "", file.getvalue(), flags=re.DOTALL)
-    label = text.attribute(chart.alternative).replace("\\", r"\\")
-    lines = 'stroke-linejoin="round" stroke-linecap="butt"'
-    return re.sub(r"<svg ([^>]*)>", rf'<svg role="img" aria-label="{label}" {lines} \1>', drawn, count=1)
+    return picture.write(chart.name, chart.alternative, lambda: _titled(chart), folder, dpi)
 
 
 def _titled(chart: Chart) -> Figure:

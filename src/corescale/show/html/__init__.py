@@ -10,6 +10,7 @@ import importlib.resources
 import json
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from corescale import __version__
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan, scan
 from corescale.conclude.answers.study import Study
+from corescale.errors import UsageError
 from corescale.records import to_dict
 from corescale.show import charts, headline, text
 from corescale.show.charts import interactive, static
@@ -30,6 +32,9 @@ from corescale.show.result import Result
 
 Part = dict[str, Any]
 """Values of one part of the page, by the names that the templates use."""
+
+NUMBERS = "<section>\n<h2>Every configuration</h2>"
+"""where the numbers begin in a page; templates/report.html has it"""
 
 MOST_CURVES = 12
 """curves of a study that fit into one chart; a larger study declares the charts that show it"""
@@ -52,7 +57,7 @@ def report(result: Result, frame: pd.DataFrame | None = None) -> str:
             launch=_launch(result),
             facts=said.facts(result),
             doubts=[*result.doubts, *filter(None, [headline.undisturbed(result)])],
-            charts=[_figure(chart) for chart in drawn],
+            charts=[figure(chart) for chart in drawn],
             table=rows.table(result),
             notes=said.notes(result),
             laws=said.laws(curves),
@@ -125,7 +130,8 @@ def _launch(result: Result) -> Part | None:
     return {"label": label, "line": result.line(result.conclusion.chosen)}
 
 
-def _figure(chart: charts.Chart) -> Part:
+def figure(chart: charts.Chart) -> Part:
+    """The chart as the page has it: a picture, and what scripts draw in its place."""
     return {
         "name": chart.name,
         "wide": chart.wide,
@@ -134,3 +140,21 @@ def _figure(chart: charts.Chart) -> Part:
         "picture": Markup(static.svg(chart)),
         "live": embedded(interactive.specification(chart)) if interactive.available() else "",
     }
+
+
+def added(
+    page: str, name: str, title: str, figures: Sequence[Part], head: Sequence[str], lines: Sequence[Sequence[str]]
+) -> str:
+    """A report with a section of a program's own figures and a table, before the numbers that were measured.
+
+    It takes the place of the section of that name, where one is there. `lines` are cells under `head`, of which the
+    first is a name. Raises UsageError for a page that is no report.
+    """
+    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
+    if begin in page and end in page:
+        page = page[: page.index(begin)] + page[page.index(end) + len(end) :]
+    before, found, after = page.partition(NUMBERS)
+    if not found:
+        raise UsageError("is no report of corescale", remedy="give the report.html of a run")
+    section = _templates().get_template("added.html").render(title=title, figures=figures, head=head, lines=lines)
+    return f"{before}{begin}{section}{end}{found}{after}"

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ant_colony/network/problem/network.hpp"
 
+#include <charconv>
+#include <chrono>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "driver/error.hpp"
@@ -19,11 +23,31 @@ struct Assumed {
 };
 constexpr Assumed by_air{3000, 0.6, 2.3}, on_the_ground{600, 0.1, 0.35};
 
-/// "2013-05-26" and "5/26/13" give the same month twice only within one notation; a file has one.
-std::string month_of(const std::string& date) {
-  if (date.size() >= 7 && date[4] == '-') return date.substr(0, 7);
-  const std::size_t slash = date.find('/'), last = date.rfind('/');
-  return slash == std::string::npos ? date : date.substr(last + 1) + "/" + date.substr(0, slash);
+std::optional<int> whole(std::string_view digits) {
+  int value = 0;
+  const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return fault == std::errc{} && end == digits.data() + digits.size() && value >= 0 ? std::optional(value)
+                                                                                    : std::nullopt;
+}
+
+/// Year and month of "2013-05-26", "5/26/13" or a spreadsheet's day, 41420; years of two digits are this century's.
+std::optional<std::pair<int, int>> month_of(std::string_view date) {
+  if (const auto day = whole(date)) {
+    const std::chrono::year_month_day found{std::chrono::sys_days{std::chrono::year{1899} / 12 / 30} +
+                                            std::chrono::days{std::min(*day, 1'000'000)}};
+    return std::pair(static_cast<int>(found.year()), static_cast<int>(static_cast<unsigned>(found.month())));
+  }
+  const char separator = date.find('-') != date.npos ? '-' : '/';
+  const std::size_t first = date.find(separator);
+  const std::size_t second = first == date.npos ? first : date.find(separator, first + 1);
+  if (second == date.npos) return std::nullopt;
+  const std::string_view parts[] = {date.substr(0, first), date.substr(first + 1, second - first - 1),
+                                    date.substr(second + 1)};
+  const bool year_first = separator == '-';
+  const auto year = whole(parts[year_first ? 0 : 2].substr(0, 4)), month = whole(parts[year_first ? 1 : 0]),
+             day = whole(parts[year_first ? 2 : 1].substr(0, 2));
+  if (!year || !month || !day || *month < 1 || *month > 12 || *day < 1 || *day > 31) return std::nullopt;
+  return std::pair(*year < 100 ? 2000 + *year : *year, *month);
 }
 
 }  // namespace
@@ -101,9 +125,15 @@ void Network::make_holders() {
 }
 
 void Network::make_months() {
-  std::map<std::string, std::vector<int>> by_name;
-  for (std::size_t k = 0; k < tables_.orders.size(); ++k)
-    by_name[month_of(tables_.orders[k].date)].push_back(static_cast<int>(k));
+  std::map<std::pair<int, int>, std::vector<int>> by_name;
+  for (std::size_t k = 0; k < tables_.orders.size(); ++k) {
+    const Order& order = tables_.orders[k];
+    const auto month = month_of(order.date);
+    if (!month)
+      throw driver::Error(folder_ + "/OrderList.csv:" + std::to_string(order.line), "Order Date is no date",
+                          "write it as 2013-05-26");
+    by_name[*month].push_back(static_cast<int>(k));
+  }
   if (by_name.empty()) throw driver::Error(folder_ + "/OrderList.csv", "no orders", "give one at least");
   for (auto& [name, orders] : by_name) months_.push_back(std::move(orders));
   if (months_.size() > 1) return;

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,8 @@ class Csv {
       throw driver::Error(file_, in ? "is a directory" : std::strerror(errno), "give a readable CSV file");
     const std::string text(std::istreambuf_iterator<char>(in), {});
     if (in.bad()) throw driver::Error(file_, "cannot be read to its end", "see the disk");
+    if (text.find('\0') != text.npos)
+      throw driver::Error(file_, "is no text in UTF-8", "export it as CSV in UTF-8");
     split(std::string_view(text).substr(text.starts_with("\xEF\xBB\xBF") ? 3 : 0));
     if (rows_.empty()) throw driver::Error(file_, "is empty", "the first line names the columns");
   }
@@ -37,11 +40,17 @@ class Csv {
 
   /// The column with one of these headings.
   std::size_t column(std::initializer_list<std::string_view> headings) const {
-    for (std::size_t c = 0; c < rows_[0].cells.size(); ++c)
-      for (const std::string_view heading : headings)
-        if (plain(rows_[0].cells[c]) == plain(heading)) return c;
-    throw driver::Error(file_ + ":" + std::to_string(rows_[0].line),
-                        "no column '" + std::string(*headings.begin()) + "'", "name it in the first line");
+    const std::string where = file_ + ":" + std::to_string(rows_[0].line), first(*headings.begin());
+    std::optional<std::size_t> found;
+    for (std::size_t c = 0; c < rows_[0].cells.size(); ++c) {
+      const std::string here = plain(rows_[0].cells[c]);
+      if (std::ranges::none_of(headings, [&here](std::string_view one) { return plain(one) == here; }))
+        continue;
+      if (found) throw driver::Error(where, "two columns are '" + first + "'", "rename one");
+      found = c;
+    }
+    if (!found) throw driver::Error(where, "no column '" + first + "'", "name it in the first line");
+    return *found;
   }
 
   std::string text(std::size_t row, std::size_t column) const {
@@ -51,10 +60,14 @@ class Csv {
     return found;
   }
 
-  /// A number within [0, most].
+  /// A number within [0, most]; commas stand between thousands.
   double number(std::size_t row, std::size_t column, double most) const {
     std::string digits = text(row, column);
-    std::erase_if(digits, [](char c) { return c == ',' || c == '$' || c == ' '; });
+    std::erase_if(digits, [](char c) { return c == '$' || c == ' '; });
+    if (!are_thousands(digits))
+      fail(row, rows_[0].cells[column] + " '" + shown(digits) + "' has a comma that is not between thousands",
+           "write decimals behind a point");
+    std::erase(digits, ',');
     double value = 0;
     const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (fault != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value))
@@ -116,6 +129,17 @@ class Csv {
     const std::size_t first = text.find_first_not_of(" \t");
     return first == text.npos ? ""
                               : std::string(text.substr(first, text.find_last_not_of(" \t") - first + 1));
+  }
+
+  /// Whether each comma has three digits behind it, and stands before the point and behind a digit.
+  static bool are_thousands(std::string_view digits) {
+    const std::string_view whole = digits.substr(0, digits.find('.'));
+    if (digits.substr(whole.size()).find(',') != digits.npos) return false;
+    for (std::size_t at = whole.find(','); at != whole.npos; at = whole.find(',', at + 1)) {
+      const std::size_t next = std::min(whole.find(',', at + 1), whole.size());
+      if (at == 0 || next - at != 4) return false;
+    }
+    return true;
   }
 
   static std::string plain(std::string_view text) {

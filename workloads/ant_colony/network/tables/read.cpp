@@ -71,8 +71,11 @@ std::vector<Warehouse> read_warehouses(const std::filesystem::path& folder) {
     if (!seen.insert(name).second) capacities.fail(r, "warehouse " + name + " is there twice", "remove one");
     if (!storage.contains(name))
       capacities.fail(r, "warehouse " + name + " has no cost", "add it to WhCosts.csv");
-    warehouses.push_back(
-        {name, storage[name], static_cast<int>(capacities.number(r, capacity, most_orders))});
+    const double orders = capacities.number(r, capacity, most_orders);
+    if (orders != std::floor(orders))
+      capacities.fail(r, "Daily Capacity " + capacities.text(r, capacity) + " is no whole number",
+                      "correct it");
+    warehouses.push_back({name, storage[name], static_cast<int>(orders)});
   }
   return warehouses;
 }

@@ -16,12 +16,15 @@ namespace network {
 
 /// A file that is there whole or not at all: commit() writes it beside its place under another name, and puts it there. Made before
 /// the work, so that a place where nothing can be written is refused before it; a program that is killed while it works leaves
-/// nothing. Throws driver::Error.
+/// nothing. Links are followed, a file that is there keeps its mode, and what is no regular file, as /dev/stdout, is written into.
+/// Throws driver::Error.
 class WholeFile {
  public:
   explicit WholeFile(std::filesystem::path file)
-      : file_(std::move(file)), part_(file_.string() + "." + std::to_string(getpid()) + ".part") {
-    if (!std::ofstream(part_)) refuse();
+      : into_(is_other(file)),
+        file_(into_ ? std::move(file) : resolved(file)),
+        part_(into_ ? file_.string() : file_.string() + "." + std::to_string(getpid()) + ".part") {
+    if (!std::ofstream(part_, std::ios::app)) refuse();
     remove();
   }
   WholeFile(const WholeFile&) = delete;
@@ -32,24 +35,39 @@ class WholeFile {
 
   void commit() {
     std::ofstream part(part_);
+    std::error_code fault;
+    if (const auto old = std::filesystem::status(file_, fault); !into_ && std::filesystem::exists(old))
+      std::filesystem::permissions(part_, old.permissions(), fault);
     part << out_.str();
     part.close();
-    std::error_code fault;
-    if (part) std::filesystem::rename(part_, file_, fault);
+    fault.clear();
+    if (part && !into_) std::filesystem::rename(part_, file_, fault);
     if (fault) errno = fault.value();
     if (!part || fault) refuse();
   }
 
  private:
+  /// Whether it is there and is no regular file.
+  static bool is_other(const std::filesystem::path& file) {
+    std::error_code fault;
+    const auto there = std::filesystem::status(file, fault);
+    return std::filesystem::exists(there) && !std::filesystem::is_regular_file(there);
+  }
+  static std::filesystem::path resolved(const std::filesystem::path& file) {
+    std::error_code fault;
+    const auto found = std::filesystem::weakly_canonical(file, fault);
+    return fault ? file : found;
+  }
   void remove() const {
     std::error_code ignored;
-    std::filesystem::remove(part_, ignored);
+    if (!into_) std::filesystem::remove(part_, ignored);
   }
   [[noreturn]] void refuse() const {
     throw driver::Error(file_.string(), std::string("cannot be written: ") + std::strerror(errno),
                         "give a file in a folder that can be written");
   }
 
+  bool into_;  ///< no regular file: written into as it is
   std::filesystem::path file_, part_;
   std::ostringstream out_;
 };

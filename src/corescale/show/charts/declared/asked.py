@@ -20,6 +20,9 @@ from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, sure
 MANY = 20
 """Launches from which a percentile bootstrap is no longer said to be too narrow."""
 
+MOST_ON_AXIS = 2
+"""conditions on the launches that count as 1 that an axis has room for; the caption says more"""
+
 Shown = Callable[[Interval], text.Shown]
 
 
@@ -111,7 +114,8 @@ class Asked:
             return name
         if wanted.inverse:
             name = "speed" if self.value == "time" else f"1 / {name}"
-        return f"{name}, relative to {_all_words(wanted.to)}"
+        few = len(wanted.to) <= MOST_ON_AXIS
+        return f"{name}, relative to {_all_words(wanted.to)}" if few else f"{name}, relative"
 
     def caption(self) -> str:
         """The declared one, then what the numbers are."""
@@ -126,7 +130,9 @@ class Asked:
         if chart.error == "bootstrap" and fewest > 1:
             error = f"; {spread}: bootstrapped 95% intervals of the {chart.statistic}"
             error += ", too narrow at so few" if fewest < MANY else ""
-        return f"{chart.caption} {what}{error}.{self.beside()}".strip()
+        wanted = chart.normalise
+        one = f" 1 is {_all_words(wanted.to)}." if wanted and len(wanted.to) > MOST_ON_AXIS else ""
+        return f"{chart.caption} {what}{error}.{one}{self.beside()}".strip()
 
     def beside(self) -> str:
         """What is averaged over, and what is missing."""

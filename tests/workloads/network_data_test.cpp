@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "program.hpp"
+
+namespace {
+
+/// Tables of a person, in the public set's form.
+class Data : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(folder);
+    ASSERT_EQ(
+        run_program(ANT_COLONY, "--problem network --orders 120 --write-data " + folder.string(), "").status,
+        0);
+  }
+
+  /// Replaces the first `what` in a file.
+  void change(const std::string& file, const std::string& what, const std::string& with) const {
+    std::ifstream in(folder / file);
+    std::string text(std::istreambuf_iterator<char>(in), {});
+    const std::size_t at = text.find(what);
+    ASSERT_NE(at, std::string::npos) << what;
+    std::ofstream(folder / file) << text.replace(at, what.size(), with);
+  }
+
+  /// Line `number` of a file, the headings being the first.
+  std::string line(const std::string& file, int number) const {
+    std::ifstream in(folder / file);
+    std::string text;
+    while (number-- > 0) std::getline(in, text);
+    return text;
+  }
+
+  void refuses(const std::string& message, const std::string& arguments = "") const {
+    const Finished run = run_program(
+        ANT_COLONY, "--problem network --iterations 1 --months 1 --data " + folder.string() + " " + arguments,
+        "");
+    EXPECT_EQ(run.status, 2) << run.output;
+    EXPECT_EQ(std::count(run.output.begin(), run.output.end(), '\n'), 1) << run.output;
+    EXPECT_NE(run.output.find(message), std::string::npos) << run.output;
+  }
+
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "network_data";
+};
+
+TEST_F(Data, IsReadBackAsItWasWritten) {
+  const std::string of = "--problem network --iterations 1 --months 2 --orders 120 ";
+  EXPECT_EQ(field(run_program(ANT_COLONY, of + "--data " + folder.string(), "").output, "solution"),
+            field(run_program(ANT_COLONY, of, "").output, "solution"));
+}
+
+TEST_F(Data, TakesTheFormThatSpreadsheetsExport) {
+  const std::string of = "--problem network --iterations 1 --months 2 --data " + folder.string();
+  const std::string before = field(run_program(ANT_COLONY, of, "").output, "solution");
+  change("WhCapacities.csv", "Plant ID,Daily Capacity", "\xEF\xBB\xBFPlant ID,Daily Capacity ");
+  change("FreightRates.csv", ",minimum cost,rate,", ",\"Minimum  Cost\",rate,");
+  change("FreightRates.csv", ",AIR,", ",AIR   ,");
+  const std::string first = line("WhCosts.csv", 2);
+  change("WhCosts.csv", first, first.substr(0, 8) + "\"$" + first.substr(8) + " \"");
+  EXPECT_EQ(field(run_program(ANT_COLONY, of, "").output, "solution"), before);
+}
+
+TEST_F(Data, BadRowsAreNamedInOneLine) {
+  change("OrderList.csv", ",Weight\n", ",Wieght\n");
+  refuses("OrderList.csv:1: no column 'Weight'; name it in the first line");
+  SetUp();
+  const std::string row = line("OrderList.csv", 5);
+  const std::string weight = row.substr(row.rfind(',') + 1);
+  change("OrderList.csv", row, row.substr(0, row.rfind(',') + 1) + "-" + weight);
+  refuses("OrderList.csv:5: Weight -" + weight + " is negative; correct it");
+  SetUp();
+  change("OrderList.csv", line("OrderList.csv", 4), line("OrderList.csv", 3));
+  refuses("OrderList.csv:4: order 1447000001.7 is there twice, first in line 3; remove one");
+  SetUp();
+  const std::string rate = line("FreightRates.csv", 2);
+  change("FreightRates.csv", rate, "V444_0,PORT01,PORT09,10,DTD,2,,AIR,1");
+  refuses("FreightRates.csv:2: no rate; fill the cell, or remove the line");
+  SetUp();
+  std::filesystem::remove(folder / "PlantPorts.csv");
+  refuses("PlantPorts.csv: No such file or directory; give a readable CSV file");
+}
+
+TEST_F(Data, ANumberIsReadAsItWasMeantOrNotAtAll) {
+  const std::string row = line("WhCosts.csv", 2), name = row.substr(0, row.find(','));
+  for (const std::string number : {"\"0,42\"", "\"1.234,5\"", "\"12,34,567\"", "\",100\""}) {
+    SetUp();
+    change("WhCosts.csv", row, name + "," + number);
+    refuses("has a comma that is not between thousands; write decimals behind a point");
+  }
+  SetUp();
+  const std::string capacity = line("WhCapacities.csv", 2);
+  change("WhCapacities.csv", capacity, capacity + ".9");
+  refuses(".9 is no whole number; correct it");
+  SetUp();
+  change("OrderList.csv", "2013-01-15", "32 Foo 2013");
+  refuses("OrderList.csv:2: Order Date is no date; write it as 2013-05-26");
+  SetUp();
+  change("OrderList.csv", "Customer,Product ID", "Weight,Product ID");
+  refuses("OrderList.csv:1: no column 'Customer'");
+  SetUp();
+  change("OrderList.csv", "Unit quantity,Weight", "Unit quantity,Weight,Weight");
+  refuses("OrderList.csv:1: two columns are 'Weight'; rename one");
+  SetUp();
+  std::ofstream(folder / "PlantPorts.csv") << std::string("P\0l\0", 4);
+  refuses("PlantPorts.csv: is no text in UTF-8; export it as CSV in UTF-8");
+}
+
+/// The same plan from dates in three notations; two months of them.
+TEST_F(Data, DatesAreReadAsSpreadsheetsWriteThem) {
+  const std::string of = "--problem network --iterations 1 --months 12 --data " + folder.string();
+  const std::string before = field(run_program(ANT_COLONY, of, "").output, "solution");
+  change("OrderList.csv", "2013-01-15", "1/15/13");
+  change("OrderList.csv", "2013-02-15", "41320");
+  EXPECT_EQ(field(run_program(ANT_COLONY, of, "").output, "solution"), before);
+}
+
+TEST_F(Data, APlanIsWrittenWhereTheFileIsAndKeepsItsMode) {
+  const auto plan = folder / "plan.csv", link = folder / "link.csv";
+  std::ofstream(plan) << "old";
+  std::filesystem::permissions(plan,
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::create_symlink(plan, link);
+  const std::string of =
+      "--problem network --iterations 1 --months 1 --data " + folder.string() + " --solution ";
+  EXPECT_EQ(run_program(ANT_COLONY, of + link.string(), "").status, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_GT(std::filesystem::file_size(plan), 100U);
+  EXPECT_EQ(std::filesystem::status(plan).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  const Finished through = run_program(ANT_COLONY, of + "/dev/stdout", "");
+  EXPECT_EQ(through.status, 0);
+  EXPECT_EQ(through.output.rfind("Month,Order ID", 0), 0U) << through.output.substr(0, 200);
+}
+
+TEST_F(Data, AnOrderThatNobodyCanServeIsNamed) {
+  std::string row = line("OrderList.csv", 3);
+  const std::size_t product = row.find(",16");
+  change("OrderList.csv", row, row.substr(0, product) + ",99" + row.substr(product + 3));
+  refuses("OrderList.csv:3: order 1447000001.7: no warehouse holds product 99");
+  SetUp();
+  std::ofstream(folder / "FreightRates.csv")
+      << "Carrier,orig_port_cd,dest_port_cd,max_wgh_qty,svc_cd,minimum cost,rate,mode_dsc,tpt_day_cnt\n"
+         "V,PORT01,ELSEWHERE,10,DTD,2,2,AIR,1\n";
+  refuses("no warehouse that holds it has capacity and a lane with a rate to PORT09 for its weight");
+}
+
+TEST_F(Data, TooManyOrdersAreSaidWithTheShortfall) {
+  std::ofstream few(folder / "WhCapacities.csv");
+  few << "Plant ID,Daily Capacity\n";
+  for (int w = 1; w <= 19; ++w) few << (w < 10 ? "PLANT0" : "PLANT") << w << "," << (w < 5 ? 1 : 0) << "\n";
+  few.close();
+  std::ofstream orders(folder / "OrderList.csv");
+  orders << "Order ID,Order Date,Service Level,Customer,Product ID,Destination Port,Unit quantity,Weight\n";
+  std::ofstream products(folder / "ProductsPerPlant.csv");
+  products << "Plant Code,Product ID\n";
+  for (int w = 1; w < 5; ++w) products << "PLANT0" << w << ",P\n";
+  for (int k = 0; k < 14; ++k) orders << k << ",2013-0" << k / 7 + 1 << "-01,CRF,C,P,PORT09,1,1\n";
+  orders.close(), products.close();
+  refuses(
+      "month 1 (order 0 and on): 3 of 7 orders find no place in the warehouses that may serve them; raise "
+      "the "
+      "capacities in WhCapacities.csv by 3 at least");
+}
+
+TEST_F(Data, AResultThatCannotBeWrittenIsRefusedBeforeTheSearch) {
+  refuses("/absent/plan.csv: cannot be written: No such file or directory; give a file in a folder",
+          "--solution /absent/plan.csv");
+  EXPECT_FALSE(std::filesystem::exists("/absent"));
+}
+
+}  // namespace
