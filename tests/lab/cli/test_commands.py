@@ -31,6 +31,15 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     path.unlink()
 
 
+@pytest.fixture(scope="module")
+def small(big: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first fifth of it, for what is launched often or is slow."""
+    path = tmp_path_factory.mktemp("small") / "words.txt"
+    with big.open("rb") as file:
+        path.write_bytes(file.read(SIZE // 5))
+    return path
+
+
 def corescale(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [sys.executable, "-m", "corescale", *words],
@@ -98,17 +107,17 @@ def test_tune_an_openmp_program_with_every_allocator(tmp_path: Path) -> None:
 
 
 @needs("pigz")
-def test_tune_pigz_levels_under_a_bound_on_its_output(big: Path, tmp_path: Path) -> None:
+def test_tune_pigz_levels_under_a_bound_on_its_output(small: Path, tmp_path: Path) -> None:
     words = ["-f", "level=3,6,9", "--subject-to", "bytes<=1.02*today", "--metric", "bytes=stdout-size", "-t", "2"]
     words += ["--today", "level=6", "-m", "1", "-M", "1", "--confirm", "1"]
-    done = corescale("tune", *words, "--", "pigz", "-{level}", "-k", "-c", "-p", "{threads}", str(big), cwd=tmp_path)
+    done = corescale("tune", *words, "--", "pigz", "-{level}", "-k", "-c", "-p", "{threads}", str(small), cwd=tmp_path)
     assert "bytes" in done.stdout
     assert "not <=" in done.stdout
 
 
 @needs("xz")
-def test_compare_xz(big: Path, tmp_path: Path) -> None:
-    a, b = (f"xz -T{threads} -0 -k -c {big}" for threads in (1, 2))
+def test_compare_xz(small: Path, tmp_path: Path) -> None:
+    a, b = (f"xz -T{threads} -0 -k -c {small}" for threads in (1, 2))
     done = corescale("compare", "--runs", "1", a, b, cwd=tmp_path)
     assert "no 95% interval" in done.stdout
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Laws trained on loops of one's own: columns from records, and a law that finds the truth that made them."""
 
+import functools
 import itertools
 import math
 
@@ -55,8 +56,13 @@ def test_the_least_of_the_replicates_counts() -> None:
     assert found.auto == (None,)
 
 
+@functools.cache
+def scored() -> own.Scores:
+    return own.scores(own.trained(launched(0.01), groups=1))
+
+
 def test_the_law_that_made_the_times_loses_little_held_out() -> None:
-    found = own.scores(own.trained(launched(0.01), groups=1))
+    found = scored()
     assert found.cases == 48
     assert found.held_out["line travel"].mean < 0.03
     assert found.held_out["line travel"].mean < found.held_out["published"].mean
@@ -64,7 +70,7 @@ def test_the_law_that_made_the_times_loses_little_held_out() -> None:
 
 
 def test_the_fitted_constants_are_those_that_made_the_times() -> None:
-    found = own.scores(own.trained(launched(0.01), groups=1)).fitted
+    found = scored().fitted
     assert found["line_near"] == pytest.approx(60, rel=0.5)
     assert found["iteration_read"] == pytest.approx(0.4, rel=0.1)
     assert found["iteration_write"] == pytest.approx(0.2, rel=0.1)
