@@ -17,14 +17,14 @@ from corescale.errors import InterruptedRunError, PreloadError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
 from corescale.observe import run as loop
-from corescale.observe.store import sealing as seals
+from corescale.observe.store import sealing
 from corescale.records import Record
 from corescale.show import progress, so_far
 
 RUNS = Path("corescale-runs")
 
 
-def sealing(policy: Policy, folder: store.Folder, experiment: Experiment) -> Policy:
+def with_a_seal(policy: Policy, folder: store.Folder, experiment: Experiment) -> Policy:
     """The policy, with a forecast of the largest p written down before the first block that has it."""
     small = set(half(experiment)) if experiment.seal else set()
     if not small:
@@ -32,8 +32,8 @@ def sealing(policy: Policy, folder: store.Folder, experiment: Experiment) -> Pol
 
     def next_block(records: Sequence[Record]) -> Block | None:
         block = policy(records)
-        if block is not None and not small.issuperset(block.configurations) and not seals.is_there(folder.path):
-            seals.write(folder.path, records, to_seal(records, experiment))
+        if block is not None and not small.issuperset(block.configurations) and not sealing.is_there(folder.path):
+            sealing.write(folder.path, records, to_seal(records, experiment))
         return block
 
     return next_block
@@ -72,7 +72,7 @@ def measure(experiment: Experiment, policy: Policy, request: RunRequest, machine
         store.open_run(experiment, machine, root, launcher.name) as folder,
     ):
         try:
-            loop.run(experiment, folder, launcher, sealing(policy, folder, experiment), seen, began=cli.began())
+            loop.run(experiment, folder, launcher, with_a_seal(policy, folder, experiment), seen, began=cli.began())
         except KeyboardInterrupt:
             if said := so_far.known(folder.records, experiment):
                 typer.echo(f"corescale: {said}", err=True)
