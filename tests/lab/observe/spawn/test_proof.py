@@ -77,7 +77,7 @@ class TestProof:
         assert not alive(daemon_of(tmp_path / "pid"))
 
     def test_many_threads(self) -> None:
-        assert self.proof(FIXTURE, "burn-threads", "40", timeout=60)["spawner_fixture"].readable
+        assert self.proof(FIXTURE, "burn-threads", "16", timeout=60)["spawner_fixture"].readable
 
 
 class TestWitness:
