@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: every mark of a chart, by one library)
 """The chart as a picture, by matplotlib: SVG that follows a page's colours or stands alone, and PNG."""
 
 import textwrap

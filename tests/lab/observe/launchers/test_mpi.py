@@ -15,9 +15,9 @@ import pytest
 
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
-from corescale.errors import PreloadError, ProgramError, UsageError
+from corescale.errors import PreloadError, ProgramError
 from corescale.machine import Machine
-from corescale.observe import launchers, store
+from corescale.observe import store
 from corescale.observe.launchers.mpi import Mpi
 from corescale.observe.run import run
 from corescale.observe.watcher import Watcher
@@ -296,13 +296,3 @@ def test_root_is_allowed_and_nobody_else_needs_it(
     for user, expected in ((0, True), (1000, False)):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)
         assert ("--allow-run-as-root" in Mpi(e, two_cores).line(configurations(e)[0])) == expected
-
-
-@needs_mpi
-def test_a_factor_of_ranks_wants_a_launcher_of_ranks(experiment: Make, two_cores: Machine) -> None:
-    assert launchers.create("", experiment("true", levels={"ranks": (1,)}), two_cores).name == "mpi"
-    assert launchers.create("", experiment("true"), two_cores).name == "direct"
-    with pytest.raises(UsageError, match="the direct launcher starts one rank on one node"):
-        launchers.create("direct", experiment("true", levels={"ranks": (1, 2)}), two_cores)
-    with pytest.raises(UsageError, match="the mpi launcher starts ranks on one node"):
-        launchers.create("", experiment("true", levels={"layout": ("1x1x2",)}), two_cores)

@@ -14,6 +14,7 @@ from corescale.observe import launchers
 from corescale.observe.launchers import mpi
 from corescale.records import Layout
 from corescale.topology import Cpu
+from support.mpi import needs_mpi
 
 Make = Callable[..., Experiment]
 
@@ -74,3 +75,13 @@ def test_without_open_mpi_there_is_one_sentence_with_the_remedy(
         launchers.create("mpi", experiment("x", levels={"ranks": (2,)}), two_cores)
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@needs_mpi
+def test_a_factor_of_ranks_wants_a_launcher_of_ranks(experiment: Make, two_cores: Machine) -> None:
+    assert launchers.create("", experiment("true", levels={"ranks": (1,)}), two_cores).name == "mpi"
+    assert launchers.create("", experiment("true"), two_cores).name == "direct"
+    with pytest.raises(UsageError, match="the direct launcher starts one rank on one node"):
+        launchers.create("direct", experiment("true", levels={"ranks": (1, 2)}), two_cores)
+    with pytest.raises(UsageError, match="the mpi launcher starts ranks on one node"):
+        launchers.create("", experiment("true", levels={"layout": ("1x1x2",)}), two_cores)
