@@ -20,6 +20,7 @@ WHOLE = ("read", "write", "operations", "n", "threads", "block")
 Body = tuple[int, int, int, str]
 """bytes read, bytes written, operations, and how these are made"""
 Rows = list[dict[str, str]]
+NOTHING: Mapping[tuple[str, int], float] = {}
 ABSENT = "absent: built without Taskflow"
 
 
@@ -40,7 +41,8 @@ class Launches:
     times: Mapping[Cell, float]
     chosen: Mapping[Cell, float]
     """iterations at once"""
-    iterations: Mapping[Body, int]
+    shares: Mapping[Body, int]
+    """iterations of a thread"""
     machine: str
 
     @property
@@ -60,7 +62,7 @@ class Launches:
 def launches(path: Path) -> Launches:
     """Ends with a line that names file, line and column for a table that is none of the study's."""
     times: dict[Cell, list[float]] = {}
-    chosen, iterations, machine = dict[Cell, float](), dict[Body, int](), ""
+    chosen, shares, machine = dict[Cell, float](), dict[Body, int](), ""
     try:
         with path.open(newline="") as file:
             rows = list(csv.DictReader(file))
@@ -75,12 +77,12 @@ def launches(path: Path) -> Launches:
             sys.exit(f"{path}:{number}: {error}; the columns needed are {', '.join(NEEDED)}")
         cell = Cell(body, threads, row["policy"], block)
         times.setdefault(cell, []).append(clocks)
-        iterations[body] = n
+        shares[body] = n // threads
         if row["at_once"]:
             chosen[cell] = float(row["at_once"])
     if not times:
         sys.exit(f"{path}: has no launches; let the study run to its end")
-    return Launches({cell: median(some) for cell, some in times.items()}, chosen, iterations, machine)
+    return Launches({cell: median(some) for cell, some in times.items()}, chosen, shares, machine)
 
 
 def table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
@@ -89,14 +91,16 @@ def table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
         print(f"| {' | '.join(line)} |")
 
 
-def latencies(sweeps: Mapping[str, Mapping[int, float]]) -> None:
-    """A column for each sweep, its least bold."""
+def latencies(sweeps: Mapping[str, Mapping[int, float]], printed: Mapping[tuple[str, int], float] = NOTHING) -> None:
+    """A column for each sweep, its least bold. `printed` has what the paper prints where that is doubtful."""
     blocks = sorted({block for sweep in sweeps.values() for block in sweep})
     best = {name: min(sweep, key=lambda block: sweep[block]) for name, sweep in sweeps.items() if sweep}
 
     def cell(name: str, block: int) -> str:
         if block not in sweeps[name]:
             return ""
+        if (name, block) in printed:
+            return f"{printed[name, block]:.0f} (doubtful)"
         said = f"{sweeps[name][block]:.0f}"
         return f"**{said}**" if block == best[name] else said
 
@@ -112,7 +116,25 @@ def printed_table(column: Column) -> tuple[str, int, int, float]:
     return column.platform, column.case.read, column.case.write, column.case.computation
 
 
+def doubtful() -> dict[tuple[object, ...], float]:
+    """Times as printed that data/faa calls suspect: by what their column has, and block."""
+    with (DATA / "tables.csv").open(newline="") as file:
+        return {
+            (
+                row["platform"],
+                int(row["threads"]),
+                int(row["unit_read"]),
+                int(row["unit_write"]),
+                float(row["unit_comp_log1024"]),
+                int(row["block_size"]),
+            ): float(row["clocks"])
+            for row in csv.DictReader(file)
+            if row["suspect"]
+        }
+
+
 def published_tables(here: Launches, published: Sequence[Column]) -> None:
+    suspect = doubtful()
     print("\n## Latency against the block: published, and here")
     for which in dict.fromkeys(map(printed_table, published)):
         of = [column for column in published if printed_table(column) == which]
@@ -124,7 +146,13 @@ def published_tables(here: Launches, published: Sequence[Column]) -> None:
             f"{of[0].platform}, {threads_of(c.case.threads)}": dict(zip(c.blocks, c.times, strict=True)) for c in of
         }
         ours = {f"here, {threads_of(count)}": here.sweep(body, count) for count in here.threads}
-        latencies(theirs | {name: sweep for name, sweep in ours.items() if sweep})
+        odd = {
+            (f"{c.platform}, {threads_of(c.case.threads)}", block): suspect[key]
+            for c in of
+            for block in c.blocks
+            if (key := (c.platform, c.case.threads, c.case.read, c.case.write, c.case.computation, block)) in suspect
+        }
+        latencies(theirs | {name: sweep for name, sweep in ours.items() if sweep}, odd)
 
 
 def real_tables(here: Launches) -> None:
@@ -133,7 +161,7 @@ def real_tables(here: Launches) -> None:
     print("\nUnit read 1024, unit write 1024; no table of the paper has them, as its compilers folded the loop away.")
     for count in here.threads:
         sweeps = {
-            f"2^{body[2].bit_length() - 1} (n = {here.iterations[body]})": here.sweep(body, count) for body in bodies
+            f"2^{body[2].bit_length() - 1} (share {here.shares[body]})": here.sweep(body, count) for body in bodies
         }
         print(f"\n{threads_of(count)}:")
         latencies({name: sweep for name, sweep in sweeps.items() if sweep})
@@ -154,7 +182,7 @@ def chosen_tables(here: Launches) -> None:
         "\nEach as its iterations at once (the most of them, where blocks shrink), and its time over the best block's."
     )
     lines = []
-    for body in here.iterations:
+    for body in here.shares:
         if not (sweep := here.sweep(body, count)):
             continue
         best = min(sweep, key=lambda block: sweep[block])
@@ -204,6 +232,8 @@ def comparison(here: Launches) -> None:
     if gains["gain"]:
         said = ", ".join(f"{name} {geometric_mean(some):.2f}" for name, some in gains.items())
         print(f"Geometric means over {len(gains['gain'])} rows: {said}.")
+        more, fifths, slower = (sum(map(test, gains["gain"])) for test in ((1.2).__lt__, (5.0).__lt__, (1.0).__gt__))
+        print(f"Gains above 1.2: {more}; above 5: {fifths}; below 1: {slower}, at least {min(gains['gain']):.2f}.")
 
 
 def _compared(here: Launches, body: Body, count: int, gains: Mapping[str, list[float]]) -> tuple[str, ...]:
@@ -215,7 +245,7 @@ def _compared(here: Launches, body: Body, count: int, gains: Mapping[str, list[f
     block = here.chosen.get(cells["published_cost_model"])
     times = [f"{time:.0f}" if time else "" for time in (formula, policy)]
     return (
-        f"{theirs:.0f}" if theirs else ABSENT,
+        f"{theirs:.0f}" if theirs else ABSENT if formula else "not measured",
         times[0],
         f"{block:.0f}" if block else "",
         times[1],
@@ -235,7 +265,7 @@ def main() -> None:
         "# The tables of the paper, and this machine's\n\nFrom `scripts/bench block_size_tables`. Times are clocks of a"
     )
     print(f"whole loop. Here: {here.machine}; clocks of its time stamp counter; the median over launches of a launch's")
-    print("fastest call; n = 1024, so that a share of two threads is that of eight in the published tables.")
+    print("fastest call; a thread's share is 512 iterations, as of eight threads in the published tables.")
     print("The preferred block of each column is bold.")
     published_tables(here, published)
     real_tables(here)

@@ -7,6 +7,7 @@ thread does between two visits was counted on one thread here; a line's travel i
 else the shipped constants. Every speedup is simulated.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -65,7 +66,7 @@ def speedups(program: Program, lines: float, counters: str, near: float, far: fl
             "iteration-ns": program.between_ns,
             "variation": 1,
             "threads": threads,
-            "core-groups": max(1, threads // program.group),
+            "core-groups": math.ceil(threads / program.group),
             "placement": "compact",
             "line-near": lines * near,
             "line-far": lines * far,

@@ -3,7 +3,8 @@
 
 scripts/bench simulated_runs LAUNCHES.csv, the table that studies/block_size_training.toml writes. An iteration's time
 is that of one thread at its middle block; everything else comes from this machine's calibration, and nothing is
-fitted to what is predicted. Each loop's least time over its replicates counts, since disturbances only add.
+fitted to what is predicted; on one thread that predicts two blocks of a loop from a third, which is no test of the
+simulator. Each loop's least time over its replicates counts, since disturbances only add.
 """
 
 import csv

@@ -70,7 +70,7 @@ def _acquired(ns: float) -> str:
 
 
 def _handed(ns: float) -> str:
-    return f"waiting for a counter costs up to {ns:.3g} ns more than R + E say"
+    return f"a counter that is handed over costs {ns:.3g} ns more than R + E say"
 
 
 def _cycle(ghz: float) -> str:
@@ -102,7 +102,7 @@ CONSTANTS: tuple[Constant, ...] = (
     ),
     Constant("acquire_modified_near", "ns", "R: fetching a line that a core of the group wrote", _acquired),
     Constant("acquire_shared_near", "ns", "R: owning a line that both cores have read", _acquired),
-    Constant("other_near", "ns", "O: what a handover takes beside fetching the line", _handed),
+    Constant("other_near", "ns", "O: what a handover takes beside R and E", _handed),
     Constant("line_smt", "ns", "a line travels between threads of a core", _claims),
     Constant("line_socket", "ns", "a line travels between sockets", _claims),
     Constant("claim_contended_far", "ns", "the same with cores of two groups", _contended),

@@ -55,8 +55,8 @@ void lines_between(driver::Result& result, const PairClass& one) {
   result.metric("claim_contended_" + one.name, pair.contended());
   result.metric("acquire_modified_" + one.name, modified - execute);
   result.metric("acquire_shared_" + one.name, shared - execute);
-  // What a line that is handed to and fro costs beyond being fetched: the study's O.
-  result.metric("other_" + one.name, travel - (modified - execute));
+  // L = R + E + O: what a hand-over takes beyond fetching the line and adding to it.
+  result.metric("other_" + one.name, travel - modified);
 }
 
 void caches(driver::Result& result) {
