@@ -135,15 +135,14 @@ VARIED: dict[str, Callable[[Column], float]] = {
 
 def directions(table: tuple[Column, ...]) -> None:
     """Pairs of columns that differ in one quantity alone: is the best block of the larger one larger or smaller?"""
-    print("\nBest blocks of pairs of columns that differ in one quantity alone, as that grows. The paper says smaller,")
-    print(
-        "but for core groups larger; threads and groups grow together in each of its tables. Many pairs differ by noise.\n"
-    )
+    print("\nBest blocks of pairs of columns that differ in one quantity alone, as that grows. The paper says")
+    print("smaller, but for core groups larger; threads and groups grow together in each of its tables. Many pairs")
+    print("differ by noise.\n")
     print("| quantity | larger | smaller | the same |\n|---|---|---|---|")
     for name, of in VARIED.items():
         counts = {1: 0, -1: 0, 0: 0}
         for a, b in itertools.permutations(table, 2):
-            if 0 < of(a) < of(b) and _alike(a, b, name, of):
+            if 0 < of(a) < of(b) and _alike(a, b, name):
                 counts[int(np.sign(b.best - a.best))] += 1
         print(f"| {name} | {counts[1]} | {counts[-1]} | {counts[0]} |")
     over = [c.lost(max(x for x in c.blocks if x <= c.case.iterations / (2 * c.case.threads))) for c in table]
@@ -153,12 +152,11 @@ def directions(table: tuple[Column, ...]) -> None:
     print(
         f"\nThe largest block of at most half a share is more than 3% from the best in {late} of {len(table)} columns,"
     )
-    print(
-        f"by {middle:.0%} in the median: latency rises before N / T. One iteration at a time loses {single:.0%} in the median."
-    )
+    print(f"by {middle:.0%} in the median: latency rises before N / T.")
+    print(f"One iteration at a time loses {single:.0%} in the median.")
 
 
-def _alike(a: Column, b: Column, name: str, of: Callable[[Column], float]) -> bool:
+def _alike(a: Column, b: Column, name: str) -> bool:
     """In all but the quantity; where that is core groups, threads may differ too."""
     keys = [(c.platform, c.case.threads, c.case.groups, c.case.read, c.case.write, c.case.computation) for c in (a, b)]
     fields = ("platform", "threads", "core groups", "unit read", "unit write", "computation")
