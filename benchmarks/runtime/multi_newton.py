@@ -45,6 +45,33 @@ def row(seconds: Seconds, library: str, threads: int, operations: int) -> str:
     return " | ".join(cells)
 
 
+def verdict(ratio: Interval, goal: float, most: bool) -> str:
+    """Whether a goal is met: `most` says that the ratio is to be below it."""
+    if ratio.low is None or ratio.high is None:
+        return "not decided: too few blocks"
+    if (ratio.high <= goal) if most else (ratio.low >= goal):
+        return "met"
+    return "missed" if (ratio.low > goal if most else ratio.high < goal) else "not decided"
+
+
+def goals(seconds: Seconds) -> str:
+    """The two goals, and what their limits say."""
+    lines = ["## Beside the goals"]
+    if (PEER, 1) in seconds:
+        third = ratio_interval(seconds[OURS, 1], seconds[PEER, 1])
+        bare = ratio_interval(seconds["limit", 1], seconds[PEER, 1])
+        lines.append(
+            f"- A third of CppAD's time on one thread: {interval(third)}, {verdict(third, 1 / 3, True)}. The sines and "
+            f"cosines alone take {interval(bare)} of it. Both libraries take glibc's."
+        )
+    pair = [ratio_interval(seconds[name, 1], [2 * one for one in seconds[name, 2]]) for name in (OURS, "limit")]
+    lines.append(
+        f"- Efficiency 0.97 at two threads: {interval(pair[0])}, {verdict(pair[0], 0.97, False)}. The bare loop, which "
+        f"shares nothing, has {interval(pair[1])} at the same time."
+    )
+    return "\n".join([lines[0], "", *lines[1:]])
+
+
 def report(lines: Lines, blocks: int, where: str) -> str:
     """The whole page."""
     seconds, operations = grouped(lines)
@@ -58,7 +85,8 @@ def report(lines: Lines, blocks: int, where: str) -> str:
     table = ["library | threads | ms | ns an operation | time over CppAD's | efficiency", " | ".join(["---"] * 6)]
     order = sorted(seconds, key=lambda one: (one[1], one[0] != OURS, one[0]))
     table += [row(seconds, library, threads, operations) for library, threads in order]
-    return "\n\n".join(["# Multi-Newton beside CppAD", head, "\n".join(f"| {line} |" for line in table)])
+    rows = "\n".join(f"| {line} |" for line in table)
+    return "\n\n".join(["# Multi-Newton beside CppAD", head, rows, goals(seconds)])
 
 
 if __name__ == "__main__":

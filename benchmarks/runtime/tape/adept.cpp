@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#define ADEPT_STACK_THREAD_UNSAFE 1  // as its manual gives for a program of one thread
 #include <adept.h>
 
 #include "contender.hpp"

@@ -1,2 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
+#define ADEPT_STACK_THREAD_UNSAFE 1
 #include <adept_source.h>

@@ -55,11 +55,12 @@ bool all_agree(const contenders& all) {
 void print_memory(const contenders& all) {
   for (const contender& one : all) {
     const bool records = one.what == task::gradient || one.what == task::replayable;
-    if (records && std::string(one.kernel) == bench::two_body::name && std::string(one.library) != "limit")
-      std::printf("{\"library\": \"%s\", \"task\": \"%s\", \"bytes\": %.1f}\n", one.library,
-                  names[static_cast<int>(one.what)], bench::bytes_per_operation(one));
+    if (!records || std::string(one.kernel) != bench::two_body::name || std::string(one.library) == "limit")
+      continue;
+    std::printf("{\"library\": \"%s\", \"task\": \"%s\", \"bytes\": %.1f}\n", one.library,
+                names[static_cast<int>(one.what)], bench::bytes_per_operation(one));
+    std::fflush(stdout);  // or the next child would print it again
   }
-  std::fflush(stdout);
 }
 
 /// Processor time of this thread, which other programs on the machine take least from.

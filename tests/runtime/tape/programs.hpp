@@ -8,13 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "corescale/tape/sine_and_cosine.hpp"
-
 namespace programs {
-
-/// Of a double, as a tape computes them: with another last digit than <cmath>'s a program would take other branches.
-inline double sin(double x) { return corescale::special::sine_and_cosine(x).sine; }
-inline double cos(double x) { return corescale::special::sine_and_cosine(x).cosine; }
 
 struct step {
   std::uint8_t operation;
@@ -31,7 +25,7 @@ inline constexpr unsigned num_operations = 40;
 
 template <class T>
 T apply_smooth(unsigned operation, const T& x, const T& y) {
-  using std::atan, std::exp, std::log, std::pow, std::sinh, std::sqrt, std::tanh;
+  using std::atan, std::cos, std::exp, std::log, std::pow, std::sin, std::sinh, std::sqrt, std::tanh;
   switch (operation) {
     case 0:
       return 0.5 * (x + y);

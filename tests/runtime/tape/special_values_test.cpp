@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// NaN, infinities, signed zeros and branch points: values are those of <cmath> to the bit, recorded and replayed;
-// sine and cosine, which are our own, within a last place.
+// NaN, infinities, signed zeros and branch points: values are those of <cmath> to the bit, recorded and replayed.
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <limits>
-#include <numbers>
-#include <random>
 
 #include "functions_under_test.hpp"
 
@@ -14,7 +11,6 @@ namespace {
 
 using corescale::gradient_tape;
 using corescale::real;
-using corescale::special::sine_and_cosine;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
@@ -27,15 +23,11 @@ bool same(double a, double b, bool any_zero = false) {
   return (a != a && b != b) || std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
-/// What <cmath> says; it has no sign(), and another last digit of sin and cos.
+/// What <cmath> says; it has no sign().
 template <class Function>
 double plain(Function f, double x) {
   if constexpr (std::string_view(Function::label) == "sign") {
     return corescale::special::sign(x);
-  } else if constexpr (std::string_view(Function::label) == "sin") {
-    return sine_and_cosine(x).sine;
-  } else if constexpr (std::string_view(Function::label) == "cos") {
-    return sine_and_cosine(x).cosine;
   } else {
     return f(x);
   }
@@ -73,39 +65,6 @@ void check_2(Function f) {
 FUNCTIONS_UNDER_TEST
 #undef FORWARD_1
 #undef FORWARD_2
-
-/// How far a number is from the truth, in units in its last place.
-double last_places(double is, long double truth) {
-  const auto near = std::abs(static_cast<double>(truth));
-  return static_cast<double>(std::abs(is - truth) / (std::nextafter(near, inf) - near));
-}
-
-TEST(SineAndCosine, AreWithinALastPlace) {
-  const auto check_at = [](double x) {
-    const sine_and_cosine of(x);
-    EXPECT_LT(last_places(of.sine, std::sin(static_cast<long double>(x))), 0.9) << x;
-    EXPECT_LT(last_places(of.cosine, std::cos(static_cast<long double>(x))), 0.9) << x;
-  };
-  std::mt19937_64 random(2012);
-  for (const double largest : {1e-8, 1.0, 10.0, 1600.0, 9000.0}) {
-    std::uniform_real_distribution<double> draw(-largest, largest);
-    for (int i = 0; i < 40'000; ++i) check_at(draw(random));
-  }
-  // Where nearly all digits cancel: the numbers nearest to multiples of pi/2, and their neighbours.
-  for (int k = 1; k < 5300; ++k)
-    for (const double x : {k * std::numbers::pi / 2, std::nextafter(k * std::numbers::pi / 2, 0.0),
-                           k * std::numbers::pi / 2 * (1 + 1e-10)})
-      check_at(x), check_at(-x);
-}
-
-TEST(SineAndCosine, ZerosInfinitiesAndNumbersBeyondAreThoseOfCmath) {
-  for (const double x :
-       {0.0, -0.0, 5e-324, -5e-324, 1e-300, 8192.0, -8192.5, 1e22, 1e300, inf, -inf, nan_value}) {
-    const sine_and_cosine of(x);
-    EXPECT_TRUE(same(of.sine, std::sin(x))) << x;
-    EXPECT_TRUE(same(of.cosine, std::cos(x))) << x;
-  }
-}
 
 /// The derivative of f at x.
 template <class Function>

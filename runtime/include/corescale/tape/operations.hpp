@@ -6,7 +6,6 @@
 #include <tuple>
 #include <type_traits>
 
-#include "corescale/tape/sine_and_cosine.hpp"
 #include "corescale/tape/special.hpp"
 
 /// The operations that a tape knows, one row each: its name, its value, and its partial derivatives, given
@@ -160,7 +159,6 @@ struct logarithm_plus_1 {
 struct sine {
   static constexpr const char* name = "sin";
   static auto value(const auto& x) { return sin(x); }
-  static double value(double x) { return special::sine_and_cosine(x).sine; }
   static auto dx(const auto& x, const auto&) { return cos(x); }
   static value_with_dx<double> both(double x) {
     const special::sine_and_cosine of(x);
@@ -171,7 +169,6 @@ struct sine {
 struct cosine {
   static constexpr const char* name = "cos";
   static auto value(const auto& x) { return cos(x); }
-  static double value(double x) { return special::sine_and_cosine(x).cosine; }
   static auto dx(const auto& x, const auto&) { return -sin(x); }
   static value_with_dx<double> both(double x) {
     const special::sine_and_cosine of(x);

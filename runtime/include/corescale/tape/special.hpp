@@ -22,6 +22,20 @@ inline double log_gamma(double x) {
   return ::lgamma_r(x, &ignored_sign);
 }
 
+/// sin(x) and cos(x), which glibc computes at less than the cost of two calls.
+struct sine_and_cosine {
+  double sine;
+  double cosine;
+
+  explicit sine_and_cosine(double x) {
+#ifdef __GLIBC__
+    ::sincos(x, &sine, &cosine);
+#else
+    sine = std::sin(x), cosine = std::cos(x);
+#endif
+  }
+};
+
 /// The derivative of order n + 1 of log(gamma(x)): digamma for n = 0, trigamma for n = 1, and so on. NaN at
 /// the poles 0, -1, -2, ...; relative error about 1e-14 away from the zeros of digamma.
 double polygamma(unsigned n, double x);

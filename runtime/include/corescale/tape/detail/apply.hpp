@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
-
 #include "corescale/tape/detail/recorder.hpp"
 #include "corescale/tape/operations.hpp"
 
@@ -24,11 +22,14 @@ struct operators {
   static number apply(const number& x) {
     if (x.place_ == 0) [[unlikely]]
       return number(static_cast<Base>(Row::value(x.value_)));
-    const auto [z, dx] = operations::value_and_dx<Row, Base>(x.value_);
     recorder<Base>& tape = *open_recording<Base>;
     if (!is_open(x, tape)) [[unlikely]]
       refuse(x.place_, 0);
-    return append<Row>(tape, z, dx, static_cast<Base>(0.0), index_of(x.place_), tape.no_variable());
+    if (tape.is_full()) [[unlikely]]
+      return apply_with_room<Row>(x);
+    const auto [z, dx] = operations::value_and_dx<Row, Base>(x.value_);
+    return {z, tape.put(dx, static_cast<Base>(0.0), operations::number_of<Row>(), index_of(x.place_),
+                        tape.no_variable())};
   }
 
   template <class Row>
@@ -62,9 +63,11 @@ struct operators {
     const std::uint32_t if_first = operand(x, tape), if_second = operand(y, tape);
     append_operands(operations::number_of<operations::choice<Comparison>>(), left, right);
     const Base taken = static_cast<Base>(1.0), not_taken = static_cast<Base>(0.0);
-    return append<operations::selection>(
-        tape, first ? x.value_ : y.value_, x.is_variable() ? (first ? taken : not_taken) : x.value_,
-        y.is_variable() ? (first ? not_taken : taken) : y.value_, if_first, if_second);
+    if (tape.is_full()) tape.grow(tape);
+    return {first ? x.value_ : y.value_,
+            tape.put(x.is_variable() ? (first ? taken : not_taken) : x.value_,
+                     y.is_variable() ? (first ? not_taken : taken) : y.value_,
+                     operations::number_of<operations::selection>(), if_first, if_second)};
   }
 
   static number variable(const Base& value, std::uint64_t place) { return {value, place}; }
@@ -74,30 +77,29 @@ struct operators {
   /// Of an operand that varies, the partial derivative and the number; of a parameter, the value.
   template <class Row, bool XVaries, bool YVaries>
   static number record(recorder<Base>& tape, const number& x, const number& y) {
+    if (tape.is_full()) [[unlikely]]
+      return record_with_room<Row, XVaries, YVaries>(x, y);
     const Base z = static_cast<Base>(Row::value(x.value_, y.value_));
     Base dx = x.value_, dy = y.value_;
     if constexpr (XVaries) dx = static_cast<Base>(Row::dx(x.value_, y.value_, z));
     if constexpr (YVaries) dy = static_cast<Base>(Row::dy(x.value_, y.value_, z));
-    return append<Row>(tape, z, dx, dy, XVaries ? index_of(x.place_) : tape.no_variable(),
-                       YVaries ? index_of(y.place_) : tape.no_variable());
+    return {z,
+            tape.put(dx, dy, operations::number_of<Row>(), XVaries ? index_of(x.place_) : tape.no_variable(),
+                     YVaries ? index_of(y.place_) : tape.no_variable())};
   }
 
-  /// The variable of value z that an operation gives.
-  template <class Row>
-  static number append(recorder<Base>& tape, const Base& z, const Base& dx, const Base& dy, std::uint32_t x,
-                       std::uint32_t y) {
-    constexpr unsigned op = operations::number_of<Row>();
-    if (tape.is_full()) [[unlikely]]
-      return append_with_room(tape, z, dx, dy, op, x, y);
-    return {z, tape.put(dx, dy, op, x, y)};
-  }
-
-  /// It takes and gives all in registers: were it to come back into the middle of append(), the fast path would
+  /// These take and give all in registers: were they to come back into the middle of apply(), the fast path would
   /// keep its numbers in memory.
-  [[gnu::noinline, gnu::cold]] static number append_with_room(recorder<Base>& tape, Base z, Base dx, Base dy,
-                                                              unsigned op, std::uint32_t x, std::uint32_t y) {
+  template <class Row>
+  [[gnu::noinline, gnu::cold]] static number apply_with_room(number x) {
+    open_recording<Base>->grow(*open_recording<Base>);
+    return apply<Row>(x);
+  }
+  template <class Row, bool XVaries, bool YVaries>
+  [[gnu::noinline, gnu::cold]] static number record_with_room(number x, number y) {
+    recorder<Base>& tape = *open_recording<Base>;
     tape.grow(tape);
-    return {z, tape.put(dx, dy, op, x, y)};
+    return record<Row, XVaries, YVaries>(tape, x, y);
   }
 
   /// Says which of two operands is no variable of the open recording.
