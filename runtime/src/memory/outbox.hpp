@@ -1,47 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sched.h>
-
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "corescale/memory/detail/pool.hpp"
 
 namespace corescale::inline v0::detail {
-
-/// Blocks of one owner that another thread returns, until they go home together, by one atomic operation.
-/// Some of them, the carriers, hold the addresses of others in their memory, so that a batch needs none of
-/// its own, and the others stay untouched: their cache lines move once, straight to the owner. Word 0 of a
-/// carrier is the next carrier, the words behind it are its cargo, up to a null or the end.
-template <class Variant>
-class batch {
- public:
-  // One atomic operation and one cache line in motion cost each of these blocks 1 to 2 ns; a larger batch would
-  // keep memory from its owner for little.
-  static constexpr std::size_t max_blocks = 32;
-  static constexpr std::size_t max_bytes = std::size_t{64} << 10;
-
-  void add(block* b, pool<Variant>* owner) noexcept;
-  void flush() noexcept;
-
-  /// How many bytes of home's it has; by any thread.
-  std::size_t bytes_for(const pool<Variant>* home) const noexcept;
-
- private:
-  void load(block* b) noexcept;
-  void retarget(pool<Variant>* owner) noexcept;
-
-  std::atomic<pool<Variant>*> owner_{nullptr};
-  std::atomic<std::size_t> bytes_{0};
-  std::atomic<std::size_t> changes_{0};  ///< odd while the owner changes
-  block* newest_ = nullptr;              ///< carrier; the only one that may have room
-  block* oldest_ = nullptr;
-  std::size_t cargo_ = 0;  ///< of the newest
-  std::size_t blocks_ = 0;
-};
 
 /// The batches of one thread that returns what others own. Owners whose numbers agree in the last bits share
 /// one.
@@ -54,9 +22,35 @@ struct outbox {
   }
 };
 
+/// Of the blocks that go home together some, the carriers, hold the addresses of others in their memory, so that the others stay
+/// untouched: their cache lines move once, straight to the owner. Word 0 of a carrier is the next carrier, the words behind it are
+/// its cargo, up to a null or the end.
+struct carriers {
+  block* newest;
+  block* oldest;
+};
+
 /// Words of a carrier's memory that hold cargo.
 inline std::size_t cargo_room(const block* carrier) noexcept {
   return carrier->capacity() / sizeof(block*) - 1;
+}
+
+/// The carriers of these blocks, of which there is one at least.
+inline carriers load(std::span<block* const> blocks) noexcept {
+  carriers made{blocks.front(), blocks.front()};
+  set_next(made.oldest, nullptr);
+  std::size_t cargo = 0;
+  for (block* const b : blocks.subspan(1)) {
+    if (cargo < cargo_room(made.newest)) {
+      set_word(made.newest, ++cargo, b);
+    } else {
+      set_next(b, made.newest);
+      made.newest = b;
+      cargo = 0;
+    }
+  }
+  if (cargo < cargo_room(made.newest)) set_word(made.newest, 1 + cargo, nullptr);
+  return made;
 }
 
 /// Calls function(b) for each block of the batch, a carrier after its cargo.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a block that another thread returns goes home.
+#include <sched.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -11,32 +13,13 @@
 
 namespace corescale::inline v0::detail {
 
-template <class Variant>
-void batch<Variant>::add(block* b, pool<Variant>* owner) noexcept {
-  if (owner_.load(std::memory_order_relaxed) != owner) {
-    flush();
-    retarget(owner);
-  }
-  const std::size_t bytes = bytes_.load(std::memory_order_relaxed) + b->capacity();
-  bytes_.store(bytes, std::memory_order_release);
-  load(b);
-  if (++blocks_ == max_blocks || bytes >= max_bytes) flush();
-}
-
-template <class Variant>
-void batch<Variant>::load(block* b) noexcept {
-  if (newest_ && cargo_ < std::min(cargo_room(newest_), max_blocks)) return set_word(newest_, ++cargo_, b);
-  set_next(b, newest_);
-  newest_ = b;
-  cargo_ = 0;
-  if (!oldest_) oldest_ = b;
-}
-
 /// bytes_for() must not see the bytes of one owner with the name of another. All stores here and in flush()
 /// are releases and all of its loads are acquires, so that what it sees is never newer than the count of
 /// changes that it reads last.
 template <class Variant>
-void batch<Variant>::retarget(pool<Variant>* owner) noexcept {
+void batch<Variant>::turn_to(pool<Variant>* owner) noexcept {
+  if (owner_.load(std::memory_order_relaxed) == owner) return;
+  flush();
   const std::size_t changes = changes_.load(std::memory_order_relaxed);
   changes_.store(changes + 1, std::memory_order_relaxed);
   owner_.store(owner, std::memory_order_release);
@@ -58,13 +41,11 @@ std::size_t batch<Variant>::bytes_for(const pool<Variant>* home) const noexcept 
 /// none twice.
 template <class Variant>
 void batch<Variant>::flush() noexcept {
-  block* const newest = std::exchange(newest_, nullptr);
-  if (!newest) return;
-  if (cargo_ < cargo_room(newest)) set_word(newest, 1 + cargo_, nullptr);
-  blocks_ = 0;
+  if (size_ == 0) return;
+  const auto [newest, oldest] = load({blocks_.data(), std::exchange(size_, 0)});
   const std::size_t bytes = bytes_.load(std::memory_order_relaxed);
   bytes_.store(0, std::memory_order_release);
-  owner_.load(std::memory_order_relaxed)->receive(newest, std::exchange(oldest_, nullptr), bytes);
+  owner_.load(std::memory_order_relaxed)->receive(newest, oldest, bytes);
 }
 
 /// Without memory for an outbox each block goes home alone.
@@ -77,7 +58,10 @@ void pool<Variant>::send(block* b, pool* owner) noexcept {
     out = new (room) outbox<Variant>;
     outgoing.store(out, std::memory_order_release);
   }
-  out->batch_for(owner).add(b, owner);
+  returned = &out->batch_for(owner);
+  returned->turn_to(owner);
+  returns = owner->stamp(in_use);
+  returned->add(b);
 }
 
 template <class Variant>
@@ -124,9 +108,16 @@ void pool<Variant>::receive(block* newest, block* oldest, std::size_t bytes) noe
 template <class Variant>
 void pool<Variant>::drain() noexcept {
   if (!inbox.load(std::memory_order_relaxed)) return;
+  [[maybe_unused]] const bool holds = accepts.load(std::memory_order_relaxed) && !address_sanitizer_watches();
   std::size_t bytes = 0;
   unload(inbox.exchange(nullptr, std::memory_order_acquire), [&](block* b) {
     bytes += b->capacity();
+    if constexpr (Variant::holds) {
+      if (holds) {
+        b->stamp = stamp(available);
+        return this->push(b);
+      }
+    }
     put_or_release(b);
   });
   inbox_bytes.fetch_sub(bytes, std::memory_order_relaxed);

@@ -11,14 +11,12 @@
 
 #include "corescale/machine/cache_line.hpp"
 #include "corescale/memory/alloc_variant.hpp"
+#include "corescale/memory/detail/batch.hpp"
 #include "corescale/memory/detail/block.hpp"
 #include "corescale/memory/detail/slabs.hpp"
 
 // The state behind thread_alloc. take() and give() are the hot path and inline; all else is in the library.
 namespace corescale::inline v0::detail {
-
-template <class Variant>
-struct pool;
 
 template <class Variant>
 struct outbox;
@@ -92,6 +90,8 @@ struct alignas(cache_line) pool : Variant::accounts {
   /// The stamp of the blocks that give() may put straight into a list: this pool's, in use; or, while memory
   /// is not held, one that no block has.
   std::atomic<std::uintptr_t> accepts;
+  std::uintptr_t returns = 0;  ///< the stamp of the blocks that give() may add to `returned`; 0: of none
+  batch<Variant>* returned = nullptr;  ///< those of the owner whose block came last
   std::size_t number;
   bool live = false;                  ///< whether a thread has this pool; the registry's mutex guards it
   bool lost = false;                  ///< whether its thread exists in the parent of this process only
@@ -172,6 +172,7 @@ template <class Variant>
       b->stamp = mine.stamp(available);
       return mine.push(b);
     }
+    if (b->stamp == mine.returns) return mine.returned->add(b);
   }
   give_slowly(b);
 }
