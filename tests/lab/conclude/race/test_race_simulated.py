@@ -57,7 +57,7 @@ def test_equal_configurations_are_rarely_called_faster(simulation: ModuleType) -
 
 @pytest.mark.parametrize("landscape", ["two interacting", "unequal noise", "drift"])
 def test_launches_are_a_fraction_of_those_of_uniform_blocks(simulation: ModuleType, landscape: str) -> None:
-    found = simulation.tally(landscape, 60, 0.03, 2, 2)
+    found = simulation.tally(landscape, 60, 0.03, 4, 4)
     assert found.full_blocks >= 25
     assert found.ratio <= 0.25
 
