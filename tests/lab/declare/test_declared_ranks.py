@@ -46,9 +46,9 @@ def test_todays_ranks_and_threads_fit(two_cores: Machine) -> None:
     assert all(c.layout.p <= 4 for c in configurations(auto))
 
 
-def test_automatic_mixes_fill_the_cores(machine: Machine) -> None:
+def test_automatic_mixes_fill_the_cores(two_cores: Machine) -> None:
     """The best of 192 cores may be 64 ranks of 3 threads; threads without ranks have no such levels."""
-    many = dataclasses.replace(machine, affinity=tuple(range(192)), quota_cores=192.0)
+    many = dataclasses.replace(two_cores, affinity=tuple(range(192)), quota_cores=192.0)
     mixes = configurations(command_line.tune(TuneRequest(ranks="auto", threads="auto"), ["x"], many))
     full = {(c.layout.ranks_per_node, c.layout.threads_per_rank) for c in mixes if c.layout.p == 192}
     assert full == {(m, 192 // m) for m in range(1, 193) if 192 % m == 0}
