@@ -3,7 +3,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from corescale.declare import arithmetic, factors, template
 from corescale.declare.experiment import SERIAL, Experiment, Factor
@@ -17,8 +17,10 @@ def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
 
     Of combinations that are the same launch, such as a setting of an allocator that another replaces, `tune` has one.
     """
-    grid = (configuration(experiment, choice) for choice in _grid(experiment))
-    launched = (chosen for chosen in grid if not omitted(experiment, chosen))
+    left_out = _omission(experiment)
+    grid = (choice for choice in _grid(experiment) if not left_out(choice, None))
+    launched = (chosen for chosen in (configuration(experiment, choice) for choice in grid)
+                if not left_out(dict(chosen.levels), chosen.layout.p))  # fmt: skip
     serial = [_serial(experiment)] if any(command.name == SERIAL for command in experiment.commands) else []
     return tuple(dict.fromkeys([today(experiment), *launched, *serial]))
 
@@ -66,16 +68,43 @@ def fits(experiment: Experiment, chosen: Configuration) -> bool:
 
 def omitted(experiment: Experiment, chosen: Configuration) -> bool:
     """Whether the experiment says that this combination of levels is not launched."""
-    return any(all(_is_in(experiment, chosen, *of) for of in selection.items()) for selection in experiment.omit)
+    return _omission(experiment)(dict(chosen.levels), chosen.layout.p)
 
 
-def _is_in(experiment: Experiment, chosen: Configuration, name: str, wanted: Level | tuple[Level, ...]) -> bool:
-    if name == "p":
-        sign, limit = str(wanted).split()  # study_file/fitting.py has written it
-        return chosen.layout.p < int(limit) if sign == "<" else chosen.layout.p > int(limit)
-    factor = experiment.factor(name)
-    level = chosen.get(name)
-    return factor is not None and level is not None and is_level(factor, level, wanted)
+def _omission(experiment: Experiment) -> Callable[[Mapping[str, Level], int | None], bool]:
+    """Whether levels, and p where it is known, are of a combination that is not launched.
+
+    What each selection means of each factor is looked up once: a grid may have a million combinations.
+    """
+    known = {factor.name: factor for factor in experiment.factors}
+    also = dict(experiment.today)
+    meant = [
+        (
+            [
+                (name, frozenset(one for one in {*known[name].levels, also.get(name, "")}
+                                 if is_level(known[name], one, wanted)))
+                for name, wanted in selection.items() if name != "p"
+            ],
+            str(selection.get("p", "")).split(),  # study_file/fitting.py has written it
+        )
+        for selection in experiment.omit
+        if {*selection} <= {"p", *known}
+    ]  # fmt: skip
+
+    def left_out(levels: Mapping[str, Level], p: int | None) -> bool:
+        return any(
+            _is_beyond(p, limit) and all(levels.get(name) in among for name, among in factors_)
+            for factors_, limit in meant
+        )
+
+    return left_out
+
+
+def _is_beyond(p: int | None, limit: Sequence[str]) -> bool:
+    """Whether p is as a selection wants it; any p is where it wants none."""
+    if not limit:
+        return True
+    return p is not None and (p < int(limit[1]) if limit[0] == "<" else p > int(limit[1]))
 
 
 def is_level(factor: Factor, level: Level, wanted: Level | tuple[Level, ...]) -> bool:
