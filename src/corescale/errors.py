@@ -26,6 +26,10 @@ class ExitCode(IntEnum):
     """A defect in corescale."""
     INTERRUPTED = 130
     """Stopped by Ctrl-C; what was measured is kept."""
+    HANGUP = 129
+    """As Ctrl-C, by SIGHUP: the terminal was closed."""
+    TERMINATED = 143
+    """As Ctrl-C, by SIGTERM."""
 
 
 class CorescaleError(Exception):
@@ -69,10 +73,18 @@ class StoreError(CorescaleError):
     exit_code = ExitCode.STORE
 
 
-class InterruptedRunError(CorescaleError):
-    """Ctrl-C during a run."""
+class InconclusiveError(CorescaleError):
+    """Measuring ended before there was anything to conclude from."""
 
-    exit_code = ExitCode.INTERRUPTED
+    exit_code = ExitCode.INCONCLUSIVE
+
+
+class InterruptedRunError(CorescaleError):
+    """Ctrl-C during a run, or a signal that ends it as well."""
+
+    def __init__(self, what: str, exit_code: ExitCode = ExitCode.INTERRUPTED) -> None:
+        super().__init__(what)
+        self.exit_code = exit_code
 
 
 class UnavailableError(CorescaleError):

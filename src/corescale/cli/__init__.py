@@ -7,7 +7,10 @@ import time
 import traceback
 from pathlib import Path
 
+from corescale.cli import interruptions
 from corescale.errors import CorescaleError, ExitCode
+
+KEPT = "interrupted; what was measured is kept; the same command continues"
 
 _began: list[float] = []
 
@@ -20,13 +23,16 @@ def began() -> float | None:
 def main() -> None:
     """Entry point of `corescale`; every error a person can cause is one line and a documented exit code."""
     _began.append(time.monotonic())
+    interruptions.install()
     try:
         sys.exit(_run(sys.argv[1:]))
     except CorescaleError as error:
         fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        fail("interrupted; what was measured is kept; the same command continues", ExitCode.INTERRUPTED)
+    except KeyboardInterrupt as end:
+        fail(KEPT, interruptions.exit_code(end))
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # as typer passes it on
+            fail(KEPT, interruptions.exit_code(error.__cause__))
         fail(_defect(error), ExitCode.INTERNAL)
 
 

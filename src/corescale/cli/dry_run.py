@@ -17,7 +17,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, launch, today
 from corescale.errors import CorescaleError
 from corescale.machine import Machine
-from corescale.observe import launchers, store
+from corescale.observe import environment, launchers, store
 from corescale.records import Configuration, Layout, Record
 from corescale.show import text
 
@@ -29,7 +29,11 @@ FIRST_ANSWER = f"--budget {4 * OPTIONS.first_block}x"
 
 
 def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> None:
-    """Print the plan and the time that it takes."""
+    """Print the plan and the time that it takes.
+
+    Raises ProgramError, as measuring would, where a program cannot be launched; of a study, which may be meant for
+    another machine, that is a note.
+    """
     launcher = launchers.create(request.on, experiment, machine, request.landscape or None)
     for chosen in configurations(experiment):
         typer.echo(f"{chosen.label}\n    {launcher.line(chosen)}")
@@ -38,7 +42,9 @@ def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> No
     typer.echo(f"\n{_amount(experiment)}\n{_time(experiment, known, root, machine)}")
     for reason in experiment.left_out:
         typer.echo(f"left out: {reason}")
-    for program in missing(experiment):
+    for program in missing(experiment) if request.on != "fake" else ():
+        if experiment.verb != "study":
+            environment.locate(program)
         typer.echo(f"note: the program {program} is not here")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from corescale import cli
+from corescale.cli import interruptions
 from corescale.conclude.forecast import half, to_seal
 from corescale.conclude.policy import Policy, confirmed, halved, uniform
 from corescale.conclude.race.race import race
@@ -73,9 +74,9 @@ def measure(experiment: Experiment, policy: Policy, request: RunRequest, machine
     ):
         try:
             loop.run(experiment, folder, launcher, with_a_seal(policy, folder, experiment), seen, began=cli.began())
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as end:
             if said := so_far.known(folder.records, experiment):
                 typer.echo(f"corescale: {said}", err=True)
             kept = f"what was measured is kept in {folder.path} (corescale report); the same command continues"
-            raise InterruptedRunError(f"interrupted; {kept}") from None
+            raise InterruptedRunError(f"interrupted; {kept}", interruptions.exit_code(end)) from None
         return folder.finished()

@@ -138,8 +138,9 @@ def show(result: Result, *, as_json: bool, verbose: bool = False, law: bool = Tr
 def exit_code(conclusion: Conclusion) -> ExitCode:
     """OK, or what a gate makes of a comparison.
 
-    INCONCLUSIVE: a scan in which a level never succeeded, a weak one whose work turned out uneven, a tune whose budget
-    ended before anything was compared or decided, or of which no launch gave the response or met the constraint.
+    INCONCLUSIVE: a scan or comparison in which something never succeeded, a weak one whose work turned out uneven, a
+    tune whose budget ended before anything was compared or decided, or of which no launch gave the response or met the
+    constraint.
     """
     if isinstance(conclusion, Recommendation) and not (conclusion.answered and conclusion.decided):
         return ExitCode.INCONCLUSIVE
@@ -152,4 +153,5 @@ def exit_code(conclusion: Conclusion) -> ExitCode:
     gates = {comparison.gate for comparison in conclusion}
     if "failed" in gates:
         return ExitCode.REGRESSION
-    return ExitCode.INCONCLUSIVE if "inconclusive" in gates else ExitCode.OK
+    never = not conclusion or any(comparison.never for comparison in conclusion)
+    return ExitCode.INCONCLUSIVE if never or "inconclusive" in gates else ExitCode.OK

@@ -11,7 +11,7 @@ import typer
 from corescale.cli.output import machine_name, outputs, result, show, written
 from corescale.conclude.answers.machines import Part, together
 from corescale.declare import studies, study_file
-from corescale.errors import StoreError
+from corescale.errors import StoreError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, store
 
@@ -34,6 +34,7 @@ def report(
     machine = Machine.here()
     given = [_named(path) for path in runs]
     found = [_shown_as(_measured(path), study, machine) for _, path in given]
+    _must_differ(found)
     run = found[0] if len(found) == 1 else _together(found, [name for name, _ in given])
     shown = result(run, machine)
     declared = found[0].folder / "outputs" if len(found) == 1 else Path("outputs")
@@ -63,6 +64,17 @@ def _shown_as(run: store.Run, study: str, machine: Machine) -> store.Run:
         return run
     declared = study_file.presentation(studies.find(study), run.experiment, machine)
     return replace(run, experiment=declared)
+
+
+def _must_differ(found: Sequence[store.Run]) -> None:
+    """Raises UsageError where a launch is in two of the runs: twice the same is not twice the evidence."""
+    seen: dict[tuple[str, int, float, int], Path] = {}
+    for run in found:
+        for record in run.records:
+            same = seen.setdefault((record.plan, record.seed, record.started, record.order), run.folder)
+            if same is not run.folder:
+                what = f"has launches that {same} has too" if same != run.folder else "is given twice"
+                raise UsageError(what, where=f"report: {run.folder}", remedy="give each run once")
 
 
 def _together(found: Sequence[store.Run], given: Sequence[str]) -> store.Run:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale study`: list, check, run and start study files."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -15,13 +17,17 @@ from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable, outputs, result
 from corescale.declare import studies, study_file
 from corescale.declare.command_line.request import StudyRequest
+from corescale.declare.experiment import Experiment
 from corescale.declare.factors import KINDS
 from corescale.declare.grid import configurations
-from corescale.errors import UsageError
+from corescale.errors import PreloadError, UnavailableError, UsageError
 from corescale.machine import Machine
+from corescale.observe import launchers
 from corescale.show import exchange
 
 app = typer.Typer(help="Studies as files: list | check | run | new | claims.", no_args_is_help=True)
+
+Declare = Callable[[PreloadError | None], Experiment]
 
 Study = Annotated[str, typer.Argument(metavar="NAME|FILE", help="a study that ships with corescale, or a file")]
 
@@ -36,13 +42,29 @@ def run(words: list[str], request: StudyRequest) -> None:
     must_be_writable(request)
     machine = Machine.here()
     path = studies.find(stdin.study(words[0]))
-    declare = partial(study_file.experiment, path, machine, request.levels, request.command, request.runs)
+    declared = partial(study_file.experiment, path, machine, request.levels, request.command, request.runs)
+    declare, request = _startable(declared, request)
     if request.dry_run:
-        return dry_run(declare(), request, machine)
+        return dry_run(declare(None), request, machine)
     made = loadable(declare, request, machine)
     found = result(made, machine, every_variable=request.every_variable)
     outputs(found, Path(request.outputs or made.folder / "outputs"))
     return finish(found, request)
+
+
+def _startable(declare: Declare, request: StudyRequest) -> tuple[Declare, StudyRequest]:
+    """The study without what takes several ranks, where what starts them is not installed; said among what is left out.
+
+    Raises UnavailableError where its launcher was named.
+    """
+    try:
+        launchers.able(request.on, declare(None))
+    except UnavailableError as error:
+        if request.on:
+            raise
+        why = error.what
+        return lambda unloadable: study_file.without_ranks(declare(unloadable), why), replace(request, on="direct")
+    return declare, request
 
 
 def list_() -> None:

@@ -110,12 +110,13 @@ def _widths(records: Sequence[Record], experiment: Experiment) -> list[stats.Int
 def _spent(records: Sequence[Record], experiment: Experiment) -> bool:
     """Whether the next block would exceed the budget, room for the confirmation kept.
 
-    Time ends no run before there can be an interval.
+    Time that nobody named ends no run before there can be an interval.
     """
     block = Block("measure", still_running(records, experiment))
     confirmations = (experiment.stop.confirmations or 0) if experiment.verb == "tune" else 0
     if too_many(block, records, experiment, confirmations):
         return True
     blocks = len({record.block for record in records if record.phase == "measure"})
-    enough = blocks >= min(experiment.stop.min_blocks, stats.fewest_blocks(experiment.stop.reading_confidence))
+    fewest = min(experiment.stop.min_blocks, stats.fewest_blocks(experiment.stop.reading_confidence))
+    enough = blocks >= (1 if experiment.stop.binding else fewest)
     return enough and too_long(block, records, experiment, confirmations)

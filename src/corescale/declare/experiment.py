@@ -212,6 +212,11 @@ class Experiment(Model):
         return next((command for command in self.commands if command.name == wanted), self.commands[0])
 
     @property
+    def lets_fail(self) -> bool:
+        """Whether a launch that fails counts with its time, as hyperfine's -i has it."""
+        return self.verb == "compare" and self.ignore_failure
+
+    @property
     def hash(self) -> str:
         """Names the run folder: equal requests share it, so that the same command line resumes.
 

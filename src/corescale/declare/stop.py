@@ -16,6 +16,8 @@ GROWTH = 1.25
 MOST_BLOCKS = 1110
 """Blocks of a race, at most: its last look. Where those do not tell, no number that anyone would wait for does."""
 
+USUAL_BUDGET = "5m"
+"""Budget where none is named, and no number of blocks."""
 
 CONFIRM_BLOCKS = 10
 """Fresh blocks where no race has seen how many it takes."""
@@ -44,6 +46,8 @@ class Stop(Model):
     """seconds, from the first launch on"""
     launches: int | None = Field(default=None, ge=1)
     """budget counted in launches"""
+    binding: bool = False
+    """whether the budget was typed: then it ends also what has no interval yet, and a block that is under way"""
     confirm_blocks: int | None = Field(default=None, ge=0)
     """fresh blocks of the winner against today's launch (tune); None: a race has as many as it takes, others 10"""
 

@@ -15,7 +15,7 @@ from corescale.declare.grid import configurations, today
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
 from corescale.endings import ending
-from corescale.errors import CorescaleError, ProgramError
+from corescale.errors import CorescaleError, InconclusiveError, ProgramError
 from corescale.observe.launchers import Launcher
 from corescale.observe.store import Store
 from corescale.observe.watcher import Watcher
@@ -84,22 +84,33 @@ class _Loop:
         if block is not None and self.warm_up():
             block = next_block(self.store.records)
         while block is not None and (fitting := self.fitting(block)) is not None:
-            self.make(fitting)
+            if not self.makes(fitting):
+                return
             block = next_block(self.store.records)
+
+    def makes(self, block: Block) -> bool:
+        """Whether the time sufficed for the block; raises InconclusiveError where no other block was made before."""
+        try:
+            self.make(block)
+        except InconclusiveError:
+            if not any(record.timed for record in self.store.records):
+                raise
+            return False
+        return True
 
     def fitting(self, block: Block) -> Block | None:
         """As much of a race's block as its budget has time for, start-up and proofs counted; None for nothing.
 
-        Of the first, today's launch and one other are always made.
+        Of the first, today's launch and one other are always made. Another block is whole, or not made.
         """
-        stop, records = self.experiment.stop, self.store.records
-        if stop.rule != "race" or stop.budget is None or block.phase == "rehearse":
+        race, records = self.experiment.stop.rule == "race", self.store.records
+        if not (race or self.experiment.stop.binding) or block.phase == "rehearse" or not records:
             return block
-        if not records or records[-1].origin == "fake":  # its clock is another
-            return block
-        left = stop.budget - self.earlier - (time.monotonic() - self.start) - ENDING
+        left = self.left()
         if self.seconds(block.configurations) <= left:
             return block
+        if not race:
+            return None if any(record.timed for record in records) else block
         if block.phase != "measure":
             return None
         kept = [c for c in block.configurations if c == self.today]
@@ -110,6 +121,13 @@ class _Loop:
         if len(kept) < 2 and any(record.timed for record in records):
             return None
         return replace(block, configurations=tuple(kept if len(kept) > 1 else [*kept, *others[:1]]))
+
+    def left(self) -> float:
+        """Seconds of the budget, without those that the answer takes; inf where there is none in this clock."""
+        budget, records = self.experiment.stop.budget, self.store.records
+        if budget is None or (records and records[-1].origin == "fake"):
+            return math.inf
+        return budget - self.earlier - (time.monotonic() - self.start) - ENDING
 
     def seconds(self, configurations: Sequence[Configuration]) -> float:
         """How long launches of these take: each as its last one did or the slowest of all, and their proofs."""
@@ -171,10 +189,23 @@ class _Loop:
             made.append(record)
             self.watcher.launched(record)
             self.check(record)
+            self.must_fit(made, launches)
             self.announce(itertools.islice(waiting, 1))
         if sorted(record.order for record in made) != list(range(len(launches))):
             raise CorescaleError(f"{len(made)} records of {len(launches)} launches", where=self.launcher.name)
         return made
+
+    def must_fit(self, made: Sequence[Record], launches: Sequence[Invocation]) -> None:
+        """Raises InconclusiveError where a budget that binds has no time for the next launch of the block."""
+        stop, each = self.experiment.stop, sum(record.wall for record in made) / len(made)
+        fake = made[-1].origin == "fake"
+        if not stop.binding or stop.rule == "race" or stop.budget is None or fake or len(made) == len(launches):
+            return
+        if each > self.left() + ENDING:
+            self.must_have_succeeded(made)
+            needed = math.ceil(stop.budget - self.left() + each * (len(launches) - len(made)))
+            what = f"{stop.budget:g} s end after {len(made)} of the {len(launches)} launches of the first block"
+            raise InconclusiveError(what, where="--budget", remedy=f"about {needed} s have time for all of them")
 
     def announce(self, launches: Iterable[Invocation]) -> None:
         for invocation in launches:
@@ -195,11 +226,7 @@ class _Loop:
         if not any(earlier.ok and earlier.configuration == self.today for earlier in self.store.records):
             raise ProgramError(
                 f"today's launch {ending(record)}",
-                remedy=(
-                    "give it more time: --timeout, --budget"
-                    if record.status == "timeout"
-                    else "make it work, or pass -i to measure the others nevertheless"
-                )
+                remedy=_remedy(record, "make it work, or pass -i to measure the others nevertheless")
                 + self._launched(record),
             )
 
@@ -207,10 +234,15 @@ class _Loop:
         if not any(record.ok for record in itertools.chain(made, self.store.records)):
             raise ProgramError(
                 f"no configuration succeeded; the last one {ending(made[-1])}",
-                remedy="make the program work" + self._launched(made[-1]),
+                remedy=_remedy(made[-1], "make the program work") + self._launched(made[-1]),
             )
 
     def _launched(self, record: Record) -> str:
         """The command behind what is said of it, without the variables that are set for it."""
         line = self.launcher.line(record.configuration)
         return f" (the command: {re.sub(r'^env ((-u )?[^ =]+(=[^ ]*)? )*?(?=[^ =]+( |$))', '', line)})"
+
+
+def _remedy(record: Record, otherwise: str) -> str:
+    """What to do about a launch that failed."""
+    return "give it more time: --timeout, --budget" if record.status == "timeout" else otherwise

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sentences that sum up a run: the same words in the terminal, the report and every export."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 from corescale.conclude.answers.recommendation import Recommendation
@@ -10,6 +11,7 @@ from corescale.conclude.answers.verdict import Comparison
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.laws import LAWS, Fit
 from corescale.conclude.stats import Interval, fewest_blocks
+from corescale.endings import ending
 from corescale.records import Configuration
 from corescale.show import text
 from corescale.show.alone import alone, timed
@@ -222,6 +224,10 @@ def _not_confirmed(found: Recommendation, gain: Interval, name: str) -> str:
 def comparison(found: Comparison, confidence: float) -> str:
     """`B is 1.31x faster than A [1.27, 1.36] at 95%`."""
     a, b = name(found.reference), name(found.other)
+    if found.never:
+        return "; ".join(f"{name(r.configuration)} never succeeded: its last launch {ending(r)}" for r in found.never)
+    if math.isnan(found.ratio.estimate):
+        return f"no verdict on {b} against {a}: in no block did both succeed"
     if found.decision == "failed":
         return f"no verdict on {b} against {a}: {found.failures[0]} and {found.failures[1]} launches failed"
     inverse = found.ratio.map(lambda ratio: 1 / ratio)
@@ -250,7 +256,9 @@ def stop(result: Result) -> str:
     amount = f"{text.count(result.blocks, 'block')}, {text.count(launches, 'launch', 'launches')}"
     if result.confirmations:
         amount += f", {text.count(result.confirmations, 'fresh block')} to confirm"
-    decision = result.stop
+    decision, asked = result.stop, result.experiment.stop
+    if asked.rule == "replicates" and asked.binding and result.blocks < asked.min_blocks:
+        return f"{amount}; budget spent, {asked.min_blocks} blocks asked"
     if decision is None or not decision.stop:
         return amount
     if result.experiment.stop.rule == "replicates" or not result.records:

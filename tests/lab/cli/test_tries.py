@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one table)
 """What strangers type: each line through a shell, the exit code, and how the first line of the answer begins.
 
 The first line is that of standard output; where nothing is there, what corescale says on standard error.
@@ -81,6 +81,7 @@ TRIES: tuple[tuple[str, int, str], ...] = (
         4,
         "corescale: nonsuch: no such program; no folder of PATH has it: check the spelling",
     ),
+    ("corescale tune --dry-run -- ./nosuch 2>&1 >/dev/null", 4, "corescale: ./nosuch: no such file; looked from "),
     ("PATH=$PATH:/sbin corescale scan -- nonsuch 2>&1 | grep -c /sbin", 1, "0"),
     # Answers.
     (
@@ -115,9 +116,22 @@ TRIES: tuple[tuple[str, int, str], ...] = (
     (
         "corescale scan -q --budget 1s -- sleep 100",
         4,
-        "corescale: today's launch did not end within 1.* --budget .the command: sleep 100.",
+        "corescale: (today's launch|no configuration succeeded; the last one) did not end within 1 s;"
+        " give it more time: --timeout, --budget .the command: sleep 100.",
     ),
     ("corescale scan -q -- false", 4, "corescale: today's launch failed with exit code 1; make it work, or pass -i"),
+    # A budget that was typed binds whatever else was: a number of blocks, and a block that is under way.
+    ("SECONDS=0; corescale scan -q -r 1000 --budget 3s -t 1 -- sleep 0.05 >/dev/null; echo $((SECONDS < 9))", 0, "1"),
+    (
+        "corescale scan -q -r 3 -t 1 --budget 3s -P n 1 200 -- sh -c 'sleep 0.1' {n}",
+        3,
+        "corescale: --budget: 3 s end after [0-9]+ of the [0-9]+ launches of the first block; about [0-9]+ s have time",
+    ),
+    ("corescale scan -r 1000 --budget 4s --dry-run -- sleep 0.05 | tail -1", 0, "time: .* at most 4 s .--budget"),
+    # A command that never succeeds, and -i as hyperfine has it.
+    ("corescale compare -q -r 3 true false", 3, "false never succeeded: its last launch failed with exit code 1"),
+    ("corescale compare -q -r 6 -i 'sleep 0.01' 'sh -c \"sleep 0.1; exit 3\"'", 0, "sh -c .* slower than sleep 0.01 "),
+    ("corescale compare -q -r 1 -i true false | grep -c 'doubt: false failed with exit code 1, and counts'", 0, "1"),
     # Today's launch is what the shell has, and a larger budget goes on.
     ("OMP_NUM_THREADS=1 corescale tune --dry-run -t 1,2 -- sleep 0.01 | head -2 | tail -1", 0, "    sleep 0.01$"),
     (
@@ -197,6 +211,27 @@ TRIES: tuple[tuple[str, int, str], ...] = (
         2,
         "corescale: --on mpi: the command starts its ranks itself; leave --on out, or ",
     ),
+    # What is not installed.
+    ("mkdir -p few && for each in env sh sleep grep; do ln -sf $(command -v $each) few/; done", 0, ""),
+    (
+        "PATH=$PWD/bin:$PWD/few; corescale scan -f ranks=1,2 -- sleep 0.01",
+        7,
+        "corescale: the mpi launcher needs Open MPI, and mpirun is not here .apt-get install openmpi-bin",
+    ),
+    (
+        'printf \'command = "sleep 0.01"\n[factors]\nranks = [1, 2]\n[stop]\nreplicates = 1\n'
+        'rule = "replicates"\n\' > ranks.toml; PATH=$PWD/bin:$PWD/few;'
+        " corescale study run -q ranks.toml 2>&1 | grep 'left out'",
+        0,
+        "left out: ranks 2: the mpi launcher needs Open MPI, and mpirun is not here",
+    ),
+    # A signal is what Ctrl-C is; nohup is heeded.
+    (
+        "timeout --preserve-status 4 corescale scan -q -r 1000 -t 1 -- sleep 0.3",
+        143,
+        "corescale: interrupted; what was measured is kept in corescale-runs/.*; the same command continues",
+    ),
+    ("(trap '' HUP; timeout -s HUP 3 corescale scan -q -r 13 -t 1 -- sleep 0.3 >/dev/null); echo $?", 0, "124"),
     # A reader that leaves changes nothing; a full disk is told.
     ("corescale study list | true", 0, ""),
     (f"corescale scan {QUIETLY} -- true | head -c 1", 0, ""),
@@ -208,6 +243,12 @@ TRIES: tuple[tuple[str, int, str], ...] = (
     # Records that somebody changed.
     (f"corescale scan {QUIETLY} --out runs -- true >/dev/null && mv runs/scan-*/1 kept && ls -d kept", 0, "kept"),
     ("corescale report -o r.html kept", 0, ""),
+    ("corescale report kept kept", 2, "corescale: report: kept: is given twice; give each run once"),
+    (
+        "cp -r kept copied; corescale report kept copied",
+        2,
+        "corescale: report: copied: has launches that kept has too; give each run once",
+    ),
     (
         "cp -r kept a && sed -i '/wall/d' a/records.jsonl; corescale report a",
         6,
@@ -222,6 +263,21 @@ TRIES: tuple[tuple[str, int, str], ...] = (
         'cp -r kept c && sed -i \'s/"wall":[^,]*/"wall":-1/\' c/records.jsonl; corescale report c',
         6,
         "corescale: c/records.jsonl:1: wall = -1 s is no time of a launch",
+    ),
+    (
+        'cp -r kept f && sed -i \'s/"wall":[^,]*/"wall":1e-300/\' f/records.jsonl; corescale report f',
+        6,
+        "corescale: f/records.jsonl:1: wall = 1e-300 s is no time of a launch",
+    ),
+    (
+        'cp -r kept g && sed -i \'s/"user":[^,]*,"wall"/"user":1e9,"wall"/\' g/records.jsonl; corescale report g',
+        6,
+        "corescale: g/records.jsonl:1: user . system = 1e.09 s within wall = .* s: no machine has the cores",
+    ),
+    (
+        'cp -r kept h && sed -i \'s/"started":[^,]*/"started":-1/\' h/records.jsonl; corescale report h',
+        6,
+        "corescale: h/records.jsonl:1: started = -1 s is before 1970",
     ),
     (
         "cp -r kept d && sed -i 1p d/records.jsonl; corescale report d",

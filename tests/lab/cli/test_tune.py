@@ -225,7 +225,17 @@ def test_a_launch_of_today_that_hangs_is_given_up_with_the_budget(tmp_path: Path
     refused(corescale("tune", "-q", *words, cwd=tmp_path), ExitCode.PROGRAM, "today's launch did not end within 1")
 
 
-def test_ctrl_c_says_what_is_known_and_leaves_the_run_to_go_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (signal.SIGINT, ExitCode.INTERRUPTED),
+        (signal.SIGTERM, ExitCode.TERMINATED),
+        (signal.SIGHUP, ExitCode.HANGUP),
+    ],
+)
+def test_a_signal_that_ends_it_says_what_is_known_and_leaves_the_run_to_go_on(
+    number: signal.Signals, code: ExitCode, tmp_path: Path
+) -> None:
     words = [sys.executable, "-m", "corescale", "tune", "-q", "-t", "1", "-L", "s", "30,31,32", "--within", "0.1%"]
     words += ["--", "env", "S={s}", "sleep", "0.03"]  # all alike, so that no block can end the race first
     tuning = subprocess.Popen(
@@ -235,11 +245,11 @@ def test_ctrl_c_says_what_is_known_and_leaves_the_run_to_go_on(tmp_path: Path) -
         deadline = time.monotonic() + 60
         while complete(tmp_path) < 4 and tuning.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
-        tuning.send_signal(signal.SIGINT)
+        tuning.send_signal(number)
         _, said = tuning.communicate(timeout=60)
     finally:
         tuning.kill()
-    assert tuning.returncode == ExitCode.INTERRUPTED, said
+    assert tuning.returncode == code, said
     leads = r"so far threads=1 s=\d+ leads( \(today's launch\)|, about [\d.]+x faster than today's, not confirmed)?"
     assert re.search(leads + r", (within [\d.]+% of the best at 95%|\d of 3 tried; nothing is proved yet)", said)
     assert "the same command continues" in said

@@ -145,7 +145,7 @@ def test_a_dry_run_prints_the_space_and_how_to_know_its_time_and_launches_nothin
     assert "left out: bind, OMP_WAIT_POLICY: touch is not linked with OpenMP" in shown
     assert not list(tmp_path.iterdir())
     assert "note: the program" not in shown
-    assert "note: the program no-such-one is not here" in dry(tmp_path, "tune", "--dry-run", "--", "no-such-one")
+    refused(corescale("tune", "--dry-run", "--", "no-such-one", cwd=tmp_path), ExitCode.PROGRAM, "no such program")
 
 
 def test_a_dry_run_knows_the_time_of_a_launch_from_runs_of_any_verb_on_this_machine(tmp_path: Path) -> None:

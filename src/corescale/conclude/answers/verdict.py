@@ -31,6 +31,8 @@ class Comparison:
     decision: Decision
     failures: tuple[int, int]
     """failed launches of reference and other"""
+    never: tuple[Record, ...] = ()
+    """last launch of each of the two that never succeeded"""
     gate: Gate | None = None
     confidence: float = 0.95
     """of the interval, so that all comparisons hold together"""
@@ -85,9 +87,16 @@ def _compare(
         p_value=stats.signed_rank_p(log_ratio),
         decision=decision,
         failures=(failures[0], failures[1]),
+        never=tuple(filter(None, (_never(records, c) for c in (reference, other)))),
         gate=None if gate is None else judge(ratio, gate),
         confidence=confidence,
     )
+
+
+def _never(records: Sequence[Record], configuration: Configuration) -> Record | None:
+    """The last launch, where none succeeded."""
+    launches = of(records, configuration)
+    return launches[-1] if launches and not any(record.ok for record in launches) else None
 
 
 def decide(ratio: Interval) -> Decision:

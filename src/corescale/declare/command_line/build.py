@@ -9,14 +9,13 @@ from pydantic import ValidationError
 
 from corescale.declare import arithmetic, template
 from corescale.declare.catalogue import allocators
-from corescale.declare.command_line import checks, shell
+from corescale.declare.command_line import checks, shell, stopping
 from corescale.declare.command_line.named_factors import named, todays
 from corescale.declare.command_line.request import Request, TuneRequest
 from corescale.declare.experiment import Command, Constraint, Experiment, Factor, Hooks, Verb, Weak
 from corescale.declare.grid import combinations, launch, smallest_p, today
 from corescale.declare.programs import bundled
-from corescale.declare.quantities import budget, fresh_blocks, seconds, share
-from corescale.declare.stop import Stop
+from corescale.declare.quantities import seconds
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Level
@@ -47,7 +46,7 @@ def experiment(
     named_today = dict(todays(request.today, chosen, machine))
     given = dict(shell.levels(chosen, asked, machine)) if verb == "tune" else {}
     now = {name: level for name, level in given.items() if level != _first(chosen, name)} | named_today
-    stop = _stop(request, confirm, within)
+    stop = stopping.of(request, confirm, within)
     made = _checked(
         verb=verb,
         commands=tuple(commands),
@@ -147,26 +146,6 @@ def command(name: str, words: Sequence[str], shell: bool) -> Command:
     if not argv:
         raise UsageError("no command", remedy="put it after --, as in: corescale scan -- ./program {threads}")
     return Command(name=name, argv=argv if shell else (bundled(argv[0]), *argv[1:]), shell=shell)
-
-
-def _stop(request: Request, confirm: str, within: str) -> Stop:
-    for name, runs in {"-r": request.runs, "-m": request.min_runs, "-M": request.max_runs}.items():
-        if runs is not None and runs < 1:
-            raise UsageError(f"{runs} runs are no measurement", where=name, remedy=f"write {name} 10")
-    rule = {
-        "width": share(request.width, "--width"),
-        "confidence": share(request.confidence, "--confidence"),
-        **budget(request.budget),
-        "confirm_blocks": fresh_blocks(confirm),
-    }
-    if request.runs:
-        exactly = {"min_blocks": request.runs, "max_blocks": request.runs, "budget": None, "launches": None}
-        return Stop.model_validate(rule | {"rule": "replicates"} | exactly)
-    if within:
-        rule["within"] = rule["width"] = share(within, "--within")
-    most = max(request.max_runs, request.min_runs)
-    kind = "race" if within else "width"
-    return Stop.model_validate(rule | {"rule": kind, "min_blocks": request.min_runs, "max_blocks": most})
 
 
 def _rehearsal(request: Request, command: Command) -> tuple[str, ...]:

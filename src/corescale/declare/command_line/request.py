@@ -74,14 +74,16 @@ class Request(RunRequest):
     width: str = option("2%", "--width", metavar="2%", help="stop at this half width of every ratio")
     confidence: str = option("95%", "--confidence", metavar="95%", help="confidence of every interval")
     budget: str = option(
-        "5m", "--budget", metavar="5m", help="limit for all launches: 90s, 5m, 2h, 100x (launches) or none"
+        "", "--budget", metavar="5m", help="limit for all launches: 90s, 5m, 2h, 100x (launches) or none"
     )
     timeout: str = option("", "--timeout", metavar="60s", help="kill a launch after this long; it counts as failed")
     setup: str = option("", "--setup", "-s", metavar="CMD", help="command to run before the first launch")
     prepare: str = option("", "--prepare", "-p", metavar="CMD", help="command to run before each launch")
     conclude: str = option("", "--conclude", "-C", metavar="CMD", help="command to run after each launch")
     cleanup: str = option("", "--cleanup", "-c", metavar="CMD", help="command to run after the last launch")
-    ignore_failure: bool = option(False, "-i", "--ignore-failure", help="continue when today's launch fails")
+    ignore_failure: bool = option(
+        False, "-i", "--ignore-failure", help="continue when a launch fails; compare counts its time"
+    )
     input: str = option("", "--input", metavar="FILE", help="standard input (default: nothing)")
     output: str = option("", "--output", metavar="FILE", help="where standard output goes (default: nowhere)")
     shell: bool = option(False, "--shell", help="run the command through /bin/sh")

@@ -19,10 +19,11 @@ from corescale.declare.outputs import BUILT_IN
 from corescale.declare.study_file import checks, commands, fitting, stopping, varied
 from corescale.declare.study_file.faults import fault, in_file
 from corescale.declare.study_file.tables import SCHEMA, StudyFile, schema
+from corescale.declare.study_file.varied import without_ranks
 from corescale.errors import PreloadError, UsageError
 from corescale.machine import Machine
 
-__all__ = ["SCHEMA", "StudyFile", "experiment", "presentation", "read", "schema"]
+__all__ = ["SCHEMA", "StudyFile", "experiment", "presentation", "read", "schema", "without_ranks"]
 
 
 def read(path: Path) -> StudyFile:

@@ -4,7 +4,7 @@
 from typing import Any
 
 from corescale.declare.quantities import seconds, share
-from corescale.declare.stop import MOST_BLOCKS, Stop
+from corescale.declare.stop import MOST_BLOCKS, USUAL_BUDGET, Stop
 from corescale.declare.study_file.tables import StopTable
 from corescale.errors import UsageError
 
@@ -21,7 +21,7 @@ def of(table: StopTable, runs: int | None) -> Stop:
         "confidence": share(str(table.confidence), "stop.confidence"),
         "confirm_blocks": table.confirm_blocks if table.rule == "race" else 0,
     }
-    budget = table.budget if table.budget is not None or rule["rule"] == "replicates" else "5m"
+    budget = table.budget if table.budget is not None or rule["rule"] == "replicates" else USUAL_BUDGET
     rule["budget"] = None if budget in (None, "none") else seconds_of(budget, "stop.budget")
     if rule["rule"] == "replicates":
         return Stop.model_validate(rule | {"min_blocks": blocks, "max_blocks": blocks})

@@ -11,7 +11,7 @@ from corescale.declare.study_file.checks import must_be
 from corescale.declare.study_file.tables import FactorTable
 from corescale.errors import UsageError
 from corescale.machine import Machine
-from corescale.records import INHERITED, Level
+from corescale.records import INHERITED, Layout, Level
 
 LAYOUT = frozenset({"p", "threads", "ranks", "nodes"})
 """names that every configuration has"""
@@ -82,6 +82,22 @@ def without_preloads(made: Experiment, why: str) -> Experiment:
         out += [f"{', '.join(left)}: {why}"] if left else []
         kept.append(factor.model_copy(update={"levels": own}) if left else factor)
     return made.model_copy(update={"factors": tuple(kept), "left_out": (*made.left_out, *out)}) if out else made
+
+
+def without_ranks(made: Experiment, why: str) -> Experiment:
+    """The experiment with those levels alone that need one rank; `why` is named in `left_out`.
+
+    Raises UsageError where a factor has no such level.
+    """
+    kept, out = [], []
+    for factor in made.factors:
+        one = tuple(each for each in factor.levels if factor.how.layout(each, Layout()).ranks_per_node == 1)
+        if not one:
+            raise UsageError(why, where=f"factors.{factor.name}", remedy="no level of it needs one rank alone")
+        left = [str(each) for each in factor.levels if each not in one]
+        out += [f"{factor.name} {', '.join(left)}: {why}"] if left else []
+        kept.append(factor.model_copy(update={"levels": one}) if left else factor)
+    return made.model_copy(update={"factors": tuple(kept), "left_out": (*made.left_out, *out)})
 
 
 def level(name: str, level: Level, chosen: Sequence[Factor], machine: Machine) -> Level:

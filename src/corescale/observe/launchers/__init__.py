@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol, Self
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.declare.plan import Invocation
-from corescale.errors import UsageError
+from corescale.errors import UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe.launchers.direct import Direct
 from corescale.observe.launchers.fake import Fake
@@ -84,10 +84,13 @@ def create(name: str, experiment: Experiment, machine: Machine, landscape: str |
     """The launcher of that name, or the first that can start every layout where it is empty; raises UsageError."""
     if name and name not in LAUNCHERS:
         raise UsageError(f"no launcher {name!r}", where="--on", remedy=f"one of {', '.join(LAUNCHERS)}")
-    return _able(name, experiment).create(experiment, machine, Path(landscape) if landscape else None)
+    return able(name, experiment).create(experiment, machine, Path(landscape) if landscape else None)
 
 
-def _able(name: str, experiment: Experiment) -> type[Launcher]:
+def able(name: str, experiment: Experiment) -> type[Launcher]:
+    """The kind that `create` makes one of; raises UnavailableError where only one that is not installed could start all
+    layouts, and UsageError where none could.
+    """
     layouts = dict.fromkeys(chosen.layout for chosen in configurations(experiment))
     if experiment.starts_ranks:
         if name and LAUNCHERS[name].starts_ranks:
@@ -101,5 +104,8 @@ def _able(name: str, experiment: Experiment) -> type[Launcher]:
         reasons = [f"{reason} (asked: {layout})" for layout in layouts if (reason := LAUNCHERS[each].cannot(layout))]
         if not reasons:
             return LAUNCHERS[each]
+        absent = LAUNCHERS[each].cannot(Layout())  # what cannot start one rank can start nothing here
+        if absent and reasons[0].startswith(absent):
+            raise UnavailableError(f"the {each} launcher {absent}")
         why[each] = reasons[0]
     raise UsageError("; ".join(f"the {each} launcher {reason}" for each, reason in why.items()), where="--on")

@@ -167,7 +167,7 @@ class Local:
             scratch.processes = tuple(process for each in ranks.values() for process in each.processes)
             found = sources.read(watching, scratch, succeeded=report.status == "ok")
             record = self._recorder.record(invocation, report, ranks, found, scratch)
-            return replace(record, doubts=tuple(dict.fromkeys([*doubts, *found.doubts])))
+            return replace(record, doubts=tuple(dict.fromkeys([*record.doubts, *doubts, *found.doubts])))
 
     @contextlib.contextmanager
     def _prepared(self, configuration: Configuration) -> Iterator[None]:

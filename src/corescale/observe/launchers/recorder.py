@@ -70,6 +70,7 @@ class Recorder:
             oversubscribed=configuration.layout.p > self._machine.default_max_threads,
             sources=self._probes,
             leftovers=report.leftovers,
+            doubts=self._let_pass(invocation, report),
             **{**found.fields, **own},
         )
 
@@ -78,7 +79,7 @@ class Recorder:
             raise KeyboardInterrupt
         if report.status == "timeout" and self._was_capped(invocation):
             return "capped"
-        if report.status != "ok":
+        if report.status != "ok" and not self._lets_pass(report):
             return report.status
         if not all(found.fields.get("checks", {}).values()):
             return "check"
@@ -90,6 +91,16 @@ class Recorder:
         if self._experiment.same_output and self._references.get(rehearsed) not in (None, report.output_hash):
             return "output-differs"
         return "ok"
+
+    def _lets_pass(self, report: SpawnReport) -> bool:
+        return self._experiment.lets_fail and report.status in ("failed", "signal")
+
+    def _let_pass(self, invocation: Invocation, report: SpawnReport) -> tuple[str, ...]:
+        """The doubt of a launch that failed and counts."""
+        if not self._lets_pass(report):
+            return ()
+        how = f"was killed by signal {report.signal}" if report.signal else f"failed with exit code {report.exit_code}"
+        return (f"{self._experiment.command(invocation.configuration).name} {how}, and counts: -i",)
 
     def _was_capped(self, invocation: Invocation) -> bool:
         limit = self._experiment.timeout

@@ -13,12 +13,25 @@ from corescale.records import Record, from_dict
 REMEDY = "the file was changed: restore it, or measure again with --out DIR"
 
 
+SHORTEST = 1e-6
+"""seconds: below it no program has started and ended"""
+
+MOST_CORES = 100_000
+"""cores that a launch can have used: beyond what any machine has"""
+
+
 def _must_be_a_launch(record: Record) -> None:
     """Raises StoreError for times that no launch has."""
+    if record.origin == "measured" and record.started < 0:
+        raise StoreError(f"started = {record.started:g} s is before 1970", remedy=REMEDY)
     for name in ("wall", "user", "system"):
         value = getattr(record, name)
-        if not (math.isfinite(value) and value >= 0) or (name == "wall" and value == 0 and record.ok):
+        if not (math.isfinite(value) and value >= 0) or (name == "wall" and value < SHORTEST and record.ok):
             raise StoreError(f"{name} = {value:g} s is no time of a launch", remedy=REMEDY)
+    cpu = record.user + record.system
+    if cpu > MOST_CORES * record.wall and record.ok:
+        what = f"user + system = {cpu:g} s within wall = {record.wall:g} s: no machine has the cores"
+        raise StoreError(what, remedy=REMEDY)
 
 
 class History:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from corescale.declare.experiment import Experiment
-from corescale.errors import UsageError
+from corescale.errors import UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers
 from corescale.observe.launchers import mpi
@@ -71,10 +71,11 @@ def test_without_open_mpi_there_is_one_sentence_with_the_remedy(
         (tmp_path / "mpirun").write_text(f"#!/bin/sh\necho '{text}'\n")
         (tmp_path / "mpirun").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError) as refused:
-        launchers.create("mpi", experiment("x", levels={"ranks": (2,)}), two_cores)
-    assert says in str(refused.value)
-    assert "\n" not in str(refused.value)
+    for name in ("mpi", ""):
+        with pytest.raises(UnavailableError) as refused:
+            launchers.create(name, experiment("x", levels={"ranks": (2,)}), two_cores)
+        assert says in str(refused.value)
+        assert "\n" not in str(refused.value)
 
 
 @needs_mpi

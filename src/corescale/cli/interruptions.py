@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The signals by which a terminal, a batch system or `timeout` ends a command: as Ctrl-C does."""
+
+import signal
+from types import FrameType
+
+from corescale.errors import ExitCode
+
+CODES = {signal.SIGTERM: ExitCode.TERMINATED, signal.SIGHUP: ExitCode.HANGUP}
+
+
+class Ended(KeyboardInterrupt):
+    """One of these signals came."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.exit_code = CODES[signal.Signals(number)]
+
+
+def install() -> None:
+    """Each of them as Ctrl-C; one that is ignored stays so (nohup)."""
+    for number in CODES:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end)
+
+
+def exit_code(error: BaseException | None) -> ExitCode:
+    """The exit code of what ended the command."""
+    return error.exit_code if isinstance(error, Ended) else ExitCode.INTERRUPTED
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    del frame
+    raise Ended(number)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When enough was measured, as the options say it."""
+
+from corescale.declare.command_line.request import Request
+from corescale.declare.quantities import budget, fresh_blocks, share
+from corescale.declare.stop import USUAL_BUDGET, Stop
+from corescale.errors import UsageError
+
+
+def of(request: Request, confirm: str, within: str) -> Stop:
+    """The rule; raises UsageError."""
+    for name, runs in {"-r": request.runs, "-m": request.min_runs, "-M": request.max_runs}.items():
+        if runs is not None and runs < 1:
+            raise UsageError(f"{runs} runs are no measurement", where=name, remedy=f"write {name} 10")
+    rule = {
+        "width": share(request.width, "--width"),
+        "confidence": share(request.confidence, "--confidence"),
+        **_limit(request),
+        "confirm_blocks": fresh_blocks(confirm),
+    }
+    if request.runs:
+        exactly = {"min_blocks": request.runs, "max_blocks": request.runs}
+        return Stop.model_validate(rule | {"rule": "replicates"} | exactly)
+    if within:
+        rule["within"] = rule["width"] = share(within, "--within")
+    most = max(request.max_runs, request.min_runs)
+    kind = "race" if within else "width"
+    return Stop.model_validate(rule | {"rule": kind, "min_blocks": request.min_runs, "max_blocks": most})
+
+
+def _limit(request: Request) -> dict[str, float | int | bool | None]:
+    """The budget that was typed, which binds; else the usual one, or none beside a number of blocks."""
+    if request.budget:
+        return budget(request.budget) | {"binding": True}
+    return {"budget": None} if request.runs else budget(USUAL_BUDGET)
