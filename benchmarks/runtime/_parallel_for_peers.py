@@ -8,6 +8,18 @@ from pathlib import Path
 
 HERE = Path(__file__).parent / "parallel_for"
 RUNTIME = Path("build/release/runtime/src")
+LOOPS = [
+    "g++",
+    "-std=c++20",
+    "-O2",
+    "-DNDEBUG",
+    "-Iruntime/include",
+    "-Iworkloads",
+    "-c",
+    str(HERE / "loops.cpp"),
+    "-o",
+]
+"""how the bodies are compiled, once for all contenders; most are the workload's"""
 
 
 @dataclass(frozen=True)
@@ -35,7 +47,7 @@ def our_flags() -> tuple[str, ...]:
     folders = [(RUNTIME / name).resolve() for name in ("parallel_for", "team", "machine")]
     search = [flag for folder in folders for flag in (f"-L{folder}", f"-Wl,-rpath,{folder}")]
     libraries = [f"-lcorescale_{folder.name}" for folder in folders]
-    return ("-Iruntime/include", *search, *libraries)
+    return (*search, *libraries)
 
 
 PEERS = (
@@ -55,7 +67,22 @@ PEERS = (
         sources="taskflow+taskflow-3.2",
         include=".",
     ),
-    Peer("fork_union", "fork_union.hpp", "slices", sources="ashvardanian+fork_union", include="include"),
+    Peer(
+        "fork_union",
+        "fork_union.hpp",
+        "slices",
+        ('-DFORK_UNION_NAME="fork_union"', "-DFORK_UNION_WAIT=standard_yield_t"),
+        sources="ashvardanian+fork_union",
+        include="include",
+    ),
+    Peer(
+        "fork_union that pauses",
+        "fork_union.hpp",
+        "slices",
+        ('-DFORK_UNION_NAME="fork_union that pauses"', "-DFORK_UNION_WAIT=x86_pause_t"),
+        sources="ashvardanian+fork_union",
+        include="include",
+    ),
     Peer("BS::thread_pool", "bs_thread_pool.hpp", "blocks", sources="bshoshany+thread-pool", include="include"),
     Peer("parlaylib", "parlaylib.hpp", "default", sources="cmuparlay+parlaylib", include="include"),
     Peer(
@@ -77,21 +104,30 @@ def folder_of(peer: Peer, peers: Path | None) -> Path | None:
     return found[0] if found else None
 
 
-def build(peer: Peer, peers: Path | None, into: Path) -> Path | None:
+def build_loops(into: Path) -> Path:
+    """The bodies of all loops as one object, compiled where it is older than its sources."""
+    built = into / "loops.o"
+    sources = [HERE / "loops.cpp", HERE / "loops.hpp", *Path("workloads/unit_task").glob("*.hpp")]
+    if not built.exists() or any(path.stat().st_mtime > built.stat().st_mtime for path in sources):
+        subprocess.run([*LOOPS, str(built)], check=True)
+    return built
+
+
+def build(peer: Peer, peers: Path | None, into: Path, loops: Path) -> Path | None:
     """Its program, compiled where it is older than its sources; None, and a line of why, where it cannot be."""
     folder = folder_of(peer, peers) if peer.sources else Path()
     if folder is None:
         print(f"absent: {peer.name} (no folder {peer.sources} in --peers)")
         return None
     program = into / peer.name.replace(" ", "-").replace("::", "-")
-    own = [HERE / "contender.cpp", HERE / "loops.hpp", HERE / "peers" / peer.header]
+    own = [HERE / "contender.cpp", loops, HERE / "peers" / peer.header]
     own += Path("runtime/include").rglob("*.hpp") if peer.name == "corescale" else []
     if program.exists() and all(path.stat().st_mtime < program.stat().st_mtime for path in own):
         return program
     flags = [f"-I{folder / flag[2:]}" if peer.sources and flag.startswith("-I") else flag for flag in peer.flags]
     flags += ["-w", f"-I{folder / peer.include}"] if peer.sources else []
     units = [str(path) for glob in peer.units for path in sorted(folder.glob(glob))]
-    command = [peer.compiler, "-std=c++20", "-O2", "-DNDEBUG", "-pthread", f"-I{HERE}"]
+    command = [peer.compiler, "-std=c++20", "-O2", "-DNDEBUG", "-pthread", f"-I{HERE}", "-Iruntime/include", str(loops)]
     command += [f'-DCONTENDER="peers/{peer.header}"', str(HERE / "contender.cpp"), *units, *flags, "-o", str(program)]
     if shutil.which(peer.compiler) and subprocess.run(command, check=False, capture_output=True).returncode == 0:
         return program

@@ -25,6 +25,7 @@
 
 #include "corescale/machine/cache_line.hpp"
 #include "corescale/machine/clock.hpp"
+#include "corescale/machine/cpu_pause.hpp"
 #include "corescale/machine/topology.hpp"
 #include "corescale/parallel_for/parallel_for.hpp"
 #include "corescale/team/any_team.hpp"
@@ -36,7 +37,9 @@ using corescale::now_ns;
 // Keeps the worker from being optimised away, and is what it does: nothing.
 void nothing(std::size_t) { asm volatile(""); }
 
-/// The limit: one thread spins on a line, answers on another; no sleep, no stop rule, no pause, no error path.
+/// What two lines in motion cost: one thread spins on a line, answers on another; no sleep, no stop rule, no error path.
+/// The yardstick does not pause between looks; with pauses the line stays longer with the thread that is about to write it.
+template <bool pauses>
 class bare_spin {
  public:
   bare_spin() : other_([this] { answer(); }) {}
@@ -50,15 +53,18 @@ class bare_spin {
   void work() {
     go_.store(++round_, std::memory_order_release);
     nothing(0);
-    while (done_.load(std::memory_order_acquire) != round_) {
-    }
+    while (done_.load(std::memory_order_acquire) != round_) between_looks();
   }
 
  private:
+  static void between_looks() {
+    if constexpr (pauses) corescale::cpu_pause();
+  }
+
   void answer() {
     for (long round = 1;; ++round) {
       long seen = 0;
-      while ((seen = go_.load(std::memory_order_acquire)) != round)
+      for (; (seen = go_.load(std::memory_order_acquire)) != round; between_looks())
         if (seen < 0) return;
       nothing(1);
       done_.store(round, std::memory_order_release);
@@ -185,8 +191,9 @@ figures measure(Work work) {
   return {hot_ns(work), cold_ns(work), burnt_ms(work)};
 }
 
+template <bool pauses>
 figures measure_bare() {
-  bare_spin limit;
+  bare_spin<pauses> limit;
   return measure([&limit] { limit.work(); });
 }
 
@@ -222,7 +229,8 @@ struct measured_case {
 };
 
 std::vector<measured_case> cases(std::span<char*> only) {
-  std::vector<measured_case> all{{"bare two-line spin", measure_bare, {}}};
+  std::vector<measured_case> all{{"bare two-line spin", measure_bare<false>, {}},
+                                 {"the same with pauses", measure_bare<true>, {}}};
   for (const corescale::threading_system& system : corescale::threading_systems()) {
     if (system.name == "serial") continue;  // holds one thread
     if (!only.empty() && std::ranges::find(only, system.name) == only.end()) continue;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """parallel_for beside its peers: scripts/bench runtime/parallel_for [--rounds 11] [--threads 2] [--peers FOLDER].
 
-Every contender is a program of its own, compiled here from the same loops (benchmarks/runtime/parallel_for): those of
+Every contender is a program of its own, linked here with the same loops (benchmarks/runtime/parallel_for): those of
 Debian always, header libraries and dispenso where `--peers` has a folder OWNER+NAME or NAME of their sources. A round
 runs each once, in random order; within a program each way of looping takes turns with the serial loop, slice by slice.
 A round in which other programs used more than 5% of a core is flagged; all rounds and unflagged ones are shown.
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _parallel_for_peers import PEERS, build
+from _parallel_for_peers import PEERS, build, build_loops
 
 from corescale.conclude.stats import ratio_interval
 from corescale.machine import Machine
@@ -236,7 +236,8 @@ def main() -> None:
     into = Path("build/peers")
     into.mkdir(parents=True, exist_ok=True)
     wanted = [peer for peer in PEERS if asked.only is None or peer.name in ("corescale", *asked.only)]
-    built = {peer.name: build(peer, asked.peers, into) for peer in wanted}
+    loops = build_loops(into)
+    built = {peer.name: build(peer, asked.peers, into, loops) for peer in wanted}
     programs = {name: path for name, path in built.items() if path}
     ways = {peer.name: peer.default for peer in PEERS} if asked.defaults else {}
     race = run(programs, asked.rounds, asked.threads, asked.seconds, ways)

@@ -128,11 +128,15 @@ class Calibration:
     machine: str
     """its fingerprint"""
     values: Mapping[str, float]
+    cpus: str = ""
+    """Machine.cpus_in_words, which the library compares; empty where the file does not say"""
 
 
 def file_text(calibration: Calibration, words: str) -> str:
     """The file, for a machine that is `words` to a person."""
-    lines = [f"# corescale calibrate: {words}", f"#: machine = {calibration.machine}", f"format = {FORMAT}"]
+    lines = [f"# corescale calibrate: {words}", f"#: machine = {calibration.machine}"]
+    lines += [f"#: cpus = {calibration.cpus}"] if calibration.cpus else []
+    lines += [f"format = {FORMAT}"]
     for constant in CONSTANTS:
         if (value := calibration.values.get(constant.name)) is not None:
             lines.append(f"{'' if constant.read_by_loops else '#: '}{constant.name} = {value:.6g}")
@@ -141,18 +145,19 @@ def file_text(calibration: Calibration, words: str) -> str:
 
 def parse(text: str, where: str) -> Calibration:
     """The calibration in the text of a file; raises UsageError, which names the line and the remedy."""
-    machine, versioned, values = "", False, dict[str, float]()
+    said = {"machine": "", "cpus": ""}
+    versioned, values = False, dict[str, float]()
     for number, line in enumerate(text.splitlines(), start=1):
         name, value = _line(line, f"{where}:{number}")
-        if name == "machine":
-            machine = value
+        if name in said:
+            said[name] = value
         elif name == "format":
             versioned = _checked_format(value, f"{where}:{number}")
         elif name:
             values[name] = _value(name, value, f"{where}:{number}")
     if not versioned:
         raise UsageError(f"has no line `format = {FORMAT}`", where=where, remedy="write it by corescale calibrate")
-    return Calibration(machine, values)
+    return Calibration(said["machine"], values, said["cpus"])
 
 
 def _line(line: str, where: str) -> tuple[str, str]:

@@ -83,6 +83,11 @@ class Machine:
         return f"{self.cpu_model}, {self.default_max_threads} cores, {where}, {self.os}"
 
     @property
+    def cpus_in_words(self) -> str:
+        """How many are online, and their model, as the C++ library finds them: `2 x AMD EPYC`."""
+        return f"{len(self.cpus)} x {self.cpu_model}"
+
+    @property
     def usable(self) -> tuple[Cpu, ...]:
         """The CPUs that this process may run on."""
         return tuple(cpu for cpu in self.cpus if cpu.cpu in self.affinity)

@@ -13,7 +13,8 @@ LIBRARY = Path(__file__).parents[2] / "runtime" / "src" / "parallel_for" / "cali
 
 
 def test_what_is_written_reads_back() -> None:
-    written = Calibration("0123456789abcdef", {constant.name: 1.5 + k for k, constant in enumerate(CONSTANTS)})
+    values = {constant.name: 1.5 + k for k, constant in enumerate(CONSTANTS)}
+    written = Calibration("0123456789abcdef", values, "2 x a CPU")
     assert parse(file_text(written, "some machine"), "file") == written
 
 

@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <corescale/machine/clock.hpp>
+#include <corescale/parallel_for/calibration.hpp>
 #include <corescale/parallel_for/parallel_for.hpp>
 #include <corescale/team/any_team.hpp>
+#include <cstdio>
 #include <optional>
 
 #include "driver/arguments.hpp"
@@ -256,6 +258,8 @@ int run_policy(const Request& request, Loop& loop) {
 }
 
 int run(const Request& request) {
+  if (const std::string& note = corescale::calibration_note(); !note.empty())
+    std::fprintf(stderr, "unit_task: %s\n", note.c_str());
   const std::unique_ptr<Loop> loop = row_of(request).make(request.shape);
   return request.policy == taskflow ? run_taskflow(request, *loop) : run_policy(request, *loop);
 }

@@ -6,9 +6,9 @@
 
 #include <array>
 #include <cstdlib>
-#include <new>
-#include <system_error>
 
+#include "corescale/machine/made_once.hpp"
+#include "corescale/machine/thread_end.hpp"
 #include "registry.hpp"
 #include "system_memory.hpp"
 
@@ -96,16 +96,13 @@ void end_of_process() {
   });
 }
 
-// A key and not a thread_local object: its destructor runs after those of all thread_local objects, which may
-// still return memory, and again if memory is asked for even later.
-pthread_key_t make_key() {
-  pthread_key_t key{};
-  const auto ended = [](void*) { for_each_variant([]<class V>(V) { end_of_thread<V>(); }); };
-  const int failed = pthread_key_create(&key, ended);
-  if (failed) throw std::system_error(failed, std::generic_category(), "corescale::thread_alloc: thread key");
-  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-  if (address_sanitizer_watches()) std::atexit(end_of_process);
-  return key;
+// From the library's load on: a fork() never finds one thread in the middle of this.
+[[maybe_unused]] const int handles_forks =
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+[[maybe_unused]] const int ends_with_process = address_sanitizer_watches() ? std::atexit(end_of_process) : 0;
+
+void end_of_calling_thread(void*) {
+  for_each_variant([]<class V>(V) { end_of_thread<V>(); });
 }
 
 }  // namespace
@@ -124,9 +121,9 @@ CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_POOLS_OF_A_THREAD)
 #undef CORESCALE_POOLS_OF_A_THREAD
 
 void watch_this_thread() {
-  static const pthread_key_t key = make_key();
+  constinit static made_once<thread_end> ends;
   static const char noticed = 0;
-  if (pthread_setspecific(key, &noticed)) throw std::bad_alloc();
+  ends.get([] { return thread_end(end_of_calling_thread); }).await(&noticed);
 }
 
 }  // namespace corescale::detail

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "corescale/parallel_for/calibration.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 #include "corescale/machine/made_once.hpp"
 
@@ -25,16 +29,23 @@ constexpr std::array table{
 };
 
 constexpr int known_format = 1;
+constexpr std::string_view whose = "#: cpus = ";
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\"");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\"") + 1 - first);
+}
 
 class reader {
  public:
   explicit reader(const std::string& path) : path_(path), file_(path) {}
 
-  calibration read() {
+  calibration_file read() {
     if (!file_)
       fail("cannot be read; name a file that corescale calibrate wrote, or unset CORESCALE_CALIBRATION");
     for (std::string text; std::getline(file_, text);) {
       ++line_;
+      if (text.starts_with(whose)) found_.cpus = text.substr(whose.size());
       if (const auto comment = text.find('#'); comment != std::string::npos) text.erase(comment);
       take(text);
     }
@@ -59,7 +70,7 @@ class reader {
         std::find_if(table.begin(), table.end(), [&](const auto& one) { return one.name == name; });
     if (row == table.end()) fail("no constant is named '" + name + "'");
     if (!(value > 0 && value < 1e12)) fail("'" + name + "' is a time in nanoseconds above 0");
-    found_.*(row->value) = value;
+    found_.constants.*(row->value) = value;
   }
 
   void take_format(double value) {
@@ -71,20 +82,55 @@ class reader {
   std::ifstream file_;
   int line_ = 0;
   bool has_format_ = false;
-  calibration found_;
+  calibration_file found_;
 };
+
+/// Of /proc/cpuinfo's first CPU; Arm kernels give part numbers instead of a name.
+std::string cpu_model() {
+  std::map<std::string, std::string> fields;
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line) && !line.empty();) {
+    const auto colon = line.find(':');
+    if (colon != std::string::npos)
+      fields.emplace(trimmed(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
+  }
+  for (const char* name : {"model name", "cpu", "uarch"})
+    if (const auto& model = fields[name]; !model.empty()) return model;
+  const std::string& maker = fields["CPU implementer"];
+  return maker.empty() ? "unknown" : "implementer " + maker + " part " + fields["CPU part"];
+}
+
+/// What loops use, and why it is not what was asked for.
+struct choice {
+  calibration constants{};
+  std::string note{};
+};
+
+choice choose() {
+  const char* const path = std::getenv("CORESCALE_CALIBRATION");
+  if (!path || !*path) return {};
+  const calibration_file file = read_calibration(path);
+  const std::string here = cpus_in_words();
+  if (file.cpus.empty() || file.cpus == here) return {file.constants};
+  return {{},
+          std::string("calibration file ") + path + ": is of " + file.cpus + " and not of " + here +
+              ", so the shipped constants are used; calibrate here, or unset CORESCALE_CALIBRATION"};
+}
+
+const choice& chosen() {
+  constinit static detail::made_once<choice> once;
+  return once.get(choose);
+}
 
 }  // namespace
 
-calibration read_calibration(const std::string& path) { return reader(path).read(); }
+calibration_file read_calibration(const std::string& path) { return reader(path).read(); }
 
-const calibration& machine_calibration() {
-  constinit static detail::made_once<calibration> chosen;
-  return chosen.get([] {
-    const char* const path = std::getenv("CORESCALE_CALIBRATION");
-    return path && *path ? read_calibration(path) : calibration{};
-  });
-}
+std::string cpus_in_words() { return std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " x " + cpu_model(); }
+
+const calibration& machine_calibration() { return chosen().constants; }
+
+const std::string& calibration_note() { return chosen().note; }
 
 std::span<const calibration_constant> calibration_constants() noexcept { return table; }
 

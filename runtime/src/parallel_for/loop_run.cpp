@@ -14,7 +14,9 @@ struct iterations {
 };
 
 // The last unit may be cut; its end may lie beyond 2^64.
-iterations iterations_of(const unit_block& block, const shared_ranges& ranges, std::uint64_t n) noexcept {
+iterations iterations_of(const unit_block& block, const shared_ranges& ranges,
+                         const std::uint64_t& n) noexcept {
+  if (ranges.shift() == 0) return {block.begin, block.end};
   return {block.begin << ranges.shift(), block.end == ranges.units() ? n : block.end << ranges.shift()};
 }
 
@@ -37,7 +39,7 @@ void plain_loop::operator()(std::size_t id) {
   }
 }
 
-timed_loop::timed_loop(const loop_description& loop, const loop_plan& plan, block_ref body,
+timed_loop::timed_loop(const loop_description& loop, const loop_plan& plan, const loop_body& body,
                        loop_statistics* statistics) noexcept
     : loop_(loop),
       plan_(plan),

@@ -19,9 +19,9 @@ namespace corescale::inline v0::detail {
 /// reads before its first block is one cache line.
 class alignas(cache_line) plain_loop {
  public:
-  plain_loop(std::uint64_t n, const loop_plan& plan, block_ref body) noexcept
-      : n_(n), body_(body), ranges_(n, plan, counters_) {
-    static_assert(sizeof(n_) + sizeof(body_) + sizeof(ranges_) <= cache_line);
+  plain_loop(std::uint64_t n, const loop_plan& plan, const loop_body& body) noexcept
+      : body_(body), ranges_(n, plan, counters_), n_(n) {
+    static_assert(sizeof(body_) + sizeof(ranges_) <= cache_line);
   }
 
   /// False when the team refused, and nothing was run.
@@ -30,16 +30,16 @@ class alignas(cache_line) plain_loop {
   void operator()(std::size_t id);
 
  private:
-  const std::uint64_t n_;
-  const block_ref body_;
+  const loop_body body_;
   shared_ranges ranges_;
+  const std::uint64_t n_;  // read where a unit is more than one iteration only
   range_counters counters_;
 };
 
 /// The same with a clock: it learns what blocks take, and can find their size as it goes.
 class timed_loop {
  public:
-  timed_loop(const loop_description& loop, const loop_plan& plan, block_ref body,
+  timed_loop(const loop_description& loop, const loop_plan& plan, const loop_body& body,
              loop_statistics* statistics) noexcept;
 
   bool run(const team_ref& team);
@@ -66,7 +66,7 @@ class timed_loop {
 
   const loop_description& loop_;
   const loop_plan plan_;
-  const block_ref body_;
+  const loop_body body_;
   loop_statistics* const statistics_;
   const double tick_ns_;
   std::uint64_t start_ = 0;

@@ -17,9 +17,8 @@ namespace {
 constexpr double always_timed_ns = 1e6;
 
 const block_policy& chosen_policy(const loop_options& options) noexcept {
-  static const block_policy& automatic = block_policies().front();
-  static const block_policy& fixed = *find_block_policy("fixed");
-  return options.policy ? *options.policy : options.block > 0 ? fixed : automatic;
+  if (options.policy) return *options.policy;
+  return options.block > 0 ? *find_block_policy("fixed") : block_policies().front();
 }
 
 std::uint64_t named_site(const char* name) noexcept { return std::hash<std::string_view>()(name) | 1; }
@@ -49,7 +48,7 @@ loop_description describe(const team_ref& team, std::uint64_t n, const loop_opti
   return loop;
 }
 
-void run_alone(std::uint64_t n, block_ref body, loop_record* record, loop_statistics* statistics) {
+void run_alone(std::uint64_t n, const loop_body& body, loop_record* record, loop_statistics* statistics) {
   const std::uint64_t start = ticks();
   body(0, n);
   const double elapsed = static_cast<double>(ticks() - start) * ns_per_tick();
@@ -64,8 +63,8 @@ void run_alone(std::uint64_t n, block_ref body, loop_record* record, loop_statis
   if (!statistics->shares.empty()) statistics->shares.front() = {n, 1, 0, 0, elapsed};
 }
 
-void run_timed(const team_ref& team, const loop_description& loop, const loop_plan& plan, block_ref body,
-               loop_record* record, loop_statistics* statistics) {
+void run_timed(const team_ref& team, const loop_description& loop, const loop_plan& plan,
+               const loop_body& body, loop_record* record, loop_statistics* statistics) {
   timed_loop run(loop, plan, body, statistics);
   if (!run.run(team)) return run_alone(loop.n, body, record, statistics);
   const double elapsed = run.elapsed_ns();
@@ -83,8 +82,8 @@ void clear(loop_statistics& statistics, const char* policy) {
   statistics = {.shares = statistics.shares, .policy = policy};
 }
 
-void run_planned(const team_ref& team, const loop_description& loop, const loop_plan& plan, block_ref body,
-                 const loop_options& options, loop_record* record, bool sampled) {
+void run_planned(const team_ref& team, const loop_description& loop, const loop_plan& plan,
+                 const loop_body& body, const loop_options& options, loop_record* record, bool sampled) {
   const bool timed = sampled || options.statistics || plan.adapt ||
                      loop.iteration_ns * static_cast<double>(loop.n) > always_timed_ns;
   if (record && plan.counters == 0 && most_threads(team, options, loop.n) > 1)  // not for want of threads
@@ -96,7 +95,7 @@ void run_planned(const team_ref& team, const loop_description& loop, const loop_
 
 }  // namespace
 
-void run_loop(const team_ref& team, std::uint64_t n, block_ref body, const loop_options& options,
+void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, const loop_options& options,
               std::uint64_t site) {
   const block_policy& policy = chosen_policy(options);
   if (options.statistics) clear(*options.statistics, policy.name.data());

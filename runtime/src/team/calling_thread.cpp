@@ -16,8 +16,13 @@ std::atomic<std::uint64_t> forks{0};
 constexpr std::uint64_t none = ~std::uint64_t{0};
 std::atomic<std::uint64_t> at_work_in{none};
 
-[[maybe_unused]] const int counts_forks =
-    pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+// The thread that a fork() leaves is the master of no team from before it.
+void begin_child() {
+  forks.fetch_add(1, std::memory_order_relaxed);
+  detail::calling_thread.identity = nullptr;
+}
+
+[[maybe_unused]] const int counts_forks = pthread_atfork(nullptr, nullptr, begin_child);
 
 }  // namespace
 

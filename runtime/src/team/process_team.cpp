@@ -22,10 +22,15 @@ struct process_team {
   static constexpr std::uint64_t unused = ~std::uint64_t{0};
 };
 
-process_team& the() {
-  static process_team* const only = new process_team;
-  return *only;
-}
+// Static and without a destructor: nothing is made at a first call, in which a fork() could find another thread.
+union never_destroyed {
+  constexpr never_destroyed() noexcept : team() {}
+  ~never_destroyed() {}
+  process_team team;
+};
+constinit never_destroyed only;
+
+process_team& the() noexcept { return only.team; }
 
 /// The right to touch the process's team: one call at a time, never from inside a worker.
 class turn {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shared_core.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdio>
 
 #include "corescale/machine/cache_line.hpp"
 
@@ -55,7 +58,19 @@ bool core_seat::was_taken() const noexcept {
 
 void may_be_moved() noexcept { of_this_thread.may_move = get_allowed(of_this_thread.allowed_at_start); }
 
-void find_another_core(std::int64_t now_ns) noexcept {
+// Some 5 us, for a thread that has just waited as long as another one ran.
+bool some_core_is_idle() noexcept {
+  char text[64] = {};
+  const int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return true;
+  const ssize_t size = read(file, text, sizeof text - 1);
+  close(file);
+  long ready = 0;  // of the whole machine: the number before the slash, behind three averages
+  return size <= 0 || std::sscanf(text, "%*f %*f %*f %ld/", &ready) != 1 ||
+         ready <= sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+void find_another_core(std::int64_t now_ns, bool (*is_idle)() noexcept) noexcept {
   mover& thread = of_this_thread;
   if (!thread.may_move || now_ns < thread.moved + thread.stay) return;
   cpu_set_t allowed;
@@ -63,6 +78,7 @@ void find_another_core(std::int64_t now_ns) noexcept {
   if (!thread.may_move) return;
   thread.stay = next_stay(thread, now_ns);
   thread.moved = now_ns;
+  if (!is_idle()) return;
   cpu_set_t others = allowed;
   CPU_CLR(static_cast<std::size_t>(sched_getcpu()), &others);
   if (sched_setaffinity(0, sizeof others, &others)) return;  // there is no other one

@@ -30,11 +30,15 @@ class core_seat {
 /// The calling thread is one of a team, and starts: it alone is moved, never a program's own.
 void may_be_moved() noexcept;
 
+/// Whether the machine has fewer threads to run than CPUs, so that where two share one, another one is idle.
+/// Also where the kernel does not tell (/proc/loadavg).
+bool some_core_is_idle() noexcept;
+
 /// Moves the calling thread, if it may be, to another core that it is allowed on: at most once in 0.2 ms, and in twice that time after each move,
-/// up to 13 ms, while moving does not help.
+/// up to 13 ms, while moving does not help; not where `is_idle` says that no core is.
 /// Only a thread that is allowed the cores that it was at its start, which it is again afterwards: one that was pinned since, by whomever, stays.
 /// Two limits: a pin from outside that comes during the move's few microseconds may be lost, and a cpuset of the process that grows
 /// beyond what it was at the thread's start is not followed by a thread that has moved.
-void find_another_core(std::int64_t now_ns) noexcept;
+void find_another_core(std::int64_t now_ns, bool (*is_idle)() noexcept = some_core_is_idle) noexcept;
 
 }  // namespace corescale::detail

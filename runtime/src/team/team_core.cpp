@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "corescale/team/detail/team_core.hpp"
 
-#include <pthread.h>
-
-#include <new>
-#include <system_error>
 #include <utility>
+
+#include "corescale/machine/made_once.hpp"
+#include "corescale/machine/thread_end.hpp"
 
 namespace corescale::inline v0 {
 
@@ -46,20 +45,13 @@ void end_calling_thread(void* identity) noexcept {
   own->ended.store(true, std::memory_order_release);
 }
 
-pthread_key_t make_key() {
-  pthread_key_t key{};
-  const int failed = pthread_key_create(&key, end_calling_thread);
-  if (failed) throw std::system_error(failed, std::generic_category(), "corescale: a team's thread key");
-  return key;
-}
-
-// A key and not a thread_local object: destructors of those, and the main thread's of static objects, may make
-// and use teams after any destructor of ours.
 std::shared_ptr<const thread_identity> identify_calling_thread() {
-  static const pthread_key_t key = make_key();
+  constinit static made_once<thread_end> ends;
+  const thread_end& end = ends.get([] { return thread_end(end_calling_thread); });
   if (!calling_thread.identity) {
+    if (void* const before_fork = end.awaited()) end_calling_thread(before_fork);
     const auto made = std::make_shared<living_identity>();
-    if (pthread_setspecific(key, made.get())) throw std::bad_alloc();
+    end.await(made.get());
     made->self = made;
     calling_thread.identity = made.get();
   }
@@ -68,8 +60,9 @@ std::shared_ptr<const thread_identity> identify_calling_thread() {
 
 }  // namespace
 
-master_gate::master_gate() : master_(nullptr), remembered_(identify_calling_thread()) {
-  master_.store(remembered_.get(), std::memory_order_relaxed);
+master_gate::master_gate() : master_(nullptr), hands_(std::make_unique<change_of_hands>()) {
+  hands_->last_master = identify_calling_thread();
+  master_.store(hands_->last_master.get(), std::memory_order_relaxed);
 }
 
 bool master_gate::calling_thread_is_inside() const noexcept {
@@ -86,7 +79,7 @@ outcome master_gate::why_refused() const noexcept {
 outcome master_gate::release() noexcept {
   if (const outcome entered = enter(); entered != outcome::done) return entered;
   busy_ = false;
-  const std::scoped_lock lock(changing_hands_);
+  const std::scoped_lock lock(hands_->mutex);
   master_.store(&nobody, std::memory_order_relaxed);
   return outcome::done;
 }
@@ -95,11 +88,11 @@ outcome master_gate::adopt() {
   if (in_forked_child()) return outcome::forked;
   if (calling_thread_is_inside()) return outcome::nested;
   const auto caller = identify_calling_thread();
-  const std::scoped_lock lock(changing_hands_);
+  const std::scoped_lock lock(hands_->mutex);
   const thread_identity* const master = master_.load(std::memory_order_relaxed);
   if (master == caller.get()) return outcome::done;
   if (!master->ended.load(std::memory_order_acquire)) return outcome::not_master;
-  remembered_ = caller;
+  hands_->last_master = caller;
   master_.store(caller.get(), std::memory_order_relaxed);
   return outcome::done;
 }

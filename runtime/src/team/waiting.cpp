@@ -69,9 +69,9 @@ void note_usable_cores() noexcept {
   }
 }
 
-awake_thread::awake_thread() noexcept {
+awake_thread::awake_thread(bool may_move) noexcept {
   the_budget.awake.fetch_add(1, std::memory_order_relaxed);
-  may_be_moved();
+  if (may_move) may_be_moved();
 }
 awake_thread::~awake_thread() { the_budget.awake.fetch_sub(1, std::memory_order_relaxed); }
 asleep_thread::asleep_thread() noexcept { the_budget.awake.fetch_sub(1, std::memory_order_relaxed); }
@@ -129,9 +129,11 @@ bool parking_word::sleep_until(std::uint64_t value, const std::int64_t* deadline
   return true;
 }
 
-bool parking_word::await_at_most(std::uint64_t value, std::chrono::nanoseconds limit) noexcept {
+bool parking_word::await_at_most(std::uint64_t value, std::chrono::nanoseconds limit,
+                                 std::chrono::nanoseconds spin_for) noexcept {
+  if (is(value)) return true;
   const std::int64_t deadline = now_ns() + limit.count();
-  return sleep_until(value, &deadline);
+  return spin_until([&] { return is(value); }, spin_for) || sleep_until(value, &deadline);
 }
 
 }  // namespace corescale::detail

@@ -43,7 +43,8 @@ void note_usable_cores() noexcept;
 /// A thread of a team, from its start on: counted while it is awake, so that the process never spins with more threads than it has cores.
 class awake_thread {
  public:
-  awake_thread() noexcept;
+  /// Whether it may be moved from a core that it shares with another thread that spins (shared_core.hpp).
+  explicit awake_thread(bool may_move) noexcept;
   ~awake_thread();
   awake_thread(const awake_thread&) = delete;
   awake_thread& operator=(const awake_thread&) = delete;
@@ -108,8 +109,9 @@ class parking_word {
     if (!is(value) && !spin_until([&] { return is(value); }, spin_for)) sleep_until(value, nullptr);
   }
 
-  /// False when the time is over first.
-  bool await_at_most(std::uint64_t value, std::chrono::nanoseconds limit) noexcept;
+  /// False when the time is over first, spinning included.
+  bool await_at_most(std::uint64_t value, std::chrono::nanoseconds limit,
+                     std::chrono::nanoseconds spin_for = {}) noexcept;
 
  private:
   static constexpr std::uint64_t sleeper = 1;
@@ -132,7 +134,9 @@ class countdown_latch {
   }
   void wait(std::chrono::nanoseconds spin_for) noexcept { open_.await(1, spin_for); }
   void arrive_and_wait(std::chrono::nanoseconds spin_for) noexcept { arrive(), wait(spin_for); }
-  bool wait_at_most(std::chrono::nanoseconds limit) noexcept { return open_.await_at_most(1, limit); }
+  bool wait_at_most(std::chrono::nanoseconds limit, std::chrono::nanoseconds spin_for = {}) noexcept {
+    return open_.await_at_most(1, limit, spin_for);
+  }
 
  private:
   std::atomic<std::size_t> missing_;

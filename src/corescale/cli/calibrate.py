@@ -46,7 +46,7 @@ def _write(machine: Machine, file: Path, *, quiet: bool) -> None:
     exchange.make_folder(file.parent)
     exchange.must_be_writable(str(file))
     with Console(stderr=True, quiet=quiet).status("measuring this machine") as status:
-        found = Calibration(machine.fingerprint(), constants.measure(status.update))
+        found = Calibration(machine.fingerprint(), constants.measure(status.update), machine.cpus_in_words)
     exchange.write(str(file), file_text(found, machine.in_words))
     Console().print(show.table(found))
     typer.echo(f"wrote {file}; loops of this library read it after: export {VARIABLE}={file}")

@@ -58,7 +58,18 @@ def run_loop(file: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_library_reads_it(written: tuple[Path, str]) -> None:
-    assert run_loop(written[0]).returncode == 0
+    done = run_loop(written[0])
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_library_does_not_use_another_machines_and_says_so(written: tuple[Path, str], tmp_path: Path) -> None:
+    here = Machine.here().cpus_in_words
+    foreign = tmp_path / "foreign"
+    foreign.write_text(written[0].read_text().replace(f"#: cpus = {here}", "#: cpus = 4096 x a CPU"))
+    done = run_loop(foreign)
+    assert done.returncode == 0
+    assert f"calibration file {foreign}: is of 4096 x a CPU and not of {here}" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_the_library_refuses_a_broken_one(written: tuple[Path, str], tmp_path: Path) -> None:

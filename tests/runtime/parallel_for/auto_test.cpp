@@ -52,6 +52,18 @@ TEST(AutoPlan, DearerIterationsAndMoreSpreadGiveSmallerBlocks) {
   EXPECT_EQ(plan(on_8_cores(16, 1e9)).largest, 1U);
 }
 
+TEST(AutoPlan, AShortEvenLoopIsOneBlockAThreadAndAnUnevenOrLongOneIsNot) {
+  loop_description loop{.n = 1024, .threads = 2, .cores = 2, .iteration_ns = 3, .spread = 0.1, .hot = true};
+  EXPECT_FALSE(plan(loop).steal);
+  EXPECT_EQ(plan(loop).counters, 2U);
+  EXPECT_GE(plan(loop).smallest, 512U);
+  loop.spread = 1;
+  EXPECT_TRUE(plan(loop).steal);
+  loop.spread = 0.1;
+  loop.n = 100'000;
+  EXPECT_TRUE(plan(loop).steal);
+}
+
 TEST(AutoPlan, NotMoreThreadsThanCores) {
   loop_description loop = on_8_cores(1'000'000, 100);
   loop.cores = 2;

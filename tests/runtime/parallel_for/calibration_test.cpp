@@ -15,7 +15,7 @@ class Calibration : public testing::Test {
  protected:
   calibration read(const std::string& text) {
     std::ofstream(path_) << text;
-    return read_calibration(path_);
+    return read_calibration(path_).constants;
   }
   std::string refusal(const std::string& text) {
     try {
@@ -53,6 +53,11 @@ TEST_F(Calibration, NonsenseIsRefusedByFileAndLine) {
   EXPECT_NE(refusal("format = 1\nclaim_own = nan\n").find(":2"), std::string::npos);
   EXPECT_NE(refusal("format = 2\n").find("calibrate again"), std::string::npos);
   EXPECT_NE(refusal("claim_own = 7\n").find("format = 1"), std::string::npos);
+}
+
+TEST_F(Calibration, TheFileSaysWhoseItIs) {
+  EXPECT_EQ((read("format = 1\n"), read_calibration(path_).cpus), "");
+  EXPECT_EQ((read("#: cpus = 4 x A CPU\nformat = 1\n"), read_calibration(path_).cpus), "4 x A CPU");
 }
 
 TEST_F(Calibration, AMissingFileIsRefused) {

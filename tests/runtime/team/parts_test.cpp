@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts that threading systems are made of.
 #include <sched.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -119,16 +120,19 @@ TEST(SharedCore, AThreadThatIsElsewhereByNowHasNothingToLeave) {
   }).join();
 }
 
-/// The core of a thread before and after it looked for another one; what it is allowed is the same.
-std::pair<int, int> cores_when_moved(bool of_a_team) {
+bool yes() noexcept { return true; }
+bool no() noexcept { return false; }
+
+/// The core of a thread of a team before and after it looked for another one; what it is allowed is the same.
+std::pair<int, int> cores_when_moved(bool may_leave, bool (*is_idle)() noexcept) {
   return std::async(std::launch::async,
                     [=] {
-                      if (of_a_team) detail::may_be_moved();
+                      const detail::awake_thread counted(may_leave);
                       const cpu_set_t allowed = allowed_cores();
                       stay_on(two_cores()[0]);
                       sched_setaffinity(0, sizeof allowed, &allowed);
                       const int before = sched_getcpu();
-                      detail::find_another_core(1'000'000'000);
+                      detail::find_another_core(1'000'000'000, is_idle);
                       const int after = sched_getcpu();
                       const cpu_set_t allowed_after = allowed_cores();
                       EXPECT_TRUE(CPU_EQUAL(&allowed, &allowed_after));
@@ -142,10 +146,42 @@ TEST(SharedCore, AThreadOfATeamFindsAnotherOneAndKeepsItsAffinity) {
   // Linux may move a thread back at any time.
   bool moved = false;
   for (int tries = 0; tries < 20 && !moved; ++tries) {
-    const auto [before, after] = cores_when_moved(true);
+    const auto [before, after] = cores_when_moved(true, yes);
     moved = before != after;
   }
   EXPECT_TRUE(moved);
+}
+
+// Linux may move any thread: what never moved it did not move a thread in one of some tries.
+bool ever_stays(bool may_leave, bool (*is_idle)() noexcept) {
+  for (int tries = 0; tries < 20; ++tries) {
+    const auto [before, after] = cores_when_moved(may_leave, is_idle);
+    if (before == after) return true;
+  }
+  return false;
+}
+
+TEST(SharedCore, AThreadStaysWhereNoCoreIsIdleAndWhereItsTeamWantsIt) {
+  EXPECT_TRUE(ever_stays(true, no));
+  EXPECT_TRUE(ever_stays(false, yes));
+}
+
+TEST(SharedCore, WhetherACoreIsIdleIsKnownOfAMachineThatIsFull) {
+  std::atomic<bool> end{false};
+  std::vector<std::thread> busy;
+  for (long thread = 0; thread < 4 * sysconf(_SC_NPROCESSORS_ONLN) + 4; ++thread)
+    busy.emplace_back([&] {
+      while (!end) {
+      }
+    });
+  bool idle = true;
+  for (int tries = 0; tries < 500 && idle; ++tries) {
+    usleep(1000);
+    idle = detail::some_core_is_idle();
+  }
+  end = true;
+  for (std::thread& one : busy) one.join();
+  EXPECT_FALSE(idle);
 }
 
 TEST(SharedCore, APinnedThreadStays) {
@@ -153,7 +189,7 @@ TEST(SharedCore, APinnedThreadStays) {
     detail::may_be_moved();
     const int core = two_cores()[0];
     stay_on(core);
-    detail::find_another_core(1'000'000'000);
+    detail::find_another_core(1'000'000'000, yes);
     EXPECT_EQ(sched_getcpu(), core);
     EXPECT_EQ(two_cores(), std::vector{core});
   }).join();

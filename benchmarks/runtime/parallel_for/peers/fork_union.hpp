@@ -5,10 +5,13 @@
 
 #include "ranges.hpp"
 
+/// FORK_UNION_WAIT is what its threads do between two looks: standard_yield_t by default, and x86_pause_t as its author tells for
+/// short loops (README, "Efficient Busy Waiting"): they never sleep then.
 struct contender {
-  static constexpr const char* name = "fork_union";
+  static constexpr const char* name = FORK_UNION_NAME;
   explicit contender(std::size_t threads) { pool.try_spawn(threads); }
-  ashvardanian::fork_union::basic_pool_t pool;
+  ashvardanian::fork_union::basic_pool<std::allocator<std::thread>, ashvardanian::fork_union::FORK_UNION_WAIT>
+      pool;
 
   template <class Visit>
   static void ways(Visit visit) {

@@ -15,7 +15,7 @@ class made_once {
   template <class Make>
   const Value& get(Make make) {
     if (const Value* const known = get_if()) return *known;
-    auto made = std::make_unique<const Value>(make());
+    std::unique_ptr<const Value> made(new const Value(make()));  // in place: it need not be movable
     const Value* first = nullptr;
     const bool stays = value_.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel);
     return stays ? *made.release() : *first;

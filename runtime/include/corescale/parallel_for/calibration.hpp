@@ -21,13 +21,25 @@ struct calibration {
 
 inline constexpr calibration shipped_calibration{};
 
-/// Reads a calibration file: the line `format = 1`, then a line `name = value` for any of the above, value > 0; `#`
-/// begins a comment. What is not named keeps its default. Throws std::runtime_error, which names file, line and remedy.
-calibration read_calibration(const std::string& path);
+/// A calibration file: the line `format = 1`, then a line `name = value` for any of the above, value > 0; `#` begins a
+/// comment. What is not named keeps its default. The comment `#: cpus = 2 x AMD EPYC` says whose constants they are.
+struct calibration_file {
+  calibration constants;
+  std::string cpus;  ///< empty where the file does not say
+};
+
+/// Throws std::runtime_error, which names file, line and remedy.
+calibration_file read_calibration(const std::string& path);
+
+/// The CPUs of this machine in the words of such a file: how many are online, and their model.
+std::string cpus_in_words();
 
 /// The one that loops use: of the file that CORESCALE_CALIBRATION names, read at the first call (which throws as
-/// read_calibration does), else the defaults.
+/// read_calibration does); the defaults where none is named, or its CPUs are not those of this machine.
 const calibration& machine_calibration();
+
+/// Why machine_calibration() is not of the file that was named, in a sentence; empty where it is, or where none was.
+const std::string& calibration_note();
 
 /// One row per constant, for those who write such a file.
 struct calibration_constant {

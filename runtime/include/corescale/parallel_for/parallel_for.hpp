@@ -33,10 +33,9 @@ requires std::invocable<Body&, detail::index<First, Last>, detail::index<First, 
 void parallel_for_blocks(Team& team, First first, Last last, Body&& body, const loop_options& options = {},
                          detail::source_place here = detail::source_place::current()) {
   using index = detail::index<First, Last>;
-  alignas(detail::closure_alignment)
-      const auto block = [first, &body](std::uint64_t begin, std::uint64_t end) {
-        std::invoke(body, detail::after<index>(first, begin), detail::after<index>(first, end));
-      };
+  const auto block = [first, &body](std::uint64_t begin, std::uint64_t end) {
+    std::invoke(body, detail::after<index>(first, begin), detail::after<index>(first, end));
+  };
   detail::run_loop(detail::team_ref::to(team), detail::distance(first, last), block, options,
                    detail::call_site(here, &detail::type_mark<Body>));
 }
@@ -47,10 +46,9 @@ requires std::invocable<Body&, detail::index<First, Last>>
 void parallel_for(Team& team, First first, Last last, Body&& body, const loop_options& options = {},
                   detail::source_place here = detail::source_place::current()) {
   using index = detail::index<First, Last>;
-  alignas(detail::closure_alignment)
-      const auto block = [first, &body](std::uint64_t begin, std::uint64_t end) {
-        for (std::uint64_t i = begin; i < end; ++i) std::invoke(body, detail::after<index>(first, i));
-      };
+  const auto block = [first, &body](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) std::invoke(body, detail::after<index>(first, i));
+  };
   detail::run_loop(detail::team_ref::to(team), detail::distance(first, last), block, options,
                    detail::call_site(here, &detail::type_mark<Body>));
 }
@@ -62,11 +60,10 @@ void parallel_for_each(Team& team, Iterator first, Iterator last, Body&& body,
                        const loop_options& options = {},
                        detail::source_place here = detail::source_place::current()) {
   using offset = std::iter_difference_t<Iterator>;
-  alignas(detail::closure_alignment)
-      const auto block = [first, &body](std::uint64_t begin, std::uint64_t end) {
-        const Iterator stop = first + static_cast<offset>(end);
-        for (Iterator it = first + static_cast<offset>(begin); it != stop; ++it) std::invoke(body, *it);
-      };
+  const auto block = [first, &body](std::uint64_t begin, std::uint64_t end) {
+    const Iterator stop = first + static_cast<offset>(end);
+    for (Iterator it = first + static_cast<offset>(begin); it != stop; ++it) std::invoke(body, *it);
+  };
   detail::run_loop(detail::team_ref::to(team), detail::distance(offset{0}, last - first), block, options,
                    detail::call_site(here, &detail::type_mark<Body>));
 }

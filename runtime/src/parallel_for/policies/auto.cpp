@@ -10,7 +10,8 @@
 //   fork-join + n w / T + (n / B T) c + B w u / 2 + what the counters' layout adds,
 //
 // w the time of an iteration, c of a claim, u how uneven blocks of one size are. For given T and c the best block is
-// sqrt(2 n c / (T w u)), and claims and tail then cost the same.
+// sqrt(2 n c / (T w u)), and claims and tail then cost the same. Where a loop is so short that no claim and no look at others' counters pays,
+// each thread has one block, its share: B = n / T and c = 0.
 namespace corescale::inline v0 {
 namespace {
 
@@ -22,6 +23,7 @@ constexpr std::uint32_t share_of_rest = 2;
 
 struct layout {
   bool by_group = false;
+  bool shares_only = false;
   double claim_ns = 0;
   double added_ns = 0;
 };
@@ -39,30 +41,33 @@ double fork_join_ns(const loop_description& loop, std::uint32_t threads) {
 
 double predict(const loop_description& loop, std::uint32_t threads, const layout& counters) {
   const double work = static_cast<double>(loop.n) * loop.iteration_ns / threads;
-  return fork_join_ns(loop, threads) + work +
-         std::sqrt(2 * work * counters.claim_ns * policies::unevenness(loop.spread)) + counters.added_ns;
+  const double uneven = policies::unevenness(loop.spread);
+  const double claims_and_tail =
+      counters.shares_only ? work * uneven / 2 : std::sqrt(2 * work * counters.claim_ns * uneven);
+  return fork_join_ns(loop, threads) + work + claims_and_tail + counters.added_ns;
 }
 
 // Alone at its counter a thread claims for the price of an addition, but in the end looks at everybody's, twice.
 layout counter_per_thread(const loop_description& loop, std::uint32_t threads) {
   const double looks = 2.0 * threads / loop.core_groups;
-  return {false, loop.machine.claim_own, looks * loop.machine.line_near / 2};
+  return {.claim_ns = loop.machine.claim_own, .added_ns = looks * loop.machine.line_near / 2};
 }
 
 // The threads of a group wait for each other's claims: half of them are ahead.
 // In the end blocks shrink with what is left, and the last claims of all of them stand in one queue.
 layout counter_per_group(const loop_description& loop, std::uint32_t threads) {
   const double each = std::max(1.0, static_cast<double>(threads) / loop.core_groups);
-  return {true, loop.machine.line_near * std::max(1.0, each / 2),
-          2 * loop.machine.line_far + share_of_rest * each * loop.machine.line_near};
+  return {.by_group = true,
+          .claim_ns = loop.machine.line_near * std::max(1.0, each / 2),
+          .added_ns = 2 * loop.machine.line_far + share_of_rest * each * loop.machine.line_near};
 }
 
 choice best_with(const loop_description& loop, std::uint32_t threads) {
-  choice best{0, threads, counter_per_thread(loop, threads)};
-  best.ns = predict(loop, threads, best.counters);
-  const layout other = counter_per_group(loop, threads);
-  const double ns = predict(loop, threads, other);
-  return ns < best.ns ? choice{ns, threads, other} : best;
+  choice best{INFINITY, threads, {}};
+  for (const layout& one :
+       {counter_per_thread(loop, threads), counter_per_group(loop, threads), layout{.shares_only = true}})
+    if (const double ns = predict(loop, threads, one); ns < best.ns) best = {ns, threads, one};
+  return best;
 }
 
 choice best_of_all(const loop_description& loop, std::uint32_t most) {
@@ -73,6 +78,8 @@ choice best_of_all(const loop_description& loop, std::uint32_t most) {
 }
 
 loop_plan divided(const loop_description& loop, const choice& chosen) {
+  if (chosen.counters.shares_only)
+    return {.threads = chosen.threads, .counters = chosen.threads, .largest = loop.n, .smallest = loop.n};
   const double w = loop.iteration_ns;
   const auto n = static_cast<double>(loop.n);
   const double block = policies::best_block(n, chosen.threads, w, chosen.counters.claim_ns, loop.spread);

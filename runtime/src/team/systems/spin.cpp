@@ -111,7 +111,11 @@ struct spin_crew {
   };
 
   spin_crew(std::size_t n, const team_options& options)
-      : num_threads(n), spin_for(options.spin_for), stack_bytes(options.stack_bytes), members(n) {}
+      : num_threads(n),
+        spin_for(options.spin_for),
+        stack_bytes(options.stack_bytes),
+        leave_shared_cores(options.leave_shared_cores),
+        members(n) {}
   ~spin_crew() {
     members[0].to_children.publish(round_word::end_after(number), no_worker, 0);
     for (posix_thread& one : threads) one.join();
@@ -137,7 +141,7 @@ struct spin_crew {
   }
 
   void serve(std::size_t id) noexcept {
-    const awake_thread counted;
+    const awake_thread counted(leave_shared_cores);
     orders& above = members[parent_of(id)].to_children;
     for (std::uint64_t last = 0;;) {
       const round_word round = above.await(id, last, spin_for);
@@ -168,6 +172,7 @@ struct spin_crew {
   alignas(cache_line) const std::size_t num_threads;
   const std::chrono::nanoseconds spin_for;
   const std::size_t stack_bytes;
+  const bool leave_shared_cores;
   std::vector<member> members;
   std::vector<posix_thread> threads;
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -22,6 +23,9 @@ using namespace std::chrono_literals;
 
 // oneTBB's workers linger for 1 ms too.
 constexpr auto spin_for = 1ms;
+
+// How long a master waits for its team before it reminds oneTBB of it: threads that come by themselves start within.
+constexpr auto patience = 20ms;
 
 // oneTBB's threads do not survive fork().
 detail::one_process users;
@@ -46,6 +50,14 @@ class share_of_limit {
     return num_threads <= global_control::active_value(global_control::max_allowed_parallelism);
   }
 
+  /// Tells oneTBB the limit once more, by way of a lesser one, as it does nothing about one that it knows.
+  /// The lesser one still holds every other team.
+  static void tell_again() {
+    const std::scoped_lock lock(mutex);
+    if (process_ends || !limit.control) return;
+    const global_control less(global_control::max_allowed_parallelism, limit_for(others) - 1);
+  }
+
  private:
   // oneTBB never starts more, whatever it is allowed.
   static std::size_t most_workers() {
@@ -57,12 +69,14 @@ class share_of_limit {
     const std::scoped_lock lock(mutex);
     if (process_ends) return;
     const std::size_t now = others + by;
-    auto raised = now == 0 ? nullptr
-                           : std::make_unique<global_control>(global_control::max_allowed_parallelism,
-                                                              std::max(1 + now, default_limit()));
+    auto raised =
+        now == 0 ? nullptr
+                 : std::make_unique<global_control>(global_control::max_allowed_parallelism, limit_for(now));
     limit.control = std::move(raised);
     others = now;
   }
+
+  static std::size_t limit_for(std::size_t all_others) { return std::max(1 + all_others, default_limit()); }
 
   static std::size_t default_limit() {
     static const std::size_t first_seen =
@@ -89,7 +103,7 @@ class share_of_limit {
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool inside_a_worker = false;
 
 /// One task per thread and round, in an arena of n slots.
-/// A task waits until all k have started, so that no thread of oneTBB takes two.
+/// A task waits until all k have started, so that no thread of oneTBB takes two; the master's own reminds oneTBB of the others.
 /// oneTBB owns the threads and keeps them after the team ends.
 /// Threads of oneTBB that other arenas hold are waited for.
 /// Limits (fork(), at most 256 threads or 4 per core for all teams together, the process's thread limit) are found when the team is made, by
@@ -110,7 +124,9 @@ struct crew {
     if (inside_a_worker || !share_of_limit::allows(k)) return false;
     detail::countdown_latch all_started(k);
     run_tasks(k, [&](std::size_t id) {
-      all_started.arrive_and_wait(spin_for);
+      all_started.arrive();
+      if (id == 0) all_start_within(std::chrono::milliseconds::max(), all_started);
+      all_started.wait(spin_for);
       inside_a_worker = true;
       core.run(worker, id, k);
       inside_a_worker = false;
@@ -121,11 +137,29 @@ struct crew {
   bool gathers_within(std::chrono::seconds limit) {
     detail::countdown_latch all_started(num_threads);
     std::atomic<bool> complete{true};
-    run_tasks(num_threads, [&](std::size_t) {
+    run_tasks(num_threads, [&](std::size_t id) {
       all_started.arrive();
-      if (complete && !all_started.wait_at_most(limit)) complete = false;
+      if (!complete) return;
+      if (!(id == 0 ? all_start_within(limit, all_started) : all_started.wait_at_most(limit)))
+        complete = false;
     });
     return complete;
+  }
+
+  /// By the master: waits for the others, and reminds oneTBB of them meanwhile.
+  /// It promises no thread, and so overlooks a task that is spawned in the moment in which a thread finds the arena empty
+  /// (its arena.h, advertise_new_work), and a limit that changes in the moment in which a market begins: for ever, if
+  /// nothing happens later.
+  bool all_start_within(std::chrono::milliseconds limit, detail::countdown_latch& all_started) noexcept {
+    for (auto waited = 0ms; !all_started.wait_at_most(patience, spin_for); waited += patience) {
+      if (waited >= limit) return false;
+      try {
+        arena.enqueue([] {});  // which it does not overlook
+        share_of_limit::tell_again();
+      } catch (const std::exception&) {  // no memory: it is reminded the next time
+      }
+    }
+    return true;
   }
 
   template <class Member>

@@ -5,18 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "corescale/parallel_for/detail/loop_body.hpp"
 #include "corescale/parallel_for/detail/source_place.hpp"
 #include "corescale/parallel_for/loop_options.hpp"
 #include "corescale/team/team.hpp"
 
 // What the templates of parallel_for stand on: everything here is compiled once.
 namespace corescale::inline v0::detail {
-
-/// What runs iterations begin .. end - 1, counted from 0.
-using block_ref = function_ref<void(std::uint64_t begin, std::uint64_t end)>;
-
-/// Of what a block_ref refers to: two words that lie in one cache line, as every thread of a team fetches it.
-inline constexpr std::size_t closure_alignment = 16;
 
 /// A team of any type, referred to.
 struct team_ref {
@@ -40,7 +35,7 @@ template <class T>
 inline constexpr char type_mark = 0;
 
 /// The loop. What leaves a body leaves this call, after all threads have ended; no block is claimed after it.
-void run_loop(const team_ref& team, std::uint64_t n, block_ref body, const loop_options& options,
+void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, const loop_options& options,
               std::uint64_t site);
 
 }  // namespace corescale::detail

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
+#include <semaphore.h>
+
+#include <cerrno>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -15,6 +17,26 @@
 // Message-based threading in the manner of the Concurrency and Coordination Runtime (Qiu et al., section III.A): a program posts
 // messages to typed ports; an arbiter activates receivers, which pair each message with a handler; a dispatcher runs the pairs.
 namespace corescale::inline v0::message_ports {
+
+/// How many tasks are ready, for threads that sleep until one is.
+/// No condition variable: several threads that wait for one may lose a wake-up in glibc 2.25 to 2.40 (its bug 25847),
+/// and handlers that wait for each other, as those of a team's round do, would wait for ever.
+class ready_count {
+ public:
+  ready_count() noexcept { sem_init(&count_, 0, 0); }
+  ~ready_count() { sem_destroy(&count_); }
+  ready_count(const ready_count&) = delete;
+  ready_count& operator=(const ready_count&) = delete;
+
+  void add_one() noexcept { sem_post(&count_); }
+  void take_one() noexcept {
+    while (sem_wait(&count_) != 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  sem_t count_{};
+};
 
 /// A fixed number of threads that take tasks from one queue, first in, first out.
 class dispatcher {
@@ -38,36 +60,31 @@ class dispatcher {
       const std::scoped_lock lock(mutex_);
       tasks_.push_back(std::move(task));
     }
-    ready_.notify_one();
+    ready_.add_one();
   }
 
  private:
   void serve() {
-    for (std::unique_lock lock(mutex_);;) {
-      ready_.wait(lock, [this] { return ended_ || !tasks_.empty(); });
-      if (tasks_.empty()) return;
+    for (;;) {
+      ready_.take_one();
+      std::unique_lock lock(mutex_);
+      if (tasks_.empty()) return;  // counted by end(): there is nothing after it
       const std::function<void()> task = std::move(tasks_.front());
       tasks_.pop_front();
       lock.unlock();
       task();
-      lock.lock();
     }
   }
 
   void end() {
-    {
-      const std::scoped_lock lock(mutex_);
-      ended_ = true;
-    }
-    ready_.notify_all();
+    for (std::size_t thread = 0; thread < threads_.size(); ++thread) ready_.add_one();
     for (detail::posix_thread& one : threads_) one.join();
     threads_.clear();
   }
 
   std::mutex mutex_;
-  std::condition_variable ready_;
-  std::deque<std::function<void()>> tasks_;
-  bool ended_ = false;
+  std::deque<std::function<void()>> tasks_;  // guarded by mutex_
+  ready_count ready_;
   std::vector<detail::posix_thread> threads_;
 };
 

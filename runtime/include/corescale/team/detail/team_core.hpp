@@ -45,9 +45,9 @@ class master_gate {
   /// Throws std::bad_alloc.
   master_gate();
 
+  /// In a fork() nobody is the master: the thread that it leaves has no identity.
   outcome enter() noexcept {
-    if (calling_thread.identity != master_.load(std::memory_order_relaxed) || busy_ || in_forked_child())
-        [[unlikely]]
+    if (calling_thread.identity != master_.load(std::memory_order_relaxed) || busy_) [[unlikely]]
       return why_refused();
     busy_ = true;
     return outcome::done;
@@ -65,11 +65,16 @@ class master_gate {
   outcome why_refused() const noexcept;
   bool calling_thread_is_inside() const noexcept;
 
+  /// Apart, so that what a call needs is one cache line.
+  struct change_of_hands {
+    std::mutex mutex;
+    std::shared_ptr<const thread_identity> last_master;  // guarded by mutex
+  };
+
   std::atomic<const thread_identity*> master_;
   const std::uint64_t generation_ = fork_generation();
   bool busy_ = false;  // read and written by the master alone
-  std::mutex changing_hands_;
-  std::shared_ptr<const thread_identity> remembered_;  // the last master; guarded by changing_hands_
+  const std::unique_ptr<change_of_hands> hands_;
 };
 
 /// The state that all teams have: the gate, and the first exception that left a worker.

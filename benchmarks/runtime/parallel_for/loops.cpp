@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loops.hpp"
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "unit_task/made_loops.hpp"
+#include "unit_task/real_loops.hpp"
+
+namespace loops {
+namespace {
+
+std::vector<double> values(tiny::n, 1.0);
+
+/// What a thread reads and writes: apart from each other in their page, or a core takes one for the other now and then (4 KiB aliasing),
+/// which doubles an iteration's time.
+struct alignas(4096) buffers {
+  std::array<unsigned char, 1024> read{};
+  std::array<unsigned char, 64> between{};
+  std::array<unsigned char, 1024> written{};
+};
+thread_local buffers of_thread;
+
+/// A loop of the workload; what an iteration gives is kept. Made before main(), so that no iteration asks whether it is made.
+template <class Body>
+class kept {
+ public:
+  kept(Body body, std::size_t n) : body_(std::move(body)), result_(n) {}
+  void at(std::size_t i) { result_[i] = body_(i); }
+
+ private:
+  Body body_;
+  std::vector<decltype(std::declval<const Body&>()(0))> result_;
+};
+
+kept linear_loop(unit_task::Linear{}, linear::n);
+kept last_sixteenth_loop(unit_task::LastSixteenth{last_sixteenth::n}, last_sixteenth::n);
+kept random_cost_loop(unit_task::RandomCost(random_cost::n), random_cost::n);
+kept power_law_loop(unit_task::SparseRow(power_law_matrix::n), power_law_matrix::n);
+kept mandelbrot_loop(unit_task::MandelbrotRow{mandelbrot::n}, mandelbrot::n);
+kept edit_distances_loop(unit_task::EditDistance(edit_distances::n), edit_distances::n);
+unit_task::Streaming streaming_loop(streaming::n);
+
+}  // namespace
+
+void tiny::at(std::size_t i) { values[i] = values[i] * 1.0000001; }
+
+[[gnu::optimize("tree-vectorize")]] void tiny_blocks::range(std::size_t begin, std::size_t end) {
+  double* const v = values.data();
+  for (std::size_t i = begin; i < end; ++i) v[i] = v[i] * 1.0000001;
+}
+
+void published_task::at(std::size_t) {
+  buffers& own = of_thread;
+  for (std::size_t b = 0; b < own.read.size(); ++b) {
+    auto integer = static_cast<volatile unsigned char&>(own.read[b]);
+    own.written[b] = static_cast<unsigned char>(integer + 1);
+  }
+}
+
+void real_operations::at(std::size_t) { unit_task::compute(16 * 1024 / 4); }
+
+void linear::at(std::size_t i) { linear_loop.at(i); }
+void last_sixteenth::at(std::size_t i) { last_sixteenth_loop.at(i); }
+void random_cost::at(std::size_t i) { random_cost_loop.at(i); }
+void power_law_matrix::at(std::size_t i) { power_law_loop.at(i); }
+void mandelbrot::at(std::size_t i) { mandelbrot_loop.at(i); }
+void edit_distances::at(std::size_t i) { edit_distances_loop.at(i); }
+void streaming::at(std::size_t i) { streaming_loop.run(i, i + 1); }
+
+}  // namespace loops
