@@ -163,6 +163,16 @@ TEST(PairwiseClusteringProgram, BadInputIsOneLineAndStatusTwo) {
   refused("--input " + path, path + ": is no .npy file; write it with numpy.save");
   path = file("j.csv", "0,0\n0,0\n");
   refused("--input " + path, path + ": has no two points apart; give others");
+  path = file("o.csv", "0,1\n1,0\n5\n");
+  refused("--input " + path, path + ": has more than 2 rows of 2 values; give a square matrix");
+  path = file("p.csv", "0,0x10\n0x10,0\n");
+  refused("--input " + path,
+          path + ": row 1, column 2 '0x10' is no number; give numbers separated by commas");
+  path = file("q.csv", "0,1e308\n1e308,0\n");
+  refused("--input " + path, path + ": row 1, column 2 is more than float32 holds; scale the distances");
+  path = file("r.fasta", "\x1f\x8b");
+  refused("--input " + path, path + ": is compressed; unpack it first: gunzip");
+  refused("--input " + (folder / ""), (folder / "") + ": cannot be read; give the path of a FASTA file");
   path = file("k.fasta", ">a\nACGT\n>b\n");
   refused("--input " + path, path + ", line 3: this sequence is empty; give its bases");
   path = file("l.fasta", ">a\nAC!T\n");
@@ -177,6 +187,47 @@ TEST(PairwiseClusteringProgram, BadInputIsOneLineAndStatusTwo) {
   refused("--points 0",
           "pairwise_clustering: --points '0' cannot be used; give a whole number from 1 to 1000000");
   refused("--points 20 --cache x.npy", "cache: is for distances of sequences; leave --cache out");
+}
+
+TEST(PairwiseClusteringProgram, ANumpyArrayThatIsNoMatrixIsRefused) {
+  const Folder folder;
+  const auto npy = [&](const std::string& shape, std::size_t floats) {
+    std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }";
+    text.resize(117, ' ');
+    const std::string head = std::string("\x93NUMPY\x01", 7) + '\0' + '\x76' + '\0' + text + '\n';
+    return folder.write("a.npy", head + std::string(4 * floats, '\0'));
+  };
+  for (const auto& [shape, floats, says] :
+       std::initializer_list<std::tuple<std::string, std::size_t, std::string>>{
+           {"(3, 3, 1)", 9, "is not a square matrix"},
+           {"(3, 3, 2)", 18, "is not a square matrix"},
+           {"(2, 3)", 6, "is not a square matrix"}}) {
+    const Finished run = cluster("--input " + npy(shape, floats));
+    EXPECT_EQ(run.status, 2);
+    EXPECT_NE(run.output.find(says), std::string::npos) << run.output;
+  }
+}
+
+TEST(PairwiseClusteringProgram, RanksOfAnotherMpiDoNotEachTakeThemselvesForAll) {
+  if (sanitized) GTEST_SKIP() << "Open MPI leaks by itself";
+  if (!has_mpirun()) GTEST_SKIP() << "mpirun is not installed";
+  const Finished run = run_program(PAIRWISE_CLUSTERING, "--points 20",
+                                   "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PMI_SIZE=2");
+  EXPECT_NE(run.status, 0);
+  EXPECT_NE(run.output.find("another MPI's launcher started 2, and each is alone"), std::string::npos)
+      << run.output;
+}
+
+TEST(PairwiseClusteringProgram, FewerClustersThanAskedForIsAFailureThatSaysSo) {
+  const Folder folder;
+  const std::string pairs = folder.write("d.csv", "0,1,9,9\n1,0,9,9\n9,9,0,1\n9,9,1,0\n");
+  EXPECT_EQ(field(cluster("--input " + pairs + " --clusters 2").output, "clusters"), "2");
+  const std::string alike = folder.write("e.csv", "0,0,9\n0,0,9\n9,9,0\n");
+  const Finished few = cluster("--input " + alike + " --clusters 3");
+  EXPECT_EQ(few.status, 1);
+  EXPECT_NE(few.output.find("clusters: found 2 of 3, no other would split; ask for fewer"), std::string::npos)
+      << few.output;
+  EXPECT_EQ(field(few.output, "has_all_clusters"), "false");
 }
 
 TEST(PairwiseClusteringProgram, ACacheOfOtherSequencesOrDamagedIsRefused) {

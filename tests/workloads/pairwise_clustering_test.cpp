@@ -66,6 +66,19 @@ TEST(PairwiseProduct, EveryKernelAtEveryShape) {
   }
 }
 
+TEST(PairwiseProduct, VectorsUseFusedMultiplyAdds) {
+  // -1 + (1 + 2^-12)^2: a product that is rounded by itself loses its last bit.
+  const float one = 1 + 0x1p-12F;
+  for (const Kernel& kernel : kernels()) {
+    if (!kernel.is_present() || kernel.name == "plain") continue;
+    std::vector<float> d(2 * panel_rows, one), x{1, one};
+    std::fill_n(d.begin(), panel_rows, -1.0F);
+    std::vector<double> y(panel_rows, 0.0);
+    kernel.of_floats({d.data(), 2 * panel_rows, 1, 2}, {x.data(), 1}, 1, y.data(), panel_rows);
+    EXPECT_EQ(y.front(), 0x1p-11 + 0x1p-24) << kernel.name;
+  }
+}
+
 TEST(Sums, AreTheSameInAnyOrderAndPartition) {
   std::vector<double> terms(10'000);
   for (std::size_t i = 0; i < terms.size(); ++i) terms[i] = std::sin(static_cast<double>(i)) / (1.0 + i % 97);

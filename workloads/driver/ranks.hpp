@@ -33,6 +33,11 @@ class Ranks {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     started_ = true;
+    if (const char* said = std::getenv("PMI_SIZE"); said != nullptr && size_ == 1 && std::atoi(said) > 1) {
+      MPI_Finalize();
+      throw Error("ranks", "another MPI's launcher started " + std::string(said) + ", and each is alone",
+                  "start them by Open MPI's mpirun");
+    }
 #else
     throw Error("ranks", "this build has no MPI",
                 "install libopenmpi-dev and build again, or start it without mpirun");

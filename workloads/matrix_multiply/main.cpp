@@ -3,6 +3,7 @@
 
 #include "driver/arguments.hpp"
 #include "driver/block_loop.hpp"
+#include "driver/memory.hpp"
 #include "driver/ranks.hpp"
 #include "driver/repeat.hpp"
 #include "driver/result.hpp"
@@ -45,6 +46,12 @@ void fill(matrix_multiply::Buffer& rows, std::uint64_t seed, std::uint64_t matri
     one = matrix_multiply::element(seed, matrix, first + k++);
 }
 
+/// A, B and C, and B once more where it is packed.
+double bytes_of(const Request& request, int ranks) {
+  const auto n = static_cast<double>(request.size);
+  return 8 * n * n * (2 + ranks * (request.kernel.starts_with("packed") ? 2 : 1));
+}
+
 /// A, of which these are the rows from `first` on, becomes a lower triangle.
 void clear_above_diagonal(matrix_multiply::Buffer& a, std::size_t n, std::size_t first) {
   for (std::size_t i = 0; i < a.span().size() / n; ++i)
@@ -62,6 +69,11 @@ int multiply(const Request& request) {
   const std::size_t n = request.size;
   const std::size_t first = ranks.first_of(n, ranks.rank()),
                     rows = ranks.first_of(n, ranks.rank() + 1) - first;
+  if (!ranks.agreed([&] {
+        driver::must_have_memory(bytes_of(request, ranks.size()),
+                                 "matrices of " + std::to_string(n) + " rows", "give a smaller --size");
+      }))
+    return 2;
   matrix_multiply::Buffer a(rows * n), b(n * n), c(rows * n);
   fill(a, request.seed, 1, first * n);
   if (request.shape == "triangle") clear_above_diagonal(a, n, first);

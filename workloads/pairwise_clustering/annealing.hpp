@@ -12,13 +12,14 @@
 namespace pairwise_clustering {
 
 struct Options {
-  std::size_t clusters = 0;     ///< 0: the widest gap between the temperatures of two splits names the number
-  std::size_t at_most = 10;     ///< clusters, where `clusters` is 0
-  std::uint64_t seed = 1;       ///< of the power method's start
-  double cooling = 0.9;         ///< the next temperature over this one
-  double after_split = 0.97;    ///< the same, once there has been a split
-  std::size_t wait = 3;         ///< temperatures from a split to the next test
-  std::size_t most_steps = 40;  ///< of M and P at fixed energies
+  std::size_t clusters = 0;   ///< 0: the widest gap between the temperatures of two splits names the number
+  std::size_t at_most = 10;   ///< clusters, where `clusters` is 0
+  std::uint64_t seed = 1;     ///< of the power method's start
+  double cooling = 0.9;       ///< the next temperature over this one
+  double after_split = 0.97;  ///< the same, once there has been a split
+  double least_size = 5;      ///< points in a cluster that may split; half of the mean size, if that is less
+  std::size_t wait = 3;       ///< temperatures from a split to the next test
+  std::size_t most_steps = 40;    ///< of M and P at fixed energies
   std::size_t most_passes = 100;  ///< at one temperature
   double settled = 1e-3;          ///< sum |dM| / N, and mean |d eps| / T, below which nothing moves
   double frozen = 2e-3;           ///< fuzziness below which every point has its cluster
@@ -77,7 +78,9 @@ class Annealing {
           (field_.size() < most() || free()) && (++since >= options_.wait || field_.size() == 1);
       if (!tested && !free() && field_.size() == most() && field_.fuzziness() < options_.frozen) break;
       if (!tested) continue;
-      Instability unstable(field_, options_.seed);
+      PowerOptions power;
+      power.least_size = least_size();
+      Instability unstable(field_, options_.seed, power);
       outcome_.history.back().power_steps = unstable.steps();
       const std::vector<std::size_t> splitting = unstable_clusters(unstable);
       if (splitting.empty()) continue;
@@ -101,6 +104,10 @@ class Annealing {
   };
 
   bool free() const { return options_.clusters == 0; }
+  double least_size() const {
+    return free() ? options_.least_size
+                  : std::min(options_.least_size, field_.points() / (2 * static_cast<double>(most())));
+  }
   std::size_t most() const { return free() ? options_.at_most : options_.clusters; }
 
   /// Passes at this temperature, until the energies stay.
@@ -118,7 +125,7 @@ class Annealing {
   std::vector<std::size_t> unstable_clusters(const Instability& unstable) const {
     std::vector<std::size_t> found;
     for (std::size_t k = 0; k < field_.size(); ++k)
-      if (unstable.critical(k) > temperature_ && field_.mass(k) > Instability::least_size) found.push_back(k);
+      if (unstable.critical(k) > temperature_ && field_.mass(k) > least_size()) found.push_back(k);
     std::ranges::sort(found, std::greater{}, [&](std::size_t k) { return unstable.critical(k); });
     return found;
   }

@@ -15,6 +15,7 @@ struct PowerOptions {
   std::size_t most_steps = 200;
   double tolerance = 1e-3;  ///< relative change of every cluster's quotient in a step
   std::size_t least_steps = 5;
+  double least_size = 5;  ///< points in a cluster that may split
 };
 
 /// Where each cluster is about to split: below T = critical(k), along direction(k). That is the leading eigenpair of
@@ -26,10 +27,9 @@ struct PowerOptions {
 /// critical(k) / T in a pass. (Rose, Gurewitz and Fox 1990; G is I - T times the second derivative of the free energy.)
 class Instability {
  public:
-  static constexpr double least_size = 5;  ///< points in a cluster that may split
-
   Instability(MeanField& field, std::uint64_t seed, const PowerOptions& options = {})
-      : field_(field),
+      : least_size_(options.least_size),
+        field_(field),
         v_(field.stride() * field.size()),
         u_(v_.size()),
         du_(v_.size()),
@@ -133,11 +133,12 @@ class Instability {
     const double change = std::abs(found - one.quotient) / std::max(std::abs(found), 1e-12 * reach());
     one.quotient = found;
     one.length = std::max(std::sqrt(sums[2 * k + 1]), 1e-300);
-    if (found >= 0) return field_.mass(k) > least_size ? change : 0;
+    if (found >= 0) return field_.mass(k) > least_size_ ? change : 0;
     one.shift += 1.5 * std::abs(found);
     return 1;
   }
 
+  double least_size_;
   MeanField& field_;
   std::vector<double> v_, u_, du_;
   std::vector<OfCluster> state_;

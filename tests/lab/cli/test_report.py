@@ -34,3 +34,16 @@ def test_a_run_written_before_is_reported_as_it_was(kind: str, tmp_path: Path) -
     assert done.returncode == ExitCode.OK, done.stderr
     assert SAID[kind] in json.loads(done.stdout)["headline"]
     assert "</html>" in (tmp_path / "page.html").read_text()
+
+
+def test_a_machine_is_called_as_it_was_named(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        shutil.copytree(FIXTURES["study"], tmp_path / name)
+    environment = tmp_path / "two" / "environment.json"
+    told = json.loads(environment.read_text())
+    told["machine"]["cpu_model"] = "another"
+    environment.write_text(json.dumps(told))
+    done = corescale("report", "amd=one", "intel=two", "-o", "page.html", "--json", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    answers = json.loads(done.stdout)["conclusion"]["findings"]
+    assert {answer["at"]["machine"] for answer in answers} == {"amd", "intel"}

@@ -35,15 +35,24 @@ class DistanceCache {
   DistanceCache(std::string path, std::uint64_t key, std::size_t n)
       : path_(std::move(path)), key_(key), n_(n) {}
 
-  bool is_there() const { return std::filesystem::exists(path_); }
+  /// Throws Error where it can never be.
+  bool is_there() const {
+    if (std::filesystem::is_directory(path_))
+      throw driver::Error(path_, "is a folder", "give --cache a file");
+    return std::filesystem::exists(path_);
+  }
 
   /// Rows from `first` on. Throws Error when the file holds distances of other sequences, or is damaged.
   void read(Distances& distances, std::size_t first) const {
     std::ifstream file(path_, std::ios::binary);
     std::uint64_t key = 0;
+    std::string begin(head().size(), ' ');
+    file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    if (begin != head()) refuse("holds distances of other sequences");
     file.seekg(static_cast<std::streamoff>(head().size() + n_ * row_bytes() + n_ * sizeof key));
     file.read(reinterpret_cast<char*>(&key), sizeof key);
-    if (!file || key != key_) refuse("holds distances of other sequences");
+    if (!file) refuse("was cut short");
+    if (key != key_) refuse("holds distances of other sequences");
     std::vector<float> row(n_);
     for (std::size_t i = 0; i < distances.rows(); ++i) {
       read_row(file, first + i, row);

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <span>
 #include <sstream>
@@ -20,7 +22,8 @@ namespace pairwise_clustering {
 class MatrixFile {
  public:
   explicit MatrixFile(const std::string& path) : path_(path), file_(path, std::ios::binary) {
-    if (!file_) refuse("cannot be read", "give the path of a .npy or .csv file");
+    if (!file_ || std::filesystem::is_directory(path))
+      refuse("cannot be read", "give the path of a .npy or .csv file");
   }
   virtual ~MatrixFile() = default;
 
@@ -28,6 +31,9 @@ class MatrixFile {
 
   /// All of a row; cheapest in ascending order. Throws Error for what is no distance.
   virtual std::span<const double> row(std::size_t i) = 0;
+
+  /// After the last row. Throws Error where there are more; behind a .npy's there is what a cache of distances keeps.
+  virtual void must_end() {}
 
  protected:
   [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const {
@@ -38,6 +44,8 @@ class MatrixFile {
     for (std::size_t j = 0; j < values.size(); ++j) {
       if (!std::isfinite(values[j])) refuse(place(i, j) + " is not a finite number", "give every distance");
       if (values[j] < 0) refuse(place(i, j) + " is negative", "give distances of at least 0");
+      if (values[j] > std::numeric_limits<float>::max())
+        refuse(place(i, j) + " is more than float32 holds", "scale the distances");
       if (i == j && values[j] != 0)
         refuse(place(i, j) + " is not 0", "give the distance of a point to itself as 0");
     }
@@ -83,13 +91,15 @@ class NpyFile final : public MatrixFile {
 
  private:
   void read_header(const std::string& header) {
-    for (const char* type : {"<f4", "<f8", "<u2", "|u1"})
-      if (header.find(type) != std::string::npos) type_ = type;
+    for (const std::string type : {"<f4", "<f8", "<u2", "|u1"})
+      if (header.find("'descr': '" + type + "'") != std::string::npos) type_ = type;
     if (type_.empty()) refuse("holds another type", "save it as float32, float64 or uint16");
     std::size_t columns = 0;
+    int end = 0;  // set behind the second number's bracket: a third dimension has none there
     const std::size_t at = header.find("'shape':");
     if (at == std::string::npos ||
-        std::sscanf(header.c_str() + at, "'shape': (%zu, %zu)", &n_, &columns) != 2 || n_ != columns)
+        std::sscanf(header.c_str() + at, "'shape': (%zu, %zu)%n", &n_, &columns, &end) != 2 || end == 0 ||
+        n_ != columns)
       refuse("is not a square matrix", "save the matrix of all distances, N x N");
     if (n_ == 0) refuse("has no rows", "give at least one point");
   }
@@ -129,6 +139,13 @@ class CsvFile final : public MatrixFile {
     return values_;
   }
 
+  void must_end() override {
+    for (std::string line; std::getline(file_, line);)
+      if (line.find_first_not_of(" \t\r") != std::string::npos)
+        refuse("has more than " + std::to_string(n_) + " rows of " + std::to_string(n_) + " values",
+               "give a square matrix");
+  }
+
  private:
   void rewind() {
     file_.clear();
@@ -157,7 +174,8 @@ class CsvFile final : public MatrixFile {
   double number(const std::string& word) const {
     char* end = nullptr;
     const double value = std::strtod(word.c_str(), &end);
-    if (end == word.c_str() || std::string_view(end).find_first_not_of(" \t\r") != std::string_view::npos)
+    if (end == word.c_str() || word.find_first_of("xX") != std::string::npos ||
+        std::string_view(end).find_first_not_of(" \t\r") != std::string_view::npos)
       refuse(place(next_, values_.size()) + " '" + word + "' is no number",
              "give numbers separated by commas");
     return value;
@@ -200,6 +218,7 @@ inline void check_symmetric(const Distances& distances, MatrixFile& file, const 
                                 std::to_string(first + i + 1),
                             "give a symmetric matrix");
   }
+  file.must_end();
 }
 
 }  // namespace pairwise_clustering

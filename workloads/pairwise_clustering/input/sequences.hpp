@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -25,11 +26,15 @@ inline std::vector<std::string> read_fasta(const std::string& path) {
     throw driver::Error(path + ", line " + std::to_string(line), what, remedy);
   };
   std::ifstream file(path);
-  if (!file) throw driver::Error(path, "cannot be read", "give the path of a FASTA file");
+  if (!file || std::filesystem::is_directory(path))
+    throw driver::Error(path, "cannot be read", "give the path of a FASTA file");
   std::vector<std::string> found;
   std::size_t number = 0, named = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
+    if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);  // a byte order mark
+    if (number == 1 && line.starts_with("\x1f\x8b"))
+      throw driver::Error(path, "is compressed", "unpack it first: gunzip");
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (line.empty()) continue;
     if (line.front() == '>') {
