@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iostream>
 #include <optional>
+#include <set>
 
 #include "driver/arguments.hpp"
 #include "driver/result.hpp"
@@ -203,10 +204,11 @@ int report(const Request& r, const Loader& loader, const Outcome& outcome,
   std::uint64_t sum = hash("");
   for (const std::size_t one : labels) sum = hash({reinterpret_cast<const char*>(&one), sizeof one}, sum);
   result.text("labels", driver::hexadecimal(sum));
-  const bool has_all = r.temperatures > 0 || outcome.clusters >= r.clusters;
+  const std::size_t found = std::set(labels.begin(), labels.end()).size();
+  const bool has_all = r.temperatures > 0 || found >= r.clusters;
   if (!has_all)
-    std::cerr << "clusters: found " << outcome.clusters << " of " << r.clusters
-              << ", no other would split; ask for fewer, or for as many as there are (without --clusters)\n";
+    std::cerr << "clusters: points fell into " << found << " of " << r.clusters
+              << "; ask for fewer, or for as many as there are (without --clusters)\n";
   result.check("has_all_clusters", has_all);
   result.check("is_finite", std::isfinite(outcome.energy) && outcome.energy >= 0);
   result.check("memory_within_bound", within_bound);
