@@ -219,7 +219,7 @@ TRIES: tuple[tuple[str, int, str], ...] = (
         "corescale: the mpi launcher needs Open MPI, and mpirun is not here .apt-get install openmpi-bin",
     ),
     (
-        'printf \'command = "sleep 0.01"\n[factors]\nranks = [1, 2]\n[stop]\nreplicates = 1\n'
+        'printf \'title = "ranks"\ncommand = "sleep 0.01"\n[factors]\nranks = [1, 2]\n[stop]\nreplicates = 1\n'
         'rule = "replicates"\n\' > ranks.toml; PATH=$PWD/bin:$PWD/few;'
         " corescale study run -q ranks.toml 2>&1 | grep 'left out'",
         0,
