@@ -31,9 +31,11 @@ constexpr std::array table{
 constexpr int known_format = 1;
 constexpr std::string_view whose = "#: cpus = ";
 
+constexpr const char* blank = " \t\r\"";
+
 std::string trimmed(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t\"");
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\"") + 1 - first);
+  const auto first = text.find_first_not_of(blank);
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(blank) + 1 - first);
 }
 
 class reader {
@@ -45,7 +47,7 @@ class reader {
       fail("cannot be read; name a file that corescale calibrate wrote, or unset CORESCALE_CALIBRATION");
     for (std::string text; std::getline(file_, text);) {
       ++line_;
-      if (text.starts_with(whose)) found_.cpus = text.substr(whose.size());
+      if (text.starts_with(whose)) found_.cpus = trimmed(text.substr(whose.size()));
       if (const auto comment = text.find('#'); comment != std::string::npos) text.erase(comment);
       take(text);
     }

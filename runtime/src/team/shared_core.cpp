@@ -66,7 +66,7 @@ bool some_core_is_idle() noexcept {
   const ssize_t size = read(file, text, sizeof text - 1);
   close(file);
   long ready = 0;  // of the whole machine: the number before the slash, behind three averages
-  return size <= 0 || std::sscanf(text, "%*f %*f %*f %ld/", &ready) != 1 ||
+  return size <= 0 || std::sscanf(text, "%*s %*s %*s %ld/", &ready) != 1 ||
          ready <= sysconf(_SC_NPROCESSORS_ONLN);
 }
 

@@ -49,9 +49,10 @@ std::shared_ptr<const thread_identity> identify_calling_thread() {
   constinit static made_once<thread_end> ends;
   const thread_end& end = ends.get([] { return thread_end(end_calling_thread); });
   if (!calling_thread.identity) {
-    if (void* const before_fork = end.awaited()) end_calling_thread(before_fork);
+    void* const before_fork = end.awaited();
     const auto made = std::make_shared<living_identity>();
     end.await(made.get());
+    if (before_fork) end_calling_thread(before_fork);  // where nothing can throw any more
     made->self = made;
     calling_thread.identity = made.get();
   }

@@ -14,11 +14,6 @@ struct team_options {
   /// wastes at most 2 ms per thread and pause.
   std::chrono::nanoseconds spin_for = std::chrono::milliseconds(2);
 
-  /// Whether a thread of `spin` that shares its core with another spinning thread of the process, while a core is idle, leaves it.
-  /// True: Linux on KVM starts and wakes threads so, and leaves them so for up to 16 ms, in which a fork-join takes 6 us instead of 0.1.
-  /// It narrows and restores the thread's own CPU mask; a thread whose mask was changed from outside stays, as does a pinned one.
-  bool leave_shared_cores = true;
-
   /// Whether each thread stays on the CPU that place_threads(n) has for its id (placement.hpp).
   /// False: a pinned thread cannot leave a CPU that another program takes.
   /// The master is pinned too, until it ends the team.
@@ -33,6 +28,11 @@ struct team_options {
   /// Called once on each thread with its id, the master's 0 too, before create() returns; empty for nothing.
   /// create() throws what it throws, and leaves no team.
   std::function<void(std::size_t id)> on_thread_start = {};
+
+  /// Whether a thread of `spin` that shares its core with another spinning thread of the process, while a core is idle, leaves it.
+  /// True: Linux on KVM starts and wakes threads so, and leaves them so for up to 16 ms, in which a fork-join takes 6 us instead of 0.1.
+  /// It narrows and restores the thread's own CPU mask; a thread whose mask was changed from outside stays, as does a pinned one.
+  bool leave_shared_cores = true;
 };
 
 }  // namespace corescale

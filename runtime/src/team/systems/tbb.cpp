@@ -151,7 +151,10 @@ struct crew {
   /// (its arena.h, advertise_new_work), and a limit that changes in the moment in which a market begins: for ever, if
   /// nothing happens later.
   bool all_start_within(std::chrono::milliseconds limit, detail::countdown_latch& all_started) noexcept {
-    for (auto waited = 0ms; !all_started.wait_at_most(patience, spin_for); waited += patience) {
+    std::chrono::milliseconds waited = 0ms;
+    for (auto pause = patience; !all_started.wait_at_most(pause, spin_for);
+         pause = std::min(2 * pause, 1000ms)) {
+      waited += pause;
       if (waited >= limit) return false;
       try {
         arena.enqueue([] {});  // which it does not overlook

@@ -91,15 +91,17 @@ struct alignas(cache_line) pool : Variant::accounts {
   /// is not held, one that no block has.
   std::atomic<std::uintptr_t> accepts;
   std::uintptr_t returns = 0;  ///< the stamp of the blocks that give() may add to `returned`; 0: of none
-  batch<Variant>* returned = nullptr;  ///< those of the owner whose block came last
-  std::size_t number;
+  batch<Variant>* returned = nullptr;               ///< those of the owner whose block came last
+  std::atomic<outbox<Variant>*> outgoing{nullptr};  ///< made at the first return of another thread's block
+  in_use_account account;
+  slab_store slabs;
+
+  // What others read, on a line that this thread does not write all the time.
+  alignas(cache_line) std::size_t number;
   bool live = false;                  ///< whether a thread has this pool; the registry's mutex guards it
   bool lost = false;                  ///< whether its thread exists in the parent of this process only
   std::atomic<bool> receives{false};  ///< what comes home while not goes to the system instead
   pool* next_pool = nullptr;          ///< the registry's, as it needs it
-  std::atomic<outbox<Variant>*> outgoing{nullptr};  ///< made at the first return of another thread's block
-  in_use_account account;
-  slab_store slabs;
 
   alignas(cache_line) std::atomic<block*> inbox{nullptr};  ///< batches that came home, newest first
   std::atomic<std::size_t> inbox_bytes{0};
