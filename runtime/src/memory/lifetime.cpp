@@ -101,7 +101,6 @@ void end_of_process() {
 // From the library's load on: a fork() never finds one thread in the middle of this.
 [[maybe_unused]] const int handles_forks =
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-[[maybe_unused]] const int ends_with_process = address_sanitizer_watches() ? std::atexit(end_of_process) : 0;
 
 void end_of_calling_thread(void*) {
   for_each_variant([]<class V>(V) { end_of_thread<V>(); });
@@ -133,8 +132,11 @@ pthread_key_t key_for_thread_ends() {
   if (const int failed = pthread_key_create(&made, end_of_calling_thread))
     throw std::system_error(failed, std::generic_category(), "corescale::thread_alloc: thread key");
   std::uint64_t first = 0;
-  if (key_of_thread_ends.compare_exchange_strong(first, std::uint64_t{made} + 1, std::memory_order_acq_rel))
+  if (key_of_thread_ends.compare_exchange_strong(first, std::uint64_t{made} + 1, std::memory_order_acq_rel)) {
+    // Not at the library's load: LeakSanitizer looks at what comes before, and this is to come first.
+    if (address_sanitizer_watches()) std::atexit(end_of_process);
     return made;
+  }
   pthread_key_delete(made);
   return static_cast<pthread_key_t>(first - 1);
 }
