@@ -83,9 +83,9 @@ class Distances {
   /// A product reads all of D; with pages of 4 KiB it waits for their addresses. Where the kernel has none to give, it goes on.
   void ask_for_large_pages() {
     constexpr std::uintptr_t page = 4096;
-    const auto begin = reinterpret_cast<std::uintptr_t>(data_.get());
-    const std::uintptr_t first = (begin + page - 1) / page * page, last = (begin + bytes()) / page * page;
-    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+    const std::size_t before = (page - reinterpret_cast<std::uintptr_t>(data_.get()) % page) % page;
+    if (before + page <= bytes())
+      madvise(data_.get() + before, (bytes() - before) / page * page, MADV_HUGEPAGE);
   }
 
   double step() const { return largest_ > 0 ? largest_ / std::numeric_limits<std::uint16_t>::max() : 1; }

@@ -33,9 +33,10 @@ class loop_body {
   static constexpr std::size_t most_bytes = 2 * sizeof(void*);
 
   template <class Callable>
+  static constexpr bool has_room = sizeof(Callable) <= most_bytes;
+  template <class Callable>
   static constexpr bool is_kept =
-      sizeof(Callable) <= most_bytes &&
-      alignof(Callable) <= alignof(void*) && std::is_trivially_copyable_v<Callable>;
+      has_room<Callable> && alignof(Callable) <= alignof(void*) && std::is_trivially_copyable_v<Callable>;
 
   template <class Callable>
   void keep(const Callable& callable) noexcept {
