@@ -47,7 +47,9 @@ class Data : public testing::Test {
     EXPECT_NE(run.output.find(message), std::string::npos) << run.output;
   }
 
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "network_data";
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) /
+      (std::string("network_data_") + testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(Data, IsReadBackAsItWasWritten) {

@@ -120,19 +120,19 @@ TEST_F(Ranks, ImbalanceIsThatOfAllRanks) {
 }
 
 /// The second of two ranks has two of three iterations: what rank 0 waits for it is no part of the merge.
+/// Of one iteration rank 0 has none, so that it waits for the whole search of the other.
 TEST_F(Ranks, WaitingForTheSlowestRankIsNoMerge) {
   for (const std::string parallel : {"hybrid", "corescale"}) {
-    const Finished run = launch("2", "--parallel " + parallel + " --iterations 3 --orders 9216");
+    const Finished run = launch("2", "--parallel " + parallel + " --iterations 1 --cycles 8 --orders 9216");
     ASSERT_EQ(run.status, 0) << run.output;
     const double wait = std::stod(field(run.output, "wait_share")),
                  merge = std::stod(field(run.output, "merge_share"));
     EXPECT_GT(wait, 0.1) << parallel << run.output;
-    EXPECT_LT(wait, 0.9) << parallel;
     EXPECT_GT(merge, 0) << parallel;
-    EXPECT_LT(merge, wait / 2) << parallel;
+    EXPECT_LT(wait + merge, 1) << parallel;
     if (parallel == "hybrid") {
-      EXPECT_GT(std::stod(field(run.output, "month_2_wait_share")), 0.1) << run.output;
-      EXPECT_LT(std::stod(field(run.output, "month_2_merge_share")), 0.2) << run.output;
+      EXPECT_LT(merge, wait) << run.output;
+      EXPECT_GT(std::stod(field(run.output, "month_2_wait_share")), 0.3) << run.output;
     }
   }
 }
