@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale report`: what runs say, again, from their records alone; of several, with the machine as a factor."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -68,10 +69,11 @@ def _shown_as(run: store.Run, study: str, machine: Machine) -> store.Run:
 
 def _must_differ(found: Sequence[store.Run]) -> None:
     """Raises UsageError where a launch is in two of the runs: twice the same is not twice the evidence."""
-    seen: dict[tuple[str, int, float, int], Path] = {}
+    seen: dict[tuple[str, str, int, float, int], Path] = {}
     for run in found:
+        machine = json.dumps(run.environment.get("machine"), sort_keys=True)
         for record in run.records:
-            same = seen.setdefault((record.plan, record.seed, record.started, record.order), run.folder)
+            same = seen.setdefault((machine, record.plan, record.seed, record.started, record.order), run.folder)
             if same is not run.folder:
                 what = f"has launches that {same} has too" if same != run.folder else "is given twice"
                 raise UsageError(what, where=f"report: {run.folder}", remedy="give each run once")

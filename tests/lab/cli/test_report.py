@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from corescale.cli import output
 from corescale.errors import ExitCode
 from support.commands import corescale
 from support.runs import FIXTURES
@@ -47,3 +48,8 @@ def test_a_machine_is_called_as_it_was_named(tmp_path: Path) -> None:
     assert done.returncode == ExitCode.OK, done.stderr
     answers = json.loads(done.stdout)["conclusion"]["findings"]
     assert {answer["at"]["machine"] for answer in answers} == {"amd", "intel"}
+
+
+def test_a_dash_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    output.written("-", "text\n")
+    assert capsys.readouterr().out == "text\n"

@@ -239,7 +239,11 @@ def test_a_signal_that_ends_it_says_what_is_known_and_leaves_the_run_to_go_on(
     words = [sys.executable, "-m", "corescale", "tune", "-q", "-t", "1", "-L", "s", "30,31,32", "--within", "0.1%"]
     words += ["--", "env", "S={s}", "sleep", "0.03"]  # all alike, so that no block can end the race first
     tuning = subprocess.Popen(
-        words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}
+        ["env", "--default-signal", *words],  # nohup around the tests would be heeded
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
     )
     try:
         deadline = time.monotonic() + 60

@@ -61,7 +61,7 @@ def test_presentation_does_not_change_the_run_folder() -> None:
     assert Experiment.model_validate(redrawn.model_dump(mode="json")) == redrawn
 
 
-@pytest.mark.parametrize("text", ["", "1.1", "=> 1", "2 to 1", "> -1", ">= fast"])
+@pytest.mark.parametrize("text", ["", "1.1", "=> 1", "2 to 1", "> - 1", ">= fast"])
 def test_a_claim_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="not a claim"):
         Claim.parse(text)

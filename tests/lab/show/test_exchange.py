@@ -156,11 +156,6 @@ def test_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
 
 
-def test_a_dash_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    exchange.write("-", "text\n")
-    assert capsys.readouterr().out == "text\n"
-
-
 def test_an_unwritable_target_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be written: No such file"):
         exchange.write(str(tmp_path / "missing" / "out.json"), "x")
