@@ -4,6 +4,7 @@
 import argparse
 import json
 import subprocess
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,9 @@ def print_page(description: str, program: Path, page: Callable[[Lines, int, str]
     parser.add_argument("--note", default="", help="a sentence about the circumstances")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
-    out = subprocess.run([str(asked.program), str(asked.blocks)], check=True, capture_output=True, text=True).stdout
+    line = [str(asked.program.resolve()), str(asked.blocks)]
+    with tempfile.TemporaryDirectory() as folder:  # ADOL-C leaves its tapes where it is called
+        out = subprocess.run(line, cwd=folder, check=True, capture_output=True, text=True).stdout
     where = " ".join(filter(None, [f"{Machine.here().in_words}.", asked.note]))
     text = page([json.loads(line) for line in out.splitlines()], asked.blocks, where)
     print(text)
