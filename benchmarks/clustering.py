@@ -34,6 +34,8 @@ for _ in range(repeats):
     a @ b
 print(2e-9 * rows * inner * columns * repeats / (time.perf_counter() - start))
 """
+LIMIT_LAUNCHES = 3
+"""A disturbed reading of memory is no limit: the largest of these counts."""
 Facts = Mapping[str, float]
 
 
@@ -97,7 +99,7 @@ def products(repeats: int) -> None:
         )
         row = f"D M, float32, K = {clusters}, GF/s against square sgemm"
         say(row, f"{ours:.1f}", f"{theirs:.1f}", ratio, ">= 0.9")
-    rate = float(launched("machine_constants", [])[0]["bytes_per_ns"])
+    rate = max(float(launched("machine_constants", [])[0]["bytes_per_ns"]) for _ in range(LIMIT_LAUNCHES))
     say("limit by memory: one core reads D at GB/s", f"{rate:.1f}", "", "", "printed")
     for clusters in (5, 16, 20, 28):
         say(f"limit by memory of D M, float32, K = {clusters}, GF/s", f"{rate * clusters / 2:.1f}", "", "", "printed")
@@ -144,17 +146,25 @@ def kernel(repeats: int) -> None:
 
 
 def full_size(points: int, precision: str) -> None:
-    """Seconds a temperature at full size: one thread, two threads, two ranks."""
-    fixed = ["--points", str(points), "--clusters", "10", "--planted", "1", "--precision", precision]
+    """Seconds a temperature at full size: one thread, two threads, two ranks.
+
+    Beside each is how fast the product reads D, and how fast one of a single column does, which only reads.
+    """
+    fixed = ["--points", str(points), "--planted", "1", "--precision", precision]
     fixed += ["--temperatures", "2", "--passes", "3", "--power-steps", "5"]
-    one = launched("pairwise_clustering", fixed)[0]["seconds"] / 2
-    say(f"N = {points:,}, K = 10, {precision}: seconds a temperature, one thread", f"{one:.2f}", "", "", "printed")
-    for name, options, ranks in (("two threads", ["--threads", "2"], 1), ("two ranks", [], 2)):
-        printed, regions = launched("pairwise_clustering", [*fixed, *options], ranks)
-        seconds = printed["seconds"] / 2
-        say(f"the same on {name}: efficiency", f"{seconds:.2f}", f"{one:.2f}", f"{one / (2 * seconds):.3f}", ">= 0.95")
-        gigabytes = points * points * (4 if precision == "float32" else 2) * 17e-9
-        say(f"bytes of D read a second on {name}, GB/s", f"{gigabytes / regions['dm_product']:.1f}", "", "", "printed")
+    gigabytes = points * points * (4 if precision == "float32" else 2) * 17e-9
+    one = 0.0
+    for name, options, ranks in (("one thread", [], 1), ("two threads", ["--threads", "2"], 1), ("two ranks", [], 2)):
+        printed, regions = launched("pairwise_clustering", [*fixed, "--clusters", "10", *options], ranks)
+        seconds, row = printed["seconds"] / 2, f"N = {points:,}, K = 10, {precision}: seconds a temperature on {name}"
+        if one:
+            say(f"{row}, efficiency", f"{seconds:.2f}", f"{one:.2f}", f"{one / (2 * seconds):.3f}", ">= 0.95")
+        else:
+            one = seconds
+            say(row, f"{seconds:.2f}", "", "", "printed")
+        _, alone = launched("pairwise_clustering", [*fixed, "--clusters", "1", *options], ranks)
+        read, limit = gigabytes / regions["dm_product"], gigabytes / alone["dm_product"]
+        say(f"GB/s of D read on {name}, against K = 1", f"{read:.1f}", f"{limit:.1f}", f"{read / limit:.2f}", "printed")
 
 
 def teams(repeats: int) -> None:

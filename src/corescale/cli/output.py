@@ -87,7 +87,7 @@ def outputs(result: Result, folder: Path, *, every_chart: bool = False) -> None:
         for name, content in said.items():
             if content:
                 exchange.write(str(folder / name), content)
-    every = charts.of(result, html.curves_of(result), rows) if every_chart else charts.of_declared(rows, experiment)
+    every = charts.of(result, html.curves_of(result), rows) if every_chart else charts.of_study(result, rows)
     charts.write(every, folder)
     typer.echo(f"outputs: {folder}", err=True)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from corescale.conclude.answers.overheads import fitted
+from corescale.conclude.answers.overhead_points import configurations
 from corescale.conclude.forecast import Prediction
 from corescale.conclude.frame import frame
 from corescale.conclude.laws.overhead_factors import OverheadChoice, choose
@@ -89,9 +89,9 @@ def _fitted(
     p: int,
     maker: str,
 ) -> Iterator[Prediction]:
-    measured, values = fitted(rows, experiment, declared, {})
-    texts = {declared.factors[name]: column for name, column in values.items()}
-    choice = choose(measured, texts, sums, experiment.stop.confidence)
+    found = configurations(rows, experiment, declared, {})
+    texts = {declared.factors[name]: column for name, column in found.factors.items()}
+    choice = choose(found.measured, texts, sums, experiment.stop.confidence)
     if choice.best is None:
         raise UsageError(choice.statement, where=WHERE, remedy="scan more levels, or write fewer factors")
     for one in _forecasts(rows, experiment, declared, choice, p):

@@ -11,12 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from corescale.conclude.answers.findings import BLOCK, Verdict, groups
-from corescale.conclude.laws.overhead_factors import Measured, OverheadChoice, OverheadFit, choose, surely_better
+from corescale.conclude.answers.findings import Verdict, groups
+from corescale.conclude.answers.overhead_points import Configurations, Point, configurations
+from corescale.conclude.laws.overhead_factors import OverheadChoice, OverheadFit, choose, surely_better
 from corescale.conclude.laws.overhead_reach import Reach, reach
-from corescale.conclude.stats import Floats
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Overheads, summands
 from corescale.errors import UsageError
@@ -43,6 +41,8 @@ class Modelled:
     """of a claim that the model fails beyond some overhead: how far off it is there"""
     beside: OverheadFit | None = None
     """of a claim that it predicts worse than elsewhere: the fit there"""
+    points: tuple[Point, ...] = ()
+    """what was measured of every configuration but the references"""
 
     @property
     def claimed(self) -> OverheadFit | None:
@@ -65,15 +65,19 @@ def overheads(found: "pd.DataFrame", experiment: Experiment, declared: Overheads
 
 def _modelled(rows: "pd.DataFrame", experiment: Experiment, declared: Overheads, at: Mapping[str, Level]) -> Modelled:
     try:
-        measured, factors = fitted(rows, experiment, declared, at)
+        found = configurations(rows, experiment, declared, at)
     except UsageError as error:
         return Modelled(declared, at, "not measured", why=error.what)
-    over = bool(rows["oversubscribed"].any())
-    if declared.fails_beyond is not None:
-        return replace(_failing(measured, factors, experiment, declared, at), oversubscribed=over)
-    choice = choose(measured, factors, [summands(one) for one in declared.models], experiment.stop.confidence)
+    made = (_judged if declared.fails_beyond is None else _failing)(found, experiment, declared, at)
+    points = found.points(experiment.stop.confidence)
+    return replace(made, oversubscribed=bool(rows["oversubscribed"].any()), points=points)
+
+
+def _judged(found: Configurations, experiment: Experiment, declared: Overheads, at: Mapping[str, Level]) -> Modelled:
+    models = [summands(one) for one in declared.models]
+    choice = choose(found.measured, found.factors, models, experiment.stop.confidence)
     verdict, why = _judge(Modelled(declared, at, "open", choice))
-    return Modelled(declared, at, verdict, choice, why, over)
+    return Modelled(declared, at, verdict, choice, why)
 
 
 def _compared(
@@ -87,11 +91,11 @@ def _compared(
     try:
         if others is None:
             raise UsageError("nothing was measured to compare with")
-        here, there = (fitted(each, experiment, declared, at) for each in (rows, others))
+        here, there = (configurations(each, experiment, declared, at) for each in (rows, others))
     except UsageError as error:
         return Modelled(declared, at, "not measured", why=error.what)
     names, confidence = summands(declared.claim), experiment.stop.confidence
-    first, second = (choose(measured, factors, [names], confidence) for measured, factors in (here, there))
+    first, second = (choose(each.measured, each.factors, [names], confidence) for each in (here, there))
     over = bool(rows["oversubscribed"].any() or others["oversubscribed"].any())
     if first.best is None or second.best is None:
         return Modelled(declared, at, "not measured", why=(second if first.best else first).statement)
@@ -101,23 +105,19 @@ def _compared(
     elif surely_better(first.best, second.best):
         verdict = "does not hold"
     choice = replace(first, statement="beside where it is said to predict better", fits=(first.best, second.best))
-    return Modelled(declared, at, verdict, choice, oversubscribed=over, beside=second.best)
+    points = here.points(confidence)
+    return Modelled(declared, at, verdict, choice, oversubscribed=over, beside=second.best, points=points)
 
 
-def _failing(
-    measured: Measured,
-    factors: Mapping[str, Floats],
-    experiment: Experiment,
-    declared: Overheads,
-    at: Mapping[str, Level],
-) -> Modelled:
-    names, limit = summands(declared.claim), declared.fails_beyond or 0.0
+def _failing(found: Configurations, experiment: Experiment, declared: Overheads, at: Mapping[str, Level]) -> Modelled:
+    factors = {name: found.factors[name] for name in summands(declared.claim)}
+    limit = declared.fails_beyond or 0.0
     try:
-        found = reach(measured, {name: factors[name] for name in names}, limit, experiment.stop.confidence)
+        reached = reach(found.measured, factors, limit, experiment.stop.confidence)
     except ValueError as error:
         return Modelled(declared, at, "not measured", why=str(error))
-    choice = OverheadChoice(found.fit, (found.fit,), f"fitted where f is at most {limit:g}")
-    return Modelled(declared, at, *_judge_reach(found, declared.within, choice), reach=found)
+    choice = OverheadChoice(reached.fit, (reached.fit,), f"fitted where f is at most {limit:g}")
+    return Modelled(declared, at, *_judge_reach(reached, declared.within, choice), reach=reached)
 
 
 def _judge_reach(found: Reach, allowed: float, choice: OverheadChoice) -> tuple[Verdict, OverheadChoice, str]:
@@ -131,26 +131,6 @@ def _judge_reach(found: Reach, allowed: float, choice: OverheadChoice) -> tuple[
     if far.low <= max(allowed, near.high):
         return "open", choice, f"it may be off by no more than {max(allowed, near.high):.0%} of the time there"
     return "holds", choice, ""
-
-
-def fitted(
-    rows: "pd.DataFrame", experiment: Experiment, declared: Overheads, at: Mapping[str, Level]
-) -> tuple[Measured, Mapping[str, Floats]]:
-    """Times as blocks x configurations, and the value of each factor for each configuration."""
-    names = [factor.name for factor in experiment.factors if factor.name not in at]
-    beside = [name for name in names if name not in experiment.makes_p]
-    values = rows[declared.y].astype("float64")
-    rows = rows.assign(_log=values.where(values > 0).map(np.log, na_action="ignore"))
-    rows = rows.assign(_one=rows.groupby(names).ngroup() if names else 0)
-    logs = rows.groupby([*BLOCK, "_one"])["_log"].mean().unstack("_one")
-    each = [{str(k): v for k, v in row.items()} for row in rows.groupby("_one").first().to_dict("records")]
-    sizes = [tuple(row[name] for name in beside) for row in each]
-    factors = {
-        name: np.array([float(formula.value(row, name)) for row in each])
-        for name, formula in declared.formulas().items()
-    }
-    times = np.exp(logs.to_numpy(dtype=np.float64))
-    return Measured.of(times, np.array([float(row["p"]) for row in each]), sizes), factors
 
 
 def _judge(found: Modelled) -> tuple[Verdict, str]:

@@ -7,29 +7,38 @@ from pathlib import Path
 import pandas as pd
 
 from corescale.conclude.answers.scaling import Scan
+from corescale.conclude.answers.study import Study
 from corescale.conclude.frame import frame
 from corescale.declare import outputs
 from corescale.declare.experiment import Experiment
 from corescale.errors import StoreError
 from corescale.show.charts import static
+from corescale.show.charts.answered import answered
 from corescale.show.charts.concluded import concluded
 from corescale.show.charts.declared import declared
 from corescale.show.charts.model import Chart
 from corescale.show.result import Result
 
-__all__ = ["Chart", "concluded", "declared", "of", "write"]
+__all__ = ["Chart", "concluded", "declared", "of", "of_study", "write"]
 
 
 def of(result: Result, scan: Scan | None, rows: pd.DataFrame | None = None) -> tuple[Chart, ...]:
-    """The declared charts in their order, then those of every run whose names are not taken.
+    """Those of the study, then those of every run whose names are not taken.
 
     `rows` is the frame that declared charts read, by default that of the result's own records.
     """
     if rows is None and any(isinstance(output, outputs.Chart) for output in result.experiment.outputs):
         rows = frame(result.records, result.experiment)
-    own = of_declared(rows, result.experiment) if rows is not None else ()
+    own = of_study(result, rows)
     taken = {chart.name for chart in own}
     return (*own, *(chart for chart in concluded(result, scan) if chart.name not in taken))
+
+
+def of_study(result: Result, rows: pd.DataFrame | None) -> tuple[Chart, ...]:
+    """The declared charts, and those of what the study says."""
+    own = of_declared(rows, result.experiment) if rows is not None else ()
+    said = result.conclusion.answers if isinstance(result.conclusion, Study) else ()
+    return (*own, *(chart.labelled(result.origins) for chart in answered(said)))
 
 
 def of_declared(rows: pd.DataFrame, experiment: Experiment) -> tuple[Chart, ...]:

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Charts of answers: what was measured stands beside the sum that is claimed to describe it."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from corescale.conclude.answers.study import Study, study
+from corescale.declare.experiment import Command, Experiment, Factor
+from corescale.declare.outputs import Finding, Output, Overheads
+from corescale.records import Configuration
+from corescale.show import charts
+from corescale.show.charts import interactive, static
+from corescale.show.charts.answered import answered
+from corescale.show.charts.model import Chart, Series
+from support.samples import records, result
+
+GRAIN, SQUARE = 60.0, 4.0
+OVERHEADS = Overheads(
+    name="grain",
+    statement="One factor describes three sizes.",
+    factors={"grain": "p / points", "square": "p * p / points"},
+    models=("grain", "grain + square"),
+    claim="grain",
+    each=("threading",),
+)
+LARGER = Finding(
+    name="larger", statement="Overhead of ports is larger.", y="processor_seconds", difference=True,
+    a={"threading": "ports"}, b={"threading": "tbb"}, where={"threads": "max"}, each=("points",), claim="> 0",
+)  # fmt: skip
+
+
+def experiment(*outputs: Output) -> Experiment:
+    """Times in which f is GRAIN p / N with tbb; with ports p^2 / N comes to it."""
+    return Experiment(
+        verb="study",
+        commands=(Command(name="main", argv=("cluster", "{threads}", "{points}", "{threading}")),),
+        factors=(
+            Factor(name="threads", kind="threads", levels=(1, 2, 4, 8)),
+            Factor(name="points", kind="parameter", levels=(1000, 2000, 4000)),
+            Factor(name="threading", kind="parameter", levels=("tbb", "ports")),
+        ),
+        columns={"processor_seconds": "time * p"},
+        outputs=outputs,
+    )
+
+
+def overhead(p: float, points: float, threading: object) -> float:
+    return (GRAIN * p + (SQUARE * p * p if threading == "ports" else 0)) / points if p > 1 else 0.0
+
+
+def seconds(c: Configuration) -> float:
+    p, points = c.layout.p, float(c["points"])
+    return 1e-6 * points**2 * (1 + overhead(p, points, c["threading"])) / p
+
+
+def said(*outputs: Output) -> Study:
+    made = experiment(*outputs)
+    return study(records(made, seconds, 8, noise=0.002), made)
+
+
+@pytest.fixture(scope="module")
+def chart() -> Chart:
+    (made,) = answered(said(OVERHEADS).answers)
+    return made
+
+
+def of(chart: Chart, panel: str) -> Mapping[str, Series]:
+    return {series.label: series for one in chart.panels if one.column == panel for series in one.series}
+
+
+@pytest.mark.parametrize("threading", ["tbb", "ports"])
+def test_measured_overheads_stand_over_the_first_factor_that_is_claimed(chart: Chart, threading: str) -> None:
+    for points in (1000, 2000, 4000):
+        series = of(chart, threading)[f"points={points}"]
+        assert series.kind == "points"
+        assert [mark.x for mark in series.marks] == pytest.approx([p / points for p in (2, 4, 8)])
+        for mark, p in zip(series.marks, (2, 4, 8), strict=True):
+            assert mark.y == pytest.approx(overhead(p, points, threading), abs=0.01)
+            assert mark.low is not None and mark.high is not None and mark.low < float(mark.y) < mark.high
+
+
+def test_the_claimed_sum_is_a_line_from_no_overhead_through_what_it_describes(chart: Chart) -> None:
+    (line,) = [series for series in of(chart, "tbb").values() if series.kind == "dotted"]
+    assert (line.label, line.marks[0].x, line.marks[0].y) == ("grain", 0, 0)
+    for mark in line.marks:
+        assert mark.y == pytest.approx(GRAIN * float(mark.x), rel=0.05)
+
+
+def test_the_sum_that_stands_is_beside_the_claimed_one(chart: Chart) -> None:
+    lines = {label: series for label, series in of(chart, "ports").items() if series.kind == "dotted"}
+    assert set(lines) == {"grain", "grain + square"}
+    better = {mark.x: mark.y for mark in lines["grain + square"].marks}
+    for points in (1000, 2000, 4000):
+        for mark in of(chart, "ports")[f"points={points}"].marks:
+            assert better[mark.x] == pytest.approx(float(mark.y), abs=0.03)
+
+
+def test_a_fit_that_is_said_to_be_worse_than_elsewhere_has_that_one_beside_it() -> None:
+    asked = OVERHEADS.model_copy(
+        update={
+            "models": ("grain",), "each": (),
+            "where": {"threading": "ports"}, "worse_than": {"threading": "tbb"},
+        }  # fmt: skip
+    )
+    (made,) = answered(said(asked).answers)
+    lines = [series.label for panel in made.panels for series in panel.series if series.kind == "dotted"]
+    assert lines == ["grain", "grain as fitted elsewhere"]
+
+
+def test_a_difference_has_a_row_for_each_answer() -> None:
+    (made,) = answered(said(LARGER).answers)
+    (panel,) = made.panels
+    marks = {str(mark.x): float(mark.y) for series in panel.series for mark in series.marks}
+    assert made.references == (0.0,)
+    for points in (1000, 2000, 4000):
+        apart = overhead(8, points, "ports") - overhead(8, points, "tbb")
+        assert 1e6 * marks[f"points={points}"] / points**2 == pytest.approx(apart, abs=0.03)
+
+
+def test_both_renderers_draw_them_and_a_report_has_them_under_their_names() -> None:
+    made = experiment(OVERHEADS, LARGER)
+    shown = result(made, records(made, seconds, 8, noise=0.002))
+    drawn = {chart.name: chart for chart in charts.of_study(shown, None)}
+    assert set(drawn) == {"grain", "larger"}
+    for chart in drawn.values():
+        assert static.svg(chart).startswith("<svg") and chart.origins == ("fake",)
+        assert interactive.specification(chart)
