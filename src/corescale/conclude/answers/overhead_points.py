@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sum of factors is fitted to: the launches of a frame as configurations, each with its factors and its overhead."""
+"""What a sum of factors is fitted to: launches as configurations, each with its factors and its overhead."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -12,9 +12,15 @@ from corescale.records import Level
 from corescale.show import text
 from corescale.show.charts.declared.asked import named
 from corescale.show.charts.forest import forest
-from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, sure
+from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind, sure
+
+Marked = dict[tuple[SeriesKind, str], list[Mark]]
+"""marks of each series, by its kind and label"""
 
 HOW = "f = p T(p) / (p_ref T(p_ref)) - 1 against {x}, with intervals from ratios within blocks; dotted: fitted sums."
+
+MOST_TICKS = 4
+"""round numbers on the axis of a factor, beside 0"""
 
 
 def answered(answers: Iterable[Answer | Modelled]) -> Iterator[Chart]:
@@ -36,9 +42,11 @@ def _overheads(answers: Sequence[Modelled]) -> Chart:
     """f of each configuration over the first factor that is claimed, a panel for each answer."""
     finding = answers[0].finding
     x, sizes = finding.claim.split("+")[0].strip(), _sizes(answers)
-    names = [*dict.fromkeys(sizes.values()), *dict.fromkeys(label for one in answers for label, _ in _fits(one))]
+    marked = [{**_measured(one, x, sizes), **_lines(one, x)} for one in answers]
+    looks = {name: slot for slot, name in enumerate(dict.fromkeys(name for one in marked for name in one))}
     panels = tuple(
-        Panel((*_measured(one, x, sizes, names), *_lines(one, x, names)), "", _at(one.at)) for one in answers
+        Panel(tuple(Series(name[0], name[1], tuple(marks), looks[name]) for name, marks in of.items()), "", _at(one.at))
+        for one, of in zip(answers, marked, strict=True)
     )
     said = (mark.says for panel in panels for series in panel.series for mark in series.marks if mark.says)
     return Chart(
@@ -46,8 +54,8 @@ def _overheads(answers: Sequence[Modelled]) -> Chart:
         title=finding.statement,
         caption=HOW.format(x=f"{x} = {finding.factors[x]}"),
         alternative=text.clean(f"overhead against {x}. {'; '.join(said)}."),
-        x=Axis(x, zero=True),
-        y=Axis("overhead f", "percent", zero=True),
+        x=Axis(x, zero=True, ticks=_ticks(max((p.factors[x] for one in answers for p in one.points), default=0.0))),
+        y=Axis("overhead f", zero=True),
         panels=panels,
         references=(0.0,),
         wide=len(panels) > 1,
@@ -62,16 +70,17 @@ def _sizes(answers: Sequence[Modelled]) -> Mapping[Point, str]:
     return {point: _at({name: point.size[name] for name in varied}) or "measured" for point in points}
 
 
-def _measured(answer: Modelled, x: str, sizes: Mapping[Point, str], names: Sequence[str]) -> Iterator[Series]:
-    """The points of each size, whose look is the place of its name."""
-    for size in dict.fromkeys(sizes[point] for point in answer.points):
-        marks = tuple(_mark(point, x, size) for point in answer.points if sizes[point] == size)
-        yield Series("points", size, marks, names.index(size))
+def _measured(answer: Modelled, x: str, sizes: Mapping[Point, str]) -> Marked:
+    """The points of each size."""
+    marked: Marked = {}
+    for point in answer.points:
+        marked.setdefault(("points", sizes[point]), []).append(_mark(point, x, sizes[point]))
+    return marked
 
 
 def _mark(point: Point, x: str, size: str) -> Mark:
     over = ", oversubscribed" if point.oversubscribed else ""
-    said = f"{size} p={point.p}: f = {text.join(text.share(point.overhead))}{over}"
+    said = f"{size} p={point.p}: f = {text.join(text.ratio(point.overhead))}{over}"
     found = point.overhead
     return Mark(point.factors[x], found.estimate, said, *sure(found), hollow=point.oversubscribed)
 
@@ -86,22 +95,33 @@ def _fits(answer: Modelled) -> Iterator[tuple[str, OverheadFit]]:
         yield answer.choice.best.model, answer.choice.best
 
 
-def _lines(answer: Modelled, x: str, names: Sequence[str]) -> Iterator[Series]:
-    """What each fit says of the same configurations; from no overhead at 0 where x is all that it has."""
+def _lines(answer: Modelled, x: str) -> Marked:
+    """What each fit says of the same configurations: a line for each p, or one from 0 where x is all that it has."""
+    marked: Marked = {}
     for label, fit in _fits(answer):
-        found = sorted((point.factors[x], fit.overhead(point.factors).estimate) for point in answer.points)
-        start = [(0.0, 0.0)] if fit.factors == (x,) else []
-        marks = (Mark(at, f, f"{label} at {at:.4g}: f = {text.percent(f)}") for at, f in (*start, *found))
-        yield Series("dotted", label, tuple(marks), names.index(label))
+        alone = fit.factors == (x,)
+        for point in sorted(answer.points, key=lambda point: point.factors[x]):
+            name = label if alone else f"{label}, p = {point.p}"
+            at, f = point.factors[x], fit.overhead(point.factors).estimate
+            line = marked.setdefault(("dotted", name), [Mark(0.0, 0.0)] if alone else [])
+            line.append(Mark(at, f, f"{name} at {at:.4g}: f = {f:.3g}"))
+    return marked
 
 
 def _differences(answers: Sequence[Answer]) -> Chart:
     finding = answers[0].finding
     rows = [(_at(one.at), one.ratio, bool(one.oversubscribed)) for one in answers]
     caption = f"Differences within blocks, with intervals; {finding.claim} is claimed."
-    what = f"difference of {finding.y.replace('_', ' ')}"
+    what = f"difference of {finding.y.replace('_', ' ')}{', relative' if finding.normalise else ''}"
     return forest(finding.name, finding.statement, caption, what, [("", rows)],
                   shown=text.number, format="number", reference=0.0)  # fmt: skip
+
+
+def _ticks(largest: float) -> tuple[float, ...]:
+    """0 and at most four round numbers: those of a small factor are long."""
+    steps = (one * 10.0**k for k in range(-9, 12) for one in (1, 2, 5))
+    step = next((one for one in steps if largest / one <= MOST_TICKS), 0.0)
+    return tuple(round(k * step, 12) for k in range(MOST_TICKS + 1) if k * step <= largest) if step else ()
 
 
 def _at(levels: Mapping[str, Level]) -> str:
