@@ -141,7 +141,7 @@ def cpu_group(parent: Path, name: str) -> Iterator[Path]:
     try:
         yield group
     finally:
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 30
         while group.exists() and time.monotonic() < deadline:
             with contextlib.suppress(OSError):
                 group.rmdir()

@@ -88,7 +88,7 @@ TEST_P(EveryPolicy, IsNoFasterThanItsCoresAllow) {
   for (const double threads : {1, 2, 7, 64, 256})
     for (const double groups : {1, 4, 32}) {
       if (groups > threads) continue;
-      Case one = plain(threads, GetParam() == "fixed" ? 3 : 0);
+      Case one = plain(threads, corescale::find_block_policy(GetParam())->needs_block ? 3 : 0);
       one.policy = GetParam();
       one.core_groups = groups;
       one.variation = 0.5;

@@ -40,8 +40,7 @@ class Data : public testing::Test {
 
   void refuses(const std::string& message, const std::string& arguments = "") const {
     const Finished run = run_program(
-        ANT_COLONY, "--problem network --iterations 1 --months 1 --data " + folder.string() + " " + arguments,
-        "");
+        ANT_COLONY, "--problem network --iterations 1 --data " + folder.string() + " " + arguments, "");
     EXPECT_EQ(run.status, 2) << run.output;
     EXPECT_EQ(std::count(run.output.begin(), run.output.end(), '\n'), 1) << run.output;
     EXPECT_NE(run.output.find(message), std::string::npos) << run.output;
@@ -87,6 +86,15 @@ TEST_F(Data, BadRowsAreNamedInOneLine) {
   SetUp();
   std::filesystem::remove(folder / "PlantPorts.csv");
   refuses("PlantPorts.csv: No such file or directory; give a readable CSV file");
+}
+
+TEST_F(Data, WhatWouldBeIgnoredIsRefused) {
+  refuses("--months 13, and the orders are of 12; give at most that", "--months 13");
+  refuses("--instance means nothing to --problem network; leave it out, or give --problem tsp",
+          "--instance x.tsp");
+  const Finished run = run_program(ANT_COLONY, "--instance x.tsp --months 3", "");
+  EXPECT_EQ(run.status, 2);
+  EXPECT_NE(run.output.find("--months means nothing to --problem tsp"), std::string::npos) << run.output;
 }
 
 TEST_F(Data, ANumberIsReadAsItWasMeantOrNotAtAll) {

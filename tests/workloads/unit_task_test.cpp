@@ -100,7 +100,7 @@ TEST_P(EveryRow, IsRightUnderEveryPolicy) {
     loop->reset();
     corescale::parallel_for_blocks(
         team, std::uint64_t{0}, loop->size(), [&](auto begin, auto end) { loop->run(begin, end); },
-        {.block = policy.name == "fixed" ? 7U : 0U, .cost = loop->cost(), .policy = &policy});
+        {.block = policy.needs_block ? 7U : 0U, .cost = loop->cost(), .policy = &policy});
     EXPECT_TRUE(loop->is_right()) << policy.name;
   }
 }
@@ -151,7 +151,7 @@ TEST(UnitTaskProgram, EveryPolicy) {
   for (const corescale::block_policy& policy : corescale::block_policies()) {
     const std::string name(policy.name);
     const Finished run = run_program(
-        UNIT_TASK, quick + "--threads 2 --policy " + name + (name == "fixed" ? " --block 16" : ""), "");
+        UNIT_TASK, quick + "--threads 2 --policy " + name + (policy.needs_block ? " --block 16" : ""), "");
     EXPECT_EQ(run.status, 0) << run.output;
     EXPECT_EQ(field(run.output, "policy"), "\"" + name + "\"");
     EXPECT_GE(std::stod(field(run.output, "block")), 1) << run.output;

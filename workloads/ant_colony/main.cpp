@@ -44,6 +44,9 @@ bool parse(int argc, char** argv, Request& request) {
                     "tsp: length of the shortest tour; 0: from optima.csv beside FILE");
   network::add_options(arguments, request.network);
   if (!arguments.parse(argc, argv)) return false;
+  const std::string other = request.problem == "tsp" ? "network" : "tsp";
+  arguments.refuse_marked(other + ":", "to --problem " + request.problem,
+                          "leave it out, or give --problem " + other);
   if (request.problem == "network") return true;
   if (request.cycles > 0) options.cycles = request.cycles;
   if (request.ants > 0) options.ants = request.ants;

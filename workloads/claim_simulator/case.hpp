@@ -138,8 +138,8 @@ inline void check(const Case& one, const std::string& where) {
   if (one.unevenness >= 1) refuse(where, "unevenness is 1 or more", "give a share below 1");
   if (one.variation > 0 && one.n > most_drawn)
     refuse(where, "more than 2^26 iterations that vary", "give fewer of --n, or --variation 0");
-  if (one.policy == "fixed" && one.block == 0)
-    refuse(where, "policy fixed lacks its block", "give --block of at least 1");
+  if (one.block == 0 && corescale::find_block_policy(one.policy)->needs_block)
+    refuse(where, "policy " + one.policy + " lacks its block", "give --block of at least 1");
   if (one.counters != "policy" && one.block == 0)
     refuse(where, "counters are chosen for a fixed block alone", "give --block of at least 1");
 }

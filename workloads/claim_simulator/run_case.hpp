@@ -34,7 +34,8 @@ inline corescale::loop_description described(const Case& one) {
 }
 
 inline const corescale::block_policy& policy_of(const Case& one) {
-  return *corescale::find_block_policy(one.policy == "auto" && one.block > 0 ? "fixed" : one.policy);
+  return one.policy == "auto" ? corescale::usual_block_policy(one.block)
+                              : *corescale::find_block_policy(one.policy);
 }
 
 /// A fixed block from a counter of each thread's, or of each core group's, and stealing where that is dry.

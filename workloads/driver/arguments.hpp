@@ -77,12 +77,13 @@ class Arguments {
   }
 
   /// Sets the bound variables. False after printing the help. Throws Error for what it does not know.
-  bool parse(int argc, const char* const* argv) const {
+  bool parse(int argc, const char* const* argv) {
     for (int i = 1; i < argc; ++i) {
       std::string_view argument = argv[i];
       if (argument == "--help" || argument == "-h") return help(std::cout), false;
       const auto equals = argument.find('=');
       const Option& option = find(argument.substr(0, equals));
+      given_.push_back(&option);
       if (option.unit.empty() && equals != std::string_view::npos)
         throw Error(program_, "--" + option.name + " takes no value", "give --" + option.name + " alone");
       if (option.unit.empty())
@@ -96,6 +97,13 @@ class Arguments {
                     "give --" + option.name + " " + option.unit);
     }
     return true;
+  }
+
+  /// Throws Error if an option was given whose help begins with `mark`, as in "tsp: nearest cities"; `remedy` says what to give instead.
+  void refuse_marked(std::string_view mark, const std::string& where, const std::string& remedy) const {
+    for (const Option* option : given_)
+      if (option->help.starts_with(mark))
+        throw Error(program_, "--" + option->name + " means nothing " + where, remedy);
   }
 
   void help(std::ostream& out) const {
@@ -163,6 +171,7 @@ class Arguments {
 
   std::string program_, purpose_;
   std::vector<Option> options_;
+  std::vector<const Option*> given_;
 };
 
 }  // namespace driver

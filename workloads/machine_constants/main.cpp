@@ -130,8 +130,8 @@ int run() {
 
 int main(int argc, char** argv) {
   return driver::run("machine_constants", [&] {
-    const driver::Arguments arguments(
-        "machine_constants", "Measures what block policies need to know of this machine, in nanoseconds.");
+    driver::Arguments arguments("machine_constants",
+                                "Measures what block policies need to know of this machine, in nanoseconds.");
     return arguments.parse(argc, argv) ? run() : 0;
   });
 }

@@ -120,8 +120,9 @@ bool parse(int argc, char** argv, Request& request) {
   shape.buffers = request.buffers == "thread"      ? Buffers::thread
                   : request.buffers == "iteration" ? Buffers::iteration
                                                    : Buffers::shared;
-  if (request.policy == "fixed" && request.block == 0)
-    refuse("--policy fixed lacks its block", "give --block of at least 1");
+  const corescale::block_policy* const policy = corescale::find_block_policy(request.policy);
+  if (policy && policy->needs_block && request.block == 0)
+    refuse("--policy " + request.policy + " lacks its block", "give --block of at least 1");
   check_size(request);
   return true;
 }

@@ -6,11 +6,9 @@
 
 #include <array>
 #include <atomic>
-#include <cstdint>
 #include <cstdlib>
-#include <new>
-#include <system_error>
 
+#include "corescale/machine/thread_end.hpp"
 #include "registry.hpp"
 #include "system_memory.hpp"
 
@@ -121,29 +119,14 @@ void end_of_calling_thread(void*) {
 CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_POOLS_OF_A_THREAD)
 #undef CORESCALE_POOLS_OF_A_THREAD
 
-// One more than its number; 0 while there is none. Made without a lock, which a child of fork() might find held, and without
-// memory, which a program's operator new may take from here.
-constinit std::atomic<std::uint64_t> key_of_thread_ends{0};
-
-pthread_key_t key_for_thread_ends() {
-  if (const std::uint64_t known = key_of_thread_ends.load(std::memory_order_acquire))
-    return static_cast<pthread_key_t>(known - 1);
-  pthread_key_t made{};
-  if (const int failed = pthread_key_create(&made, end_of_calling_thread))
-    throw std::system_error(failed, std::generic_category(), "corescale::thread_alloc: thread key");
-  std::uint64_t first = 0;
-  if (key_of_thread_ends.compare_exchange_strong(first, std::uint64_t{made} + 1, std::memory_order_acq_rel)) {
-    // Not at the library's load: LeakSanitizer looks at what comes before, and this is to come first.
-    if (address_sanitizer_watches()) std::atexit(end_of_process);
-    return made;
-  }
-  pthread_key_delete(made);
-  return static_cast<pthread_key_t>(first - 1);
-}
+constinit thread_end pools_end(end_of_calling_thread);
 
 void watch_this_thread() {
   static const char noticed = 0;
-  if (pthread_setspecific(key_for_thread_ends(), &noticed)) throw std::bad_alloc();
+  constinit static std::atomic_flag watched{};
+  pools_end.await(&noticed);
+  // Not at the library's load: LeakSanitizer looks at what comes before, and this is to come first.
+  if (address_sanitizer_watches() && !watched.test_and_set()) std::atexit(end_of_process);
 }
 
 }  // namespace corescale::detail

@@ -16,11 +16,6 @@ namespace {
 // From here on the clock costs nothing to speak of, and a loop may change while it runs.
 constexpr double always_timed_ns = 1e6;
 
-const block_policy& chosen_policy(const loop_options& options) noexcept {
-  if (options.policy) return *options.policy;
-  return options.block > 0 ? *find_block_policy("fixed") : block_policies().front();
-}
-
 std::uint64_t named_site(const char* name) noexcept { return std::hash<std::string_view>()(name) | 1; }
 
 std::uint32_t most_threads(const team_ref& team, const loop_options& options, std::uint64_t n) noexcept {
@@ -97,11 +92,11 @@ void run_planned(const team_ref& team, const loop_description& loop, const loop_
 
 void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, const loop_options& options,
               std::uint64_t site) {
-  const block_policy& policy = chosen_policy(options);
+  const block_policy& policy = options.policy ? *options.policy : usual_block_policy(options.block);
   if (options.statistics) clear(*options.statistics, policy.name.data());
   if (n == 0) return;
-  const bool learns = &policy == &block_policies().front();
-  loop_record* const record = learns ? find_record(options.name ? named_site(options.name) : site) : nullptr;
+  loop_record* const record =
+      policy.learns ? find_record(options.name ? named_site(options.name) : site) : nullptr;
   const bool sampled = record && record->begin_call();
   if (record && n <= record->alone_up_to.load(std::memory_order_relaxed) && !options.statistics)
     return body(0, n);

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "corescale/machine/made_once.hpp"
 #include "corescale/machine/thread_end.hpp"
 
 namespace corescale::inline v0 {
@@ -46,8 +45,7 @@ void end_calling_thread(void* identity) noexcept {
 }
 
 std::shared_ptr<const thread_identity> identify_calling_thread() {
-  constinit static made_once<thread_end> ends;
-  const thread_end& end = ends.get([] { return thread_end(end_calling_thread); });
+  constinit static thread_end end(end_calling_thread);
   if (!calling_thread.identity) {
     void* const before_fork = end.awaited();
     const auto made = std::make_shared<living_identity>();

@@ -112,7 +112,7 @@ class State:
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
         self.racing = experiment.stop.rule == "race"
-        self.start = time.monotonic()
+        self.start = 0.0  # of the first launch here: the proofs before it are no measure of what is to come
         self.launches = self.failures = self.capped = self.blocks = 0
         self.launches_here = self.of_this_block = 0
         self.spent = 0.0
@@ -121,6 +121,8 @@ class State:
 
     def launched(self, record: Record) -> None:
         """Counts one launch; one that was killed because it had lost did not fail."""
+        if not self.launches_here:
+            self.start = time.monotonic() - record.wall
         self.launches += 1
         self.launches_here += 1
         self.of_this_block += record.phase == "measure"

@@ -98,7 +98,7 @@ def test_tune_finds_the_shorter_sleep_and_prints_its_line(tmp_path: Path) -> Non
         "1",
         "-L",
         "level",
-        "6,2",
+        "20,05",
         "-m",
         "6",
         "-M",
@@ -107,11 +107,11 @@ def test_tune_finds_the_shorter_sleep_and_prints_its_line(tmp_path: Path) -> Non
         "6",
         "--",
         "sleep",
-        "0.0{level}",
+        "0.{level}",
     ]
     done = corescale(*words, cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr
-    assert "sleep 0.02" in done.stdout
+    assert "sleep 0.05" in done.stdout
     assert "faster than today's" in done.stdout
 
 

@@ -25,7 +25,7 @@ from corescale.observe.launchers.fake import Fake
 from corescale.observe.launchers.landscape import Landscape
 from corescale.observe.run import run
 from corescale.records import Record
-from support.commands import ROOT, corescale, refused
+from support.commands import ROOT, answered, corescale, refused
 
 GRID = ["-t", "1,2", "-f", "MODE=a,b,c", "-f", "SIZE=1,2,3,4"]
 TRUTH = """
@@ -170,7 +170,7 @@ def test_a_rehearsal_launches_the_same_program_with_other_arguments(tmp_path: Pa
     full, small = "echo full {mode} >> log; sleep 0.0{mode}", """-c 'echo small {mode} >> log; sleep 0.0{mode}'"""
     words = ["-t", "1", "-L", "mode", "3,1,6", "--budget", "40x", "--rehearse", small]
     done = corescale("tune", "-q", "--json", *words, "--", "sh", "-c", full, cwd=tmp_path)
-    assert done.returncode == ExitCode.OK, done.stderr
+    answered(done)
     assert json.loads(done.stdout)["conclusion"]["rehearsal"]["of"] == 3
     log = (tmp_path / "log").read_text().splitlines()
     assert log[0] == "full 3"
@@ -201,7 +201,7 @@ def test_real_programs_that_crash_hang_or_differ_cost_little_and_never_win(
 ) -> None:
     words = ["-t", "1", "-L", "mode", "today,hang,crash,wrong,good", "--same-output", "--budget", "100s"]
     done = corescale("tune", "-q", "--json", *words, "--", python(PROGRAM), "{mode}", cwd=tmp_path)
-    assert done.returncode == ExitCode.OK, done.stderr
+    answered(done)
     found = json.loads(done.stdout)
     assert found["conclusion"]["chosen"]["levels"]["mode"] in ("good", "today")
     excluded = {c["levels"]["mode"]: c["excluded"] for c in found["conclusion"]["candidates"] if c["excluded"]}

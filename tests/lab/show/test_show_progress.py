@@ -84,7 +84,7 @@ def test_the_budget_bounds_the_time_left() -> None:
 
 
 def test_the_time_left_falls_within_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A block of a thousand configurations takes minutes: its launches count, not only its end."""
+    """A block of a thousand configurations takes minutes: its launches count too, and no proof before them."""
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     state = progress.State(samples.scan_experiment(8))
@@ -94,9 +94,10 @@ def test_the_time_left_falls_within_a_block(monkeypatch: pytest.MonkeyPatch) -> 
     assert state.left == "time left unknown"
     made = samples.records(state.experiment, samples.amdahl(), 1)
     expected = 2 * state.launches_a_block
+    now[0] += 300.0
     for count, record in enumerate(made, start=1):
         now[0] += 10.0
-        state.launched(record)
+        state.launched(replace(record, wall=10.0))
         assert state.left == f"at most {text.duration(10.0 * (expected - count))} left"
 
 

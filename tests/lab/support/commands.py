@@ -50,7 +50,8 @@ def _environment() -> dict[str, str]:
 def answered(done: subprocess.CompletedProcess[str]) -> None:
     """It ended well: with an answer, or saying that few launches decide nothing, as those of a test may not."""
     assert done.returncode in (ExitCode.OK, ExitCode.INCONCLUSIVE), done.stderr
-    assert ("not decided" in done.stdout.splitlines()[0]) == (done.returncode == ExitCode.INCONCLUSIVE), done.stdout
+    found = json.loads(done.stdout)["headline"] if done.stdout.startswith("{") else done.stdout.splitlines()[0]
+    assert ("not decided" in found) == (done.returncode == ExitCode.INCONCLUSIVE), done.stdout
 
 
 def refused(done: subprocess.CompletedProcess[str], code: ExitCode, *says: str) -> None:

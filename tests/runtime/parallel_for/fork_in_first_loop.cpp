@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fork() while another thread is in the first loop of its process, which makes the process-wide team: the child's loops run, and end.
 // A process for each moment of the fork, as a team is made once.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -9,6 +8,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "../children.hpp"
 #include "corescale/parallel_for/parallel_for.hpp"
 
 namespace {
@@ -19,11 +19,6 @@ bool loop_is_whole() {
   std::atomic<int> runs{0};
   corescale::parallel_for(0, 1000, [&](int) { ++runs; });
   return runs == 1000;
-}
-
-bool ends_well(pid_t child) {
-  int status = -1;
-  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
 bool child_of_a_fork_ends(std::chrono::microseconds after) {

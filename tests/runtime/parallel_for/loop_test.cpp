@@ -33,7 +33,7 @@ namespace {
 class EveryPolicy : public testing::TestWithParam<block_policy> {
  protected:
   loop_options options() const {
-    return {.block = GetParam().name == "fixed" ? 7U : 0U, .policy = find_block_policy(GetParam().name)};
+    return {.block = GetParam().needs_block ? 7U : 0U, .policy = find_block_policy(GetParam().name)};
   }
   any_team crew_ = make_team(4);
 };

@@ -29,7 +29,7 @@ TEST(Reduce, DeterministicIsBitwiseTheSameForEveryTeamAndPolicy) {
       any_team crew = make_team(threads);
       for (int run = 0; run < 3; ++run)
         sums.insert(parallel_reduce(crew, 0, 10'007, 0.0, term, std::plus<>(), reduction::deterministic,
-                                    {.block = policy.name == "fixed" ? 3U : 0U, .policy = &policy}));
+                                    {.block = policy.needs_block ? 3U : 0U, .policy = &policy}));
     }
   EXPECT_EQ(sums.size(), 1U);
 }

@@ -3,7 +3,6 @@
 // Making a key and the first operator new take a while here, so that the fork() comes in between.
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +12,7 @@
 #include <new>
 #include <thread>
 
+#include "../children.hpp"
 #include "corescale/memory/thread_alloc.hpp"
 #include "corescale/team/process_team.hpp"
 #include "corescale/team/spin.hpp"
@@ -62,11 +62,6 @@ bool use_memory() {
   void* const memory = corescale::basic_thread_alloc<Variant>::get_memory(100, capacity);
   corescale::basic_thread_alloc<Variant>::return_memory(memory);
   return memory != nullptr;
-}
-
-bool ends_well(pid_t child) {
-  int status = -1;
-  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
 /// Of a process that has used nothing yet.

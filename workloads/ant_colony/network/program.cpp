@@ -204,13 +204,16 @@ std::unique_ptr<WholeFile> open_solution(const Request& request, const driver::R
 
 int solve(const Request& request, std::uint64_t seed, int ants, int cycles, const driver::Ranks& ranks) {
   check(request, ranks);
-  const Options options{goal(request.goal), request.flat, request.candidates, seed, request.months};
+  const Options options{goal(request.goal), request.flat, request.candidates, seed};
   const Network network = load(request, options);
   if (!request.write_data.empty()) return write(network.tables(), request.write_data), 0;
 
+  const int there = static_cast<int>(network.months().size());
+  if (request.months > there)
+    refuse("--months " + std::to_string(request.months) + ", and the orders are of " + std::to_string(there),
+           "give at most that");
   std::vector<Month> months;
-  for (int m = 0; m < std::min(request.months, static_cast<int>(network.months().size())); ++m)
-    months.emplace_back(network, m);
+  for (int m = 0; m < (request.months > 0 ? request.months : there); ++m) months.emplace_back(network, m);
   std::unique_ptr<WholeFile> file = open_solution(request, ranks);
   Work work{{}, request.iterations, driver::most_threads()};
   if (ants > 0) work.colony.ants = ants;
@@ -236,7 +239,8 @@ void add_options(driver::Arguments& arguments, Request& request) {
                  "network: write the tables there, and search nothing");
   arguments.text("solution", request.solution, "FILE", "network: CSV of every order's route");
   arguments.integer("orders", request.orders, 12, 1'200'000, "network: generated, in 12 months");
-  arguments.integer("months", request.months, 1, 1200, "network: solved, of those that the orders have");
+  arguments.integer("months", request.months, 0, 1200,
+                    "network: solved, of those that the orders have; 0: all");
   arguments.integer("iterations", request.iterations, 1, 10'000'000,
                     "network: independent colonies for a month");
   arguments.integer("routes", request.candidates, 1, 10'000, "network: that an ant looks at for an order");

@@ -12,7 +12,7 @@ namespace network {
 struct Request {
   std::string data, write_data, solution;
   std::string parallel = "openmp", look = "key", heap = "plain", goal = "cost=1";
-  int orders = 9216, months = 12, iterations = 1000, candidates = 12;
+  int orders = 9216, months = 0, iterations = 1000, candidates = 12;
   bool flat = false, account = false;
 };
 

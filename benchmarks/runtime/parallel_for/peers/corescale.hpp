@@ -32,7 +32,7 @@ struct contender {
   template <class Visit>
   static void ways(Visit visit) {
     for (const corescale::block_policy& policy : corescale::block_policies())
-      if (policy.name != "fixed")
+      if (!policy.needs_block)
         visit(policy.name.data(),
               [&policy]<class Loop>(contender& one) { one.run<Loop>({.policy = &policy}); });
     static const corescale::block_policy each{"a counter each, block 1", "", counter_each};

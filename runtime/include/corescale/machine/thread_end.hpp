@@ -3,35 +3,49 @@
 
 #include <pthread.h>
 
+#include <atomic>
+#include <cstdint>
 #include <new>
 #include <system_error>
 
 namespace corescale::inline v0::detail {
 
-/// A function that is called at the end of each thread that asked for it.
+/// A function that is called at the end of each thread that asked for it. Of static storage: it stays for ever.
 /// A key and not a thread_local object: it comes after the destructors of all of those, and again where one asks even later.
+/// Made by who asks first, without a lock, which a child of fork() might find held, and without memory, which a program's
+/// operator new may take from here.
 class thread_end {
  public:
-  /// Throws std::system_error where the process has no key left.
-  explicit thread_end(void (*function)(void*)) {
-    if (const int failed = pthread_key_create(&key_, function))
-      throw std::system_error(failed, std::generic_category(), "corescale: a key for the end of threads");
-  }
-  ~thread_end() { pthread_key_delete(key_); }
+  constexpr explicit thread_end(void (*function)(void*)) noexcept : function_(function) {}
   thread_end(const thread_end&) = delete;
   thread_end& operator=(const thread_end&) = delete;
 
   /// At the calling thread's end the function gets `what`, which is not null.
-  /// Throws std::bad_alloc.
-  void await(const void* what) const {
-    if (pthread_setspecific(key_, what)) throw std::bad_alloc();
+  /// Throws std::bad_alloc, and std::system_error where the process has no key left.
+  void await(const void* what) {
+    if (pthread_setspecific(key(), what)) throw std::bad_alloc();
   }
 
   /// What the calling thread's end will give; null for nothing.
-  void* awaited() const noexcept { return pthread_getspecific(key_); }
+  /// Throws std::system_error where the process has no key left.
+  void* awaited() { return pthread_getspecific(key()); }
 
  private:
-  pthread_key_t key_{};
+  pthread_key_t key() {
+    if (const std::uint64_t known = key_and_one_.load(std::memory_order_acquire))
+      return static_cast<pthread_key_t>(known - 1);
+    pthread_key_t made{};
+    if (const int failed = pthread_key_create(&made, function_))
+      throw std::system_error(failed, std::generic_category(), "corescale: a key for the end of threads");
+    std::uint64_t first = 0;
+    if (key_and_one_.compare_exchange_strong(first, std::uint64_t{made} + 1, std::memory_order_acq_rel))
+      return made;
+    pthread_key_delete(made);
+    return static_cast<pthread_key_t>(first - 1);
+  }
+
+  void (*function_)(void*);
+  std::atomic<std::uint64_t> key_and_one_{0};  // 0 while there is none
 };
 
 }  // namespace corescale::detail

@@ -48,10 +48,15 @@ struct block_policy {
   std::string_view description;
   loop_plan (*plan)(
       const loop_description& loop);  ///< throws std::invalid_argument for options that it cannot obey
+  bool needs_block = false;           ///< plan() throws where no block is given
+  bool learns = false;                ///< plan() is told what the call site's loops took
 };
 
 /// The table; `auto`, the default, comes first.
 std::span<const block_policy> block_policies() noexcept;
+
+/// What divides a loop for which no policy is named: with a block, the first row that needs one.
+const block_policy& usual_block_policy(std::uint64_t block) noexcept;
 
 /// The row of that name, or null.
 const block_policy* find_block_policy(std::string_view name) noexcept;

@@ -155,17 +155,22 @@ def test_a_root_that_is_a_file_is_one_clear_error(experiment: Make, two_cores: M
         pass
 
 
-def test_wherever_the_last_line_is_torn_every_whole_line_is_kept(open_run: Any, experiment: Make) -> None:
-    e = experiment()
+def three_records(open_run: Any, e: Experiment) -> Path:
+    """The file of a run's only block."""
     with open_run(e) as folder:
         folder.start(SUBJECT)
         make_block(folder, e, 3)
-    file = folder.path / "records.jsonl"
+    return Path(folder.path) / "records.jsonl"
+
+
+def test_wherever_the_last_line_is_torn_every_whole_line_is_kept(open_run: Any, experiment: Make) -> None:
+    e = experiment()
+    file = three_records(open_run, e)
     whole = file.read_bytes()
     last = whole[: whole.rstrip(b"\n").rfind(b"\n") + 1]
     for length in range(len(last), len(whole)):
         file.write_bytes(whole[:length])
-        assert len(store.load(folder.path).all_records) == 3
+        assert len(store.load(file.parent).all_records) == 3
         with open_run(e) as again:
             again.start(SUBJECT)
             assert again.begin() == (0, 1), "the block is not complete"
@@ -176,17 +181,14 @@ def test_wherever_the_last_line_is_torn_every_whole_line_is_kept(open_run: Any, 
 
 def test_a_torn_line_in_the_middle_is_refused_with_its_number(open_run: Any, experiment: Make) -> None:
     e = experiment()
-    with open_run(e) as folder:
-        folder.start(SUBJECT)
-        make_block(folder, e, 3)
-    file = folder.path / "records.jsonl"
+    file = three_records(open_run, e)
     lines = file.read_bytes().split(b"\n")
     lines[1] = lines[1][:100]
     file.write_bytes(b"\n".join(lines))
     with pytest.raises(StoreError, match=r"records\.jsonl:2: not a whole record"), open_run(e):
         pass
     with pytest.raises(StoreError, match=r"records\.jsonl:2"):
-        store.load(folder.path)
+        store.load(file.parent)
 
 
 @given(st.binary(max_size=200))

@@ -29,7 +29,6 @@ struct Options {
   int candidates =
       12;  ///< routes that an ant looks at for an order: the best of each warehouse, then the next best
   std::uint64_t seed = 1;
-  int months = 12;  ///< solved, of those in the orders
 };
 
 /// A carrier's service from a port to a port, with a rate for each band of the weight on it.
