@@ -12,9 +12,10 @@ import typer
 
 from corescale.cli.measure import RUNS
 from corescale.conclude.race.options import OPTIONS
+from corescale.declare import template
 from corescale.declare.command_line.request import RunRequest
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, launch, today
+from corescale.declare.grid import configurations, launch, parameters, today
 from corescale.errors import CorescaleError
 from corescale.machine import Machine
 from corescale.observe import environment, launchers, store
@@ -50,8 +51,15 @@ def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> No
 
 def missing(experiment: Experiment) -> list[str]:
     """Programs of the commands that cannot be launched; those of a shell command are unknown."""
-    programs = sorted({command.argv[0] for command in experiment.commands if not command.shell})
-    return [program for program in programs if shutil.which(program) is None]
+    programs = {_program(experiment, chosen) for chosen in configurations(experiment)}
+    return [program for program in sorted(programs) if program and shutil.which(program) is None]
+
+
+def _program(experiment: Experiment, chosen: Configuration) -> str:
+    """The first word, which may be a parameter; empty for a shell command."""
+    command = experiment.command(chosen)
+    values = {name: str(value) for name, value in parameters(experiment, chosen).items()}
+    return "" if command.shell else template.fill(command.argv[:1], values)[0]
 
 
 Line = tuple[Layout, str]

@@ -9,6 +9,8 @@ from typing import Any
 
 import typer
 
+from corescale.cli import study
+
 Unreadable: Any = typer.BadParameter.__mro__[2]
 """what typer raises for any fault of a command line (click's, which newer versions of typer bring along)"""
 
@@ -20,12 +22,18 @@ HYPERFINE = {
     "--style": "-q shows no progress, and colours end where the output is no terminal",
     "--reference": "the first command is the reference: write it first",
     "--reference-name": "-n NAME before the others names the first command",
-    "-S": "--shell runs the command through /bin/sh; sh -c '...' is any shell",
+    "-S": "--shell runs the command through /bin/sh; bash -c '...' is any other shell",
+    "--shell": "it is a switch: it runs the command through /bin/sh; bash -c '...' is any other shell, -N none",
+    "-=": "-i alone lets any exit code pass",
+    "--ignore-failure": "-i alone lets any exit code pass",
     "--sort": "rows come in the order of the command line; --export-csv FILE can be sorted",
     "--export-asciidoc": "--export-markdown FILE writes a table",
     "--export-orgmode": "--export-markdown FILE writes a table",
 }
 """Options of hyperfine that have another name here, or none; docs/hyperfine.md has them all."""
+
+NUMBERS = {"integer": "a whole number", "number": "a number"}
+"""what was wanted, in place of what a checker of types says"""
 
 
 def line(error: Any, words: Sequence[str]) -> str:
@@ -33,6 +41,8 @@ def line(error: Any, words: Sequence[str]) -> str:
     context = getattr(error, "ctx", None)
     verb = " ".join(context.command_path.split()[1:]) if context is not None else ""
     what = re.split(r"[.]? (?:\(Possible|Did you mean)", error.format_message())[0].rstrip(".")
+    what = re.sub("Input should be a valid (integer|number).*", lambda kind: f"not {NUMBERS[kind[1]]}", what)
+    what = what.replace("Input should be", "should be")
     said = what[:1].lower() + what[1:]
     return ": ".join(filter(None, (verb, f"{said}; {_remedy(error, verb, words)}")))
 
@@ -41,10 +51,10 @@ def _remedy(error: Any, verb: str, words: Sequence[str]) -> str:
     """What to type instead: the program of the line behind `--`, the nearest option, or the help."""
     if not verb and words and not words[0].startswith("-") and shutil.which(words[0]):
         return f"a verb comes first: corescale scan -- {shlex.join(words)}"
+    if not verb and words and words[0] in {command.name for command in study.app.registered_commands}:
+        return f"did you mean study {words[0]}?"
     if (ours := HYPERFINE.get(str(getattr(error, "option_name", "")))) is not None:
         return ours
-    if "--ignore-failure" in error.format_message():
-        return "-i alone lets any exit code pass"
     if (rest := _with_dashes(verb, words)) is not None:
         return f"put -- before the program: corescale {verb} {rest}"
     if near := getattr(error, "possibilities", None) or re.findall(r"Did you mean '(\S+)'", error.format_message()):

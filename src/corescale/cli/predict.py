@@ -16,11 +16,14 @@ from corescale.errors import StoreError, UsageError
 from corescale.observe import store
 from corescale.show import forecasts
 
+MOST = 10**9
+"""cores that a forecast may be asked for"""
+
 
 def predict(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="run folders of scans")],
     cores: Annotated[
-        int | None, typer.Option("--cores", min=1, metavar="P", help="number of cores to forecast")
+        int | None, typer.Option("--cores", min=1, max=MOST, metavar="P", help="number of cores to forecast")
     ] = None,
     law: Annotated[
         str, typer.Option("--law", metavar="NAME", help=f"{', '.join(LAW_NAMES)} (default: as a scan chooses)")

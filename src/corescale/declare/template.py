@@ -11,7 +11,7 @@ from corescale.errors import UsageError
 _TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 _STARTER = re.compile(r"(?:^|[\s/;&|(])((?:mpirun|mpiexec|orterun|prterun|srun)(?:\.\w+)?)(?=\s|$)")
-_OPERATOR = re.compile(r"[;<>|&()]+")
+_OPERATOR = re.compile(r"[;<>|&()]+|[*`]|\$(?=[\w({])|(?<!\S)~")
 
 
 def split(text: str, where: str) -> tuple[str, ...]:

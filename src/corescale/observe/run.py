@@ -27,6 +27,9 @@ ENDING = 0.5
 TELLING = 4
 """launches of each configuration, as a rule, until a race at 1% noise tells them apart"""
 
+SET = re.compile(r"(?<!\S)env (-u \S+ |[A-Za-z_]\w*=\S* )+")
+"""variables as a line sets them"""
+
 NextBlock = Callable[[Sequence[Record]], Block | None]
 """From the records of completed blocks to the next block, or None when enough was measured."""
 
@@ -238,9 +241,9 @@ class _Loop:
             )
 
     def _launched(self, record: Record) -> str:
-        """The command behind what is said of it, without the variables that are set for it."""
+        """The command behind what is said of it, without the variables that are set for it or for each of its ranks."""
         line = self.launcher.line(record.configuration)
-        return f" (the command: {re.sub(r'^env ((-u )?[^ =]+(=[^ ]*)? )*?(?=[^ =]+( |$))', '', line)})"
+        return f" (the command: {SET.sub('', line)})"
 
 
 def _remedy(record: Record, otherwise: str) -> str:

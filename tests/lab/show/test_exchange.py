@@ -11,10 +11,12 @@ import jsonschema
 import pytest
 
 from corescale.declare.command_line.request import RunRequest, options
+from corescale.declare.experiment import Command, Experiment, Factor
+from corescale.declare.grid import configurations
 from corescale.errors import UsageError
 from corescale.show import exchange
 from corescale.show.exchange.result_json import finite
-from corescale.show.result import Result
+from corescale.show.result import Result, concluded
 from support import samples
 
 
@@ -97,6 +99,21 @@ def test_hyperfine_json_holds_what_its_scripts_read() -> None:
         assert len(entry["times"]) == len(entry["exit_codes"]) == len(entry["memory_usage_byte"]) == 12
         assert all(isinstance(value, str) for value in entry["parameters"].values())
     assert {"allocator", "threads"} == set(found[0]["parameters"])
+
+
+def test_hyperfine_json_names_commands_as_they_were_launched() -> None:
+    """Its scripts have the command as the label of a bar or a curve: no two of them may be alike."""
+    commands = (Command(name="sleep 0.{n}", argv=("sleep", "0.{n}")), Command(name="{as} given", argv=("true",)))
+    factors = (
+        Factor(name="command", kind="command", levels=("sleep 0.{n}", "{as} given")),
+        Factor(name="n", kind="parameter", levels=("1", "2")),
+    )
+    experiment = Experiment(verb="compare", commands=commands, factors=factors)
+    made = samples.records(experiment, lambda _: 1.0, 2)
+    lines = dict.fromkeys(configurations(experiment), "a line")
+    found = json.loads(exchange.EXPORTERS["json"](concluded(made, experiment, lines, {})))["results"]
+    assert [entry["command"] for entry in found] == ["sleep 0.1", "sleep 0.2", "{as} given", "{as} given"]
+    assert [entry["parameters"] for entry in found][:2] == [{"n": "1"}, {"n": "2"}]
 
 
 def test_hyperfine_json_leaves_failed_launches_out() -> None:

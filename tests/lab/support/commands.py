@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from corescale.errors import ExitCode
@@ -17,10 +19,10 @@ SECONDS = 240
 """Time that a command may take."""
 
 
-def corescale(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """A process of its own, forked from one that has loaded the lab, which takes a second."""
+def corescale(*words: str, cwd: Path, also: Mapping[str, str] = MappingProxyType({})) -> subprocess.CompletedProcess[str]:
+    """A process of its own, forked from one that has loaded the lab, which takes a second. `also`: variables."""
     with tempfile.NamedTemporaryFile("r") as out, tempfile.NamedTemporaryFile("r") as err:
-        asked = {"words": words, "cwd": str(cwd), "environment": _environment(), "out": out.name, "err": err.name}
+        asked = {"words": words, "cwd": str(cwd), "environment": _environment() | also, "out": out.name, "err": err.name}
         server = _server()
         assert server.stdin and server.stdout
         server.stdin.write(f"{json.dumps(asked)}\n")

@@ -66,7 +66,7 @@ def experiment(
         rehearsal=_rehearsal(request, commands[0]),
         input=request.input or None,
         output=request.output or None,
-        left_out=tuple(left_out),
+        left_out=(*left_out, *(shell.unread(chosen) if verb == "tune" else ())),
         today=tuple(now.items()),
         as_typed=tuple(name for name in given if name not in named_today),
         weak=weak,

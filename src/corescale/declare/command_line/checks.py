@@ -18,6 +18,9 @@ from corescale.errors import UsageError
 MOST = 100_000
 """combinations of levels that are looked at, before those that are the same launch are left out"""
 
+SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish", "none", "default")
+"""what hyperfine's --shell has behind it"""
+
 
 def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
     """Raises UsageError where there is none, an empty one, or one command whose words were taken for many."""
@@ -26,6 +29,9 @@ def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
         raise UsageError(what, where="compare", remedy="write each between quotes: compare 'sleep 1' 'sleep 2'")
     if request.gate and len(words) < 2 and not (request.parameter_list or request.parameter_scan or request.factor):
         raise UsageError("there is nothing to compare with", where="--gate", remedy="name a second command")
+    if request.shell and len(words) > 1 and words[0] in SHELLS:
+        what = f"{words[0]!r} would be a command to time: --shell is a switch, and runs commands through /bin/sh"
+        raise UsageError(what, where="compare", remedy=f"write {words[0]} -c '...' for another shell")
     alone = not any(character.isspace() for word in words for character in word)
     if alone and not request.shell and shutil.which(words[0]) and len(words) > 1:
         strange = next((word for word in words[1:] if not shutil.which(bundled(word)) and "{" not in word), None)

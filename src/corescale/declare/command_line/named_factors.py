@@ -97,10 +97,14 @@ def _must_stand_alone(name: str, table: factors.Kind, texts: Sequence[str], wher
 MOST_LEVELS = 10_000
 """levels of one factor: to launch more, each once, takes longer than anyone waits"""
 
+COUNTED = 10**9
+"""levels whose number is written out"""
+
 
 def _must_be_few(name: str, levels: int | Decimal, where: str) -> None:
     if levels > MOST_LEVELS:
-        what = f"{name} would have {int(levels):,} levels, and {MOST_LEVELS:,} is the limit"
+        many = f"{int(levels):,}" if levels < COUNTED else f"more than {COUNTED:,}"
+        what = f"{name} would have {many} levels, and {MOST_LEVELS:,} is the limit"
         raise UsageError(what, where=where, remedy="a larger step (-D), or fewer levels")
 
 

@@ -29,12 +29,25 @@ def _level(factor: Factor, chosen: Sequence[Factor], asked: Collection[str], mac
     return _threads(factor, machine) if factor.kind == "threads" and alone and "threads" not in asked else None
 
 
+def unread(chosen: Sequence[Factor]) -> Iterator[str]:
+    """The variables of this shell that should say how many threads, and do not."""
+    if any(factor.kind == "threads" for factor in chosen):
+        for name in THREAD_VARIABLES:
+            if (text := os.environ.get(name, "").strip()) and _number(text) is None:
+                yield f"today's threads from {name}={text!r}: it is no number of threads"
+
+
+def _number(text: str) -> int | None:
+    """The threads that a variable asks for, of its outermost level; None where it is none."""
+    first = text.partition(",")[0].strip()
+    return int(first) if first.isdecimal() and int(first) > 0 else None
+
+
 def _threads(factor: Factor, machine: Machine) -> int | None:
     """What the variables say; where they say nothing, all CPUs, if that is a level."""
-    said = [os.environ.get(name, "").partition(",")[0].strip() for name in THREAD_VARIABLES]
-    numbers = [int(text) for text in said if text.isdecimal() and int(text) > 0]
-    if numbers:
-        return numbers[0]
+    numbers = (_number(os.environ.get(name, "")) for name in THREAD_VARIABLES)
+    if (said := next(filter(None, numbers), None)) is not None:
+        return said
     return len(machine.affinity) if len(machine.affinity) in factor.levels else None
 
 

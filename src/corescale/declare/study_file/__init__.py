@@ -31,8 +31,10 @@ def read(path: Path) -> StudyFile:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise UsageError(f"cannot be read: {why}", where=str(path), remedy="corescale study list") from None
+        read = isinstance(error, UnicodeDecodeError)
+        remedy = "save it as UTF-8" if read else "corescale study list names the studies that ship"
+        what = f"cannot be read: {'not UTF-8' if read else error.strerror}"
+        raise UsageError(what, where=str(path), remedy=remedy) from None
     try:
         return StudyFile.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:

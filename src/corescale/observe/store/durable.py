@@ -2,6 +2,7 @@
 """Files that survive a crash: written whole and synced, or not at all."""
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -19,10 +20,11 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         raise StoreError(
             f"cannot be written: {error.strerror or error}",
             where=str(path),
-            remedy="free some space, or choose --out DIR",
+            remedy=f"{'free some space, or ' * full}choose --out DIR",
         ) from error
 
 

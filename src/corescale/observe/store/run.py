@@ -85,11 +85,13 @@ def runs(root: Path, wanted: Callable[[Experiment], bool]) -> Iterator[Run]:
 def planned(path: Path) -> tuple[Experiment, str]:
     """What a run was asked to do."""
     plan = read_object(path / PLAN)
-    if plan.get("format") != FORMAT:
+    if "format" not in plan or "corescale" not in plan:
+        raise StoreError("is no plan of a run", where=str(path / PLAN), remedy="give the folder of a run")
+    if plan["format"] != FORMAT:
         raise StoreError(
-            f"run format {plan.get('format')}, but this version reads {FORMAT}",
+            f"run format {plan['format']}, but this version reads {FORMAT}",
             where=str(path),
-            remedy=f"use corescale {plan.get('corescale')}, or choose --out DIR",
+            remedy=f"use corescale {plan['corescale']}, or choose --out DIR",
         )
     try:
         return Experiment.model_validate(_found(path) | plan["experiment"]), str(plan["launcher"])

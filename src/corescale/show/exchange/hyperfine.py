@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from corescale.conclude.response import of
+from corescale.declare import grid, template
 from corescale.records import Configuration, Record
 from corescale.show.result import Result
 
@@ -54,8 +55,13 @@ def benchmarks(result: Result) -> tuple[Benchmark, ...]:
 
 
 def _name(result: Result, configuration: Configuration) -> str:
-    """A comparison's commands go by the names that they were given."""
-    return str(configuration.get("command") or result.line(configuration))
+    """A comparison's commands go by the names that they were given, parameters filled in as hyperfine has them."""
+    given = configuration.get("command")
+    if given is None:
+        return result.line(configuration)
+    values = {name: str(value) for name, value in grid.parameters(result.experiment, configuration).items()}
+    known = template.placeholders([str(given)]) <= values.keys()
+    return template.fill([str(given)], values)[0] if known else str(given)
 
 
 def summary(benchmark: Benchmark) -> Mapping[str, float | None]:
