@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr, ndtr, ndtri
+import scipy  # its parts are loaded when they are used: a line that cannot be read needs none
 
 Floats = npt.NDArray[np.float64]
 
@@ -93,7 +93,7 @@ def overhead(log_ratio: Interval, p_ref: int, p: int) -> Interval:
 def median_interval(times: npt.ArrayLike, confidence: float = 0.95) -> Interval:
     """Median of one configuration's times between two order statistics; exact only for independent launches."""
     values = np.sort(_finite(times))
-    below = bdtr(np.arange(values.size // 2), values.size, 0.5)
+    below = scipy.special.bdtr(np.arange(values.size // 2), values.size, 0.5)
     rank = int(np.searchsorted(below, (1 - confidence) / 2, side="right"))
     estimate = float(np.median(values)) if values.size else math.nan
     if rank == 0:
@@ -118,7 +118,7 @@ def signed_rank_p(log_ratios: npt.ArrayLike) -> float:
     smaller = int(min(doubled[values > 0].sum(), doubled[values < 0].sum()))
     if values.size > EXACT_UP_TO:
         mean, deviation = doubled.sum() / 2, math.sqrt(float(np.square(doubled).sum()) / 4)
-        return float(min(1.0, 2 * ndtr((smaller + 1 - mean) / deviation)))
+        return float(min(1.0, 2 * scipy.special.ndtr((smaller + 1 - mean) / deviation)))
     return float(min(1.0, 2 * np.cumsum(_rank_sum_law(tuple(np.sort(doubled).tolist())))[smaller]))
 
 
@@ -212,7 +212,7 @@ def tail_count(n: int, tail: float) -> int:
     allowed = tail * (1 + 1e-12)
     if n > EXACT_UP_TO:
         mean, deviation = n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        return max(-1, math.floor(mean + deviation * float(ndtri(allowed)) - 0.5))
+        return max(-1, math.floor(mean + deviation * float(scipy.special.ndtri(allowed)) - 0.5))
     return int(np.searchsorted(_null_law(n), allowed, side="right")) - 1
 
 
@@ -220,7 +220,7 @@ def _tail_probability(n: int, count: int) -> float:
     """P(W <= count)."""
     if n > EXACT_UP_TO:
         mean, deviation = n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        return float(ndtr((count + 0.5 - mean) / deviation))
+        return float(scipy.special.ndtr((count + 0.5 - mean) / deviation))
     return float(_null_law(n)[count])
 
 

@@ -58,7 +58,11 @@ def test_an_example_of_its_readme(theirs: str, ours: str, tmp_path: Path) -> Non
     done = corescale(*words, "--dry-run", cwd=tmp_path, also={"PATH": path})
     assert done.returncode == ExitCode.OK, done.stderr
     if words != typed:
-        refused(corescale(*typed, "--dry-run", cwd=tmp_path, also={"PATH": path}), ExitCode.USAGE, "-c" if "zsh" in ours else "shell")
+        refused(
+            corescale(*typed, "--dry-run", cwd=tmp_path, also={"PATH": path}),
+            ExitCode.USAGE,
+            "-c" if "zsh" in ours else "shell",
+        )
 
 
 def test_there_are_enough_examples() -> None:

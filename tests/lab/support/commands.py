@@ -19,10 +19,18 @@ SECONDS = 240
 """Time that a command may take."""
 
 
-def corescale(*words: str, cwd: Path, also: Mapping[str, str] = MappingProxyType({})) -> subprocess.CompletedProcess[str]:
+def corescale(
+    *words: str, cwd: Path, also: Mapping[str, str] = MappingProxyType({})
+) -> subprocess.CompletedProcess[str]:
     """A process of its own, forked from one that has loaded the lab, which takes a second. `also`: variables."""
     with tempfile.NamedTemporaryFile("r") as out, tempfile.NamedTemporaryFile("r") as err:
-        asked = {"words": words, "cwd": str(cwd), "environment": _environment() | also, "out": out.name, "err": err.name}
+        asked = {
+            "words": words,
+            "cwd": str(cwd),
+            "environment": _environment() | also,
+            "out": out.name,
+            "err": err.name,
+        }
         server = _server()
         assert server.stdin and server.stdout
         server.stdin.write(f"{json.dumps(asked)}\n")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
+import scipy
 
 from corescale.conclude.laws.bootstrap import RESAMPLES, Resamples, interval_of, resample
 from corescale.conclude.laws.centres import Summary, summarise
@@ -158,7 +158,7 @@ def _doubt_of_shape(law: Law, p: Floats, misfit: Floats, errors: Floats, blocks:
     """Whether the residuals are more than noise: a t test per level, Bonferroni over levels."""
     if not errors.any():
         return [f"as many terms as levels of {law.variable}: the law passes through every point and is not tested"]
-    allowed = float(stdtrit(blocks - 1, 1 - MISFIT / (2 * p.size))) * errors if blocks > 1 else np.inf
+    allowed = float(scipy.special.stdtrit(blocks - 1, 1 - MISFIT / (2 * p.size))) * errors if blocks > 1 else np.inf
     excess = np.where(np.abs(misfit) > allowed, np.abs(misfit), 0.0)
     if not excess.any():
         return []

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+import scipy
 
 from corescale.conclude import stats
 from corescale.conclude.race import elimination
@@ -60,7 +60,7 @@ def shares(count: int, error: float) -> tuple[float, ...]:
 
 def planned(lead: Lead) -> int:
     """The number of fresh blocks to the first look, planned from the noise that the race has seen."""
-    sure = float(stdtrit(OPTIONS.planned_freedom, 1 - OPTIONS.missed))
+    sure = float(scipy.special.stdtrit(OPTIONS.planned_freedom, 1 - OPTIONS.missed))
     needed = (sure / max(OPTIONS.believed * lead.gain, OPTIONS.least_lead)) ** 2 * lead.noise
     return int(min(math.ceil(needed) + OPTIONS.for_ranks, OPTIONS.longest))
 
@@ -123,7 +123,7 @@ def _by_t(records: Sequence[Record], experiment: Experiment, winner: Configurati
     variance = (lent * 2 * _pooled(fitted) + squares) / freedom
     if freedom < OPTIONS.enough:
         variance, freedom = _unpaired(records, experiment, winner)
-    reach = float(stdtrit(freedom, (1 + experiment.stop.confidence) / 2)) * math.sqrt(variance / n)
+    reach = float(scipy.special.stdtrit(freedom, (1 + experiment.stop.confidence) / 2)) * math.sqrt(variance / n)
     return Interval(mean, mean - reach, mean + reach, experiment.stop.confidence, n)
 
 
@@ -160,7 +160,7 @@ def _more(found: Interval, experiment: Experiment, made: int, first: int | None)
     if first is None:
         return max(1, math.ceil(found.n * (found.half_width / margin) ** 2) - made)
     planned_looks = looks(first)
-    reach = -ndtri(np.array(shares(len(planned_looks), error)) / 2) / np.sqrt(planned_looks)
+    reach = -scipy.special.ndtri(np.array(shares(len(planned_looks), error)) / 2) / np.sqrt(planned_looks)
     now = max((k for k, n in enumerate(planned_looks) if n <= made), default=0)
     enough = found.half_width * reach / reach[now] <= margin
     return next((n - made for n, tells in zip(planned_looks, enough, strict=True) if tells and n > made), None)

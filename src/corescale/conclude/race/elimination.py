@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import digamma, polygamma, stdtrit
+import scipy
 
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.stats import Floats, tail_count, walsh_bounds
@@ -108,7 +108,9 @@ def _t_bounds(rows: Floats, c: int, columns: Columns, tail: float) -> Floats:
     squares = np.where(common, (differences - mean) ** 2, 0.0).sum(axis=0)
     lent, variance = _of_the_others(_fit_of(rows.tobytes(), rows.shape[1]), c, columns, n)
     freedom = lent + n - 1
-    return np.asarray(mean + stdtrit(freedom, 1 - tail) * np.sqrt((lent * variance + squares) / freedom / n))
+    return np.asarray(
+        mean + scipy.special.stdtrit(freedom, 1 - tail) * np.sqrt((lent * variance + squares) / freedom / n)
+    )
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -204,8 +206,8 @@ def _prior(squares: Floats, degrees: Floats, residual: Floats) -> float:
     if known.sum() < 3 or not squares[known].all():
         return OPTIONS.prior
     half = residual[known] / 2
-    logs = np.log(squares[known] / degrees[known]) - digamma(half) + np.log(half)
-    excess = float(logs.var(ddof=1) - polygamma(1, half).mean())
+    logs = np.log(squares[known] / degrees[known]) - scipy.special.digamma(half) + np.log(half)
+    excess = float(logs.var(ddof=1) - scipy.special.polygamma(1, half).mean())
     return OPTIONS.prior if excess <= 0 else min(OPTIONS.prior, max(1.0, 2 * _inverse_trigamma(excess)))
 
 
@@ -213,7 +215,7 @@ def _inverse_trigamma(value: float) -> float:
     low, high = 1e-3, 1e6
     for _ in range(60):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if polygamma(1, middle) > value else (low, middle)
+        low, high = (middle, high) if scipy.special.polygamma(1, middle) > value else (low, middle)
     return low
 
 

@@ -7,7 +7,7 @@ mixes to try first, and nothing else: a mix is never discarded by it, and no cla
 """
 
 import numpy as np
-from scipy.optimize import nnls
+import scipy
 
 from corescale.conclude.stats import Floats
 
@@ -34,6 +34,6 @@ def _fitted(design: Floats, p: Floats, log_times: Floats) -> Floats | None:
     """Least squares of the relative error, coefficients >= 0."""
     tried = np.isfinite(log_times)
     work = p[tried] * np.exp(log_times[tried])
-    terms, _ = nnls(design[tried] / work[:, None], np.ones(int(tried.sum())))
+    terms, _ = scipy.optimize.nnls(design[tried] / work[:, None], np.ones(int(tried.sum())))
     total = design @ terms
     return np.log(total / p) if (total > 0).all() else None

@@ -9,7 +9,7 @@ is its own, and half that of one who thinks that a configuration tells nothing o
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
+import scipy
 
 from corescale.conclude.race.elimination import Columns
 from corescale.conclude.race.options import OPTIONS
@@ -64,4 +64,4 @@ def _gain(belief: Belief, tried: npt.NDArray[np.bool_], noise: Floats, launches:
 
 def _expected_excess(z: Floats) -> Floats:
     """Expected excess of a standard normal over z, counted as 0 where it is below."""
-    return np.asarray(np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) - z * ndtr(-z))
+    return np.asarray(np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) - z * scipy.special.ndtr(-z))

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from corescale.conclude.race import elimination
 from corescale.conclude.race.elimination import Columns, Fit
@@ -106,7 +106,9 @@ def to_come(field: Field, found: Standing) -> Floats:
     """Launches that each comparison with the leader is expected to need until it is settled; 0 where it is."""
     c, belief = found.best, found.belief
     room = np.maximum(belief.mean - belief.mean[c] + field.tolerance, OPTIONS.nearest * field.tolerance)
-    needed = stdtrit(OPTIONS.planned_freedom, 1 - field.tail) ** 2 * (found.noise + found.noise[c]) / room**2
+    needed = (
+        scipy.special.stdtrit(OPTIONS.planned_freedom, 1 - field.tail) ** 2 * (found.noise + found.noise[c]) / room**2
+    )
     made = np.isfinite(found.rows[:, [c]] - found.rows).sum(axis=0)
     left = np.clip(np.minimum(needed, OPTIONS.last_look) - made, 1.0, None)
     return np.where(found.upper > field.tolerance, left, 0.0)

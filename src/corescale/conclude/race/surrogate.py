@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+import scipy
 
 from corescale.conclude.race.options import OPTIONS, Scale
 from corescale.conclude.stats import Floats
@@ -76,10 +76,10 @@ def _posterior(grid: tuple[Floats, Floats], means: Floats, variances: Floats) ->
     likelihoods = [_log_likelihood(_covariance(*small, scale), seen - centre, noise) for scale in OPTIONS.scales]
     scale = OPTIONS.scales[int(np.argmax(likelihoods))]
     covariance = _covariance(*grid, scale)
-    factor = cho_factor(covariance[np.ix_(tried, tried)] + np.diag(noise))
+    factor = scipy.linalg.cho_factor(covariance[np.ix_(tried, tried)] + np.diag(noise))
     cross = covariance[:, tried]
-    mean = centre + cross @ cho_solve(factor, seen - centre)
-    return Belief(mean, covariance - cross @ cho_solve(factor, cross.T))
+    mean = centre + cross @ scipy.linalg.cho_solve(factor, seen - centre)
+    return Belief(mean, covariance - cross @ scipy.linalg.cho_solve(factor, cross.T))
 
 
 def _covariance(single: Floats, pairs: Floats, scale: Scale) -> Floats:
@@ -88,7 +88,7 @@ def _covariance(single: Floats, pairs: Floats, scale: Scale) -> Floats:
 
 def _log_likelihood(covariance: Floats, seen: Floats, noise: Floats) -> float:
     try:
-        factor = cho_factor(covariance + np.diag(noise), lower=True)
-    except LinAlgError:
+        factor = scipy.linalg.cho_factor(covariance + np.diag(noise), lower=True)
+    except scipy.linalg.LinAlgError:
         return -np.inf
-    return float(-0.5 * seen @ cho_solve(factor, seen) - np.log(np.diag(factor[0])).sum())
+    return float(-0.5 * seen @ scipy.linalg.cho_solve(factor, seen) - np.log(np.diag(factor[0])).sum())
