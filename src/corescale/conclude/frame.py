@@ -106,4 +106,4 @@ def _meant(column: "pd.Series", level: Level) -> Sequence[Level]:
     """The levels of a column that one word means: an allocator by its name is also the one given by its path."""
     if level in EXTREMES:
         return extreme(level, column)
-    return [level, *(one for one in column.unique() if "/" in str(one) and allocators.named_in(str(one)) == level)]
+    return [level, *(one for one in column.unique() if allocators.means(one, level))]

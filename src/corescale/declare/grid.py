@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from corescale.declare import arithmetic, factors, template
+from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import SERIAL, Experiment, Factor
 from corescale.declare.outputs import EXTREMES, extreme
 from corescale.machine import Machine
@@ -110,7 +111,12 @@ def _is_beyond(p: int | None, limit: Sequence[str]) -> bool:
 def is_level(factor: Factor, level: Level, wanted: Level | tuple[Level, ...]) -> bool:
     """Whether a selection that wants this of a factor means this level of it."""
     levels = wanted if isinstance(wanted, tuple) else (wanted,)
-    return any(level in extreme(one, factor.levels) if one in EXTREMES else str(level) == str(one) for one in levels)
+    same = allocators.means if factor.how.preloads else _same
+    return any(level in extreme(one, factor.levels) if one in EXTREMES else same(level, one) for one in levels)
+
+
+def _same(level: Level, wanted: Level) -> bool:
+    return str(level) == str(wanted)
 
 
 def configuration(experiment: Experiment, levels: Mapping[str, Level]) -> Configuration:

@@ -12,14 +12,23 @@ from pathlib import Path
 
 import pytest
 
-from support.commands import ROOT
+from support.commands import ROOT, SECONDS
 
 QUIETLY = "-q -r 1 -t 1"
+
+FAKE = "--on fake --landscape"
+"""times of a known truth, for answers that a loaded machine would change"""
+
+GATED = f"corescale compare -q -r 9 --gate 5% {FAKE} gate.toml -n a -n b -L n 1,3 'x {{n}}' 'y {{n}}'"
+
+UNTIL_MEASURED = "until grep -q wall cut/*/1/records.jsonl; do sleep 0.1; done 2>/dev/null"
+"""a launch behind it has ended, however long the start took"""
 
 TRIES: tuple[tuple[str, int, str], ...] = (
     # A line that cannot be read: what was likely meant.
     ("corescale ls -l", 2, "corescale: no such command 'ls'; a verb comes first: corescale scan -- ls -l"),
     ("corescale scn", 2, "corescale: no such command 'scn'; did you mean scan?"),
+    ("corescale claims", 2, "corescale: no such command 'claims'; did you mean study claims?"),
     (
         "corescale scan ls -l",
         2,
@@ -30,6 +39,18 @@ TRIES: tuple[tuple[str, int, str], ...] = (
     ("corescale scan", 2, "corescale: no command; put it after --"),
     ("corescale report", 2, "corescale: report: missing argument 'RUN...'"),
     ("corescale compare sleep 0.1", 2, "corescale: compare: '0.1' is no program; quote each command"),
+    (
+        "corescale compare 'grep -R TODO *'",
+        2,
+        "corescale: command: '[*]' in .* is for a shell, and no shell is used; write sh -c",
+    ),
+    ("corescale compare 'ls ~/x'", 2, "corescale: command: '~' in .* is for a shell"),
+    (
+        "corescale compare --shell zsh 'for i in 1 2; do true; done'",
+        2,
+        "corescale: compare: 'zsh' would be a command to time",
+    ),
+    ("corescale compare -i=2 true", 2, "corescale: compare: no such option: -=; -i alone lets any exit code pass"),
     ("corescale compare ''", 2, "corescale: compare: an empty command"),
     ("corescale compare", 2, "corescale: compare: no command"),
     ("corescale --version", 0, "[0-9]+[.][0-9]+"),
@@ -50,8 +71,18 @@ TRIES: tuple[tuple[str, int, str], ...] = (
     ("corescale scan -t 1 -P x 0.1 0.3 -D 0.1 --dry-run -- echo {x} | grep -c 'echo 0.[1-3]$'", 0, "3"),
     ("corescale scan -P x 1 nan -- echo {x}", 2, "corescale: -P: cannot go from 1 to nan by 1"),
     ("corescale scan -P x 1 inf -- echo {x}", 2, "corescale: -P: cannot go from 1 to inf by 1"),
+    (
+        "corescale scan -P x 1 1e400 -- echo {x}",
+        2,
+        "corescale: -P: x would have more than 1,000,000,000 levels, and 10,000",
+    ),
     ("corescale scan -P x 1 9999999 -- echo {x}", 2, "corescale: -P: x would have 9,999,999 levels, and 10,000 is the"),
     ("corescale scan -L ü 1,2 -- echo {ü}", 2, "corescale: -L: 'ü' cannot be a placeholder; use letters a to z"),
+    (
+        "corescale compare --dry-run -L c gcc,clang-99 '{c} -O2 x.c' >/dev/null",
+        4,
+        "corescale: clang-99: no such program; no folder of PATH has it",
+    ),
     # What can be checked is checked before anything is launched.
     (
         "corescale scan --export-json no/x.json -- touch made",
@@ -73,6 +104,9 @@ TRIES: tuple[tuple[str, int, str], ...] = (
     ),
     ("corescale scan --response fast -- true", 2, "corescale: --response: 'fast' is none; write wall"),
     ("corescale scan --budget 1x30 -- true", 2, "corescale: --budget: '1x30' is not a time; write 90s, 5m or 1h30m"),
+    ("corescale scan --budget 1d --dry-run -- true | tail -1", 0, "time: .*at most 24 h"),
+    ("printf 12345 | corescale scan -q -r 1 -t 1 --input /dev/stdin -- grep -q 12345", 0, "threads=1: "),
+    ("corescale study new n.toml >/dev/null && corescale study check - < n.toml | tail -1", 0, ".* configurations, "),
     ("corescale scan --budget 1h30m --dry-run -- true | tail -1", 0, "time: .*at most 1 h 30 min"),
     ("test ! -e made", 0, ""),
     # Programs.
@@ -84,10 +118,16 @@ TRIES: tuple[tuple[str, int, str], ...] = (
     ("corescale tune --dry-run -- ./nosuch 2>&1 >/dev/null", 4, "corescale: ./nosuch: no such file; looked from "),
     ("PATH=$PATH:/sbin corescale scan -- nonsuch 2>&1 | grep -c /sbin", 1, "0"),
     # Answers.
+    ("printf '[times.command]\\na = 1\\nb = 1\\n[times.n]\\n1 = 1\\n3 = 3\\n' > gate.toml", 0, ""),
     (
-        "corescale compare -q -r 8 --gate 5% -L n 1,6 'sleep 0.0{n}' 'sleep 0.01'",
+        GATED,
         1,
-        "sleep 0.0{n} n=6 is .* slower than",
+        "a n=3 is [23].* slower than a n=1",
+    ),
+    (
+        f"{GATED} | head -c 1 | wc -c",
+        1,
+        "1",
     ),
     (
         "corescale compare -q -r 3 'sleep 0.01'",
@@ -95,9 +135,10 @@ TRIES: tuple[tuple[str, int, str], ...] = (
         "sleep 0.01: [0-9.]+ ms ± [0-9.]+ [mu]s .mean ± deviation of 3 launches., from",
     ),
     ("corescale scan -q -r 3 -t 1 -- sleep 0.01", 0, "threads=1: [0-9.]+ ms ± "),
-    ("corescale compare -q -r 6 'sleep 0.01' 'sleep 0.01' 'sleep 0.05'", 0, "sleep .* no 95% interval below 7 blocks"),
-    ("corescale scan -q -r 6 -t 1,2 -- sleep 0.01 | grep -E 'law:|speedup 1 is'", 1, ""),
-    ("corescale scan -q -r 6 -t 1,2 --law -- sleep 0.01 | grep -c -E 'law:|speedup 1 is'", 0, "2"),
+    ("corescale compare -q -r 6 true true true", 0, "true #2 looks .* than true, but no 95% interval below 7 blocks"),
+    ("printf 'serial = 0.1\\n' > law.toml", 0, ""),
+    (f"corescale scan -q -r 6 -t 1,2 {FAKE} law.toml -- x | grep -E 'law:|speedup 1 is'", 1, ""),
+    (f"corescale scan -q -r 6 -t 1,2 --law {FAKE} law.toml -- x | grep -c -E 'law:|speedup 1 is'", 0, "2"),
     (
         "corescale scan -q -r 3 -t 1,2 -i -- sh -c 'exit $((OMP_NUM_THREADS - 1))'",
         3,
@@ -121,7 +162,7 @@ TRIES: tuple[tuple[str, int, str], ...] = (
     ),
     ("corescale scan -q -- false", 4, "corescale: today's launch failed with exit code 1; make it work, or pass -i"),
     # A budget that was typed binds whatever else was: a number of blocks, and a block that is under way.
-    ("SECONDS=0; corescale scan -q -r 1000 --budget 3s -t 1 -- sleep 0.05 >/dev/null; echo $((SECONDS < 25))", 0, "1"),
+    ("timeout 99 corescale scan -q -r 9999 --budget 3s -t 1 -- sleep 0.05 >/dev/null; test $? != 124", 0, ""),
     (
         "corescale scan -q -r 3 -t 1 --budget 3s -P n 1 200 -- sh -c 'sleep 0.1' {n}",
         3,
@@ -130,34 +171,49 @@ TRIES: tuple[tuple[str, int, str], ...] = (
     ("corescale scan -r 1000 --budget 4s --dry-run -- sleep 0.05 | tail -1", 0, "time: .* at most 4 s .--budget"),
     # A command that never succeeds, and -i as hyperfine has it.
     ("corescale compare -q -r 3 true false", 3, "false never succeeded: its last launch failed with exit code 1"),
-    ("corescale compare -q -r 6 -i 'sleep 0.01' 'sh -c \"sleep 0.1; exit 3\"'", 0, "sh -c .* slower than sleep 0.01 "),
-    ("corescale compare -q -r 1 -i true false | grep -c 'doubt: false failed with exit code 1, and counts'", 0, "1"),
+    ("corescale compare -q -r 6 -i 'sleep 0.01' 'sh -c \"sleep 0.1; exit 3\"' | grep -c 'sh -c .*0.031'", 0, "1"),
+    ("corescale compare -q -v -r 1 -i true false | grep -c 'doubt: false failed with exit code 1, and counts'", 0, "1"),
     # Today's launch is what the shell has, and a larger budget goes on.
     ("OMP_NUM_THREADS=1 corescale tune --dry-run -t 1,2 -- sleep 0.01 | head -2 | tail -1", 0, "    sleep 0.01$"),
     (
-        "RAYON_NUM_THREADS=1 corescale tune -q --budget 9s -t 1,3 -- sh -c 'sleep 0.$((3 / RAYON_NUM_THREADS))'"
-        " | grep ' sh -c'",
-        0,
-        "  env RAYON_NUM_THREADS=3 sh -c ",
+        "RAYON_NUM_THREADS=1 corescale tune -q --budget 4x -t 1,3 --export-csv - -- sh -c 'true $RAYON_NUM_THREADS'"
+        " | grep -c '^env RAYON_NUM_THREADS=3 sh -c '",
+        3,
+        "1",
     ),
     (
-        "RAYON_NUM_THREADS=1 corescale tune -q --budget 9s -t 1,3 --every-variable --"
-        " sh -c 'sleep 0.$((3 / RAYON_NUM_THREADS))' | grep ' sh -c'",
-        0,
-        "  env OMP_NUM_THREADS=3 OPENBLAS_NUM_THREADS=3 ",
+        "RAYON_NUM_THREADS=1 corescale tune -q --budget 4x -t 1,3 --every-variable --export-csv - --"
+        " sh -c 'true $RAYON_NUM_THREADS' | grep -c '^env OMP_NUM_THREADS=3 OPENBLAS_NUM_THREADS=3 '",
+        3,
+        "1",
     ),
-    ("corescale tune -q --budget 1s -t 1,2,3,4 -- sleep 0.4", 3, "no answer"),
     (
-        "corescale tune -q --budget 2s -t 1,2 -- sh -c 'case $LD_PRELOAD in *listener*) exit 9; esac; sleep 0.0$((3 /"
+        "OMP_NUM_THREADS=many corescale tune --dry-run -t 1,2 -- true | tail -1",
+        0,
+        "left out: today's threads from OMP_NUM_THREADS='many': it is no number of threads",
+    ),
+    (
+        "corescale tune --budget 3s -t 1,2 -L s 9,8 -- sleep 0.{s} 2>&1 >/dev/null"
+        " | grep -c 'buys about [0-9]* launches; 4 configurations need about'",
+        0,
+        "1",
+    ),
+    ("corescale tune -q --budget 2s -t 1,2,3,4 -- sleep 0.4", 3, "no answer|not decided"),
+    (
+        "corescale tune -q --budget 4x -t 1,2 -- sh -c 'case $LD_PRELOAD in *listener*) exit 9; esac; sleep 0.0$((3 /"
         " ${OMP_NUM_THREADS:-1}))' >/dev/null; test $? != 4 && echo it bears no listener",
         0,
         "it bears no listener",
     ),
-    ("SECONDS=0; corescale tune -q --budget 6s -- sleep 0.5 >/dev/null; echo $((SECONDS < 9))", 0, "1"),
-    ("corescale tune -q --budget 1s --out more -t 1-2 -L s 9,1 -- sleep 0.{s} >/dev/null; ls more/tune-*", 0, "1$"),
-    ("corescale tune -q --budget 9s --out more -t 1-2 -L s 9,1 -- sleep 0.{s} >/dev/null; ls more/tune-*", 0, "1$"),
     (
-        "corescale tune -q --budget 1s --out more -t 1-2 -L s 9,1 -- sleep 0.{s} >/dev/null; ls -r more/tune-*",
+        "corescale tune -q --budget 5s --export-records r.csv -- sleep 0.5 >/dev/null; test $(wc -l <r.csv) -lt 12",
+        0,
+        "",
+    ),
+    ("corescale tune -q --budget 3x --out more -t 1-2 -L s 2,1 -- sleep 0.0{s} >/dev/null; ls more/tune-*", 0, "1$"),
+    ("corescale tune -q --budget 9x --out more -t 1-2 -L s 2,1 -- sleep 0.0{s} >/dev/null; ls more/tune-*", 0, "1$"),
+    (
+        "corescale tune -q --budget 3x --out more -t 1-2 -L s 2,1 -- sleep 0.0{s} >/dev/null; ls -r more/tune-*",
         0,
         "lock$|2$",
     ),
@@ -198,7 +254,7 @@ TRIES: tuple[tuple[str, int, str], ...] = (
     (
         "corescale scan -q -r 3 -t 1 -f ranks=2,6 --oversubscribe -- by/mpirun -n {ranks} x",
         0,
-        "asked for threads=1 ranks=6, used 0.* cores; never faster than p=2",
+        "asked for threads=1 ranks=6, used 0.* cores; n",
     ),
     ("corescale scan -q -r 1 -f layout=2x1x1,1x2x1 -- by/mpirun -n {ranks} x | grep -c '^ *layout=[12]x'", 0, "2"),
     (
@@ -210,6 +266,12 @@ TRIES: tuple[tuple[str, int, str], ...] = (
         "corescale scan --on mpi -f ranks=1,2 -- by/mpirun -n {ranks} x",
         2,
         "corescale: --on mpi: the command starts its ranks itself; leave --on out, or ",
+    ),
+    (
+        "corescale scan -q -r 1 -t 1 -f ranks=1 --on mpi -- false 2>&1"
+        " | grep -c 'the command: mpirun [^=]*=[^=]* -n 1 false)$'",
+        4,
+        "1",
     ),
     # What is not installed.
     ("mkdir -p few && for each in env sh sleep grep; do ln -sf $(command -v $each) few/; done", 0, ""),
@@ -227,15 +289,19 @@ TRIES: tuple[tuple[str, int, str], ...] = (
     ),
     # A signal is what Ctrl-C is; nohup is heeded.
     (
-        "timeout --preserve-status 4 corescale scan -q -r 1000 -t 1 -- sleep 0.3",
+        f"corescale scan -q -r 1000 -t 1 --out cut -- sleep 0.3 & {UNTIL_MEASURED}; kill $!; wait $!",
         143,
-        "corescale: interrupted; what was measured is kept in corescale-runs/.*; the same command continues",
+        "corescale: interrupted; what was measured is kept in cut/.*; the same command continues",
     ),
-    ("(trap '' HUP; timeout -s HUP 3 corescale scan -q -r 13 -t 1 -- sleep 0.3 >/dev/null); echo $?", 0, "124"),
+    (
+        "trap '' HUP; rm -r cut; corescale scan -q -r 4 -t 1 --out cut -- sleep 0.3 &"
+        f" {UNTIL_MEASURED}; kill -HUP $!; wait $!",
+        0,
+        "threads=1: ",
+    ),
     # A reader that leaves changes nothing; a full disk is told.
     ("corescale study list | true", 0, ""),
     (f"corescale scan {QUIETLY} -- true | head -c 1", 0, ""),
-    ("corescale compare -q -r 7 --gate 5% 'sleep 0.01' 'sleep 0.06' | head -c 1 | wc -c", 1, "1"),
     (f"corescale scan {QUIETLY} -- true >/dev/full", 6, "corescale: standard output: cannot be written: No space left"),
     ("corescale study list >&-", 0, ""),
     (f"corescale scan {QUIETLY} -- true $'\\xff' >/dev/null", 0, ""),
@@ -248,6 +314,18 @@ TRIES: tuple[tuple[str, int, str], ...] = (
         "cp -r kept copied; corescale report kept copied",
         2,
         "corescale: report: copied: has launches that kept has too; give each run once",
+    ),
+    ("corescale predict kept --cores nan", 2, "corescale: predict: invalid value for '--cores'"),
+    ("corescale predict kept --cores 1000000000000000000000", 2, "corescale: predict: invalid value for '--cores'"),
+    (
+        "cp -r kept p && echo '{}' > p/plan.json; corescale report p",
+        6,
+        "corescale: p/plan.json: is no plan of a run; give the folder of a run",
+    ),
+    (
+        "printf '\\xff' > bad.toml; corescale study check bad.toml",
+        2,
+        "corescale: bad.toml: cannot be read: not UTF-8; save it as UTF-8",
     ),
     (
         "cp -r kept a && sed -i '/wall/d' a/records.jsonl; corescale report a",
@@ -317,7 +395,7 @@ def test_a_try(line: str, code: int, first: str, place: Path) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS,
         check=False,
     )
     said = [each for each in done.stderr.splitlines() if each.startswith("corescale: ")]

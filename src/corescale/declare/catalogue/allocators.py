@@ -88,6 +88,11 @@ def named_in(preload: str) -> str | None:
     return next(named, None)
 
 
+def means(level: object, name: object) -> bool:
+    """Whether a level is that allocator: by its name, or by the path of its library."""
+    return str(level) == str(name) or ("/" in str(level) and named_in(str(level)) == name)
+
+
 def replaced(preload: str, library: str | None) -> str | None:
     """A value of LD_PRELOAD with `library` (None: the C library's own) in place of its known allocators: in front where
     there is none. All else stays, in its order. None where nothing is left.
