@@ -137,8 +137,10 @@ def test_affinity_is_a_mask(machine: Machine) -> None:
 
 
 def test_the_shell_is_involved_only_when_asked(machine: Machine) -> None:
-    plain = command_line.scan(ScanRequest(threads="1"), ["echo $HOME true"], machine)
+    plain = command_line.scan(ScanRequest(threads="1"), ["echo '$HOME' true"], machine)
     assert launch(plain, today(plain), machine).command == ("echo", "$HOME", "true")
+    with pytest.raises(UsageError, match="is for a shell, and no shell is used; write sh -c"):
+        command_line.scan(ScanRequest(threads="1"), ["echo $HOME"], machine)
     shell = command_line.scan(ScanRequest(threads="1", shell=True), ["echo $HOME; true"], machine)
     assert launch(shell, today(shell), machine).command == ("/bin/sh", "-c", "echo $HOME; true")
 

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corescale.declare import plan
+from corescale.declare.experiment import Command, Experiment, Factor
+from corescale.declare.grid import configurations
 from corescale.declare.plan import TODAY_EVERY, Block
 from corescale.records import Configuration
 
@@ -82,3 +84,17 @@ def test_orders_are_uniform() -> None:
 
 def test_fresh_seeds_differ() -> None:
     assert len({plan.fresh_seed() for _ in range(100)}) == 100
+
+
+def test_an_allocator_by_its_path_is_omitted_as_by_its_name() -> None:
+    made = Experiment(
+        verb="study",
+        commands=(Command(name="main", argv=("x",)),),
+        factors=(
+            Factor(name="allocator", kind="allocator", levels=("system", "/opt/libhoard.so")),
+            Factor(name="threads", kind="threads", levels=(1, 2)),
+        ),
+        omit=({"allocator": "hoard", "threads": 2},),
+    )
+    found = [(c["allocator"], c["threads"]) for c in configurations(made)]
+    assert sorted(found) == [("/opt/libhoard.so", 1), ("system", 1), ("system", 2)]

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from corescale.declare import studies, study_file
-from corescale.declare.experiment import Command, Experiment, Factor
+from corescale.declare.experiment import Experiment
 from corescale.declare.factors import KINDS
 from corescale.declare.grid import configurations, launch
 from corescale.declare.outputs import Chart, Finding, Overheads, Table
@@ -297,17 +297,3 @@ size = [3, 1, 2]
     found = {(c["threads"], c["threading"], c["size"]) for c in configurations(made)}
     every = {(t, s, n) for t in (1, 2) for s in ("spin", "none") for n in (1, 2, 3)}
     assert found == {one for one in every if one[0] == 1 or (one[1] == "spin" and one[2] == 3)}
-
-
-def test_an_allocator_by_its_path_is_omitted_as_by_its_name() -> None:
-    made = Experiment(
-        verb="study",
-        commands=(Command(name="main", argv=("x",)),),
-        factors=(
-            Factor(name="allocator", kind="allocator", levels=("system", "/opt/libhoard.so")),
-            Factor(name="threads", kind="threads", levels=(1, 2)),
-        ),
-        omit=({"allocator": "hoard", "threads": 2},),
-    )
-    found = [(c["allocator"], c["threads"]) for c in configurations(made)]
-    assert sorted(found) == [("/opt/libhoard.so", 1), ("system", 1), ("system", 2)]
