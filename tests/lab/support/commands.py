@@ -27,7 +27,7 @@ def corescale(
         asked = {
             "words": words,
             "cwd": str(cwd),
-            "environment": _environment() | also,
+            "environment": {**_environment(), **also},
             "out": out.name,
             "err": err.name,
         }

@@ -30,11 +30,11 @@ def read(path: Path) -> StudyFile:
     """The file as declared; raises UsageError."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        read = isinstance(error, UnicodeDecodeError)
-        remedy = "save it as UTF-8" if read else "corescale study list names the studies that ship"
-        what = f"cannot be read: {'not UTF-8' if read else error.strerror}"
-        raise UsageError(what, where=str(path), remedy=remedy) from None
+    except UnicodeDecodeError:
+        raise UsageError("cannot be read: not UTF-8", where=str(path), remedy="save it as UTF-8") from None
+    except OSError as error:
+        remedy = "corescale study list names the studies that ship"
+        raise UsageError(f"cannot be read: {error.strerror}", where=str(path), remedy=remedy) from None
     try:
         return StudyFile.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
