@@ -13,13 +13,14 @@ LOOPS = [
     "-std=c++20",
     "-O2",
     "-DNDEBUG",
+    "-falign-functions=64",
     "-Iruntime/include",
     "-Iworkloads",
     "-c",
     str(HERE / "loops.cpp"),
     "-o",
 ]
-"""how the bodies are compiled, once for all contenders; most are the workload's"""
+"""how bodies and serial loops are compiled, once for all contenders; most bodies are the workload's"""
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def build(peer: Peer, peers: Path | None, into: Path, loops: Path) -> Path | Non
         print(f"absent: {peer.name} (no folder {peer.sources} in --peers)")
         return None
     program = into / peer.name.replace(" ", "-").replace("::", "-")
-    own = [HERE / "contender.cpp", loops, HERE / "peers" / peer.header]
+    own = [HERE / "contender.cpp", loops, HERE / "loops.hpp", HERE / "peers" / peer.header, HERE / "peers/ranges.hpp"]
     own += Path("runtime/include").rglob("*.hpp") if peer.name == "corescale" else []
     if program.exists() and all(path.stat().st_mtime < program.stat().st_mtime for path in own):
         return program

@@ -31,6 +31,10 @@ from corescale.machine import Machine
 
 SEED = 2021
 OURS = ("corescale", "auto")
+STATIC = ("corescale", "static")
+BY_ONE = ("corescale", "fixed 1")
+BY_ONE_EACH = ("corescale", "a counter each, block 1")
+TINY = "tiny, n = 1e6"
 FLAGGED_ABOVE = 0.05
 """cores that others used while a round ran"""
 
@@ -48,6 +52,8 @@ class Race:
     quiet_ratios: Times
     """by the slices that were disturbed least, the second percentile of each side"""
     first_ns: Times
+    ns: Times
+    """of a call, by the median slices"""
     others: list[float]
     """cores that other programs used, per round"""
 
@@ -93,19 +99,20 @@ def rows_of(launched: "subprocess.Popen[str]") -> list[dict[str, Any]]:
     return [json.loads(line) for line in output.splitlines()]
 
 
-def run(programs: dict[str, Path], rounds: int, threads: int, seconds: float, ways: dict[str, str]) -> Race:
-    """Every program once a round, in random order; of those named in `ways` that way alone."""
+def run(programs: dict[str, Path], rounds: int, threads: int, seconds: float, ways: dict[str, list[str]]) -> Race:
+    """Every program once a round, in random order; of those named in `ways` these ways alone."""
     draw = random.Random(SEED)
-    ratios, quiet, first = (defaultdict[tuple[str, str], Any](lambda: defaultdict(list)) for _ in range(3))
-    race = Race(ratios, quiet, first, [])
+    ratios, quiet, first, ns = (defaultdict[tuple[str, str], Any](lambda: defaultdict(list)) for _ in range(4))
+    race = Race(ratios, quiet, first, ns, [])
     for _ in range(rounds):
         others = Others()
         for name in draw.sample(sorted(programs), len(programs)):
-            for row in rows_of(launch(programs[name], threads, seconds, *filter(None, [ways.get(name)]))):
+            for row in rows_of(launch(programs[name], threads, seconds, *ways.get(name, []))):
                 key = (name, row["way"])
                 race.ratios[key][row["loop"]].append(row["ns"] / row["serial_ns"])
                 race.quiet_ratios[key][row["loop"]].append(row["quiet_ns"] / row["quiet_serial_ns"])
                 race.first_ns[key][row["loop"]].append(row["first_ns"])
+                race.ns[key][row["loop"]].append(row["ns"])
         race.others.append(others.cores())
     return race
 
@@ -203,6 +210,23 @@ def first_calls(race: Race) -> str:
     return markdown(["first call, us", *loops], rows)
 
 
+def claims(race: Race) -> str:
+    """What an iteration of the tiny loop takes where each is claimed by itself."""
+    one, each = (float(np.median(race.ns[key][TINY])) / 1e6 for key in (BY_ONE, BY_ONE_EACH))
+    return f"{TINY}, one iteration at a time: {one:.1f} ns each from one counter, {each:.1f} from a counter a thread."
+
+
+def empty_loop(race: Race) -> str:
+    """What a call without work takes: of each contender, and of the plan that forks in spite of it."""
+    loop = next(loop for loop in race.ns[OURS] if loop.startswith("empty"))
+    keys = [*defaults(race), STATIC] if STATIC in race.ns else defaults(race)
+    rows = [
+        [" ".join(key), f"{np.median(race.ns[key][loop]):.0f}", ratio_text(race.ns[key][loop], race.ns[OURS][loop])]
+        for key in keys
+    ]
+    return markdown([loop, "ns a call", "over ours"], rows)
+
+
 def report(race: Race, threads: int) -> str:
     """The whole note."""
     machine, quiet = Machine.here(), race.unflagged()
@@ -219,7 +243,9 @@ def report(race: Race, threads: int) -> str:
     ]
     if quiet and len(quiet) < len(everything):
         parts += ["## Undisturbed rounds", table(race.ratios, quiet), against(race, quiet)]
-    return "\n\n".join([*parts, "## First calls", first_calls(race)])
+    if BY_ONE in race.ns:
+        parts += ["## Claims", claims(race)]
+    return "\n\n".join([*parts, "## An empty loop", empty_loop(race), "## First calls", first_calls(race)])
 
 
 def main() -> None:
@@ -228,7 +254,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=0.05, help="per loop and way, in each round")
-    parser.add_argument("--defaults", action="store_true", help="of each contender its default way of looping alone")
+    parser.add_argument(
+        "--defaults", action="store_true", help="of each contender its default way of looping, and our static"
+    )
     parser.add_argument("--only", nargs="*", metavar="NAME", help="these contenders beside corescale, or none")
     parser.add_argument("--peers", type=Path, help="folder of sources, each named OWNER+NAME or NAME")
     parser.add_argument("--out", type=Path)
@@ -239,7 +267,7 @@ def main() -> None:
     loops = build_loops(into)
     built = {peer.name: build(peer, asked.peers, into, loops) for peer in wanted}
     programs = {name: path for name, path in built.items() if path}
-    ways = {peer.name: peer.default for peer in PEERS} if asked.defaults else {}
+    ways = {peer.name: [peer.default] for peer in PEERS} | {OURS[0]: [OURS[1], STATIC[1]]} if asked.defaults else {}
     race = run(programs, asked.rounds, asked.threads, asked.seconds, ways)
     pairs = two_at_once(programs, asked.threads, asked.seconds, asked.rounds)
     note = report(race, asked.threads) + "\n\n" + pairs

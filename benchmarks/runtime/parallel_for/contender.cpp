@@ -30,15 +30,6 @@ double quantile(std::vector<double> values, double share) {
   return values[rank];
 }
 
-template <class Loop>
-void serial() {
-  if constexpr (requires { Loop::range(0, 0); }) {
-    Loop::range(0, Loop::n);
-  } else {
-    for (std::size_t i = 0; i < Loop::n; ++i) Loop::at(i);
-  }
-}
-
 template <class Run>
 double per_call(Run run, int calls) {
   const double start = now();
@@ -53,11 +44,11 @@ constexpr double quiet = 0.02;
 template <class Loop, class Way>
 void measure(contender& one, const char* way, Way loop, double seconds) {
   const double first = per_call([&] { loop.template operator()<Loop>(one); }, 1);
-  const int calls = std::max(1, static_cast<int>(2e5 / std::max(1.0, per_call(serial<Loop>, 2))));
+  const int calls = std::max(1, static_cast<int>(2e5 / std::max(1.0, per_call(loops::serial<Loop>, 2))));
   std::vector<double> alone, together;
   per_call([&] { loop.template operator()<Loop>(one); }, std::max(calls / 4, 3));
   for (const double end = now() + seconds * 1e9; now() < end || alone.size() < 5;) {
-    alone.push_back(per_call(serial<Loop>, calls));
+    alone.push_back(per_call(loops::serial<Loop>, calls));
     together.push_back(per_call([&] { loop.template operator()<Loop>(one); }, calls));
   }
   std::printf("{\"contender\": \"%s\", \"way\": \"%s\", \"loop\": \"%s\", \"first_ns\": %.1f, ",
@@ -66,13 +57,6 @@ void measure(contender& one, const char* way, Way loop, double seconds) {
               quantile(alone, 0.5), quantile(together, 0.5), quantile(alone, quiet),
               quantile(together, quiet));
 }
-
-struct nothing {
-  static constexpr const char* name = "empty, n = 2";
-  static constexpr std::size_t n = 2;
-  static constexpr double cycles = 1;
-  [[gnu::noinline]] static void at(std::size_t) { asm volatile(""); }
-};
 
 }  // namespace
 
@@ -84,6 +68,6 @@ int main(int argc, char** argv) {
   contender::ways([&](const char* way, auto loop) {
     if (!wanted.empty() && std::ranges::find(wanted, std::string_view(way)) == wanted.end()) return;
     loops::all::for_each([&]<class Loop>() { measure<Loop>(one, way, loop, seconds); });
-    measure<nothing>(one, way, loop, seconds);
+    measure<loops::nothing>(one, way, loop, seconds);
   });
 }

@@ -8,6 +8,7 @@
 #include "unit_task/made_loops.hpp"
 #include "unit_task/real_loops.hpp"
 
+// noipa: a loop calls its body here as the contenders do, which are compiled apart from it.
 namespace loops {
 namespace {
 
@@ -44,14 +45,14 @@ unit_task::Streaming streaming_loop(streaming::n);
 
 }  // namespace
 
-void tiny::at(std::size_t i) { values[i] = values[i] * 1.0000001; }
+[[gnu::noipa]] void tiny::at(std::size_t i) { values[i] = values[i] * 1.0000001; }
 
-[[gnu::optimize("tree-vectorize")]] void tiny_blocks::range(std::size_t begin, std::size_t end) {
+[[gnu::noipa, gnu::optimize("tree-vectorize")]] void tiny_blocks::range(std::size_t begin, std::size_t end) {
   double* const v = values.data();
   for (std::size_t i = begin; i < end; ++i) v[i] = v[i] * 1.0000001;
 }
 
-void published_task::at(std::size_t) {
+[[gnu::noipa]] void published_task::at(std::size_t) {
   buffers& own = of_thread;
   for (std::size_t b = 0; b < own.read.size(); ++b) {
     auto integer = static_cast<volatile unsigned char&>(own.read[b]);
@@ -59,14 +60,39 @@ void published_task::at(std::size_t) {
   }
 }
 
-void real_operations::at(std::size_t) { unit_task::compute(16 * 1024 / 4); }
+[[gnu::noipa]] void real_operations::at(std::size_t) { unit_task::compute(16 * 1024 / 4); }
 
-void linear::at(std::size_t i) { linear_loop.at(i); }
-void last_sixteenth::at(std::size_t i) { last_sixteenth_loop.at(i); }
-void random_cost::at(std::size_t i) { random_cost_loop.at(i); }
-void power_law_matrix::at(std::size_t i) { power_law_loop.at(i); }
-void mandelbrot::at(std::size_t i) { mandelbrot_loop.at(i); }
-void edit_distances::at(std::size_t i) { edit_distances_loop.at(i); }
-void streaming::at(std::size_t i) { streaming_loop.run(i, i + 1); }
+[[gnu::noipa]] void linear::at(std::size_t i) { linear_loop.at(i); }
+[[gnu::noipa]] void last_sixteenth::at(std::size_t i) { last_sixteenth_loop.at(i); }
+[[gnu::noipa]] void random_cost::at(std::size_t i) { random_cost_loop.at(i); }
+[[gnu::noipa]] void power_law_matrix::at(std::size_t i) { power_law_loop.at(i); }
+[[gnu::noipa]] void mandelbrot::at(std::size_t i) { mandelbrot_loop.at(i); }
+[[gnu::noipa]] void edit_distances::at(std::size_t i) { edit_distances_loop.at(i); }
+[[gnu::noipa]] void streaming::at(std::size_t i) { streaming_loop.run(i, i + 1); }
+
+[[gnu::noipa]] void nothing::at(std::size_t) { asm volatile(""); }
+
+template <class Loop>
+void serial() {
+  if constexpr (requires { Loop::range(0, 0); }) {
+    Loop::range(0, Loop::n);
+  } else {
+    for (std::size_t i = 0; i < Loop::n; ++i) Loop::at(i);
+  }
+}
+
+template void serial<tiny>();
+template void serial<tiny_short>();
+template void serial<tiny_blocks>();
+template void serial<published_task>();
+template void serial<real_operations>();
+template void serial<linear>();
+template void serial<last_sixteenth>();
+template void serial<random_cost>();
+template void serial<streaming>();
+template void serial<power_law_matrix>();
+template void serial<mandelbrot>();
+template void serial<edit_distances>();
+template void serial<nothing>();
 
 }  // namespace loops

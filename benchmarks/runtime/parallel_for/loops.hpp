@@ -4,8 +4,13 @@
 #include <cstddef>
 
 // The loops of the race; `cycles` is what an iteration costs about, for contenders that want to be told.
-// Their bodies are compiled once (loops.cpp) and linked into every contender, so that each runs the same machine code.
+// Their bodies, and the serial loop that everything is measured by, are compiled once (loops.cpp) and linked into every
+// contender, so that each runs the same machine code at the same alignment.
 namespace loops {
+
+/// All iterations of a loop, one after the other.
+template <class Loop>
+void serial();
 
 struct tiny {
   static constexpr const char* name = "tiny, n = 1e6";
@@ -21,7 +26,7 @@ struct tiny_short {
   static void at(std::size_t i) { tiny::at(i); }
 };
 
-/// The same work as `tiny` in a body that is vectorised: contenders that have a range form use it.
+/// The same work as `tiny` in a body that is vectorised: contenders call it by their range form, or block by block (ranges.hpp).
 struct tiny_blocks {
   static constexpr const char* name = "tiny by ranges, n = 1e6";
   static constexpr std::size_t n = 1'000'000;
@@ -95,6 +100,14 @@ struct edit_distances {
   static constexpr std::size_t n = 2000;
   static constexpr double cycles = 1500;
   static void at(std::size_t i);
+};
+
+/// What a call costs by itself.
+struct nothing {
+  static constexpr const char* name = "empty, n = 2";
+  static constexpr std::size_t n = 2;
+  static constexpr double cycles = 1;
+  static void at(std::size_t);
 };
 
 template <class... Loop>

@@ -22,7 +22,8 @@ struct contender {
       });
     });
     visit("dynamic", []<class Loop>(contender& one) {
-      one.pool.for_n_dynamic(Loop::n, [](fu::prong_t one_of_n) noexcept { Loop::at(one_of_n.task); });
+      one.pool.for_n_dynamic(num_blocks<Loop>,
+                             [](fu::prong_t one_of_n) noexcept { run_block<Loop>(one_of_n.task); });
     });
   }
 };

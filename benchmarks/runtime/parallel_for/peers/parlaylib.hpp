@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "ranges.hpp"
+
 /// Its number of threads is read from the environment when its scheduler starts.
 struct contender {
   static constexpr const char* name = "parlaylib";
@@ -16,7 +18,7 @@ struct contender {
   template <class Visit>
   static void ways(Visit visit) {
     visit("default", []<class Loop>(contender&) {
-      parlay::parallel_for(0, Loop::n, [](std::size_t i) { Loop::at(i); });
+      parlay::parallel_for(0, num_blocks<Loop>, [](std::size_t block) { run_block<Loop>(block); });
     });
   }
 };

@@ -6,6 +6,8 @@
 #include <taskflow/algorithm/for_each.hpp>
 #endif
 
+#include "ranges.hpp"
+
 /// for_each_index with its default, the guided partitioner of Taskflow, over all of its workers: the caller only waits.
 struct contender {
   static constexpr const char* name = TASKFLOW_NAME;
@@ -15,8 +17,8 @@ struct contender {
   template <class Loop>
   void run() {
     static tf::Taskflow flow;
-    static const auto task =
-        flow.for_each_index(std::size_t{0}, Loop::n, std::size_t{1}, [](std::size_t i) { Loop::at(i); });
+    static const auto task = flow.for_each_index(std::size_t{0}, num_blocks<Loop>, std::size_t{1},
+                                                 [](std::size_t block) { run_block<Loop>(block); });
     executor.run(flow).wait();
   }
 
