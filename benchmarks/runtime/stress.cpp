@@ -150,15 +150,19 @@ void forks(random_numbers& random) {
 
 // --- memory ---
 
-/// Blocks on their way between threads, each marked with its own address.
+/// Blocks on their way between threads, each marked with its own address. Half of the requests and half of the returns are those of code
+/// with checks, and both share the memory.
 template <class Variant>
 struct exchange {
-  using alloc = basic_thread_alloc<Variant, true>;
+  using alloc = basic_thread_alloc<Variant>;
+  using checked_alloc = basic_thread_alloc<Variant, true>;
   static inline std::array<std::atomic<void*>, 256> slots{};
 
   static void* get(random_numbers& random) {
     std::size_t capacity = 0;
-    void* const memory = alloc::get_memory(1 + draw(random, draw(random, 50) ? 1000 : 100'000), capacity);
+    const std::size_t bytes = 1 + draw(random, draw(random, 50) ? 1000 : 100'000);
+    void* const memory =
+        draw(random, 2) ? checked_alloc::get_memory(bytes, capacity) : alloc::get_memory(bytes, capacity);
     std::memcpy(memory, &memory, sizeof memory);
     return memory;
   }
@@ -168,7 +172,11 @@ struct exchange {
     void* mark = nullptr;
     std::memcpy(&mark, memory, sizeof mark);
     expect(mark == memory, "a block has its owner's mark");
-    alloc::return_memory(memory);
+    static std::atomic<unsigned> returns{0};
+    if (returns.fetch_add(1, std::memory_order_relaxed) % 2)
+      checked_alloc::return_memory(memory);
+    else
+      alloc::return_memory(memory);
   }
 
   static void swap_some(random_numbers& random) {
@@ -238,22 +246,18 @@ struct operation {
   void (*run)(random_numbers& random);
 };
 
-constexpr operation operations[] = {
-    {"rounds of the first k", rounds},
-    {"nested teams", nested_teams},
-    {"exceptions", exceptions},
-    {"change of hands", change_of_hands},
-    {"fork", forks},
-    {"pass blocks, per_thread", pass_blocks<alloc_variant::per_thread>},
-    {"pass blocks, contiguous", pass_blocks<alloc_variant::contiguous>},
-    {"pass blocks, system", pass_blocks<alloc_variant::system>},
-    {"own memory to the system, per_thread", own_memory_to_the_system<alloc_variant::per_thread>},
-    {"own memory to the system, contiguous", own_memory_to_the_system<alloc_variant::contiguous>},
-    {"thread ends, per_thread", thread_that_ends<alloc_variant::per_thread>},
-    {"thread ends, contiguous", thread_that_ends<alloc_variant::contiguous>},
-    {"blocks within a team, per_thread", blocks_within_a_team<alloc_variant::per_thread>},
-    {"blocks within a team, contiguous", blocks_within_a_team<alloc_variant::contiguous>},
-};
+#define CORESCALE_OPERATIONS(variant)                                                            \
+  {"pass blocks, " #variant, pass_blocks<alloc_variant::variant>},                               \
+      {"own memory to the system, " #variant, own_memory_to_the_system<alloc_variant::variant>}, \
+      {"thread ends, " #variant, thread_that_ends<alloc_variant::variant>},                      \
+      {"blocks within a team, " #variant, blocks_within_a_team<alloc_variant::variant>},
+constexpr operation operations[] = {{"rounds of the first k", rounds},
+                                    {"nested teams", nested_teams},
+                                    {"exceptions", exceptions},
+                                    {"change of hands", change_of_hands},
+                                    {"fork", forks},
+                                    CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_OPERATIONS)};
+#undef CORESCALE_OPERATIONS
 
 std::array<std::atomic<long>, std::size(operations)> done{};
 
@@ -273,13 +277,11 @@ void run_for(std::chrono::duration<double> seconds, unsigned seed) {
   for (int driver = 0; driver < drivers; ++driver)
     all.emplace_back(drive, seed + static_cast<unsigned>(driver), end);
   for (std::thread& one : all) one.join();
-  exchange<alloc_variant::per_thread>::empty();
-  exchange<alloc_variant::contiguous>::empty();
-  exchange<alloc_variant::system>::empty();
-  expect(basic_thread_alloc<alloc_variant::per_thread>::free_all(),
-         "per_thread: nothing is in use at the end");
-  expect(basic_thread_alloc<alloc_variant::contiguous>::free_all(),
-         "contiguous: nothing is in use at the end");
+#define CORESCALE_END(variant)               \
+  exchange<alloc_variant::variant>::empty(); \
+  expect(basic_thread_alloc<alloc_variant::variant>::free_all(), #variant ": nothing is in use at the end");
+  CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_END)
+#undef CORESCALE_END
 }
 
 }  // namespace
