@@ -54,7 +54,7 @@ loop_record* find_record(std::uint64_t site) noexcept {
   return nullptr;
 }
 
-void loop_record::learn(double mean_ns, double new_spread) noexcept {
+bool loop_record::learn(double mean_ns, double new_spread) noexcept {
   const float old = iteration_ns.load(std::memory_order_relaxed);
   const bool anew = old <= 0 || mean_ns > another_loop * old || another_loop * mean_ns < old;
   const float old_spread = spread.load(std::memory_order_relaxed);
@@ -62,6 +62,9 @@ void loop_record::learn(double mean_ns, double new_spread) noexcept {
   spread.store(anew ? static_cast<float>(new_spread) : towards(old_spread, new_spread),
                std::memory_order_relaxed);
   if (anew) serial_until.store(0, std::memory_order_relaxed);
+  const bool again = anew && old > 0 && in_doubt.load(std::memory_order_relaxed) != doubt::second_look;
+  in_doubt.store(again ? doubt::look_again : doubt::none, std::memory_order_relaxed);
+  return !again;
 }
 
 // Two losses in a row, as one may be another program's doing; then longer and longer without a fork, but not for good.

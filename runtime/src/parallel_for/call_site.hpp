@@ -6,6 +6,11 @@
 
 namespace corescale::inline v0::detail {
 
+/// What to do about a sample that says that a loop has become another one: it may be an outlier, as that of a short even
+/// loop is one block a thread, with no others to clamp it by. It is believed, and the next call is timed too, but not the
+/// one after that, however that may differ: a loop that changes at each call would be timed at each.
+enum class doubt : std::uint8_t { none, look_again, second_look };
+
 /// What is known of one place that loops, over all its calls. Any number of threads may read and write at once: each
 /// value stands for itself, and a lost update is one sample less.
 struct alignas(64) loop_record {
@@ -19,18 +24,22 @@ struct alignas(64) loop_record {
   std::atomic<std::uint32_t> sampled_call{0};  ///< the number of the last sample
   std::atomic<std::uint32_t> serial_until{0};  ///< calls before this one are not forked: forks did not pay
   std::atomic<std::uint32_t> losses{0};        ///< samples in a row whose fork did not pay
+  std::atomic<doubt> in_doubt{doubt::none};    ///< about the last sample
 
   /// Counts this call, and says whether it shall be timed; what was decided is then decided anew.
   bool begin_call() noexcept {
     const std::uint32_t call = calls.load(std::memory_order_relaxed);
     calls.store(call + 1, std::memory_order_relaxed);
-    const bool timed = call < first_samples || call % sample_every == 0;
+    const bool again = in_doubt.load(std::memory_order_relaxed) == doubt::look_again;
+    if (again) [[unlikely]]
+      in_doubt.store(doubt::second_look, std::memory_order_relaxed);
+    const bool timed = call < first_samples || call % sample_every == 0 || again;
     if (timed) alone_up_to.store(0, std::memory_order_relaxed);
     return timed;
   }
 
-  /// Takes in the mean time and the spread of a timed call's blocks.
-  void learn(double mean_ns, double new_spread) noexcept;
+  /// Takes in the mean time and the spread of a timed call's blocks; false where the next call shall say whether that was an outlier.
+  bool learn(double mean_ns, double new_spread) noexcept;
 
   /// Takes in how long a forked call took, and what it would have taken alone.
   void learn_gain(double elapsed_ns, double serial_ns) noexcept;

@@ -30,8 +30,9 @@ class core_seat {
 /// The calling thread is one of a team, and starts: it alone is moved, never a program's own.
 void may_be_moved() noexcept;
 
-/// Whether the machine has fewer threads to run than CPUs, so that where two share one, another one is idle.
-/// Also where the kernel does not tell (/proc/loadavg).
+/// Whether the machine has at most as many threads to run, the caller among them, as CPUs, so that where two share one, another one is idle.
+/// Also where the kernel does not tell (/proc/loadavg). It tells of the whole machine: in a container on a large host, which may have used
+/// up its own cores, that is nearly always so.
 bool some_core_is_idle() noexcept;
 
 /// Moves the calling thread, if it may be, to another core that it is allowed on: at most once in 0.2 ms, and in twice that time after each move,

@@ -44,7 +44,7 @@ void set_thread_rules(thread_rules rules) noexcept;
 /// chose by bind_thread(). Numbers have no limit.
 /// Any thread may return any memory.
 /// Another thread's goes home in batches of up to 32 blocks or 64 KiB, each one atomic operation, the rest when the
-/// returning thread ends.
+/// returning thread ends; the room for them is 18 KB a thread that returns such memory.
 /// A thread that ends gives its available memory back to the system.
 /// Its blocks in use stay valid and are accounted to its number, which a later thread may get.
 ///
