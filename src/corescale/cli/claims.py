@@ -58,9 +58,10 @@ def _study(title: str, path: Path) -> str:
 
 
 def _ratio(answer: Answer | Modelled) -> str:
-    if isinstance(answer, Modelled) or answer.verdict == "not measured":
+    if answer.verdict == "not measured":
         return ""
-    return _written(answer.ratio)
+    ratio = "" if isinstance(answer, Modelled) else _written(answer.ratio)
+    return f"{ratio} (oversubscribed)".lstrip() if answer.oversubscribed else ratio
 
 
 def _written(ratio: Interval) -> str:

@@ -36,7 +36,7 @@ class Verdict(NamedTuple):
     at: str
     verdict: str
     ratio: str
-    """"1.09 [1.01, 1.19]"; empty where there is none"""
+    """"1.09 [1.01, 1.19]"; empty where there is none; "(oversubscribed)" where such launches are among it"""
 
 
 Row = TypeVar("Row", Claim, Verdict)

@@ -7,6 +7,7 @@ predicts worse.
 That it fails beyond some overhead *holds* where it is surely off by more than that there, and by more than before.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -124,6 +125,8 @@ def _judge_reach(found: Reach, allowed: float, choice: OverheadChoice) -> tuple[
     near, far = found.near, found.far
     if near.low is None or near.high is None or far.low is None or far.high is None:
         return "open", choice, "too few blocks to test it"
+    if math.isnan(found.fit.held_out.estimate):
+        return "open", choice, found.fit.doubt
     if far.high <= allowed:
         return "does not hold", choice, f"it is off by less than {allowed:.0%} of the time there too"
     if far.high < near.low:

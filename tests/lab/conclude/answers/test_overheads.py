@@ -125,6 +125,12 @@ def test_that_it_fails_is_open_or_unmeasured_without_data() -> None:
         assert answer.verdict == "not measured" and why in answer.why
 
 
+def test_a_line_through_one_small_overhead_alone_says_nothing_of_large_ones() -> None:
+    """Of f from 0.11 on only the first is below the limit: its line fits by itself, and is far off elsewhere."""
+    answer = found(lambda p, points: by_large_grain(p, points) ** 2 + 0.1, **FAILING | {"fails_beyond": 0.135})
+    assert answer.verdict == "open" and "is not tested" in answer.why
+
+
 def test_a_factor_that_lowers_the_overhead_describes_no_overhead() -> None:
     answer = found(lambda p, points: -60 * p / points, models=("grain",))
     assert (answer.verdict, answer.why) == ("does not hold", "grain would lower the overhead")

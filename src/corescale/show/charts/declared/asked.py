@@ -114,8 +114,13 @@ class Asked:
             return name
         if wanted.inverse:
             name = "speed" if self.value == "time" else f"1 / {name}"
-        few = len(wanted.to) <= MOST_ON_AXIS
-        return f"{name}, relative to {_all_words(wanted.to)}" if few else f"{name}, relative"
+        return f"{name}, relative to {_all_words(wanted.to)}" if self.on_axis else f"{name}, relative"
+
+    @property
+    def on_axis(self) -> bool:
+        """Whether the axis has room to say which launches count as 1: that of a panel is short."""
+        wanted, room = self.chart.normalise, 1 if self.chart.facet else MOST_ON_AXIS
+        return wanted is None or len(wanted.to) <= room
 
     def caption(self) -> str:
         """The declared one, then what the numbers are."""
@@ -131,7 +136,7 @@ class Asked:
             error = f"; {spread}: bootstrapped 95% intervals of the {chart.statistic}"
             error += ", too narrow at so few" if fewest < MANY else ""
         wanted = chart.normalise
-        one = f" 1 is {_all_words(wanted.to)}." if wanted and len(wanted.to) > MOST_ON_AXIS else ""
+        one = f" 1 is {_all_words(wanted.to)}." if wanted and not self.on_axis else ""
         return f"{chart.caption} {what}{error}.{one}{self.beside()}".strip()
 
     def beside(self) -> str:
