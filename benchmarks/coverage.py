@@ -21,6 +21,8 @@ from corescale.declare.stop import Stop
 
 EXPERIMENTS = 2000
 BLOCKS = (8, 15, 40)
+FEW = (6, 7)
+"""the fewest blocks that have an interval"""
 SEED = 1
 CONFIGURATIONS = 4
 """launched in each block; the ratio is that of the first two"""
@@ -207,6 +209,16 @@ def choices(law: str, noise: str, blocks: int, experiments: int = 100, seed: int
     return float(np.mean([best is not None and best.law == "usl" for best in shown]))
 
 
+def chosen_coverage(law: str, noise: str, blocks: int, experiments: int = 100, seed: int = SEED) -> float:
+    """Of the forecast T(32) by whichever law the choice shows."""
+    times = LAWS[law].basis(LEVELS) @ TRUE_TERMS[law]
+    expected = math.exp(noise_centre(noise, seed + 1)) * float(
+        LAWS[law].basis(np.array(float(FORECAST))) @ TRUE_TERMS[law]
+    )
+    shown = [choose(LAWS, LEVELS, y).best for y in simulate(noise, np.log(times), blocks, experiments, seed)]
+    return float(np.mean([best is not None and best.forecast(FORECAST).seconds.covers(expected) for best in shown]))
+
+
 def doubted(law: str, noise: str, blocks: int, experiments: int = 500, seed: int = SEED) -> float:
     """How often a law that is true is said to be off by more than noise."""
     times = np.log(LAWS[law].basis(LEVELS) @ TRUE_TERMS[law])
@@ -220,10 +232,10 @@ def table(title: str, columns: Sequence[str], rows: Rows) -> None:
         print("| " + " | ".join(cell if isinstance(cell, str) else f"{cell:.1%}" for cell in row) + " |", flush=True)
 
 
-def per_blocks(title: str, cell: Callable[[str, int], float]) -> None:
+def per_blocks(title: str, cell: Callable[[str, int], float], counts: Sequence[int] = BLOCKS) -> None:
     """One row a noise, one column a number of blocks."""
-    rows: Rows = [[noise, *(cell(noise, blocks) for blocks in BLOCKS)] for noise in NOISE]
-    table(title, ["noise", *(f"{blocks} blocks" for blocks in BLOCKS)], rows)
+    rows: Rows = [[noise, *(cell(noise, blocks) for blocks in counts)] for noise in NOISE]
+    table(title, ["noise", *(f"{blocks} blocks" for blocks in counts)], rows)
 
 
 def stops(title: str, rule: Stop, confidence: float | None = None) -> None:
@@ -235,9 +247,9 @@ def stops(title: str, rule: Stop, confidence: float | None = None) -> None:
     table(title, ["noise", *(f"{width:g} sd" for width in WIDTHS)], rows)
 
 
-def fits(law: str) -> None:
+def fits(law: str, counts: Sequence[int] = BLOCKS) -> None:
     """One row a noise and number of blocks, one column a parameter."""
-    cells = {(noise, blocks): fit_coverage(law, noise, blocks, FITS) for noise in NOISE for blocks in BLOCKS}
+    cells = {(noise, blocks): fit_coverage(law, noise, blocks, FITS) for noise in NOISE for blocks in counts}
     rows: Rows = [[noise, str(blocks), *covered.values()] for (noise, blocks), covered in cells.items()]
     table(f"Fits of {law}, {FITS} experiments a row", ["noise", "blocks", *next(iter(cells.values()))], rows)
 
@@ -251,10 +263,20 @@ PARTS: dict[str, Callable[[], None]] = {
     "stop-from-6": lambda: stops("The same from 6 blocks on", Stop(min_blocks=6)),
     "median": lambda: per_blocks("Median time of one configuration", median_coverage),
     "regret": lambda: per_blocks("8 bounds of regret at once, 500 experiments a cell", regret_coverage),
+    "ratio-few": lambda: per_blocks("Ratios of the fewest blocks", ratio_coverage, FEW),
     **{law: partial(fits, law) for law in LAWS},
+    **{f"{law}-few": partial(fits, law, FEW) for law in LAWS},
     **{
         f"choice-{law}": partial(
             per_blocks, f"USL shown for data of {law}, 100 experiments a cell", partial(choices, law)
+        )
+        for law in LAWS
+    },
+    **{
+        f"chosen-{law}": partial(
+            per_blocks,
+            f"T({FORECAST}) by the law chosen, data of {law}, 100 experiments a cell",
+            partial(chosen_coverage, law),
         )
         for law in LAWS
     },

@@ -4,7 +4,7 @@
 guarantee, by simulation with a known truth: how often a claim "within 2% of the best" is wrong; how often a change is
 recommended where nothing differs; how often the interval of the confirmation covers the truth, after selection;
 launches against uniform blocks which end by the same bounds. budgets: the true regret of the answer against peers
-(needs `pip install optuna`). programs, adversarial: see race_programs.py, race_adversarial.py. With --keep DIR every
+(needs `pip install optuna`). programs, adversarial, expert: see race_programs.py and so on. With --keep DIR every
 finished cell is written there and not made again. docs/race.md explains, docs/results/ holds what it printed.
 """
 
@@ -20,8 +20,10 @@ from typing import Any
 
 import numpy as np
 import race_adversarial
+import race_expert
 import race_players as players
 import race_programs
+from race_adversaries import EVERY
 from race_landscapes import GRIDS, TRUTHS, landscape
 
 from corescale.conclude.stats import Floats
@@ -92,7 +94,8 @@ Cell = tuple[str, int, float]
 
 
 def cells(given: argparse.Namespace) -> Iterator[Cell]:
-    return ((name, size, noise) for size in given.sizes for noise in given.noise for name in given.landscapes)
+    return ((name, size, noise) for size in given.sizes for noise in given.noise for name in given.landscapes
+            if name in TRUTHS)  # fmt: skip
 
 
 def races_of(cell: Cell, given: argparse.Namespace) -> int:
@@ -188,27 +191,35 @@ def _share(mean: float, best: float) -> str:
 
 
 def programs(given: argparse.Namespace) -> None:
-    race_programs.main(given.programs or list(race_programs.PROGRAMS), Path(given.keep) if given.keep else None)
+    names = given.programs or list(race_programs.PROGRAMS)
+    race_programs.main(names, Path(given.keep) if given.keep else None, given.blocks)
 
 
 def adversarial(given: argparse.Namespace) -> None:
-    race_adversarial.main(given.races, Path(given.keep) if given.keep else None, given.seconds)
+    names = [name for name in given.landscapes if name in EVERY]
+    race_adversarial.main(given.races, Path(given.keep) if given.keep else None, given.seconds, names or list(EVERY))
+
+
+def expert(given: argparse.Namespace) -> None:
+    race_expert.main(given.races, Path(given.keep) if given.keep else None, given.seconds)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("part", choices=["guarantee", "budgets", "programs", "adversarial"])
+    parser.add_argument("part", choices=["guarantee", "budgets", "programs", "adversarial", "expert"])
     parser.add_argument("--programs", nargs="+", choices=list(race_programs.PROGRAMS), default=None)
-    parser.add_argument("--landscapes", nargs="+", choices=list(TRUTHS), default=list(TRUTHS))
+    parser.add_argument("--landscapes", nargs="+", choices=[*TRUTHS, *EVERY], default=list(TRUTHS))
     parser.add_argument("--sizes", type=int, nargs="+", choices=list(GRIDS), default=list(GRIDS))
     parser.add_argument("--noise", type=float, nargs="+", default=[0.01, 0.03, 0.1])
     parser.add_argument("--races", type=int, default=400, help="of 24 configurations; larger grids get fewer")
     parser.add_argument("--players-races", type=int, default=30, help="of every cell of budgets")
+    parser.add_argument("--blocks", type=int, default=30, help="programs: exhaustive blocks")
     parser.add_argument("--keep", help="folder for finished cells")
-    parser.add_argument("--seconds", type=float, default=math.inf, help="adversarial: no further races after so long")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="adversarial, expert: no races after so long")
     given = parser.parse_args()
     started = time.monotonic()
-    {"guarantee": guarantee, "budgets": budgets, "programs": programs, "adversarial": adversarial}[given.part](given)
+    parts = [guarantee, budgets, programs, adversarial, expert]
+    next(part for part in parts if part.__name__ == given.part)(given)
     print(f"\n{time.monotonic() - started:.0f} s")
 
 

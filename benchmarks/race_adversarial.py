@@ -10,6 +10,7 @@ import itertools
 import json
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,14 +75,14 @@ def upper_limit(count: int, of: int) -> float:
     return 1.0 if count >= of else float(betaincinv(count + 1, of - count, 0.95))
 
 
-def made(races: int, keep: Path | None, seconds: float) -> dict[str, Tally]:
-    """Of every landscape the races of these seeds; one in turn of each, and no more after so long.
+def made(races: int, keep: Path | None, seconds: float, names: Sequence[str]) -> dict[str, Tally]:
+    """Of these landscapes the races of these seeds; one in turn of each, and no more after so long.
 
     What is finished is kept in a folder, a line a race, and taken from there.
     """
     end = time.monotonic() + seconds
-    found = {name: _kept(keep, name)[:races] for name in EVERY}
-    for seed, name in itertools.product(range(races), EVERY):
+    found = {name: _kept(keep, name)[:races] for name in names}
+    for seed, name in itertools.product(range(races), names):
         if seed == len(found[name]) and time.monotonic() < end:
             found[name].append(tally(name, 1, seed))
             if keep is not None:
@@ -106,13 +107,13 @@ def _together(some: list[Tally]) -> Tally:
     return Tally(**{name: sum(getattr(one, name) for one in some) for name in names})
 
 
-def main(races: int, keep: Path | None = None, seconds: float = math.inf) -> None:
+def main(races: int, keep: Path | None = None, seconds: float = math.inf, names: Sequence[str] = tuple(EVERY)) -> None:
     """Print the table."""
     print(
         "| landscape | races | wrong | upper limit | faster | false | missed | not decided | covered | leader ", end=""
     )
     print("| launches | fresh |\n|" + "---|" * 12)
-    rows = made(races, keep, seconds)
+    rows = made(races, keep, seconds, names)
     for name, found in rows.items():
         print(_row(name, found))
     every = _together([*rows.values()])

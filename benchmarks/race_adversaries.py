@@ -201,7 +201,22 @@ CLEAR_LEADERS = {
     f"clear leaders, {budget}": clear_leaders(budget, noise)
     for budget, noise in (("80x", 0.08), ("140x", 0.05), ("260x", 0.03), ("60s", 0.08))
 } | {f"clear leaders of 44, {budget}": clear_leaders(budget, 0.05, "MODE=x,y") for budget in ("80x", "260x")}
-EVERY = ADVERSARIES | SLIPPAGE | FEW_LAUNCHES | CLEAR_LEADERS
+
+
+def slow_proofs(budget: str, noise: float) -> Adversary:
+    """Eighteen configurations of about a second, each proved in 1.5 s before its first launch, fresh blocks are not."""
+    times = {
+        "allocator": ALLOCATORS | {"mimalloc": 0.92, "jemalloc": 0.85, "tcmalloc": 0.97},
+        "MODE": {"x": 1.0, "y": 1.2, "z": 0.9},
+    }
+    why = "room for fresh blocks as long as the first launches are would leave a third untried"
+    more = {"times": times, "base": 1.15, "between": 0.4, "proof": 1.5}
+    factors = [f"allocator={','.join(ALLOCATORS)}", "MODE=x,y,z"]
+    return Adversary({}, few(noise), why, more, {"factor": factors, "budget": budget})
+
+
+SLOW_PROOFS = {f"slow proofs, {noise:.0%}": slow_proofs("80s", noise) for noise in (0.05, 0.1)}
+EVERY = ADVERSARIES | SLIPPAGE | FEW_LAUNCHES | CLEAR_LEADERS | SLOW_PROOFS
 
 
 def seeds(seed: int) -> Callable[[], int]:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is left of a budget, in launches or in time.
 
-Time goes by between launches too: hooks, proofs, choosing what comes next. A budget counts it, by the records alone.
+Time goes by between launches too: hooks, choosing what comes next, and before a block with something new the proofs of
+what is new. A budget counts it, by the records alone.
 """
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from corescale.conclude.response import median
@@ -17,6 +19,9 @@ from corescale.records import Configuration, Record
 PAUSE = 10.0
 """Seconds between two launches that a budget counts, at most, or ten times as long as is usual, if that is more: beyond
 it nobody was measuring."""
+
+PROOF = 2.0
+"""Launches that the proof of a new configuration may take: a long proof before a block is no pause."""
 
 
 def exceeds(block: Block, records: Sequence[Record], experiment: Experiment, confirmations: int = 0) -> bool:
@@ -40,19 +45,43 @@ def too_long(block: Block, records: Sequence[Record], experiment: Experiment, co
     last, slowest = _walls(records)
     this = sum(last.get(configuration, slowest) for configuration in block.configurations)
     this += between(records) * len(block.configurations)
+    this += proving(records) * sum(configuration not in last for configuration in block.configurations)
     return this > _seconds(records, experiment, confirmations)
 
 
 def spent(records: Sequence[Record]) -> float:
     """Seconds that these launches took, and what came between them."""
-    gaps = [max(0.0, after.started - one.started - one.wall) for one, after in itertools.pairwise(records)]
-    longest = max(PAUSE, 10 * median(gaps)) if gaps else PAUSE
-    return sum(record.wall for record in records) + sum(min(gap, longest) for gap in gaps)
+    return sum(record.wall for record in records) + sum(_gaps(records))
 
 
 def between(records: Sequence[Record]) -> float:
-    """Seconds from one launch to the next, on average."""
-    return (spent(records) - sum(record.wall for record in records)) / max(1, len(records) - 1)
+    """Seconds from one launch to the next, on average; those before a block with something new do not count."""
+    gaps = [gap for gap, new in zip(_gaps(records), _new(records), strict=True) if not new] or _gaps(records)
+    return sum(gaps) / max(1, len(gaps))
+
+
+def proving(records: Sequence[Record]) -> float:
+    """Seconds that each configuration takes before its first block, beyond what comes between two launches."""
+    usual, new = between(records), _new(records)
+    more = [max(0.0, gap - usual) for gap, count in zip(_gaps(records), new, strict=True) if count]
+    return sum(more) / max(1, sum(new))
+
+
+def _gaps(records: Sequence[Record]) -> list[float]:
+    """Seconds between two launches, as far as a budget counts them."""
+    gaps = [max(0.0, after.started - one.started - one.wall) for one, after in itertools.pairwise(records)]
+    longest = max(PAUSE, 10 * median(gaps)) if gaps else PAUSE
+    proof = PROOF * max((record.wall for record in records), default=0.0)
+    return [min(gap, max(longest, new * proof)) for gap, new in zip(gaps, _new(records), strict=True)]
+
+
+def _new(records: Sequence[Record]) -> list[int]:
+    """Of each launch but the first: what its block launches for the first time, where it is the first of its block."""
+    first: dict[Configuration, int] = {}
+    for record in records:
+        first.setdefault(record.configuration, record.block)
+    new = Counter(first.values())
+    return [new[after.block] if after.block != one.block else 0 for one, after in itertools.pairwise(records)]
 
 
 def launches_left(records: Sequence[Record], experiment: Experiment, confirmations: int = 0) -> float:

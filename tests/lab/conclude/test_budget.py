@@ -35,6 +35,40 @@ def test_slow_hooks_are_no_pause() -> None:
     assert budget.spent([record(now, 1.0, started=31.0 * k) for k in range(5)]) == pytest.approx(5 + 4 * 30)
 
 
+def proved(proof: float, blocks: int = 3) -> list[Record]:
+    """Blocks of two configurations of 0.2 s; before each new one of the first block goes a proof."""
+    chosen, at, records = configurations(race_tuning(budget="9s")), 1e9, []
+    for number in range(blocks):
+        new = [*chosen[:2], *chosen[2 * number + 2 : 2 * number + 4]] if number < 2 else list(chosen[:2])
+        at += proof * len({*new} - {one.configuration for one in records})
+        for one in new:
+            records.append(record(one, WALL, started=at, block=number))
+            at += WALL + BETWEEN
+    return records
+
+
+def test_a_proof_is_counted_for_what_is_new_and_for_nothing_else() -> None:
+    """Two new ones in the second block, none in the third; fresh blocks of known ones need no proof."""
+    records = proved(1.5)
+    assert budget.between(records) == pytest.approx(BETWEEN)
+    assert budget.proving(records) == pytest.approx(1.5)
+    assert budget.proving(proved(0.0)) == pytest.approx(0.0)
+    used = budget.spent(records)
+    for left, first, too_long in ((0.6, 0, False), (0.6, 20, True), (4.0, 20, False)):
+        experiment = race_tuning(budget=f"{used + left}s")
+        block = Block("measure", configurations(experiment)[first : first + 2])
+        assert budget.too_long(block, records, experiment) == too_long
+
+
+def test_long_proofs_before_a_block_are_no_pause() -> None:
+    """Twenty seconds for two new configurations of a program of 6 s; before a block of known ones they are a pause."""
+    chosen = configurations(race_tuning(budget="9s"))
+    first = [record(chosen[0], 6.0, started=0.0), record(chosen[1], 6.0, started=6.0)]
+    for new, counted in ((chosen[2:4], 20.0), (chosen[:2], budget.PAUSE)):
+        later = [record(c, 6.0, started=32.0 + 6 * k, block=1) for k, c in enumerate(new)]
+        assert budget.spent([*first, *later]) == pytest.approx(24.0 + counted)
+
+
 def test_the_next_block_takes_its_gaps_as_well() -> None:
     """Two launches of 0.2 s and what comes between, where 0.45 s are left, and 0.6 s."""
     used = budget.spent(made())

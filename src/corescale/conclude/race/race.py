@@ -43,20 +43,29 @@ def race(experiment: Experiment) -> Policy:
 def measuring(records: Sequence[Record], experiment: Experiment) -> Block | None:
     """The next block of the race itself; None where it is decided, or the next block would exceed the budget."""
     block = rehearsal.next_block(records, experiment) or _next(records, experiment)
-    if block is None or _too_much(block, records, experiment):
-        return None
-    return replace(block, cap=_cap(records, experiment))
+    if block is not None and exceeds(block, records, experiment, _most_room(records, experiment)):
+        block = _fitting(block, records, experiment, _room_of_leader(records, experiment))
+    return None if block is None else replace(block, cap=_cap(records, experiment))
 
 
-def _too_much(block: Block, records: Sequence[Record], experiment: Experiment) -> bool:
-    """Room for the confirmation is kept, but while today's launch leads, for it needs none."""
-    if not exceeds(block, records, experiment, _most_room(records, experiment)):
-        return False
+def _fitting(block: Block, records: Sequence[Record], experiment: Experiment, kept: int) -> Block | None:
+    """The block, without the last of what it would try first as far as the budget asks for it; None for nothing."""
+    tried = {record.configuration for record in records}
+    while exceeds(block, records, experiment, kept):
+        untried = [c for c in block.configurations if c not in tried]
+        if not untried or len(block.configurations) <= 2 or block.phase != "measure":
+            return None
+        block = replace(block, configurations=tuple(c for c in block.configurations if c != untried[-1]))
+    return block
+
+
+def _room_of_leader(records: Sequence[Record], experiment: Experiment) -> int:
+    """Fresh blocks that the leader is kept room for: none where it is today's launch, for it needs none."""
     found = statement(records, experiment)
     if found.answer == today(experiment):
-        return exceeds(block, records, experiment)
+        return 0
     wanted = min(planned(found.leads[found.answer]), _most_room(records, experiment))
-    return exceeds(block, records, experiment, max(room(records, experiment), wanted))
+    return max(room(records, experiment), wanted)
 
 
 def _most_room(records: Sequence[Record], experiment: Experiment) -> int:

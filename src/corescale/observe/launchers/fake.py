@@ -40,6 +40,7 @@ class Fake:
         self._cores = machine.default_max_threads if machine is not None else math.inf
         self._places: dict[Configuration, _Place] = {}
         self._clock = EPOCH
+        self._proved: set[Configuration] = set()
         self._start(0)
 
     @classmethod
@@ -66,6 +67,7 @@ class Fake:
             note(line)
         if history:
             self._clock = history[-1].started + history[-1].wall
+            self._proved = {record.configuration for record in history}
             self._start(len(history))
 
     def subject(self) -> Mapping[str, Any]:
@@ -90,6 +92,9 @@ class Fake:
         return min(sound, key=self.truth)
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
+        new = {invocation.configuration for invocation in block} - self._proved
+        self._proved |= new
+        self._clock += self._landscape.proof * len(new)
         return map(self._launch_once, block)
 
     def cancel(self) -> None:

@@ -120,7 +120,9 @@ class Landscape(Model):
     """change of the logarithm of every time in an hour of the virtual clock"""
     period: Period | None = None
     between: float = Field(default=0.0, ge=0)
-    """seconds of the virtual clock from the end of a launch to the next one: hooks, proofs, choosing"""
+    """seconds of the virtual clock from the end of a launch to the next one: hooks, choosing"""
+    proof: float = Field(default=0.0, ge=0)
+    """seconds of the virtual clock before a block, for each configuration in it that was never launched"""
     first_in_block: float = 0.0
     """logarithm that is added to the first launch of a block"""
     carry_over: tuple[CarryOver, ...] = ()
