@@ -37,7 +37,8 @@ def test_slow_hooks_are_no_pause() -> None:
 
 def proved(proof: float, blocks: int = 3) -> list[Record]:
     """Blocks of two configurations of 0.2 s; before each new one of the first block goes a proof."""
-    chosen, at, records = configurations(race_tuning(budget="9s")), 1e9, []
+    chosen, at = configurations(race_tuning(budget="9s")), 1e9
+    records: list[Record] = []
     for number in range(blocks):
         new = [*chosen[:2], *chosen[2 * number + 2 : 2 * number + 4]] if number < 2 else list(chosen[:2])
         at += proof * len({*new} - {one.configuration for one in records})
