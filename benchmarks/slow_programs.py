@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does tune beat an expert, who has ten launches, on programs of 8 to 30 s: scripts/bench slow_programs [NAME...].
+
+Three programs of Debian, about 9 minutes each. A program is tuned as `corescale tune` does it. The expert has ten
+launches: today's, then each single change of allocator or threads, then the best of them again; of all, the fastest on
+average wins. The answer and the expert's choice are then launched in six blocks, beside each other.
+"""
+
+import argparse
+import math
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from race_programs import log_file, words
+
+from corescale.conclude import stats
+from corescale.conclude.answers.recommendation import recommend
+from corescale.conclude.policy import Policy
+from corescale.conclude.race.race import race
+from corescale.conclude.response import table
+from corescale.declare import command_line
+from corescale.declare.command_line.request import TuneRequest
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations, one_at_a_time, today
+from corescale.declare.plan import Block
+from corescale.machine import Machine
+from corescale.observe import run as loop
+from corescale.observe import store
+from corescale.observe.launchers.direct import Direct
+from corescale.records import Configuration, Record
+from corescale.show import text
+from corescale.show.headline import recommendation
+from corescale.show.naming import label
+
+LAUNCHES, BLOCKS = 10, 6
+"""of the expert; of the duel, the fewest for an interval at 95%"""
+
+FUNCTION = """
+struct sK { int a; };
+int fK(std::vector<std::string>& v) {
+  std::map<std::string, std::vector<sK>> m;
+  for (auto& x : v) m[x].push_back({K});
+  std::function<int(int)> g = [&](int i) { return i + int(m.size()); };
+  std::sort(v.begin(), v.end(), [](auto& a, auto& b) { return a.size() + K < b.size(); });
+  return g(K);
+}
+"""
+
+
+def templates(functions: int) -> Callable[[Path], None]:
+    """A C++ file of that many functions, each with containers of a type of its own."""
+
+    def generate(file: Path) -> None:
+        heads = "".join(f"#include <{name}>\n" for name in ("algorithm", "functional", "map", "string", "vector"))
+        file.write_text(heads + "".join(FUNCTION.replace("K", str(k)) for k in range(functions)))
+
+    return generate
+
+
+@dataclass(frozen=True)
+class Program:
+    """`argv` names the {file} that `generate` writes; `options` are those of tune."""
+
+    argv: str
+    generate: Callable[[Path], None]
+    options: TuneRequest
+
+
+PROGRAMS = {
+    "clang++": Program("clang++ -O2 -c -x c++ -o /dev/null {file}", templates(40), TuneRequest()),
+    "zstd": Program(
+        "zstd -T{threads} -9 -q -c {file}", log_file(220_000_000), TuneRequest(threads="1,2", today="threads=1")
+    ),
+    "sort": Program(
+        "sort --parallel={threads} {file}", words(6_000_000), TuneRequest(threads="1,2", factor=["LC_ALL=C.UTF-8,C"])
+    ),
+}
+
+
+def launched(experiment: Experiment, policy: Policy, machine: Machine) -> list[Record]:
+    return list(loop.run(experiment, store.Memory(), Direct(experiment, machine), policy, began=time.monotonic()))
+
+
+def in_turn(blocks: Sequence[Sequence[Configuration]]) -> Policy:
+    """These blocks, and no more."""
+
+    def next_block(records: Sequence[Record]) -> Block | None:
+        made = len({record.block for record in records if record.phase == "measure"})
+        return Block("measure", tuple(blocks[made])) if made < len(blocks) else None
+
+    return next_block
+
+
+def experts(experiment: Experiment, machine: Machine) -> tuple[Configuration, list[Record]]:
+    """What an expert chooses after ten launches."""
+    tries = [today(experiment), *one_at_a_time(experiment)][:LAUNCHES]
+    first = launched(experiment, in_turn([[each] for each in tries]), machine)
+    walls = {each.configuration: [each.wall] for each in first if each.ok}
+    best = sorted(walls, key=lambda each: walls[each][0])
+    again = [best[k % min(3, len(best))] for k in range(LAUNCHES - len(first))]
+    more = launched(experiment, in_turn([[each] for each in again]), machine) if again else []
+    for each in more:
+        walls[each.configuration].append(each.wall)
+    return min(best[:3], key=lambda each: statistics.fmean(walls[each])), [*first, *more]
+
+
+def duel(experiment: Experiment, ours: Configuration, theirs: Configuration, machine: Machine) -> str:
+    """T(expert's) / T(answer), with its interval."""
+    if ours == theirs:
+        return "the same"
+    times = table(launched(experiment, in_turn([[ours, theirs]] * BLOCKS), machine), "wall")
+    return text.join(text.times(stats.hodges_lehmann(times.log_ratio(theirs, ours)).map(math.exp)))
+
+
+def row(name: str, program: Program, budget: str, machine: Machine) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "input"
+        program.generate(file)
+        argv = program.argv.replace("{file}", str(file)).split()
+        experiment = command_line.tune(replace(program.options, budget=budget), argv, machine)
+        began = time.monotonic()
+        raced = launched(experiment, race(experiment), machine)
+        seconds, found = time.monotonic() - began, recommend(raced, experiment)
+        measuring = command_line.tune(replace(program.options, runs=1), argv, machine)
+        theirs, tried = experts(measuring, machine)
+        against = duel(measuring, found.chosen, theirs, machine)
+    return " | ".join([
+        f"| {name}", f"{statistics.median(each.wall for each in raced):.1f} s", f"{len(configurations(experiment))}",
+        f"{len(raced)}", f"{seconds:.0f} s", recommendation(found), label(found.chosen),
+        f"{label(theirs)} ({len(tried)} launches)", f"{against} |",
+    ])  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PROGRAMS)}")
+    parser.add_argument("--budget", default="5m")
+    asked = parser.parse_args()
+    machine = Machine.here()
+    print(f"{machine.in_words}\n")
+    print("| program | a launch | configurations | launches | time | what tune said | answer ", end="")
+    print("| the expert's choice | T(expert's) / T(answer) |\n|" + "---|" * 9)
+    for name in asked.names or PROGRAMS:
+        print(row(name, PROGRAMS[name], asked.budget, machine), flush=True)
+
+
+if __name__ == "__main__":
+    main()
