@@ -153,7 +153,11 @@ def row(
 
 
 def _wanted(record: Record) -> float:
-    return record.effective_cores + (record.noise.runqueue_wait / record.wall if record.wall > 0 else 0.0)
+    """The cores that it used and waited for: samples miss as much of its waiting as of its running."""
+    cpu, noise = record.user + record.system, record.noise
+    seen = cpu if noise.on_cpu is None else noise.on_cpu
+    waited = noise.runqueue_wait * (cpu / seen if seen > 0 else 1.0)
+    return record.effective_cores + (waited / record.wall if record.wall > 0 else 0.0)
 
 
 def _curve(

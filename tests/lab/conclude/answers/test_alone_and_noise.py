@@ -50,10 +50,19 @@ def test_threads_beyond_the_cores_wait_for_one_another(used: float, told: bool, 
     assert any("switches" in line for line in found.lines) == told
 
 
-@pytest.mark.parametrize(("waited", "idle"), [(0.0, True), (1.0, False)])
-def test_cores_that_neighbours_had_are_not_idle(waited: float, idle: bool, experiment: Make) -> None:
+@pytest.mark.parametrize(
+    ("noise", "idle"),
+    [
+        (Noise(), True),
+        (Noise(runqueue_wait=1.0), False),
+        (Noise(runqueue_wait=0.2), True),
+        # A fifth of its running was seen, so a fifth of its waiting.
+        (Noise(runqueue_wait=0.2, on_cpu=0.2, sampled=True), False),
+    ],
+)
+def test_cores_that_neighbours_had_are_not_idle(noise: Noise, idle: bool, experiment: Make) -> None:
     e = experiment(verb="scan", levels={"threads": (2,)})
-    (row,) = scan(launches(e, [1.0] * 7, user=1.0, noise=Noise(runqueue_wait=waited)), e).rows
+    (row,) = scan(launches(e, [1.0] * 7, user=1.0, noise=noise), e).rows
     assert row.idle == idle
 
 
