@@ -2,10 +2,12 @@
 """What a race knows before it has ended, in one sentence: while it runs, and when it is interrupted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from corescale.conclude.answers.recommendation import gain_in
 from corescale.conclude.race.favourite import favourite
 from corescale.conclude.race.records import Statement, statement
+from corescale.conclude.stats import Interval
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import today
 from corescale.records import Record
@@ -45,7 +47,14 @@ def _gained(records: Sequence[Record], experiment: Experiment, said: Statement) 
         return " (today's launch)"
     found = favourite(records, experiment, said)
     if found.gain is not None:
-        blocks = f"{found.made} fresh blocks"
-        return f", {text.join(text.times(found.gain.ratio))} faster than today's by {blocks}"
+        return f", {versus(found.gain.ratio)} than today's by {text.count(found.made, 'fresh block')}"
     seen = gain_in("measure", records, experiment, said.answer)
-    return "" if seen is None else f", about {seen.estimate:.2f}x faster than today's, not confirmed"
+    about = "" if seen is None else versus(replace(seen, low=None, high=None))
+    return about and f", about {about} than today's, not confirmed"
+
+
+def versus(gain: Interval) -> str:
+    """`1.25x [1.10, 1.42] faster`, `1.11x [0.33, 3.85] slower`."""
+    slower = gain.estimate < 1
+    shown = text.join(text.times(gain.map(lambda ratio: 1 / ratio) if slower else gain))
+    return f"{shown} {'slower' if slower else 'faster'}"

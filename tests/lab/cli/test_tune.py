@@ -254,7 +254,7 @@ def test_a_signal_that_ends_it_says_what_is_known_and_leaves_the_run_to_go_on(
     finally:
         tuning.kill()
     assert tuning.returncode == code, said
-    leads = r"so far threads=1 s=\d+ leads( \(today's launch\)|, about [\d.]+x faster than today's, not confirmed)?"
+    leads = r"so far threads=1 s=\d+ leads( \(today's launch\)|, about [\d.]+x \w+ than today's, not confirmed)?"
     assert re.search(leads + r", (within [\d.]+% of the best at 95%|\d of 3 tried; nothing is proved yet)", said)
     assert "the same command continues" in said
 

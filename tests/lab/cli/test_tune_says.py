@@ -18,6 +18,7 @@ from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.conclusion import conclude
 from corescale.conclude.policy import confirmed
 from corescale.conclude.race.race import race
+from corescale.conclude.stats import Interval
 from corescale.declare import command_line
 from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.grid import today
@@ -122,6 +123,14 @@ def test_what_is_known_so_far_names_the_gain_and_whether_it_is_confirmed() -> No
     )
     first = [dataclasses.replace(r, phase="warmup") for r in records[:1]]
     assert so_far.known(first, experiment) == "", "nothing leads before anything was compared"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "says"), [(1.25, "1.25x [1.00, 1.56] faster"), (0.8, "1.25x [1.00, 1.56] slower"), (1.0, "1.00x")]
+)
+def test_what_takes_longer_is_slower(ratio: float, says: str) -> None:
+    ends = (1 / 1.25, 1.25)
+    assert so_far.versus(Interval(ratio, ratio * ends[0], ratio * ends[1], 0.95, 8)).startswith(says)
 
 
 def test_a_name_in_the_narrow_table_tells_which_level_is_whose() -> None:
