@@ -185,7 +185,7 @@ def compare(program: Program, machine: Machine, blocks: int) -> Found:
         options = {"factor": list(program.factors), "threads": program.threads, "allocators": program.allocators}
         racing = command_line.tune(TuneRequest(**options, budget=BUDGET), argv, machine)  # type: ignore[arg-type]
         raced = measured(racing, race(racing), machine)
-        everything = command_line.tune(TuneRequest(**options, runs=blocks, confirm=0), argv, machine)  # type: ignore[arg-type]
+        everything = command_line.tune(TuneRequest(**options, runs=blocks, confirm="0"), argv, machine)  # type: ignore[arg-type]
         full = measured(everything, uniform(everything), machine)
         chosen = recommend(raced, racing).chosen
         fresh = measured(everything, repeated([chosen, *fastest(full, chosen)]), machine)
