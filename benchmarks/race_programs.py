@@ -41,7 +41,7 @@ from corescale.show.headline import recommendation
 BUDGET = "60s"
 FULL = 30
 """exhaustive blocks that the race is compared with, whatever number was made"""
-FRESH, RIVALS = 16, 3
+FRESH, RIVALS = 10, 3
 USEFUL = 0.05
 """a leader this near to the fastest is a useful answer"""
 ROOT = Path(__file__).parents[1]
@@ -252,6 +252,10 @@ def _found(racing: Experiment, raced: list[Record], full: list[Record], fresh: l
     )
 
 
+def _after(found: Found) -> str:
+    return f"{found.useful_launches} ({found.useful_seconds:.1f} s)" if found.useful_launches else "never"
+
+
 def main(names: list[str], keep: Path | None, blocks: int = FULL) -> None:
     """Print the table."""
     machine = Machine.here()
@@ -275,7 +279,7 @@ def main(names: list[str], keep: Path | None, blocks: int = FULL) -> None:
         print(
             f"| {name} | {found.configurations} | {found.spread:.0%} | {found.noise:.1%} | {found.answer} "
             f"| {found.fastest} | {found.regret:.1%} [{found.bound:.1%}] "
-            f"| {found.launches} | {found.seconds:.0f} s | {found.useful_launches} ({found.useful_seconds:.1f} s) "
+            f"| {found.launches} | {found.seconds:.0f} s | {_after(found)} "
             f"| {found.full_launches} | {found.full_seconds:.0f} s |",
             flush=True,
         )
