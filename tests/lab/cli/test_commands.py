@@ -4,6 +4,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[3]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 SIZE = 105_000_000
 
 
@@ -65,12 +67,14 @@ def result(*words: str, cwd: Path) -> dict[str, Any]:
 
 
 @needs("pigz")
-def test_scan_pigz(big: Path, tmp_path: Path) -> None:
-    done = corescale(
-        "scan", "-r", "2", "-t", "1,2", "--", "pigz", "-6", "-k", "-c", "-p", "{threads}", str(big), cwd=tmp_path
-    )
-    assert "speedup" in done.stdout
+def test_the_first_screen_of_the_readme(big: Path, tmp_path: Path) -> None:
+    """Its command, with two blocks: the columns that are shown there are printed."""
+    command, shown = re.findall(r"^\$ corescale (scan .*)\n([^`]*)```", README, re.MULTILINE)[0]
+    verb, *words = command.replace("FILE", str(big)).split()
+    done = corescale(verb, "-r", "2", "-t", "1,2", *words, cwd=tmp_path)
     assert "no 95% interval" in done.stdout
+    for word in re.findall(r"[a-z]{4,}", shown.split("\n")[2]):  # heads of columns; what is too wide is named below
+        assert word in done.stdout
 
 
 @needs("zstd")
