@@ -198,7 +198,7 @@ TRIES: tuple[tuple[str, int, str], ...] = (
         0,
         "1",
     ),
-    ("corescale tune -q --budget 2s -t 1,2,3,4 -- sleep 0.4", 3, "no answer|not decided"),
+    ("corescale tune -q --budget 3x -t 1,2,3,4 -- sleep 0.1", 3, "no answer|not decided"),
     (
         "corescale tune -q --budget 4x -t 1,2 -- sh -c 'case $LD_PRELOAD in *listener*) exit 9; esac; sleep 0.0$((3 /"
         " ${OMP_NUM_THREADS:-1}))' >/dev/null; test $? != 4 && echo it bears no listener",

@@ -155,8 +155,8 @@ def row(
 def _wanted(record: Record) -> float:
     """The cores that it used and waited for: samples miss as much of its waiting as of its running."""
     cpu, noise = record.user + record.system, record.noise
-    seen = cpu if noise.on_cpu is None else noise.on_cpu
-    waited = noise.runqueue_wait * (cpu / seen if seen > 0 else 1.0)
+    missed = cpu / noise.on_cpu if noise.sampled and noise.on_cpu else 1.0
+    waited = noise.runqueue_wait * missed
     return record.effective_cores + (waited / record.wall if record.wall > 0 else 0.0)
 
 
