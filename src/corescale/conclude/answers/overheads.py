@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING
 
 from corescale.conclude.answers.findings import Verdict, groups
 from corescale.conclude.answers.overhead_points import Configurations, Point, configurations
-from corescale.conclude.laws.overhead_factors import OverheadChoice, OverheadFit, choose, surely_better
+from corescale.conclude.laws.overhead_factors import (
+    OverheadChoice,
+    OverheadFit,
+    choose,
+    surely_better,
+    surely_better_elsewhere,
+)
 from corescale.conclude.laws.overhead_reach import Reach, reach
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Overheads, summands
@@ -101,9 +107,9 @@ def _compared(
     if first.best is None or second.best is None:
         return Modelled(declared, at, "not measured", why=(second if first.best else first).statement)
     verdict: Verdict = "open"
-    if surely_better(second.best, first.best):
+    if surely_better_elsewhere(second.best, first.best):
         verdict = "holds"
-    elif surely_better(first.best, second.best):
+    elif surely_better_elsewhere(first.best, second.best):
         verdict = "does not hold"
     choice = replace(first, statement="beside where it is said to predict better", fits=(first.best, second.best))
     points = here.points(confidence)
@@ -154,8 +160,7 @@ def _against(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float
         return f"{' and '.join(below)} would lower the overhead"
     if better := [one for one in others if surely_better(one, claimed)]:
         return f"{better[0].model} surely predicts better"
-    low = claimed.held_out.low
-    return f"it is off by more than {allowed:g}" if low is not None and low > allowed else ""
+    return f"it is off by more than {allowed:g}" if claimed.excess > allowed else ""
 
 
 def _in_the_way(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float) -> str:

@@ -58,6 +58,8 @@ class OverheadFit:
     """root mean square of f - a x over the configurations"""
     held_out: Interval
     """the same, each configuration predicted from the others; NaN where too few"""
+    excess: float
+    """how large it surely is, at the confidence, when what noise adds is taken out; NaN as there"""
     largest: Mapping[str, float]
     """largest measured value of each factor"""
     confidence: float
@@ -67,6 +69,8 @@ class OverheadFit:
     _resamples: Resamples | None = field(repr=False, compare=False)
     _errors: Floats = field(repr=False, compare=False)
     """held-out error in each resample of blocks"""
+    _excess: Floats = field(repr=False, compare=False)
+    """its square in each resample, less what noise adds to it"""
 
     @property
     def model(self) -> str:
@@ -112,13 +116,15 @@ def fit(measured: Measured, factors: Mapping[str, Floats], confidence: float = 0
     drawn = _resample(design, overheads)
     terms, blocks = drawn.terms, overheads.shape[0]
     intervals = drawn if blocks >= fewest_blocks(confidence) else None
-    centres = summarise(overheads, np.ones(blocks)).centres
-    errors = _held_out(design, summarise(overheads, draws(blocks, RESAMPLES)).centres)
+    here, there = summarise(overheads, np.ones(blocks)), summarise(overheads, draws(blocks, RESAMPLES))
+    centres, errors = here.centres, _held_out(design, there.centres)
+    excess = errors**2 - _noise(design, here) - _noise(design, there)
     return OverheadFit(
         factors=tuple(factors),
         coefficients={name: _coefficient(k, terms, intervals, confidence, blocks) for k, name in enumerate(factors)},
         residual=float(np.sqrt(np.mean((centres - design @ terms) ** 2))),
         held_out=error_interval(float(_held_out(design, centres[None])[0]), errors, confidence, blocks),
+        excess=_lower(excess, blocks, confidence),
         largest={name: float(design[:, k].max()) for k, name in enumerate(factors)},
         confidence=confidence,
         blocks=blocks,
@@ -126,6 +132,7 @@ def fit(measured: Measured, factors: Mapping[str, Floats], confidence: float = 0
         _terms=terms,
         _resamples=intervals,
         _errors=errors,
+        _excess=excess,
     )
 
 
@@ -157,13 +164,18 @@ def choose(
 
 
 def surely_better(rival: OverheadFit, known: OverheadFit) -> bool:
-    """Whether nearly all resamples of blocks agree that the rival predicts held-out configurations better.
+    """Whether nearly all resamples of blocks agree that the rival predicts the same held-out configurations better."""
+    return _surely_less(rival._errors, known._errors)
 
-    The two may be fits to different configurations of the same blocks.
-    """
-    usable = np.isfinite(rival._errors) & np.isfinite(known._errors)
-    better = rival._errors[usable] < known._errors[usable]
-    return bool(usable.sum() >= 0.9 * RESAMPLES and np.mean(better) >= AGREEMENT)
+
+def surely_better_elsewhere(rival: OverheadFit, known: OverheadFit) -> bool:
+    """The same of fits to different configurations of the same blocks: what noise adds to either error is taken out."""
+    return _surely_less(rival._excess, known._excess)
+
+
+def _surely_less(a: Floats, b: Floats) -> bool:
+    usable = np.isfinite(a) & np.isfinite(b)
+    return bool(usable.sum() >= 0.9 * RESAMPLES and np.mean(a[usable] < b[usable]) >= AGREEMENT)
 
 
 def _resample(design: Floats, overheads: Floats) -> Resamples:
@@ -201,18 +213,39 @@ def _doubt(design: Floats, blocks: int, confidence: float) -> str:
     return "; ".join(reasons)
 
 
+def _lower(squares: Floats, blocks: int, confidence: float) -> float:
+    """The root of the lower percentile of squares that noise was taken out of; NaN where there can be no interval."""
+    if blocks < fewest_blocks(confidence) or not np.isfinite(squares).all():
+        return math.nan
+    return math.sqrt(max(0.0, float(np.quantile(squares, (1 - confidence) / 2))))
+
+
+def _noise(design: Floats, summary: Summary) -> Floats:
+    """The mean square that the centres' own scatter adds to a held-out error; NaN where there is no error."""
+    weights = _residuals(design)
+    if weights is None:
+        return np.full(summary.covariance.shape[:-2], np.nan)
+    added: Floats = np.mean(np.einsum("ij,...jk,ik->...i", weights, summary.covariance, weights), axis=-1)
+    return added
+
+
 def _held_out(design: Floats, centres: Floats) -> Floats:
     """Root mean square error of each configuration predicted from the others, for centres [R, L]; NaN where too few."""
-    size, width = design.shape
-    if size <= width:
+    weights = _residuals(design)
+    if weights is None:
         return np.full(centres.shape[0], np.nan)
-    errors = []
-    for out in range(size):
-        rest = np.arange(size) != out
-        if np.linalg.matrix_rank(design[rest]) < width:
-            continue
-        errors.append(centres[:, out] - (centres[:, rest] @ np.linalg.pinv(design[rest]).T) @ design[out])
-    if not errors:
-        return np.full(centres.shape[0], np.nan)
-    mean_square: Floats = np.mean(np.square(errors), axis=0)
+    mean_square: Floats = np.mean(np.square(centres @ weights.T), axis=1)
     return np.sqrt(mean_square)
+
+
+def _residuals(design: Floats) -> Floats | None:
+    """What each left-out configuration's error is of the centres, [configurations, L]; None where too few."""
+    size, width = design.shape
+    rows = []
+    for out in range(size if size > width else 0):
+        rest = np.arange(size) != out
+        if np.linalg.matrix_rank(design[rest]) == width:
+            row = np.zeros(size)
+            row[out], row[rest] = 1.0, -design[out] @ np.linalg.pinv(design[rest])
+            rows.append(row)
+    return np.array(rows) if rows else None

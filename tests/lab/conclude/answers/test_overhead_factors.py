@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from corescale.conclude.laws import overhead_factors
-from corescale.conclude.laws.overhead_factors import Measured
+from corescale.conclude.laws.overhead_factors import Measured, fit, surely_better_elsewhere
+from corescale.conclude.stats import Floats
 
 PATTERNS = [
     (n_points, p, n)
@@ -102,3 +103,30 @@ def test_below_six_blocks_there_is_no_interval() -> None:
     found = fitted(generated({"p": 1e-2}, 0.02, 3, 1), "p")
     assert found.coefficients["p"].low is None
     assert "fewer than 6 blocks" in found.doubt
+
+
+SIZES = np.array([1250.0, 2500.0, 5000.0])
+
+
+def two_cores(seed: int, spread: float, bend: float = 0.0) -> tuple[Measured, dict[str, Floats]]:
+    """f = 500 p / N of three sizes on two cores, `bend` more at the middle one; log T spreads by `spread` at p = 2."""
+    p, n = np.repeat([1.0, 2.0], 3), np.tile(SIZES, 2)
+    f = np.where(p > 1, 500 * p / n + bend * (n == SIZES[1]), 0.0)
+    noise = np.random.default_rng(seed).normal(size=(8, p.size)) * np.where(p > 1, spread, 0.05)
+    return Measured(n**2 * (1 + f) / p * np.exp(noise), p, np.tile(np.arange(3), 2)), {"grain": p / n}
+
+
+def test_noise_is_no_lack_of_fit() -> None:
+    """The held-out error of a law that is true is large where launches scatter; its excess over the scatter is none."""
+    noisy = [fit(*two_cores(seed, 0.3)) for seed in range(10)]
+    assert np.median([one.held_out.estimate for one in noisy]) > 0.1
+    assert sum(one.excess > 0.05 for one in noisy) <= 1
+    assert all(fit(*two_cores(seed, 0.05, bend=0.4)).excess > 0.05 for seed in range(5))
+
+
+def test_the_noisier_side_is_not_the_worse_fit() -> None:
+    quiet = [fit(*two_cores(seed, 0.05)) for seed in range(8)]
+    noisy = [fit(*two_cores(100 + seed, 0.5)) for seed in range(8)]
+    bent = [fit(*two_cores(200 + seed, 0.05, bend=0.5)) for seed in range(8)]
+    assert sum(surely_better_elsewhere(a, b) for a, b in zip(quiet, noisy, strict=True)) <= 1
+    assert sum(surely_better_elsewhere(a, b) for a, b in zip(quiet, bent, strict=True)) >= 7
