@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -63,7 +64,12 @@ bool is_usable(const threading_system& system) {
 struct choice {
   const threading_system* system;
   std::size_t n;
-  any_team make() const { return system->create(n); }
+  any_team make() const {
+    any_team made = system->create(n);
+    expect(static_cast<bool>(made),
+           ("a team of " + std::to_string(n) + " " + std::string(system->name) + " is made").c_str());
+    return made;
+  }
 };
 
 choice choose(random_numbers& random) {
@@ -81,7 +87,6 @@ void work_and_count(any_team& crew, std::size_t k) {
 
 void rounds(random_numbers& random) {
   any_team crew = choose(random).make();
-  expect(static_cast<bool>(crew), "a team is made");
   for (int round = 0; round < 20; ++round) work_and_count(crew, draw(random, crew.num_threads() + 1));
 }
 
