@@ -17,7 +17,7 @@ from corescale.declare import programs, studies, study_file
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import store
-from corescale.show import exchange
+from corescale.show import exchange, text
 from corescale.show.ledger import ledger
 
 
@@ -26,11 +26,23 @@ def claims(
         list[Path] | None, typer.Argument(metavar="RUN...", help="runs of studies: record their verdicts first")
     ] = None,
     machine: Annotated[str, typer.Option("--machine", metavar="NAME", help="what the runs' machine is called")] = "",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="also verdicts that were decided by ones that are not")
+    ] = False,
 ) -> None:
     """Print every claim of the five papers with the verdict of each machine measured."""
+    if not machine.isprintable():
+        raise UsageError("is no name of one line", where="--machine", remedy="write it in letters that can be printed")
     known = declared.verdicts()
     for path in runs or []:
-        known = declared.recorded(known, list(_verdicts(path, machine)))
+        new = list(_verdicts(path, machine))
+        if (lost := declared.lost(known, new)) and not replace:
+            raise UsageError(
+                f"would undo {text.count(len(lost), 'verdict')} that an earlier run decided, {lost[0].finding} for one",
+                where=str(path),
+                remedy="give more blocks, another --machine NAME, or --replace",
+            )
+        known = declared.recorded(known, new)
     if runs:
         exchange.write(str(programs.data_folder() / "verdicts.csv"), declared.text(known))
     typer.echo(ledger(declared.claims(), known), nl=False)

@@ -41,6 +41,8 @@ class Verdict(NamedTuple):
 
 Row = TypeVar("Row", Claim, Verdict)
 
+DECIDED = ("holds", "does not hold")
+
 
 def claims() -> list[Claim]:
     """Every claim, in the file's order."""
@@ -58,6 +60,19 @@ def recorded(known: Sequence[Verdict], new: Sequence[Verdict]) -> list[Verdict]:
     renewed = {(one.machine, one.study) for one in new}
     kept = [one for one in known if (one.machine, one.study) not in renewed]
     return sorted([*kept, *new], key=lambda one: (one.study, one.machine))
+
+
+def lost(known: Sequence[Verdict], new: Sequence[Verdict]) -> list[Verdict]:
+    """The known ones that were decided, and that those of a run would replace by no decision."""
+    decided = {(one.machine, one.study, one.finding, one.at) for one in new if one.verdict in DECIDED}
+    renewed = {(one.machine, one.study) for one in new}
+    return [
+        one
+        for one in known
+        if one.verdict in DECIDED
+        and (one.machine, one.study) in renewed
+        and (one.machine, one.study, one.finding, one.at) not in decided
+    ]
 
 
 def text(found: Sequence[Verdict]) -> str:

@@ -65,6 +65,14 @@ def test_a_new_run_takes_the_place_of_the_same_machines_and_of_no_other() -> Non
     assert claims.recorded([HERE, there], [new]) == [new, there]
 
 
+def test_what_was_decided_is_not_undone_by_a_run_that_decides_nothing() -> None:
+    undecided = HERE._replace(verdict="open")
+    assert claims.lost([HERE], [undecided]) == [HERE]
+    assert claims.lost([HERE], [HERE._replace(verdict="does not hold")]) == []
+    assert claims.lost([HERE, undecided], [HERE._replace(machine="there", verdict="open")]) == []
+    assert claims.lost([undecided], [HERE._replace(at="load=4", verdict="not measured")]) == []
+
+
 def test_verdicts_are_read_as_they_were_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "data_folder", lambda: tmp_path)
     quoted = HERE._replace(machine='two cores, "idle"')
