@@ -116,7 +116,7 @@ struct crew {
       return false;  // before any mutex, which a child of fork() may find locked
     share.emplace(num_threads);
     return share_of_limit::is_granted_to_all() && detail::can_start_threads(num_threads - 1) &&
-           gathers_within(10s);
+           gathers_within(60s);  // a loaded machine may take seconds
   }
 
   bool run(std::size_t k, worker_ref worker) noexcept {
