@@ -171,6 +171,8 @@ def _in_the_way(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: fl
         return f"it may be off by more than {allowed:g}"
     if unseen := [name for name, value in claimed.coefficients.items() if value.covers(0.0)]:
         return f"no overhead is shown that {' or '.join(unseen)} would describe"
+    if claimed.typical <= allowed:
+        return f"no overhead is large enough to tell: {claimed.typical:.2g} at the root mean square"
     simpler = [one for one in others if len(one.factors) < len(claimed.factors)]
     equal = [one for one in simpler if not surely_better(claimed, one)]
     return f"{equal[0].model} predicts as well" if equal else ""

@@ -60,6 +60,8 @@ class OverheadFit:
     """the same, each configuration predicted from the others; NaN where too few"""
     excess: float
     """how large it surely is, at the confidence, when what noise adds is taken out; NaN as there"""
+    typical: float
+    """root mean square of f itself"""
     largest: Mapping[str, float]
     """largest measured value of each factor"""
     confidence: float
@@ -125,6 +127,7 @@ def fit(measured: Measured, factors: Mapping[str, Floats], confidence: float = 0
         residual=float(np.sqrt(np.mean((centres - design @ terms) ** 2))),
         held_out=error_interval(float(_held_out(design, centres[None])[0]), errors, confidence, blocks),
         excess=_lower(excess, blocks, confidence),
+        typical=float(np.sqrt(np.mean(centres**2))),
         largest={name: float(design[:, k].max()) for k, name in enumerate(factors)},
         confidence=confidence,
         blocks=blocks,

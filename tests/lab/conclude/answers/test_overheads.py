@@ -72,6 +72,11 @@ def test_a_model_that_is_too_far_off_does_not_hold() -> None:
     assert (answer.verdict, answer.why) == ("does not hold", "it is off by more than 0.05")
 
 
+def test_overheads_below_what_a_law_may_be_off_by_show_no_law() -> None:
+    answer = found(lambda p, points: 0.04 * (1000 / points) ** 0.5, models=("grain",))
+    assert answer.verdict == "open" and "no overhead is large enough to tell" in answer.why
+
+
 def test_two_factors_hold_only_where_one_is_surely_worse() -> None:
     models = ("grain", "grain + p")
     both = found(lambda p, points: by_grain(p, points) + 0.05 * p, claim="grain + p", models=models)
