@@ -120,6 +120,11 @@ TEST(PairwiseClusteringProgram, ReadsMatricesAndSequences) {
   const std::string csv = folder.write("d.csv", "0,1,9,9\n1,0,9,9\n9,9,0,1\n9,9,1,0\n");
   const Finished matrix = cluster("--input " + csv + " --clusters 2");
   EXPECT_EQ(matrix.status, 0) << matrix.output;
+  const std::string marked = folder.write("m.csv",
+                                          "\xef\xbb\xbf"
+                                          "0,1,9,9\n1,0,9,9\n9,9,0,1\n9,9,1,0\n");
+  EXPECT_EQ(field(cluster("--input " + marked + " --clusters 2").output, "labels"),
+            field(matrix.output, "labels"));
   const std::string fasta =
       folder.write("s.fasta", ">a\nACGTACGT\n>b\nacgtaCGA\n>c x\nTTTTGGGG\n>d\nTTTT\nGGGC\n");
   const std::string cached = "--input " + fasta + " --clusters 2 --cache " + (folder / "kept.npy");
@@ -246,6 +251,12 @@ TEST(PairwiseClusteringProgram, ACacheOfOtherSequencesOrDamagedIsRefused) {
   const Finished damaged = cluster("--input " + first + cache);
   EXPECT_EQ(damaged.status, 2);
   EXPECT_EQ(damaged.output, kept + ": is damaged in row 1; remove it, or give another --cache\n");
+  for (const std::uintmax_t bytes : {140U, 10U, 0U}) {
+    std::filesystem::resize_file(kept, bytes);
+    EXPECT_EQ(cluster("--input " + first + cache).output,
+              kept + ": was cut short; remove it, or give another --cache\n")
+        << bytes;
+  }
 }
 
 TEST(PairwiseClusteringProgram, AMatrixLargerThanMemoryIsSaidBeforeItIsMade) {

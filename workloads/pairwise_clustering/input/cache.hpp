@@ -48,6 +48,7 @@ class DistanceCache {
     std::uint64_t key = 0;
     std::string begin(head().size(), ' ');
     file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    if (!file) refuse("was cut short");
     if (begin != head()) refuse("holds distances of other sequences");
     file.seekg(static_cast<std::streamoff>(head().size() + n_ * row_bytes() + n_ * sizeof key));
     file.read(reinterpret_cast<char*>(&key), sizeof key);

@@ -161,6 +161,7 @@ class CsvFile final : public MatrixFile {
         refuse("has " + std::to_string(next_) + " rows of " + std::to_string(n_), "give a square matrix");
       return;
     }
+    if (next_ == 0 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);  // a byte order mark
     values_.clear();
     std::istringstream words(line);
     for (std::string word; std::getline(words, word, ',');) values_.push_back(number(word));
