@@ -95,3 +95,15 @@ def test_the_title_the_legend_and_the_panels_have_places_of_their_own() -> None:
     assert len(boxes) == 5  # the notice of oversubscribed launches is one
     pairs = [(a, b) for i, a in enumerate(boxes) for b in boxes[:i]]
     assert all(Bbox.intersection(a, b) is None for a, b in pairs)
+
+
+def test_an_upright_title_ends_where_its_panel_does() -> None:
+    """Panels beneath each other: a title of two lines lies on nobody else's."""
+    (chart,) = of(bars(facet=("load", "threads"), normalise={"to": {"threads": "min"}}))
+    figure = static._titled(chart)
+    figure.draw_without_rendering()
+    shown = [axes for axes in figure.axes if axes.get_visible() and axes.yaxis.label.get_visible()]
+    titles = [axes.yaxis.label.get_window_extent() for axes in shown]
+    assert len(titles) > 1 and all("relative to" in axes.get_ylabel().replace("\n", " ") for axes in shown)
+    assert all(Bbox.intersection(a, b) is None for i, a in enumerate(titles) for b in titles[:i])
+    assert all(title.height <= axes.get_tightbbox().height for title, axes in zip(titles, shown, strict=True))

@@ -32,6 +32,9 @@ BAR = 0.55
 GROUP_WIDTH = 0.8
 """width of a category's bars together, where categories are 1 apart"""
 
+LETTERS, WHOLE = 9.0, 200
+"""of an axis's title in a line: upright, for each inch of a panel's height, so that it ends where that does; lying"""
+
 
 def svg(chart: Chart) -> str:
     """An inline SVG element: text stays text, colours are the page's, identifiers are this chart's alone."""
@@ -130,7 +133,8 @@ def _scales(axes: Axes, chart: Chart) -> None:
         axis.set_major_formatter(FuncFormatter(lambda value, _, sides=sides: WRITERS[sides.format](value)))
         if sides.ticks:
             axis.set_ticks(sides.ticks)
-        axis.set_label_text(text.clean(sides.title))
+        length = int(LETTERS * chart.height) if name == "y" else WHOLE
+        axis.set_label_text("\n".join(textwrap.wrap(text.clean(sides.title), length)))
         axis.grid(visible=not sides.categories)
         if sides.categories:
             _categories(axes, name, sides.categories, chart)
