@@ -106,4 +106,5 @@ def test_an_upright_title_ends_where_its_panel_does() -> None:
     titles = [axes.yaxis.label.get_window_extent() for axes in shown]
     assert len(titles) > 1 and all("relative to" in axes.get_ylabel().replace("\n", " ") for axes in shown)
     assert all(Bbox.intersection(a, b) is None for i, a in enumerate(titles) for b in titles[:i])
-    assert all(title.height <= axes.get_tightbbox().height for title, axes in zip(titles, shown, strict=True))
+    boxes = [axes.get_tightbbox() for axes in shown]
+    assert all(box and title.height <= box.height for title, box in zip(titles, boxes, strict=True))
