@@ -133,6 +133,10 @@ class Table(Model):
         yield from ()
 
 
+EQUAL = 1e-9
+"""What differs by less is equal: `> 1` is not said of two sides that are the same, up to rounding."""
+
+
 class Claim(Model):
     """What is said of a ratio or a difference: `>= 1.1`, `<= 0.9`, `> 1`, or `0.95 to 1.05`."""
 
@@ -147,8 +151,9 @@ class Claim(Model):
         if match := re.fullmatch(rf"\s*{number}\s+to\s+{number}\s*", text):
             low, high = float(match[1]), float(match[2])
         elif match := re.fullmatch(rf"\s*(>=|>|<=|<)\s*{number}\s*", text):
+            apart = EQUAL if match[1] in "<>" else 0.0
             bound = float(match[2])
-            low, high = (bound, float("inf")) if match[1].startswith(">") else (float("-inf"), bound)
+            low, high = (bound + apart, float("inf")) if ">" in match[1] else (float("-inf"), bound - apart)
         else:
             low, high = 1.0, 0.0
         if low > high:

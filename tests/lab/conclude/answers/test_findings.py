@@ -179,6 +179,7 @@ def test_sets_of_levels_and_extremes_of_a_factor() -> None:
         (1.05, 1.2, "> 1", "holds"), (0.9, 1.2, "> 1", "open"), (0.8, 0.9, "> 1", "does not hold"),
         (0.8, 0.9, "< 1", "holds"), (1.1, 1.2, "1.1 to 1.2", "holds"), (1.3, 1.4, "1.1 to 1.2", "does not hold"),
         (1.15, 1.4, "1.1 to 1.2", "open"), (None, None, "> 1", "open"),
+        (1.0, 1.0, "> 1", "does not hold"), (1.0, 1.0, "< 1", "does not hold"), (1.0, 1.0, ">= 1", "holds"),
     ],
 )  # fmt: skip
 def test_a_verdict_is_about_the_whole_interval(low: float, high: float, claim: str, verdict: str) -> None:
