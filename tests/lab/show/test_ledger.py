@@ -8,8 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 from corescale.cli.app import app
+from corescale.cli.claims import _ratio
+from corescale.conclude.answers.findings import Answer
+from corescale.conclude.stats import Interval
 from corescale.declare import claims, programs, studies, study_file
 from corescale.declare.claims import Verdict
+from corescale.declare.outputs import Finding
 from corescale.errors import UsageError
 from corescale.show.ledger import ledger
 
@@ -71,6 +75,13 @@ def test_what_was_decided_is_not_undone_by_a_run_that_decides_nothing() -> None:
     assert claims.lost([HERE], [HERE._replace(verdict="does not hold")]) == []
     assert claims.lost([HERE, undecided], [HERE._replace(machine="there", verdict="open")]) == []
     assert claims.lost([undecided], [HERE._replace(at="load=4", verdict="not measured")]) == []
+
+
+def test_what_rests_on_oversubscribed_launches_says_so() -> None:
+    finding = Finding(name="faster", statement="", a={"threads": 4}, b={"threads": 1}, claim="> 1")
+    ratio = Interval(1.2, 1.1, 1.3, 0.95, 8)
+    assert _ratio(Answer(finding, {}, ratio, "holds")) == "1.20 [1.10, 1.30]"
+    assert _ratio(Answer(finding, {}, ratio, "holds", oversubscribed=(4,))) == "1.20 [1.10, 1.30] (oversubscribed)"
 
 
 def test_verdicts_are_read_as_they_were_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
