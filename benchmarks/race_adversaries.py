@@ -100,6 +100,7 @@ def few(size: float, **more: Any) -> dict[str, Any]:
 
 PLAIN: dict[str, Any] = {
     "threads": "1,2",
+    "today": "threads=2",  # whatever the shell of the benchmark has
     "factor": [
         f"allocator={','.join(ALLOCATORS)}",
         "MIMALLOC_PURGE_DELAY=auto", "MIMALLOC_ALLOW_LARGE_OS_PAGES=inherited,1", "MALLOC_ARENA_MAX=inherited,1,2",
