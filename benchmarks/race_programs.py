@@ -226,13 +226,20 @@ def useful(raced: list[Record], racing: Experiment, full: list[Record]) -> tuple
     return (0, math.nan) if since is None else (since, sum(record.wall for record in raced[:since]))
 
 
+def _regret(fresh: list[Record], chosen: Configuration) -> stats.Regret:
+    """By the blocks that were fresh; today's launch returns among them now and then, and is no rival then."""
+    again = table(fresh, "wall")
+    whole = [c for c in again.configurations if np.isfinite(again.column(c)).all()]
+    logs = np.log(np.stack([again.column(c) for c in whole], axis=1))
+    return stats.within_of_best(logs)[whole.index(chosen)]
+
+
 def _found(racing: Experiment, raced: list[Record], full: list[Record], fresh: list[Record]) -> Found:
     answer, times = recommend(raced, racing), typical(full)
     logs = np.log(table(full, "wall").values)
     centred = logs - np.nanmean(logs, axis=1, keepdims=True)
-    again = table(fresh, "wall")
-    regret = stats.within_of_best(np.log(again.values))[again.configurations.index(answer.chosen)]
     share = FULL / len({record.block for record in full if record.phase == "measure"})
+    regret = _regret(fresh, answer.chosen)
     launches, seconds = useful(raced, racing, full)
     return Found(
         configurations=len(configurations(racing)),
