@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one program, a function for each operation)
 // Everything at once, for a while: teams and memory under operations drawn at random.
 // Teams of every system are nested, throw, change hands and are forked; memory of every variant moves between threads which end.
 // Some threads draw from one table of operations until the time is over.
