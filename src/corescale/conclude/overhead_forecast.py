@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forecasts from a sum of factors of the overhead: one fit for all sizes, T(p) = p_ref T(p_ref) (1 + f) / p for each.
 
-The interval is that of f; T(p_ref) is taken as measured.
+The interval has the half widths of f and of T(p_ref) together, as if they were independent.
 """
 
 import ast
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from corescale.conclude.answers.overhead_points import configurations
 from corescale.conclude.forecast import Prediction
 from corescale.conclude.frame import frame
 from corescale.conclude.laws.overhead_factors import OverheadChoice, choose
+from corescale.conclude.stats import Interval, median_interval
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Overheads
 from corescale.errors import UsageError
@@ -118,9 +120,22 @@ def _forecasts(
         reference = group[group["p"] == group["p"].min()]
         known = {str(k): v for k, v in reference.iloc[0].to_dict().items()} | {"p": p}
         values = {formula.text: float(formula.value(known, WHERE)) for formula in declared.formulas().values()}
-        p_ref, typical = float(reference["p"].iloc[0]), float(reference["time"].median())
+        p_ref, typical = float(reference["p"].iloc[0]), median_interval(reference["time"], best.confidence)
         label = " ".join(f"{name}={level}" for name, level in zip(beside, levels, strict=True))
-        seconds = best.time(values, p, p_ref, typical)
+        seconds = _scattered(best.time(values, p, p_ref, typical.estimate), typical)
         reach = (float(rows["p"].min()), float(rows["p"].max()))
         made.append(Prediction(label, p, seconds, f"f = {best.model}", choice.statement, best.doubt, reach))
     return made
+
+
+def _scattered(seconds: Interval, reference: Interval) -> Interval:
+    """An interval in proportion to a reference, widened by the reference's own; in logarithms."""
+    ends = (seconds.low, reference.low), (seconds.high, reference.high)
+    if any(one is None or other is None or not (one > 0 and other > 0) for one, other in ends):
+        return seconds
+    low, high = (
+        math.hypot(math.log(one / seconds.estimate), math.log(other / reference.estimate))
+        for one, other in ends
+        if one is not None and other is not None
+    )
+    return replace(seconds, low=seconds.estimate * math.exp(-low), high=seconds.estimate * math.exp(high))

@@ -10,6 +10,7 @@ from corescale.conclude import overhead_forecast
 from corescale.conclude.answers.overheads import Modelled, overheads
 from corescale.conclude.answers.study import study
 from corescale.conclude.frame import frame
+from corescale.conclude.stats import median_interval
 from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.outputs import Overheads
 from corescale.errors import UsageError
@@ -227,3 +228,17 @@ def test_a_forecast_of_p_alone_refuses_what_p_does_not_tell() -> None:
             overhead_forecast.predict(made, EXPERIMENT, 16, [text])
         assert why in str(refused.value)
     assert overhead_forecast.split("p / (points + 1) + p + p * p") == ("p / (points + 1)", "p", "p * p")
+
+
+def test_a_forecast_is_as_unsure_as_its_reference() -> None:
+    """f is known well, T(1) of 8 launches is not, and the forecast is in proportion to it."""
+    made = records(EXPERIMENT, truth(by_grain), 8, noise=0.1)
+    rows = frame(made, EXPERIMENT)
+    for one in overhead_forecast.predict(made, EXPERIMENT, 8, ["p / points"]):
+        points = int(one.label.partition("points=")[2])
+        alone = rows[(rows["points"] == points) & (rows["p"] == 1)]["time"]
+        reference = median_interval(alone, 0.95)
+        assert one.seconds.low is not None and one.seconds.high is not None
+        assert reference.low is not None and reference.high is not None
+        assert one.seconds.high / one.seconds.estimate >= reference.high / reference.estimate
+        assert one.seconds.low / one.seconds.estimate <= reference.low / reference.estimate
