@@ -68,7 +68,7 @@ using Best = network::Found<PlainTrail::Array>;
 Best part(const network::Month& month, const network::ColonyOptions& options, int first, int last) {
   Best best;
   for (int iteration = first; iteration < last; ++iteration) {
-    Best found = network::Colony<PlainTrail>(month, options, {}, iteration).run();
+    Best found = network::iterate<PlainTrail>(month, options, {}, iteration);
     if (found.better_than(best.worth, best.iteration)) best = std::move(found);
   }
   return best;
@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
   for (const network::Month& month : months) {
     const Best best = search(month, colony, iterations, threads);
     const network::Solution solution =
-        network::make_solution(month, best.worth, best.iteration, best.choices);
+        network::make_solution(*best.month, best.worth, best.iteration, best.choices);
     cost += solution.total("cost");
     written += solution.text().size();
   }

@@ -80,7 +80,10 @@ def outputs(result: Result, folder: Path, *, every_chart: bool = False) -> None:
     if isinstance(result.conclusion, Study):
         said = {
             "findings.md": table.findings(
-                result.conclusion.answers, map(str, agreements(result.records, experiment)), experiment.left_out
+                result.conclusion.answers,
+                map(str, agreements(result.records, experiment)),
+                experiment.left_out,
+                constants(experiment),
             ),
             "flat.csv": table.flat(result.conclusion),
         }
@@ -90,6 +93,12 @@ def outputs(result: Result, folder: Path, *, every_chart: bool = False) -> None:
     every = charts.of(result, html.curves_of(result), rows) if every_chart else charts.of_study(result, rows)
     charts.write(every, folder)
     typer.echo(f"outputs: {folder}", err=True)
+
+
+def constants(experiment: Experiment) -> list[str]:
+    """`iterations=24`, for each parameter of the program that no launch varied."""
+    fixed = (one for one in experiment.factors if one.kind == "parameter" and len(one.levels) == 1)
+    return [f"{one.name}={one.levels[0]}" for one in fixed]
 
 
 def machine_name(environment: Mapping[str, Any]) -> str:

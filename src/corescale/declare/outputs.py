@@ -176,6 +176,8 @@ class Finding(Model):
     a: Selection
     b: Selection | None = None
     difference: bool = False
+    best: str = ""
+    """a column that b names: of its levels the one with the least y is compared, chosen for each block by the others"""
     where: Selection = Field(default={})
     """restricts both sides"""
     along: str = ""
@@ -199,6 +201,8 @@ class Finding(Model):
     def _along_what(self) -> Self:
         if bool(self.along) != (self.at_most is not None) or (self.b is None and (self.along or self.difference)):
             raise ValueError("`along`, `at_most` and `b` go together, and a `difference` is from a `b`")
+        if self.best and (self.along or self.best not in (self.b or ())):
+            raise ValueError("`best` is a column that `b` names, in a finding without `along`")
         return self
 
     @property
@@ -208,7 +212,7 @@ class Finding(Model):
 
     def used(self) -> Iterator[str]:
         """Every column that it reads."""
-        yield from filter(None, (self.y, *self.a, *(self.b or ()), *self.where, *self.each, self.along))
+        yield from filter(None, (self.y, *self.a, *(self.b or ()), *self.where, *self.each, self.along, self.best))
         yield from _normalised(self.normalise)
 
     def selected(self) -> Iterator[tuple[str, Level]]:

@@ -45,6 +45,7 @@ def answer(found: Answer | Modelled) -> str:
     what = "difference" if found.finding.difference else "ratio" if found.finding.b is not None else found.finding.y
     written = text.number if found.reached else text.ratio  # the ends of a level may be 0 and infinity
     said = f"{where}{found.verdict}, {what} {text.join(written(found.ratio))} where {found.finding.claim} is claimed"
+    said += f"; the best is {found.chosen}" if found.chosen else ""
     if found.reached:
         said += f" of {found.finding.along}: {' and '.join(f'{_level(level)} at {at}' for at, level in found.reached)}"
     if found.ratio.low is None:

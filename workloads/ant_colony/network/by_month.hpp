@@ -77,9 +77,9 @@ class ByMonth {
   void iterate(const Month& month, int iteration, Solution& best) const {
     corescale_region_begin("iteration");
     Heap::work(true);
-    const auto found = Colony<ObjectTrail<Heap>>(month, work_.colony, look_, iteration).run();
+    const auto found = network::iterate<ObjectTrail<Heap>>(month, work_.colony, look_, iteration);
     if (found.better_than(best.worth, best.iteration) && !found.choices.empty())
-      best = make_solution(month, found.worth, iteration, found.choices);
+      best = make_solution(*found.month, found.worth, iteration, found.choices);
     Heap::work(false);
     corescale_region_end("iteration");
   }

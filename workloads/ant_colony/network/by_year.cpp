@@ -74,7 +74,7 @@ class Search {
     double unset = 0;
     running.start.compare_exchange_strong(unset, now());
     corescale_region_begin("iteration");
-    auto found = Colony<IndexedTrail>(running.month, work_.colony, {}, first_ + task % share_).run();
+    auto found = network::iterate<IndexedTrail>(running.month, work_.colony, {}, first_ + task % share_);
     const bool is_last = running.ends_with(std::move(found));
     corescale_region_end("iteration");
     if (is_last) end(running);
@@ -84,7 +84,7 @@ class Search {
   void end(Running& running) {
     const Best& best = running.best;
     if (!best.choices.empty())
-      running.solution = make_solution(running.month, best.worth, best.iteration, best.choices);
+      running.solution = make_solution(*best.month, best.worth, best.iteration, best.choices);
     if (ranks_.size() == 1 && running.solution.found()) {
       const std::scoped_lock lock(output_);  // its time is added up
       keep(year_, running.solution);

@@ -24,11 +24,11 @@ struct Work {
 
 /// Where the time of a month went, in seconds.
 struct MonthTimes {
-  double all = 0;       ///< from its first iteration to its result
+  double all = 0;       ///< from its first iteration to its result; of the slowest rank
   double parallel = 0;  ///< while iterations ran
   double busiest = 0;   ///< a thread's time in iterations, the largest over threads
   double busy = 0;      ///< the same, added up over threads
-  double waiting = 0;   ///< of rank 0 for the slowest rank
+  double waiting = 0;   ///< for the slowest rank, the mean over ranks
   double merging = 0;   ///< of the bests of threads and ranks, with what is sent, once all ranks are there
 };
 

@@ -8,6 +8,9 @@ interval is that of docs/measuring.md: the pseudomedian of the blocks' log-ratio
 The mean over those levels is shown, but proves nothing of each: a finding holds where the interval of every one of them
 lies within the claim. It does not hold where that of the mean, or of one of them, lies outside (with the confidence
 shared among them). Findings along a factor are those of reached.py.
+
+Where b is the best of several levels, that is chosen for each block by the other blocks, and then compared in this one:
+were it chosen by the same launches, noise alone would make the best of many look better than it is.
 """
 
 import itertools
@@ -55,6 +58,8 @@ class Answer:
     """each p that was compared and is more than may run at once"""
     why: str = ""
     """what is missing, where nothing could be compared"""
+    chosen: str = ""
+    """the level that was the best most often, with its column, and in how many of the blocks"""
     reached: tuple[tuple[str, Interval], ...] = ()
     """of a finding along a factor: its level from which on y is small, for each side"""
 
@@ -92,6 +97,9 @@ def _answer(
     for name, side in finding.sides.items():
         if sides[name]["_log"].notna().sum() == 0:
             return missing(finding, at, _unmeasured(finding, rows, sides[name], side))
+    chosen = ""
+    if finding.best:
+        sides["b"], chosen = best(sides["b"], finding.best)
     apart = {*finding.a, *(finding.b or ()), *at, *BLOCK}
     cell = [factor.name for factor in experiment.factors if factor.name not in apart]
     if finding.difference:
@@ -118,7 +126,21 @@ def _answer(
         tuple(_extremes(table, cell, shown)),
         _against(cells, claim) if len(cells) > 1 else None,
         tuple(sorted(int(p) for p in compared[compared["oversubscribed"]]["p"].unique())),
+        chosen=chosen,
     )
+
+
+def best(rows: "pd.DataFrame", column: str) -> tuple["pd.DataFrame", str]:
+    """Of each block the rows at the level that has the least y in all other blocks; which level that mostly is."""
+    logs = rows.groupby([column, *BLOCK])["_log"].mean().unstack(column).dropna()
+    others = (logs.sum() - logs) / (len(logs) - 1) if len(logs) > 1 else logs
+    chosen = others.idxmin(axis="columns")
+    if chosen.empty:
+        return rows, ""
+    mostly, times = chosen.value_counts().index[0], int(chosen.value_counts().iloc[0])
+    at = rows.join(chosen.rename("_best"), on=BLOCK)["_best"]
+    said = f"{column}={mostly}" + ("" if times == len(chosen) else f" in {times} of {len(chosen)} blocks")
+    return rows[rows[column] == at], said
 
 
 def judge_all(mean: Interval, cells: Sequence[Interval], shared: Sequence[Interval], claim: Claim) -> Verdict:

@@ -32,11 +32,16 @@ def table(declared: outputs.Table, frame: "pd.DataFrame", experiment: Experiment
     return _markdown(declared, cells, experiment.left_out)
 
 
-def findings(answers: Sequence[Answer | Modelled], agreed: Iterable[str] = (), left_out: Sequence[str] = ()) -> str:
-    """Markdown: each statement, with what was found at each level; then whether the launches agree in what they came
-    to, and what was not measured, with the reason.
+def findings(
+    answers: Sequence[Answer | Modelled],
+    agreed: Iterable[str] = (),
+    left_out: Sequence[str] = (),
+    constants: Sequence[str] = (),
+) -> str:
+    """Markdown: what all launches had; each statement, with what was found at each level; then whether the launches
+    agree in what they came to, and what was not measured, with the reason.
     """
-    lines: list[str] = []
+    lines = [f"Every launch: {_escaped(', '.join(constants))}."] if answers and constants else []
     for name in dict.fromkeys(answer.finding.name for answer in answers):
         of = [answer for answer in answers if answer.finding.name == name]
         lines += ["", f"**{_escaped(of[0].finding.statement)}**", ""]

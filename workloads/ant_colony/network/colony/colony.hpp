@@ -27,6 +27,7 @@ struct Found {
   double worth = std::numeric_limits<double>::infinity();
   int iteration = std::numeric_limits<int>::max();
   Array<int> choices;
+  const Month* month = nullptr;  ///< whose candidates the choices number
 
   /// Of equals the earlier iteration: the best of all, whatever the order they are compared in.
   bool better_than(double other_worth, int other_iteration) const {
@@ -34,7 +35,7 @@ struct Found {
   }
 };
 
-/// One iteration of a month: a colony with pheromone of its own. Ant Colony System as for tours, where an ant gives each order a
+/// A colony with pheromone of its own. Ant Colony System as for tours, where an ant gives each order a
 /// route, in an order drawn anew. The month, the iteration and the seed decide all it draws. A Trail has what IndexedTrail has.
 template <class Trail>
 class Colony {
@@ -52,6 +53,7 @@ class Colony {
         plan_(month),
         sequence_(static_cast<std::size_t>(month.size())) {
     best_.iteration = iteration;
+    best_.month = &month;
     std::iota(sequence_.begin(), sequence_.end(), 0);
   }
 
@@ -133,5 +135,14 @@ class Colony {
   ant_colony::Transition transition_;
   Found<Array> best_;
 };
+
+/// One iteration of a month. Where no ant of its colony finds a plan with the candidates, a second colony looks at every route.
+template <class Trail>
+auto iterate(const Month& month, const ColonyOptions& options, const typename Trail::Setting& setting,
+             int iteration) {
+  auto found = Colony<Trail>(month, options, setting, iteration).run();
+  if (found.choices.empty()) found = Colony<Trail>(month.whole(), options, setting, iteration).run();
+  return found;
+}
 
 }  // namespace network

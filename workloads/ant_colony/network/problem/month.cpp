@@ -19,29 +19,38 @@ double visibility(double cheapest, double estimate) {
 
 }  // namespace
 
-Month::Month(const Network& network, int number)
+Month::Month(const Network& network, int number) : Month(network, number, Candidates::best) {}
+
+Month::Month(const Network& network, int number, Candidates candidates)
     : network_(network), number_(number), orders_(network.months()[static_cast<std::size_t>(number)]) {
+  const bool all = candidates == Candidates::all;
   for (const Lane& lane : network.lanes())
     most_.push_back(network.options().flat ? std::numeric_limits<double>::infinity() : lane.most());
   std::vector<std::vector<Route>> routes;
   for (int k = 0; k < size(); ++k) {
     weights_.push_back(order(k).weight);
     routes.push_back(network.routes(order(k)));
-    choose_candidates(routes.back());
+    choose_candidates(routes.back(),
+                      all ? routes.back().size() : static_cast<std::size_t>(network.options().candidates));
   }
-  find_bound(routes);
+  if (!all) find_bound(routes);
 }
 
-/// The best of each warehouse, so that a month which can be planned can be planned with these; then the next best.
-void Month::choose_candidates(std::vector<Route> routes) {
+const Month& Month::whole() const {
+  std::call_once(whole_->once, [this] { whole_->month.reset(new Month(network_, number_, Candidates::all)); });
+  return *whole_->month;
+}
+
+/// The best of each warehouse, so that a month which the warehouses can hold can be planned with these where lanes take any weight;
+/// then the next best.
+void Month::choose_candidates(std::vector<Route> routes, std::size_t most) {
   std::ranges::stable_sort(routes, {}, &Route::estimate);
   std::vector<char> has_one(network_.tables().warehouses.size());
   const auto best = std::stable_partition(routes.begin(), routes.end(), [&](const Route& one) {
     return !std::exchange(has_one[static_cast<std::size_t>(one.warehouse)], true);
   });
   const auto fewest = static_cast<std::size_t>(best - routes.begin());
-  const auto wanted = std::max(fewest, static_cast<std::size_t>(network_.options().candidates));
-  routes.resize(std::min(wanted, routes.size()));
+  routes.resize(std::min(std::max(fewest, most), routes.size()));
   for (Route& one : routes) one.visibility = visibility(routes[0].estimate, one.estimate);
   const std::size_t row = best_in_.size();
   best_in_.resize(row + warehouses(), -1);

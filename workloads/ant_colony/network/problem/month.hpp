@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,11 +56,22 @@ class Month {
   /// takes: an assignment by shortest paths. With flat rates it is the optimum.
   double bound() const { return bound_; }
 
+  /// The same month with every route of an order among its candidates, those of this one first: for a colony that found no plan, as
+  /// lanes take a limited weight and candidates are few. Made when it is first asked for, by any thread; it has no bound.
+  const Month& whole() const;
+
  private:
+  struct Whole {
+    std::once_flag once;
+    std::unique_ptr<const Month> month;
+  };
+  enum class Candidates { best, all };
+  Month(const Network& network, int number, Candidates candidates);
+
   static std::size_t at(const std::vector<int>& numbers, int k) {
     return static_cast<std::size_t>(numbers[static_cast<std::size_t>(k)]);
   }
-  void choose_candidates(std::vector<Route> routes);
+  void choose_candidates(std::vector<Route> routes, std::size_t most);
   void find_bound(const std::vector<std::vector<Route>>& routes);
 
   const Network& network_;
@@ -71,6 +84,7 @@ class Month {
   std::vector<int> best_in_, fewest_;
   std::vector<double> estimate_in_;
   double cheapest_ = 0, bound_ = 0;
+  std::unique_ptr<Whole> whole_ = std::make_unique<Whole>();
 };
 
 }  // namespace network

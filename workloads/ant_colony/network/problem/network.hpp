@@ -27,7 +27,7 @@ struct Options {
   Goal goal;
   bool flat = false;  ///< what a lane costs does not depend on its load, and it takes any weight
   int candidates =
-      12;  ///< routes that an ant looks at for an order: the best of each warehouse, then the next best
+      12;  ///< routes that an ant looks at first for an order: the best of each warehouse, then the next best
   std::uint64_t seed = 1;
 };
 

@@ -2,7 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <set>
+#include <utility>
 
+#include "ant_colony/network/problem/assignment.hpp"
 #include "ant_colony/network/tables/tables.hpp"
 #include "driver/random.hpp"
 
@@ -16,6 +20,8 @@ constexpr int warehouses = 19, tied_warehouses = 4, ports = 11, lanes = 76, rate
 constexpr int fewest_holders = 4, most_holders = 7;
 /// Capacity of all warehouses over the orders of a month: scarce enough that the cheap ones are full.
 constexpr double slack = 1.3;
+/// What a capacity grows by where a month's orders do not all find a place, which is so for few seeds.
+constexpr double growth = 1.05;
 
 std::string name(const char* format, int number) {
   char text[32];
@@ -34,6 +40,7 @@ class Generator {
     make_lanes();
     make_products();
     make_orders();
+    make_room();
     return std::move(made_);
   }
 
@@ -126,6 +133,31 @@ class Generator {
       order.weight = std::max(0.01, weight);
       made_.orders.push_back(std::move(order));
     }
+  }
+
+  void make_room() {
+    while (lacks_room())
+      for (Warehouse& one : made_.warehouses) one.capacity = static_cast<int>(std::ceil(growth * one.capacity));
+  }
+
+  /// Whether in some month more orders than none are left over by a maximum flow into the warehouses that may serve them.
+  bool lacks_room() const {
+    std::map<std::string, std::set<std::string>> holders, tied;  // of a product; of a customer
+    std::set<std::string> is_tied;
+    for (const Link& one : made_.products) holders[one.other].insert(one.warehouse);
+    for (const Link& one : made_.customers) tied[one.other].insert(one.warehouse), is_tied.insert(one.warehouse);
+    std::vector<int> capacities;
+    for (const Warehouse& one : made_.warehouses) capacities.push_back(one.capacity);
+    std::map<std::string, Assignment> by_month;
+    for (const Order& order : made_.orders) {
+      std::vector<double> costs;
+      for (const Warehouse& one : made_.warehouses) {
+        const bool serves = !is_tied.contains(one.name) || tied[order.customer].contains(one.name);
+        costs.push_back(serves && holders[order.product].contains(one.name) ? 0 : Assignment::never);
+      }
+      by_month.try_emplace(order.date, capacities).first->second.add(costs);
+    }
+    return std::ranges::any_of(by_month, [](const auto& one) { return one.second.left_over() > 0; });
   }
 
   driver::Random random_;
