@@ -2,6 +2,7 @@
 """The picture of a month's routes: what the real program found is drawn, and added to a report, with its numbers."""
 
 import csv
+import json
 import re
 import subprocess
 import sys
@@ -93,6 +94,20 @@ def test_a_report_gets_the_picture_the_cost_and_the_gap_once(found: Path, tmp_pa
     costs = [float(row["Cost"]) for row in rows(found / "plan.csv") if row["Month"] == MONTH]
     assert f"month 2: {sum(costs):,.0f} dollars, " in page
     assert "heaviest 20 of " in page
+
+
+@pytest.mark.parametrize("change", [("month_1_gap", None), ("month_2_cost", None), ("months", 3), ("gap", None)])
+def test_a_result_without_a_plan_for_a_month_is_one_line(
+    found: Path, tmp_path: Path, change: tuple[str, object]
+) -> None:
+    said = json.loads((found / "result.json").read_text())
+    (tmp_path / "result.json").write_text(json.dumps(said | {change[0]: change[1]}))
+    files = [str(found / "tables"), str(found / "plan.csv"), str(tmp_path / "result.json")]
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), *files], check=False, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert re.search(r"result.json: (month \d has no plan|no cost and gap)", done.stderr), done.stderr
 
 
 def test_bad_input_is_one_line(found: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -99,7 +100,8 @@ TEST_F(Data, WhatWouldBeIgnoredIsRefused) {
 
 TEST_F(Data, ANumberIsReadAsItWasMeantOrNotAtAll) {
   const std::string row = line("WhCosts.csv", 2), name = row.substr(0, row.find(','));
-  for (const std::string number : {"\"0,42\"", "\"1.234,5\"", "\"12,34,567\"", "\",100\""}) {
+  for (const std::string number :
+       {"\"0,42\"", "\"0,420\"", "\"12345,678\"", "\"1.234,5\"", "\"12,34,567\"", "\",100\""}) {
     SetUp();
     change("WhCosts.csv", row, name + "," + number);
     refuses("has a comma that is not between thousands; write decimals behind a point");
@@ -109,8 +111,14 @@ TEST_F(Data, ANumberIsReadAsItWasMeantOrNotAtAll) {
   change("WhCapacities.csv", capacity, capacity + ".9");
   refuses(".9 is no whole number; correct it");
   SetUp();
-  change("OrderList.csv", "2013-01-15", "32 Foo 2013");
-  refuses("OrderList.csv:2: Order Date is no date; write it as 2013-05-26");
+  change("WhCosts.csv", row, name + ",1,234.5");
+  refuses("WhCosts.csv:2: more cells than the first line has; quote a cell that has a comma in it");
+  for (const std::string date : {"32 Foo 2013", "15-01-2013", "20130115", "2013", "0", "2013-02-31",
+                                 "20135-01-26", "2013-01-261", "13/1/2013", "1/15/3"}) {
+    SetUp();
+    change("OrderList.csv", "2013-01-15", date);
+    refuses("OrderList.csv:2: Order Date is no date; write it as 2013-05-26");
+  }
   SetUp();
   change("OrderList.csv", "Customer,Product ID", "Weight,Product ID");
   refuses("OrderList.csv:1: no column 'Customer'");
@@ -144,6 +152,14 @@ TEST_F(Data, APlanIsWrittenWhereTheFileIsAndKeepsItsMode) {
   EXPECT_GT(std::filesystem::file_size(plan), 100U);
   EXPECT_EQ(std::filesystem::status(plan).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  const auto log = folder / "log.txt";
+  std::ofstream(log) << "before\n";
+  const std::string command =
+      std::string("OMP_NUM_THREADS=1 ") + ANT_COLONY + " " + of + "/dev/fd/3 3>>" + log.string();
+  EXPECT_EQ(std::system((command + " >/dev/null").c_str()), 0);
+  std::ifstream in(log);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  EXPECT_EQ(text.rfind("before\nMonth,Order ID", 0), 0U) << text.substr(0, 200);
   const Finished through = run_program(ANT_COLONY, of + "/dev/stdout", "OMP_NUM_THREADS=1");
   EXPECT_EQ(through.status, 0);
   EXPECT_EQ(through.output.rfind("Month,Order ID", 0), 0U) << through.output.substr(0, 200);
@@ -177,6 +193,58 @@ TEST_F(Data, TooManyOrdersAreSaidWithTheShortfall) {
       "month 1 (order 0 and on): 3 of 7 orders find no place in the warehouses that may serve them; raise "
       "the "
       "capacities in WhCapacities.csv by 3 at least");
+}
+
+/// The ten orders of a month weigh some 200 kg together, and the only lane takes 150.
+TEST_F(Data, AMonthThatFindsNoRoomOnTheLanesIsSaidAndNothingIsWritten) {
+  std::ofstream rates(folder / "FreightRates.csv");
+  rates << "Carrier,orig_port_cd,dest_port_cd,max_wgh_qty,svc_cd,minimum cost,rate,mode_dsc,tpt_day_cnt\n";
+  rates << "V,PORT01,PORT09,150,DTD,2,2,AIR,1\n";
+  rates.close();
+  std::ofstream ports(folder / "PlantPorts.csv");
+  ports << "Plant Code,Port\n";
+  for (int w = 1; w <= 19; ++w) ports << (w < 10 ? "PLANT0" : "PLANT") << w << ",PORT01\n";
+  ports.close();
+  const auto plan = folder / "plan.csv";
+  std::ofstream(plan) << "old";
+  for (const std::string parallel : {"openmp", "corescale"})
+    refuses(
+        "no ant found room for all its orders on the lanes; raise the largest weights in FreightRates.csv",
+        "--months 12 --parallel " + parallel + " --solution " + plan.string());
+  std::ifstream in(plan);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "old");
+}
+
+TEST_F(Data, NamesWithCommasAndQuotesAreOneCellOfThePlan) {
+  change("OrderList.csv", "1447000000.7", "\"1447,\"\"0\"");
+  const auto plan = folder / "plan.csv";
+  ASSERT_EQ(run_program(ANT_COLONY,
+                        "--problem network --iterations 1 --months 1 --data " + folder.string() +
+                            " --solution " + plan.string(),
+                        "OMP_NUM_THREADS=1")
+                .status,
+            0);
+  std::ifstream in(plan);
+  std::string row;
+  std::getline(in, row), std::getline(in, row);
+  EXPECT_EQ(row.rfind("1,\"1447,\"\"0\",PLANT", 0), 0U) << row;
+}
+
+TEST_F(Data, WhatIsReadIsNotWrittenOver) {
+  refuses("which --data reads; give another file", "--solution " + (folder / "OrderList.csv").string());
+  refuses("--write-data writes tables that are generated, and --data reads others; leave one out",
+          "--write-data " + folder.string());
+}
+
+/// What a dollar is decides nothing: neither small nor large worths make the bound's search endless.
+TEST_F(Data, TheBoundIsFoundWhateverADollarIs) {
+  const std::string of = "--problem network --iterations 1 --months 1 --orders 1200 ";
+  const double one = std::stod(field(run_program(ANT_COLONY, of, "").output, "bound"));
+  for (const std::string worth : {"0.001", "100000000"}) {
+    const Finished run = run_program(ANT_COLONY, of + "--goal cost=" + worth, "");
+    EXPECT_EQ(run.status, 0) << run.output;
+    EXPECT_NEAR(std::stod(field(run.output, "bound")) / std::stod(worth) / one, 1, 1e-6) << worth;
+  }
 }
 
 TEST_F(Data, AResultThatCannotBeWrittenIsRefusedBeforeTheSearch) {

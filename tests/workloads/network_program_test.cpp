@@ -61,6 +61,29 @@ TEST(NetworkProgram, PlanIsTheSameUnderEveryAllocator) {
 #endif
 }
 
+/// Lanes take a limited weight: with 12 candidates an order, no ant of most of these finds a plan, and all routes are looked at.
+TEST(NetworkProgram, EveryGeneratedNetworkIsPlannedWhole) {
+  for (int seed = 1; seed <= (sanitized ? 4 : 30); ++seed) {
+    const Finished run = run_program(
+        ANT_COLONY, "--problem network --parallel corescale --iterations 1 --seed " + std::to_string(seed),
+        "");
+    EXPECT_EQ(run.status, 0) << seed << run.output;
+    EXPECT_EQ(field(run.output, "no_plan_is_below_its_bound"), "true") << seed << run.output;
+  }
+}
+
+/// Nothing of seed 3 is planned with the candidates alone.
+TEST(NetworkProgram, PlanOverAllRoutesIsTheSameForEveryBuild) {
+  const std::string three = "--problem network --seed 3 --months 1 --iterations 2 ";
+  const std::string plan =
+      field(run_program(ANT_COLONY, three + "--parallel corescale", "").output, "solution");
+  ASSERT_EQ(plan.size(), 18U) << plan;
+  for (const std::string rest :
+       {"--look buffer", "--look key", "--look measures", "--routes 1000 --parallel corescale"})
+    EXPECT_EQ(field(run_program(ANT_COLONY, three + rest, "OMP_NUM_THREADS=1").output, "solution"), plan)
+        << rest;
+}
+
 class Ranks : public testing::TestWithParam<std::string> {
  protected:
   static Finished launch(const std::string& ranks, const std::string& arguments,
@@ -119,21 +142,82 @@ TEST_F(Ranks, ImbalanceIsThatOfAllRanks) {
   }
 }
 
-/// The second of two ranks has two of three iterations: what rank 0 waits for it is no part of the merge.
-/// Of one iteration rank 0 has none, so that it waits for the whole search of the other.
+/// Of one iteration rank 0 has none, so that it waits for the whole search of the other: no part of the merge, and half of what
+/// the two ranks have of time.
 TEST_F(Ranks, WaitingForTheSlowestRankIsNoMerge) {
   for (const std::string parallel : {"hybrid", "corescale"}) {
     const Finished run = launch("2", "--parallel " + parallel + " --iterations 1 --cycles 8 --orders 9216");
     ASSERT_EQ(run.status, 0) << run.output;
     const double wait = std::stod(field(run.output, "wait_share")),
                  merge = std::stod(field(run.output, "merge_share"));
-    EXPECT_GT(wait, 0.1) << parallel << run.output;
+    EXPECT_GT(wait, 0.05) << parallel << run.output;
+    EXPECT_LT(wait, 0.75) << parallel << ": that of one rank? " << run.output;
     EXPECT_GT(merge, 0) << parallel;
     EXPECT_LT(wait + merge, 1) << parallel;
     if (parallel == "hybrid") {
       EXPECT_LT(merge, wait) << run.output;
-      EXPECT_GT(std::stod(field(run.output, "month_2_wait_share")), 0.3) << run.output;
+      EXPECT_GT(std::stod(field(run.output, "month_2_wait_share")), 0.05) << run.output;
     }
+  }
+}
+
+/// Rank 1 begins a month while rank 0 still makes the result of the one before.
+TEST_F(Ranks, NoShareOfAMonthIsNegative) {
+  const Finished run = launch("2", "--parallel hybrid --iterations 2");
+  for (const std::string month : {"1", "2", "3"})
+    for (const std::string share : {"serial_share", "imbalance", "wait_share", "merge_share", "cores_busy"})
+      EXPECT_GE(std::stod(field(run.output, "month_" + month + "_" + share)), 0) << share << run.output;
+  EXPECT_LE(std::stod(field(run.output, "cores_busy")), 2) << run.output;
+}
+
+TEST_F(Ranks, AnAccountIsOfAllRanks) {
+  const Finished one = network("--parallel hybrid --account"),
+                 two = launch("2", "--parallel hybrid --account");
+  EXPECT_EQ(field(two.output, "allocations_per_iteration"), field(one.output, "allocations_per_iteration"))
+      << two.output;
+}
+
+TEST_F(Ranks, AMonthWithoutAPlanEndsAllInOneLine) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "network_no_plan";
+  std::filesystem::remove_all(folder);
+  ASSERT_EQ(
+      run_program(ANT_COLONY, "--problem network --orders 120 --write-data " + folder.string(), "").status,
+      0);
+  std::ofstream(folder / "FreightRates.csv")
+      << "Carrier,orig_port_cd,dest_port_cd,max_wgh_qty,svc_cd,minimum cost,rate,mode_dsc,tpt_day_cnt\n"
+         "V,PORT01,PORT09,150,DTD,2,2,AIR,1\n";
+  std::ofstream ports(folder / "PlantPorts.csv");
+  ports << "Plant Code,Port\n";
+  for (int w = 1; w <= 19; ++w) ports << (w < 10 ? "PLANT0" : "PLANT") << w << ",PORT01\n";
+  ports.close();
+  for (const std::string parallel : {"hybrid", "corescale"}) {
+    const Finished run = launch("2", "--parallel " + parallel + " --data " + folder.string());
+    const std::string line = "no ant found room for all its orders on the lanes";
+    EXPECT_NE(run.status, 0);
+    const std::size_t at = run.output.find(line);
+    EXPECT_NE(at, std::string::npos) << run.output;
+    EXPECT_EQ(run.output.find(line, at + 1), std::string::npos) << run.output;
+  }
+}
+
+/// A node that lacks the tables, or has others, ends the launch in one line: the other rank does not wait for ever.
+TEST_F(Ranks, TablesThatARankLacksOrThatDifferEndAll) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "network_differs";
+  std::filesystem::remove_all(folder);
+  const std::string write = "--problem network --orders 120 --write-data ";
+  ASSERT_EQ(run_program(ANT_COLONY, write + (folder / "one").string(), "").status, 0);
+  ASSERT_EQ(run_program(ANT_COLONY, write + (folder / "two").string() + " --seed 2", "").status, 0);
+  for (const auto& [other, line] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"absent", "OrderList.csv: No such file or directory; give a readable CSV file"},
+           {"two", "the ranks have different tables or options; give all nodes the same"}}) {
+    const std::string rank =
+        "--problem network --parallel hybrid --iterations 1 --data " + folder.string() + "/";
+    const Finished run = run_program(
+        ANT_COLONY, rank + "one : -n 1 " + ANT_COLONY + " " + rank + other, "OMP_NUM_THREADS=1",
+        "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1 mpirun "
+        "--bind-to none --oversubscribe -n 1");
+    EXPECT_NE(run.status, 0);
+    EXPECT_NE(run.output.find(line), std::string::npos) << run.output;
   }
 }
 
@@ -191,9 +275,12 @@ TEST(NetworkProgram, BadOptionsAreOneLine) {
             "ant_colony: --goal 'speed=1' cannot be used; give cost, emissions, energy and time, each once,"},
            {"--goal cost=1,cost=2", "ant_colony: --goal 'cost=1,cost=2' cannot be used"},
            {"--goal cost=0", "ant_colony: --goal 'cost=0' is nothing; give one measure a worth"},
+           {"--goal cost=1e-8", "ant_colony: --goal 'cost=1e-8' cannot be used"},
            {"--goal cost=-1", "ant_colony: --goal 'cost=-1' cannot be used"},
            {"--orders 100", "ant_colony: --orders 100 are no equal months; give a multiple of 12"},
-           {"--parallel corescale --account", "ant_colony: --account is of the study's program"}}) {
+           {"--parallel corescale --account", "ant_colony: --account is of the study's program"},
+           {"--parallel corescale --look measures",
+            "ant_colony: --look and --heap are of the study's program"}}) {
     const Finished run = network(arguments);
     EXPECT_EQ(run.status, 2) << run.output;
     EXPECT_EQ(run.output.rfind(message, 0), 0U) << run.output;

@@ -24,7 +24,7 @@ from network_figure import drawn
 from network_plan import Month, PlanError, Route, read_month
 
 from corescale.errors import CorescaleError
-from corescale.show import charts, html
+from corescale.show import charts, exchange, html
 from corescale.show.charts import model, picture
 
 HEAVIEST = 20
@@ -40,7 +40,16 @@ def result(file: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "is not what ant_colony --problem network prints"
         raise PlanError(f"{file}: {why}; keep its standard output") from None
+    for month in range(1, _whole(found.get("months")) + 1):
+        if not all(isinstance(found.get(f"month_{month}_{name}"), int | float) for name in ("cost", "gap")):
+            raise PlanError(f"{file}: month {month} has no plan; draw a result of which every month has one")
+    if not isinstance(found.get("cost"), int | float) or not isinstance(found.get("gap"), int | float):
+        raise PlanError(f"{file}: no cost and gap of all months; keep the program's standard output whole")
     return found
+
+
+def _whole(value: object) -> int:
+    return int(value) if isinstance(value, int | float) else 1
 
 
 def months(said: dict[str, Any]) -> list[tuple[int, float, float]]:
@@ -83,10 +92,12 @@ def add(report: Path, month: Month, made: Sequence[model.Chart]) -> None:
     heaviest = sorted(month.routes, key=lambda route: -route.weight)[:HEAVIEST]
     head = (f"heaviest {len(heaviest)} of {len(month.routes)} routes", "orders", "kg", "dollars")
     figures = [network, *map(html.figure, made)]
-    page = html.added(
-        report.read_text(encoding="utf-8"), "network", "The network of transport", figures, head, [*map(line, heaviest)]
-    )
-    report.write_text(page, encoding="utf-8")
+    try:
+        text = report.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise PlanError(f"{report}: is no UTF-8; give the report.html of a run") from None
+    page = html.added(text, "network", "The network of transport", figures, head, [*map(line, heaviest)])
+    exchange.write(str(report), page)
 
 
 def main(given: argparse.Namespace) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from corescale.cli.output import machine_name, result
+from corescale.cli.report import shown_as
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.overheads import Modelled
 from corescale.conclude.answers.study import Study
@@ -29,13 +30,14 @@ def claims(
     replace: Annotated[
         bool, typer.Option("--replace", help="also verdicts that were decided by ones that are not")
     ] = False,
+    study: Annotated[str, typer.Option("--study", metavar="NAME|FILE", help="with the findings this study has")] = "",
 ) -> None:
     """Print every claim of the five papers with the verdict of each machine measured."""
     if not machine.isprintable():
         raise UsageError("is no name of one line", where="--machine", remedy="write it in letters that can be printed")
     known = declared.verdicts()
     for path in runs or []:
-        new = list(_verdicts(path, machine))
+        new = list(_verdicts(path, machine, study))
         if (lost := declared.lost(known, new)) and not replace:
             raise UsageError(
                 f"would undo {text.count(len(lost), 'verdict')} that an earlier run decided, {lost[0].finding} for one",
@@ -48,8 +50,9 @@ def claims(
     typer.echo(ledger(declared.claims(), known), nl=False)
 
 
-def _verdicts(path: Path, machine: str) -> Iterator[declared.Verdict]:
-    found = result(store.load(path), Machine.here())
+def _verdicts(path: Path, machine: str, asked: str) -> Iterator[declared.Verdict]:
+    here = Machine.here()
+    found = result(shown_as(store.load(path), asked, here), here)
     if not isinstance(found.conclusion, Study):
         raise UsageError("is no run of a study", where=str(path), remedy="give a run of corescale study run")
     study = _study(found.experiment.title, path)

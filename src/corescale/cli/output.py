@@ -17,6 +17,7 @@ from corescale.conclude.answers.study import Study
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.frame import frame
 from corescale.declare.command_line.request import RunRequest
+from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, launch
 from corescale.declare.outputs import Table
 from corescale.errors import CorescaleError, ExitCode

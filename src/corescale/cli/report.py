@@ -34,7 +34,7 @@ def report(
 
     machine = Machine.here()
     given = [_named(path) for path in runs]
-    found = [_shown_as(_measured(path), study, machine) for _, path in given]
+    found = [shown_as(_measured(path), study, machine) for _, path in given]
     _must_differ(found)
     run = found[0] if len(found) == 1 else _together(found, [name for name, _ in given])
     shown = result(run, machine)
@@ -59,7 +59,7 @@ def _measured(path: Path) -> store.Run:
     return run
 
 
-def _shown_as(run: store.Run, study: str, machine: Machine) -> store.Run:
+def shown_as(run: store.Run, study: str, machine: Machine) -> store.Run:
     """The run with the title, columns and outputs of a study file instead of its own."""
     if not study:
         return run

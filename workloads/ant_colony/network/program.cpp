@@ -3,9 +3,12 @@
 
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #include "ant_colony/network/by_month.hpp"
 #include "ant_colony/network/by_year.hpp"
@@ -43,10 +46,11 @@ Goal goal(const std::string& text) {
     double value = 0;
     const auto [end, fault] = std::from_chars(number.data(), number.data() + number.size(), value);
     if (place == nullptr || *place >= 0 || fault != std::errc{} || end != number.data() + number.size() ||
-        !(value >= 0 && value < 1e9))
+        !(value == 0 || (value >= 1e-3 && value < 1e9)))
       refuse("--goal '" + text + "' cannot be used",
-             "give cost, emissions, energy and time, each once, what a unit of it is worth, as in "
-             "cost=1,emissions=0.1");
+             "give cost, emissions, energy and time, each once, what a unit of it is worth (0, or at least "
+             "0.001), "
+             "as in cost=1,emissions=0.1");
     *place = value;
   }
   for (double* one : {&made.cost, &made.emissions, &made.energy, &made.time}) *one = std::max(*one, 0.0);
@@ -67,6 +71,14 @@ void check(const Request& request, const driver::Ranks& ranks) {
            "give --parallel hybrid");
   if (ranks.size() > 1 && !can_serialise())
     refuse("this build cannot send solutions between ranks", "install libcereal-dev and build again");
+  if (!request.data.empty() && !request.write_data.empty())
+    refuse("--write-data writes tables that are generated, and --data reads others", "leave one out");
+  for (const char* table : tables_files) {
+    std::error_code absent;
+    if (!request.solution.empty() && !request.data.empty() &&
+        std::filesystem::equivalent(request.solution, std::filesystem::path(request.data) / table, absent))
+      refuse("--solution would replace " + request.solution + ", which --data reads", "give another file");
+  }
   if (request.account && (request.parallel == "corescale" || request.heap != "plain"))
     refuse("--account is of the study's program and the plain heap", "leave out what differs");
   if (request.parallel == "corescale" && (request.look != "key" || request.heap != "plain"))
@@ -149,6 +161,7 @@ void report_months(driver::Result& result, std::span<const Month> months, const 
     result.metric(name + "seconds", times.all);
     if (times.parallel == 0) continue;  // months overlap
     result.metric(name + "serial_share", 1 - times.parallel / times.all);
+    result.metric(name + "cores_busy", times.busy / times.all);
     result.metric(name + "imbalance", times.busiest * year.threads / times.busy - 1);
     result.metric(name + "wait_share", times.waiting / times.all);
     result.metric(name + "merge_share", times.merging / times.all);
@@ -232,35 +245,71 @@ void check_planned(std::span<const Month> months, const Year& year) {
                       "raise the largest weights in FreightRates.csv, or give more --ants or --iterations");
 }
 
-int solve(const Request& request, std::uint64_t seed, int ants, int cycles, const driver::Ranks& ranks) {
-  check(request, ranks);
-  const Options options{goal(request.goal), request.flat, request.candidates, seed};
-  const Network network = load(request, options);
-  if (!request.write_data.empty()) return write(network.tables(), request.write_data), 0;
-
+void make_months(const Network& network, const Request& request, std::vector<Month>& months) {
   const int there = static_cast<int>(network.months().size());
   if (request.months > there)
     refuse("--months " + std::to_string(request.months) + ", and the orders are of " + std::to_string(there),
            "give at most that");
-  std::vector<Month> months;
   for (int m = 0; m < (request.months > 0 ? request.months : there); ++m) months.emplace_back(network, m);
+  if (static_cast<double>(months.size()) * request.iterations > std::numeric_limits<int>::max())
+    refuse("--iterations " + std::to_string(request.iterations) + " of " + std::to_string(months.size()) +
+               " months are more than can be counted",
+           "give fewer");
+}
+
+/// Throws driver::Error on all ranks where their months differ, as those of a node with an older copy of the tables do.
+void check_same(std::span<const Month> months, const driver::Ranks& ranks) {
+  double sum = static_cast<double>(months.size());
+  for (const Month& month : months) {
+    sum += month.bound() + month.cheapest();
+    for (int k = 0; k < month.size(); ++k) sum += month.weight(k) * (k + 1);
+  }
+  if (ranks.largest(sum) != -ranks.largest(-sum))
+    refuse("the ranks have different tables or options", "give all nodes the same");
+}
+
+int solve(const Request& request, std::uint64_t seed, int ants, int cycles, const driver::Ranks& ranks) {
+  std::optional<Network> network;
+  std::vector<Month> months;
+  if (!ranks.agreed([&] {
+        check(request, ranks);
+        network.emplace(load(request, {goal(request.goal), request.flat, request.candidates, seed}));
+        if (!request.write_data.empty())
+          write(network->tables(), request.write_data);
+        else
+          make_months(*network, request, months);
+      }))
+    return 2;
+  if (!request.write_data.empty()) return 0;
+  check_same(months, ranks);
   std::unique_ptr<WholeFile> file = open_solution(request, ranks);
   Work work{{}, request.iterations, driver::most_threads()};
   if (ants > 0) work.colony.ants = ants;
   if (cycles > 0) work.colony.cycles = cycles;
-  Year year(months.size(), work.threads * ranks.size());
-  search(months, work, request, ranks, year);
+  double threads = work.threads;
+  ranks.sum({&threads, 1});
+  Year year(months.size(), static_cast<int>(threads));
+  try {
+    search(months, work, request, ranks, year);
+  } catch (const driver::Error& error) {
+    if (ranks.size() == 1) throw;
+    std::cerr << error.what() << std::endl;
+    throw std::runtime_error("a rank has failed");  // ends the launch: the others would wait for ever
+  }
   gather(ranks, year);
   if (!ranks.agreed([&] {
         if (ranks.rank() == 0) check_planned(months, year);
       }))
     return 2;
   if (ranks.rank() != 0) return 0;
-  if (file) {
-    file->out() << Solution::headings;
-    for (const std::string& text : year.texts) file->out() << text;
-    file->commit();
-  }
+  if (file) try {
+      file->out() << Solution::headings;
+      for (const std::string& text : year.texts) file->out() << text;
+      file->commit();
+    } catch (const driver::Error&) {  // what the search has found is not lost
+      report(request, work, months, ranks, year);
+      throw;
+    }
   return report(request, work, months, ranks, year);
 }
 

@@ -34,7 +34,16 @@ double Solution::total(const std::string& measure) const {
 
 namespace {
 
-void add(std::string& line, const std::string& text) { line += text + ","; }
+/// Quoted where CSV asks for it.
+void add(std::string& line, const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) {
+    line += text + ",";
+    return;
+  }
+  line += '"';
+  for (const char c : text) line += c == '"' ? std::string("\"\"") : std::string(1, c);
+  line += "\",";
+}
 
 /// The shortest digits that read back as the same number.
 void add(std::string& line, double value) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace network {
@@ -21,6 +23,8 @@ class Assignment {
   /// An order, by its cost in each warehouse. Others may move to make room for it.
   void add(const std::vector<double>& costs) {
     costs_.push_back(costs);
+    for (const double cost : costs)
+      if (cost < never) tolerance_ = std::max(tolerance_, rounding * cost);
     const Path path = shortest(costs);
     if (path.end == none) {
       ++left_over_;
@@ -57,7 +61,7 @@ class Assignment {
       shorter = false;
       for (std::size_t from = 0; from < n; ++from)
         for (std::size_t to = 0; to < n; ++to)
-          if (path.length[from] + moves_[from][to].cost < path.length[to] - tolerance) {
+          if (path.length[from] + moves_[from][to].cost < path.length[to] - tolerance_) {
             path.length[to] = path.length[from] + moves_[from][to].cost;
             path.before[to] = from;
             shorter = true;
@@ -94,14 +98,14 @@ class Assignment {
     }
   }
 
-  /// Rounding must not make a circle of moves look shorter than none.
-  static constexpr double tolerance = 1e-9;
+  /// Rounding must not make a circle of moves look shorter than none: of the largest cost, far above that of a sum of moves.
+  static constexpr double rounding = 1e-12;
 
   std::vector<int> room_;
   std::vector<std::vector<std::size_t>> members_;
   std::vector<std::vector<Move>> moves_;
   std::vector<std::vector<double>> costs_;
-  double cost_ = 0;
+  double cost_ = 0, tolerance_ = 0;
   int left_over_ = 0;
 };
 

@@ -37,7 +37,8 @@ Month::Month(const Network& network, int number, Candidates candidates)
 }
 
 const Month& Month::whole() const {
-  std::call_once(whole_->once, [this] { whole_->month.reset(new Month(network_, number_, Candidates::all)); });
+  std::call_once(whole_->once,
+                 [this] { whole_->month.reset(new Month(network_, number_, Candidates::all)); });
   return *whole_->month;
 }
 

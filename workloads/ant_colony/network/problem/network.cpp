@@ -33,21 +33,29 @@ std::optional<int> whole(std::string_view digits) {
 /// Year and month of "2013-05-26", "5/26/13" or a spreadsheet's day, 41420; years of two digits are this century's.
 std::optional<std::pair<int, int>> month_of(std::string_view date) {
   if (const auto day = whole(date)) {
+    if (*day < 20'000 || *day > 80'000) return std::nullopt;  // 1954 to 2119: else it is no such day
     const std::chrono::year_month_day found{std::chrono::sys_days{std::chrono::year{1899} / 12 / 30} +
-                                            std::chrono::days{std::min(*day, 1'000'000)}};
+                                            std::chrono::days{*day}};
     return std::pair(static_cast<int>(found.year()), static_cast<int>(static_cast<unsigned>(found.month())));
   }
   const char separator = date.find('-') != date.npos ? '-' : '/';
   const std::size_t first = date.find(separator);
   const std::size_t second = first == date.npos ? first : date.find(separator, first + 1);
   if (second == date.npos) return std::nullopt;
+  const std::string_view last = date.substr(second + 1);  // a time of the day may follow
   const std::string_view parts[] = {date.substr(0, first), date.substr(first + 1, second - first - 1),
-                                    date.substr(second + 1)};
+                                    last.substr(0, last.find_first_of(" T"))};
   const bool year_first = separator == '-';
-  const auto year = whole(parts[year_first ? 0 : 2].substr(0, 4)), month = whole(parts[year_first ? 1 : 0]),
-             day = whole(parts[year_first ? 2 : 1].substr(0, 2));
-  if (!year || !month || !day || *month < 1 || *month > 12 || *day < 1 || *day > 31) return std::nullopt;
-  return std::pair(*year < 100 ? 2000 + *year : *year, *month);
+  const std::string_view years = parts[year_first ? 0 : 2];
+  if (years.size() != 4 && (year_first || years.size() != 2)) return std::nullopt;
+  const auto year = whole(years), month = whole(parts[year_first ? 1 : 0]),
+             day = whole(parts[year_first ? 2 : 1]);
+  if (!year || !month || !day) return std::nullopt;
+  const std::chrono::year_month_day found{std::chrono::year{*year < 100 ? 2000 + *year : *year},
+                                          std::chrono::month{static_cast<unsigned>(*month)},
+                                          std::chrono::day{static_cast<unsigned>(*day)}};
+  if (!found.ok() || *month > 12 || *day > 31) return std::nullopt;
+  return std::pair(static_cast<int>(found.year()), *month);
 }
 
 }  // namespace

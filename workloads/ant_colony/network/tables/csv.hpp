@@ -33,6 +33,10 @@ class Csv {
       throw driver::Error(file_, "is no text in UTF-8", "export it as CSV in UTF-8");
     split(std::string_view(text).substr(text.starts_with("\xEF\xBB\xBF") ? 3 : 0));
     if (rows_.empty()) throw driver::Error(file_, "is empty", "the first line names the columns");
+    for (std::size_t row = 0; row < rows(); ++row)
+      for (std::size_t c = rows_[0].cells.size(); c < rows_[row + 1].cells.size(); ++c)
+        if (!rows_[row + 1].cells[c].empty())
+          fail(row, "more cells than the first line has", "quote a cell that has a comma in it");
   }
 
   std::size_t rows() const { return rows_.size() - 1; }
@@ -63,7 +67,8 @@ class Csv {
   /// A number within [0, most]; commas stand between thousands.
   double number(std::size_t row, std::size_t column, double most) const {
     std::string digits = text(row, column);
-    std::erase_if(digits, [](char c) { return c == '$' || c == ' '; });
+    std::erase(digits, ' ');
+    if (digits.starts_with('$')) digits.erase(0, 1);
     if (!are_thousands(digits))
       fail(row, rows_[0].cells[column] + " '" + shown(digits) + "' has a comma that is not between thousands",
            "write decimals behind a point");
@@ -131,13 +136,15 @@ class Csv {
                               : std::string(text.substr(first, text.find_last_not_of(" \t") - first + 1));
   }
 
-  /// Whether each comma has three digits behind it, and stands before the point and behind a digit.
+  /// Whether each comma has three digits behind it, and stands before the point and behind one to three digits, no 0 first.
   static bool are_thousands(std::string_view digits) {
     const std::string_view whole = digits.substr(0, digits.find('.'));
     if (digits.substr(whole.size()).find(',') != digits.npos) return false;
+    const std::size_t first = whole.find(',');
+    if (first != whole.npos && (first < 1 || first > 3 || whole[0] == '0')) return false;
     for (std::size_t at = whole.find(','); at != whole.npos; at = whole.find(',', at + 1)) {
       const std::size_t next = std::min(whole.find(',', at + 1), whole.size());
-      if (at == 0 || next - at != 4) return false;
+      if (next - at != 4) return false;
     }
     return true;
   }

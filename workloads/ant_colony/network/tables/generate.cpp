@@ -137,7 +137,8 @@ class Generator {
 
   void make_room() {
     while (lacks_room())
-      for (Warehouse& one : made_.warehouses) one.capacity = static_cast<int>(std::ceil(growth * one.capacity));
+      for (Warehouse& one : made_.warehouses)
+        one.capacity = static_cast<int>(std::ceil(growth * one.capacity));
   }
 
   /// Whether in some month more orders than none are left over by a maximum flow into the warehouses that may serve them.
@@ -145,7 +146,8 @@ class Generator {
     std::map<std::string, std::set<std::string>> holders, tied;  // of a product; of a customer
     std::set<std::string> is_tied;
     for (const Link& one : made_.products) holders[one.other].insert(one.warehouse);
-    for (const Link& one : made_.customers) tied[one.other].insert(one.warehouse), is_tied.insert(one.warehouse);
+    for (const Link& one : made_.customers)
+      tied[one.other].insert(one.warehouse), is_tied.insert(one.warehouse);
     std::vector<int> capacities;
     for (const Warehouse& one : made_.warehouses) capacities.push_back(one.capacity);
     std::map<std::string, Assignment> by_month;

@@ -43,6 +43,10 @@ struct Tables {
   std::vector<Link> products, customers, ports;  ///< held; alone served, where any is named; linked
 };
 
+inline constexpr const char* tables_files[] = {"OrderList.csv",       "FreightRates.csv", "WhCosts.csv",
+                                               "WhCapacities.csv",    "PlantPorts.csv",   "VmiCustomers.csv",
+                                               "ProductsPerPlant.csv"};
+
 /// The tables in a folder of CSV files, as any program exports the sheets: columns in any order, further ones ignored, "quoted"
 /// cells, $ and thousands' commas. Throws driver::Error, FILE:LINE: what; remedy.
 Tables read(const std::filesystem::path& folder);
