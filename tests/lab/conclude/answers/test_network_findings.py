@@ -47,11 +47,8 @@ def said(
     """What a finding says; `also`: other metrics than the seconds."""
     made = study_file.experiment(studies.find("ant_colony"), here, levels)
     draw, most = random.Random(seed), here.default_max_threads
-    others = {
-        "serial_share": lambda c, p: 0.05,
-        "imbalance": lambda c, p: 0.01,
-        "malloc_share": lambda c, p: 0.2,
-    } | also
+    others: dict[str, Truth] = {"serial_share": lambda c, p: 0.05, "imbalance": lambda c, p: 0.01}
+    others |= {"malloc_share": lambda c, p: 0.2} | also
 
     def metrics(c: Configuration) -> Mapping[str, float]:
         given = {metric: of(c, most) * draw.uniform(1 - noise, 1 + noise) for metric, of in others.items()}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "ant_colony/network/program.hpp"
+#include "ant_colony/network/year.hpp"
+
+namespace network {
+
+/// Times of all ranks: the longest; where they are added up over threads, all; of waiting the mean. Called by every rank.
+void gather(const driver::Ranks& ranks, Year& year);
+
+/// Prints the year, by rank 0 alone. Returns the exit status.
+int report(const Request& request, const Work& work, std::span<const Month> months,
+           const driver::Ranks& ranks, const Year& year);
+
+}  // namespace network
