@@ -3,8 +3,7 @@
 
 namespace corescale::inline v0::detail {
 
-/// Sees to it that the calling thread's end is noticed, and forks are. Throws std::bad_alloc or
-/// std::system_error.
+/// Sees to it that the calling thread's end is noticed, and forks are. Throws std::bad_alloc.
 void watch_this_thread();
 
 }  // namespace corescale::detail

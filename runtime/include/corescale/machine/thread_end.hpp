@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <new>
-#include <system_error>
 
 namespace corescale::inline v0::detail {
 
@@ -21,13 +20,13 @@ class thread_end {
   thread_end& operator=(const thread_end&) = delete;
 
   /// At the calling thread's end the function gets `what`, which is not null.
-  /// Throws std::bad_alloc, and std::system_error where the process has no key left.
+  /// Throws std::bad_alloc: where the process has no key left, too, as an error with a text would ask for memory.
   void await(const void* what) {
     if (pthread_setspecific(key(), what)) throw std::bad_alloc();
   }
 
   /// What the calling thread's end will give; null for nothing.
-  /// Throws std::system_error where the process has no key left.
+  /// Throws std::bad_alloc where the process has no key left.
   void* awaited() { return pthread_getspecific(key()); }
 
  private:
@@ -35,8 +34,7 @@ class thread_end {
     if (const std::uint64_t known = key_and_one_.load(std::memory_order_acquire))
       return static_cast<pthread_key_t>(known - 1);
     pthread_key_t made{};
-    if (const int failed = pthread_key_create(&made, function_))
-      throw std::system_error(failed, std::generic_category(), "corescale: a key for the end of threads");
+    if (pthread_key_create(&made, function_)) throw std::bad_alloc();
     std::uint64_t first = 0;
     if (key_and_one_.compare_exchange_strong(first, std::uint64_t{made} + 1, std::memory_order_acq_rel))
       return made;
