@@ -77,7 +77,7 @@ void timed_loop::work(std::uint32_t id) {
     ranges_.stop();
     throw;
   }
-  if (id < listened()) seen_[id] = {times, me.largest << ranges_.shift(), first, last};
+  if (id < listened()) seen_[id] = {times, me.largest << ranges_.shift()};
   claims_.fetch_add(me.claims, std::memory_order_relaxed);
   steals_.fetch_add(me.steals, std::memory_order_relaxed);
   if (statistics_ && id < statistics_->shares.size())
@@ -106,16 +106,6 @@ void timed_loop::adapt(shared_ranges::member& me, std::uint64_t iterations,
 }
 
 double timed_loop::elapsed_ns() const noexcept { return static_cast<double>(end_ - start_) * tick_ns_; }
-
-double timed_loop::fork_join_ns() const noexcept {
-  std::uint64_t first = start_;
-  std::uint64_t last = start_;
-  for (std::uint32_t id = 0; id < listened(); ++id) {
-    first = std::max(first, seen_[id].first);
-    last = std::max(last, seen_[id].last);
-  }
-  return static_cast<double>(first - start_ + (end_ - std::min(last, end_))) * tick_ns_;
-}
 
 loop_times timed_loop::times() const noexcept {
   loop_times all;

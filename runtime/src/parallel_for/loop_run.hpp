@@ -46,9 +46,6 @@ class timed_loop {
 
   double elapsed_ns() const noexcept;
 
-  /// Of it, what was before the last thread's first block, and after the end of the last block.
-  double fork_join_ns() const noexcept;
-
   /// Of all threads together, in ticks.
   loop_times times() const noexcept;
 
@@ -58,8 +55,6 @@ class timed_loop {
   struct alignas(cache_line) seen {
     loop_times times;
     std::uint64_t largest = 0;
-    std::uint64_t first = 0;  ///< when it began
-    std::uint64_t last = 0;   ///< when its last block ended
   };
 
   // Threads beyond these are not listened to: what their blocks take is like what others' take.

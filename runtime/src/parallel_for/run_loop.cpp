@@ -8,7 +8,6 @@
 #include "core_groups.hpp"
 #include "corescale/machine/clock.hpp"
 #include "corescale/parallel_for/block_policy.hpp"
-#include "fork_times.hpp"
 #include "loop_run.hpp"
 
 namespace corescale::inline v0::detail {
@@ -16,8 +15,6 @@ namespace {
 
 // From here on the clock costs nothing to speak of, and a loop may change while it runs.
 constexpr double always_timed_ns = 1e6;
-
-constinit fork_times forks;
 
 std::uint64_t named_site(const char* name) noexcept { return std::hash<std::string_view>()(name) | 1; }
 
@@ -43,7 +40,6 @@ loop_description describe(const team_ref& team, std::uint64_t n, const loop_opti
     loop.hot = record->is_visited_often();
     if (!record->may_fork()) loop.threads = 1;
   }
-  loop.fork_ns = forks.of_pair(loop.hot, loop.machine);
   return loop;
 }
 
@@ -69,10 +65,8 @@ void run_timed(const team_ref& team, const loop_description& loop, const loop_pl
   const double elapsed = run.elapsed_ns();
   const loop_times times = run.times();
   const double mean = times.mean() * ns_per_tick();
-  const double serial = mean * static_cast<double>(loop.n);
-  if (record && record->learn(mean, times.spread()) && !plan.adapt) record->learn_gain(elapsed, serial);
-  if (!plan.adapt && plan.threads > 1 && serial > always_timed_ns)
-    forks.learn(run.fork_join_ns(), plan.threads, loop.machine);
+  if (record && record->learn(mean, times.spread()) && !plan.adapt)
+    record->learn_gain(elapsed, mean * static_cast<double>(loop.n));
   if (statistics) run.report(*statistics);
 }
 

@@ -15,7 +15,6 @@
 #include "corescale/parallel_for/block_policy.hpp"
 #include "corescale/parallel_for/parallel_for.hpp"
 #include "corescale/team/any_team.hpp"
-#include "fork_times.hpp"
 
 namespace corescale::test {
 namespace {
@@ -36,39 +35,6 @@ TEST(AutoPlan, AHotTeamPaysEarlier) {
   EXPECT_EQ(plan(loop).counters, 0U);
   loop.hot = true;
   EXPECT_GT(plan(loop).counters, 0U);
-}
-
-TEST(AutoPlan, WhatLongLoopsSawOfForksCounts) {
-  loop_description loop = on_8_cores(4000, 1);
-  loop.fork_ns = 300;
-  EXPECT_GT(plan(loop).counters, 0U);
-  loop.hot = true;
-  loop.fork_ns = 5000;
-  EXPECT_EQ(plan(loop).counters, 0U);
-}
-
-TEST(ForkTimes, AreTheConstantsUntilALoopHasToldAndFollowThoseThatTell) {
-  const calibration machine{.fork_hot = 300, .fork_thread = 60, .fork_cold = 10'000};
-  detail::fork_times forks;
-  EXPECT_EQ(forks.of_pair(true, machine), 300);
-  EXPECT_EQ(forks.of_pair(false, machine), 10'000);
-  for (int loop = 0; loop < 30; ++loop) forks.learn(500 + 2 * 60, 4, machine);
-  EXPECT_NEAR(forks.of_pair(true, machine), 500, 1);
-  EXPECT_EQ(forks.of_pair(false, machine), 10'000);
-  for (int loop = 0; loop < 30; ++loop) forks.learn(20'000, 2, machine);
-  EXPECT_NEAR(forks.of_pair(false, machine), 20'000, 10);
-}
-
-TEST(ForkTimes, AreBoundedAndForgetWhatAnotherProgramDid) {
-  const calibration machine{};
-  detail::fork_times forks;
-  for (int loop = 0; loop < 30; ++loop) forks.learn(1e9, 2, machine), forks.learn(-1, 2, machine);
-  EXPECT_NEAR(forks.of_pair(false, machine), 4 * machine.fork_cold, 10);
-  EXPECT_NEAR(forks.of_pair(true, machine), machine.fork_hot / 4, 1);
-  for (int loop = 0; loop < 30; ++loop)
-    forks.learn(machine.fork_cold, 2, machine), forks.learn(machine.fork_hot, 2, machine);
-  EXPECT_NEAR(forks.of_pair(false, machine), machine.fork_cold, 10);
-  EXPECT_NEAR(forks.of_pair(true, machine), machine.fork_hot, 1);
 }
 
 TEST(AutoPlan, NotMoreThreadsThanPay) {

@@ -21,7 +21,6 @@ struct loop_description {
   double iteration_ns = 0;  ///< mean, as learned at this call site; 0: not known
   double spread = 0;        ///< coefficient of variation between blocks, as learned
   bool hot = false;         ///< the call site is visited so often that the team will still spin
-  double fork_ns = 0;       ///< fork and join of two threads, as long loops saw it; 0: the constants
   const calibration& machine = shipped_calibration;  ///< must outlive the description
 };
 

@@ -7,8 +7,7 @@
 namespace corescale::inline v0 {
 
 /// What the policy `auto` has to know of a machine, in nanoseconds. The defaults are of x86 servers between 2019 and
-/// 2024; a wrong one costs a few per cent, as the time of a loop is flat around its best block. What a fork takes follows, up to
-/// four times less or more, what the process's own loops of a millisecond and more saw of it.
+/// 2024; a wrong one costs a few per cent, as the time of a loop is flat around its best block.
 struct calibration {
   double claim_own = 10;      ///< an atomic addition to a line that nobody else touches
   double line_near = 80;      ///< a line comes from another core of the core group

@@ -36,8 +36,7 @@ struct choice {
 
 double fork_join_ns(const loop_description& loop, std::uint32_t threads) {
   const calibration& machine = loop.machine;
-  const double told = loop.hot ? machine.fork_hot : machine.fork_cold;
-  return (loop.fork_ns > 0 ? loop.fork_ns : told) + machine.fork_thread * (threads - 2);
+  return (loop.hot ? machine.fork_hot : machine.fork_cold) + machine.fork_thread * (threads - 2);
 }
 
 double predict(const loop_description& loop, std::uint32_t threads, const layout& counters) {
