@@ -77,7 +77,9 @@ void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
   serial_until.store(until | 1, std::memory_order_relaxed);
 }
 
+// Not in a second look, a single call behind what may have been an outlier: it is the calls between two samples that tell.
 void loop_record::learn_interval(std::uint64_t now) noexcept {
+  if (in_doubt.load(std::memory_order_relaxed) == doubt::second_look) return;
   const std::uint32_t call = calls.load(std::memory_order_relaxed);
   const std::uint32_t since = call - sampled_call.exchange(call, std::memory_order_relaxed);
   const std::uint64_t before = sampled_at.exchange(now, std::memory_order_relaxed);

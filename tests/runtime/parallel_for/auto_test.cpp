@@ -169,6 +169,20 @@ TEST(AutoLearns, ASampleThatIsAnOutlierIsBelievedForOneCall) {
   EXPECT_FALSE(record.begin_call());
 }
 
+TEST(AutoLearns, AnOutlierLeavesALoopOneThatIsVisitedOften) {
+  detail::loop_record record;
+  const auto ticks_of = [](double ns) { return static_cast<std::uint64_t>(ns / ns_per_tick()); };
+  std::uint64_t now = 1;
+  for (int call = 0; call < 100; ++call) {
+    const bool timed = record.begin_call();
+    if (timed) record.learn_interval(now);
+    EXPECT_TRUE(call <= 32 || record.is_visited_often()) << "call " << call;
+    const bool outlier = call == 64;
+    now += ticks_of(outlier ? 4e6 : 12e3);
+    if (timed) record.learn(outlier ? 4000 : 10, 0.1);
+  }
+}
+
 TEST(AutoLearns, ALoopThatChangesAtEachCallIsNotTimedAtEach) {
   detail::loop_record record;
   int timed = 0;
