@@ -46,7 +46,7 @@ def test_every_command_gives_the_line_that_is_shown(tmp_path: Path) -> None:
         code = 3 if re.search("tune|--gate", command) and unsure(first, done.stdout) else 0
         assert done.returncode == code, (command, done.stdout, done.stderr)
         told = shape(first).startswith(shape(shown.split("\n")[0]))
-        assert told or (re.search("corescale (scan|tune|compare|report)", command) and undecided(first)), (command, first)
+        assert told or (re.match(".*corescale ", command) and undecided(first)), (command, first)
 
 
 def unsure(first: str, said: str) -> bool:
