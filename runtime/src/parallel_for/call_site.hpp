@@ -38,11 +38,6 @@ struct alignas(64) loop_record {
     return timed;
   }
 
-  /// Whether this call is timed because the one before was in doubt: it comes right after an outlier, which is no interval between calls.
-  bool is_second_look() const noexcept {
-    return in_doubt.load(std::memory_order_relaxed) == doubt::second_look;
-  }
-
   /// Takes in the mean time and the spread of a timed call's blocks; false where the next call shall say whether that was an outlier.
   bool learn(double mean_ns, double new_spread) noexcept;
 

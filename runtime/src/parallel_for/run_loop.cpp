@@ -98,7 +98,7 @@ void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, cons
   const bool sampled = record && record->begin_call();
   if (record && n <= record->alone_up_to.load(std::memory_order_relaxed) && !options.statistics)
     return body(0, n);
-  if (sampled && !record->is_second_look()) record->learn_interval(ticks());
+  if (sampled) record->learn_interval(ticks());
   const loop_description loop = describe(team, n, options, record);
   loop_plan plan = policy.plan(loop);
   plan.threads = std::clamp(plan.threads, 1U, loop.threads);

@@ -162,11 +162,8 @@ TEST(AutoLearns, ASampleThatIsAnOutlierIsBelievedForOneCall) {
   }
   EXPECT_FALSE(record.learn(5000, 1));
   EXPECT_EQ(record.iteration_ns, 5000);
-  EXPECT_FALSE(record.is_second_look());
   ASSERT_TRUE(record.begin_call());
-  EXPECT_TRUE(record.is_second_look());
   EXPECT_TRUE(record.learn(100, 0.1));
-  EXPECT_FALSE(record.is_second_look());
   EXPECT_EQ(record.iteration_ns, 100);
   EXPECT_FLOAT_EQ(record.spread, 0.1F);
   EXPECT_FALSE(record.begin_call());
