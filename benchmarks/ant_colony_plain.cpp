@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
   network::Options options;
   const network::Network network(network::generate(options.seed, 9216), options, "generated");
   std::vector<network::Month> months;
-  for (int m = 0; m < options.months; ++m) months.emplace_back(network, m);
+  for (int m = 0; m < static_cast<int>(network.months().size()); ++m) months.emplace_back(network, m);
   network::ColonyOptions colony;
   colony.ants = 2, colony.cycles = 2;
   double cost = 0;
@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   std::cout.precision(17);
-  std::cout << "{\"cost\": " << cost
-            << ", \"iterations_per_second\": " << iterations * options.months / seconds.count()
+  std::cout << "{\"cost\": " << cost << ", \"iterations_per_second\": "
+            << iterations * static_cast<double>(months.size()) / seconds.count()
             << ", \"written\": " << written << "}\n";
 }
