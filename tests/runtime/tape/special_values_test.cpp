@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NaN, infinities, signed zeros and branch points: values are those of <cmath> to the bit, recorded and replayed.
+// NaN, infinities, signed zeros and branch points: values are those of <cmath> to the bit, recorded, replayed, and replayed along a
+// line: else a comparison would go another way there than it did when it was recorded.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -41,6 +42,8 @@ void check(Function f) {
     EXPECT_TRUE(same(f(tape.variable(x)).value(), plain(f, x))) << Function::label << " at " << x;
     EXPECT_TRUE(same(recorded.forward(std::vector{x})[0], plain(f, x)))
         << Function::label << " replayed at " << x;
+    EXPECT_TRUE(same(recorded.taylor(std::vector{under_test::line_through(x, 1)})[0][0], plain(f, x)))
+        << Function::label << " along a line from " << x;
   }
 }
 
@@ -55,6 +58,9 @@ void check_2(Function f) {
           << Function::label << ' ' << x << ' ' << y;
       EXPECT_TRUE(same(recorded.forward(std::vector{x, y})[0], f(x, y), any_zero))
           << Function::label << ' ' << x << ' ' << y;
+      const std::vector lines{under_test::line_through(x, 1), under_test::line_through(y, 1)};
+      EXPECT_TRUE(same(recorded.taylor(lines)[0][0], f(x, y), any_zero))
+          << Function::label << " along a line from " << x << ' ' << y;
     }
 }
 

@@ -121,7 +121,7 @@ CORESCALE_SERIES_FUNCTION_2(pow) {
   if (!detail::is_constant(y)) return detail::exponential(first, series<Base, Order>(y * log(x)));
   if (!(x[0] == 0.0)) return detail::power(first, x, y[0]);
   using special::is_whole, special::whole;
-  if (is_whole(y[0])) return detail::whole_power(x, whole(y[0]));
+  if (is_whole(y[0])) return detail::beginning(first, detail::whole_power(x, whole(y[0])));
   return detail::integral(first, x,
                           series<Base, Order>(y * Base(operations::power::value(x[0], y[0] - 1.0))));
 }
@@ -157,8 +157,10 @@ CORESCALE_SERIES_FUNCTION(acosh) { return detail::by_derivative<operations::area
 CORESCALE_SERIES_FUNCTION(atanh) { return detail::by_derivative<operations::area_tangent>(x); }
 CORESCALE_SERIES_FUNCTION_2(atan2) {
   using row = operations::arc_tangent_2;
-  const series<Base, Order> part = detail::integral(detail::first<row>(x, y), x, row::dx(x, y, x));
-  return part + detail::integral(Base(0.0), series<Base, Order>(y), row::dy(x, y, x));
+  const Base first = detail::first<row>(x, y);
+  const series<Base, Order> part = detail::integral(first, x, row::dx(x, y, x));
+  const series<Base, Order> other = detail::integral(Base(0.0), series<Base, Order>(y), row::dy(x, y, x));
+  return detail::beginning(first, part + other);  // the sum of -0 and 0 is 0
 }
 CORESCALE_SERIES_FUNCTION_2(hypot) {
   const Base first = detail::first<operations::hypotenuse>(x, y);
@@ -201,8 +203,14 @@ CORESCALE_SERIES_FUNCTION(rint) { return detail::first<operations::rounded_to_ev
 CORESCALE_SERIES_FUNCTION(abs) {
   return detail::beginning(detail::first<operations::absolute>(x), sign(x) * x);
 }
-CORESCALE_SERIES_FUNCTION_2(fmin) { return y < x || operations::is_nan(x) ? y : x; }
-CORESCALE_SERIES_FUNCTION_2(fmax) { return x < y || operations::is_nan(x) ? y : x; }
+CORESCALE_SERIES_FUNCTION_2(fmin) {
+  return detail::beginning(detail::first<operations::lesser>(x, y),
+                           y < x || operations::is_nan(x) ? series<Base, Order>(y) : x);
+}
+CORESCALE_SERIES_FUNCTION_2(fmax) {
+  return detail::beginning(detail::first<operations::greater>(x, y),
+                           x < y || operations::is_nan(x) ? series<Base, Order>(y) : x);
+}
 CORESCALE_SERIES_FUNCTION_2(fdim) {
   return detail::beginning(detail::first<operations::positive_difference>(x, y),
                            x > y ? x - y : 0.0 * (x - y));
