@@ -85,7 +85,7 @@ def _standard_error(of: Callable[[Floats], Floats], terms: Floats, covariance: F
     steps = np.eye(terms.shape[-1]) * 1j * COMPLEX_STEP
     gradient = np.stack([np.imag(of(terms + step)) / COMPLEX_STEP for step in steps], axis=-1)
     variance: Floats = np.einsum("...i,...ij,...j", gradient, covariance, gradient)
-    return np.sqrt(variance)
+    return np.sqrt(np.where(variance >= 0, variance, np.nan))  # less than nothing, by rounding, is not known
 
 
 def interval_of(
