@@ -65,8 +65,10 @@ void run_timed(const team_ref& team, const loop_description& loop, const loop_pl
   const double elapsed = run.elapsed_ns();
   const loop_times times = run.times();
   const double mean = times.mean() * ns_per_tick();
-  if (record && record->learn(mean, times.spread()) && !plan.adapt)
-    record->learn_gain(elapsed, mean * static_cast<double>(loop.n));
+  if (record) {
+    const bool believed = record->learn(mean, times.spread());
+    if (believed && !plan.adapt) record->learn_gain(elapsed, mean * static_cast<double>(loop.n));
+  }
   if (statistics) run.report(*statistics);
 }
 

@@ -50,7 +50,7 @@ bool asks_for_none(any_team& crew, const block_policy& policy) {
   std::vector<int> values(1000);
   std::vector<loop_share> shares(crew.num_threads());
   loop_statistics seen{.shares = shares};
-  loop_options options{.block = policy.name == "fixed" ? 16U : 0U, .policy = &policy};
+  loop_options options{.block = policy.needs_block ? 16U : 0U, .policy = &policy};
   all_kinds_of_loops(crew, values, options);
   const long before = requests;
   for (int call = 0; call < 40; ++call) {

@@ -20,11 +20,11 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        space = "free some space, or " if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else ""
         raise StoreError(
             f"cannot be written: {error.strerror or error}",
             where=str(path),
-            remedy=f"{'free some space, or ' * full}choose --out DIR",
+            remedy=f"{space}choose --out DIR",
         ) from error
 
 
