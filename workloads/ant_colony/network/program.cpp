@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -152,15 +153,21 @@ void make_months(const Network& network, const Request& request, std::vector<Mon
            "give fewer");
 }
 
-/// Throws driver::Error on all ranks where their months differ, as those of a node with an older copy of the tables do.
-void check_same(std::span<const Month> months, const driver::Ranks& ranks) {
+/// Throws driver::Error on all ranks where their months or what they were told differ, as on a node with an older copy of the tables.
+void check_same(std::span<const Month> months, const Network& network, const std::string& told,
+                const driver::Ranks& ranks) {
   double sum = static_cast<double>(months.size());
   for (const Month& month : months) {
     sum += month.bound() + month.cheapest();
     for (int k = 0; k < month.size(); ++k) sum += month.weight(k) * (k + 1);
   }
-  if (ranks.largest(sum) != -ranks.largest(-sum))
-    refuse("the ranks have different tables or options", "give all nodes the same");
+  std::string texts = told;
+  for (const Order& order : network.tables().orders) texts += '\n' + order.id;
+  const auto hash =
+      static_cast<double>(std::hash<std::string>()(texts) >> 12);  // 52 bits, which a double holds
+  for (const double one : {sum, hash})
+    if (ranks.largest(one) != -ranks.largest(-one))
+      refuse("the ranks have different tables or options", "give all nodes the same");
 }
 
 int solve(const Request& request, std::uint64_t seed, int ants, int cycles, const driver::Ranks& ranks) {
@@ -176,7 +183,11 @@ int solve(const Request& request, std::uint64_t seed, int ants, int cycles, cons
       }))
     return 2;
   if (!request.write_data.empty()) return 0;
-  check_same(months, ranks);
+  check_same(months, *network,
+             std::to_string(seed) + ' ' + std::to_string(request.iterations) + ' ' + std::to_string(ants) +
+                 ' ' + std::to_string(cycles) + ' ' + request.parallel + ' ' + request.look + ' ' +
+                 request.heap,
+             ranks);
   std::unique_ptr<WholeFile> file = open_solution(request, ranks);
   Work work{{}, request.iterations, driver::most_threads()};
   if (ants > 0) work.colony.ants = ants;
