@@ -59,18 +59,19 @@ class Program:
 
 
 def log_file(size: int) -> Callable[[Path], None]:
-    """Lines as a server writes them: compressible, not trivial. `size` in bytes."""
+    """Lines as a server writes them: compressible, not trivial, none written again as a copy. `size` in bytes."""
 
     def generate(file: Path) -> None:
         drawn = random.Random(1)
         hosts = [f"10.{drawn.randrange(256)}.{drawn.randrange(256)}.{drawn.randrange(256)}" for _ in range(200)]
-        part = "".join(
-            f"{drawn.choice(hosts)} GET /item/{drawn.randrange(10**6)} {drawn.choice((200, 200, 200, 404))}\n"
-            for _ in range(40_000)
-        ).encode()
         with file.open("wb") as out:
-            for _ in range(-(-size // len(part))):
-                out.write(part)
+            while out.tell() < size:
+                lines = zip(drawn.choices(hosts, k=40_000), drawn.choices(range(10**6), k=40_000), strict=True)
+                out.write(
+                    "".join(
+                        f"{host} GET /item/{item} {404 if item % 4 == 0 else 200}\n" for host, item in lines
+                    ).encode()
+                )
             out.truncate(size)
 
     return generate

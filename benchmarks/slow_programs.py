@@ -73,7 +73,7 @@ class Program:
 PROGRAMS = {
     "clang++": Program("clang++ -O2 -c -x c++ -o /dev/null {file}", templates(40), TuneRequest()),
     "zstd": Program(
-        "zstd -T{threads} -9 -q -c {file}", log_file(220_000_000), TuneRequest(threads="1,2", today="threads=1")
+        "zstd -T{threads} -9 -q -c {file}", log_file(500_000_000), TuneRequest(threads="1,2", today="threads=1")
     ),
     "sort": Program(
         "sort --parallel={threads} {file}", words(6_000_000), TuneRequest(threads="1,2", factor=["LC_ALL=C.UTF-8,C"])
