@@ -33,7 +33,12 @@ def predict(
         typer.Option("--overhead", metavar="SUM", help="from overhead as a sum, such as 'p / points'; may be repeated"),
     ] = None,
     track_record: Annotated[
-        bool, typer.Option("--track-record", help="score what `scan --seal` sealed, else the smaller half of each run")
+        bool,
+        typer.Option(
+            "--track-record",
+            help="score what `scan --seal` sealed, else forecasts from the smaller half of each run; "
+            "with --overhead forecasts of that sum",
+        ),
     ] = False,
     anyway: Annotated[
         bool, typer.Option("--anyway", help=f"forecast beyond {FAR:g} times the largest p measured too")
@@ -48,7 +53,10 @@ def predict(
         raise UsageError(f"no law {law!r}", where="--law", remedy=f"give one of {', '.join(LAW_NAMES)}")
     if law and overhead:
         raise UsageError("a law and a sum of overheads", remedy="give --law or --overhead")
-    said = _track_record(runs) if cores is None else _predictions(runs, cores, law, overhead or [], anyway=anyway)
+    if law and track_record:
+        raise UsageError("a law to score", where="--law", remedy="leave it out: a track record is of the law chosen")
+    sums = overhead or []
+    said = _track_record(runs, sums) if cores is None else _predictions(runs, cores, law, sums, anyway=anyway)
     lines = [forecasts.line(one) for one in said]
     if track_record:
         lines.append(forecasts.coverage([one for one in said if isinstance(one, Scored)]))
@@ -81,14 +89,17 @@ def _forecasts(run: store.Run, cores: int, law: str, overhead: Sequence[str]) ->
         raise UsageError(str(error), where=str(run.folder), remedy="scan more levels of p") from None
 
 
-def _track_record(runs: Sequence[Path]) -> list[Prediction | Scored]:
+def _track_record(runs: Sequence[Path], overhead: Sequence[str]) -> list[Prediction | Scored]:
     """What was sealed while measuring, where there is such; else the run's smaller half against the rest."""
-    found: list[Prediction | Scored] = []
-    for run in map(_scanned, runs):
-        sealed = store.sealed(run)
-        records, experiment = run.records, run.experiment
-        found += held_back(records, experiment) if sealed is None else score(sealed, records, experiment)
-    return found
+    return [one for path in runs for one in _scores(_scanned(path, study=bool(overhead)), overhead)]
+
+
+def _scores(run: store.Run, overhead: Sequence[str]) -> Sequence[Scored]:
+    records, experiment = run.records, run.experiment
+    if overhead:
+        return overhead_forecast.held_back(records, experiment, overhead)
+    sealed = store.sealed(run)
+    return held_back(records, experiment) if sealed is None else score(sealed, records, experiment)
 
 
 def _scanned(path: Path, *, study: bool = False) -> store.Run:

@@ -16,7 +16,7 @@ from corescale.conclude.laws import LAWS
 from corescale.conclude.laws.fit import Fit
 from corescale.conclude.laws.normal_form import normal_form
 from corescale.conclude.response import Table, table
-from corescale.conclude.stats import Interval
+from corescale.conclude.stats import Floats, Interval
 from corescale.declare.experiment import SERIAL, Experiment
 from corescale.declare.grid import configurations
 from corescale.records import Configuration, Level, Record
@@ -101,7 +101,7 @@ def held_back(records: Sequence[Record], experiment: Experiment) -> tuple[Scored
     """
     times = table(records, experiment.response)
     return tuple(
-        Scored(curve.label, most.p, fit.forecast(most.p).seconds, _typical(times.column(most.configuration)))
+        Scored(curve.label, most.p, fit.forecast(most.p).seconds, typical(times.column(most.configuration)))
         for whole in scan(records, experiment, laws=False).curves
         for most in _largest(whole.rows)
         if np.isfinite(times.column(most.configuration)).any()
@@ -137,7 +137,7 @@ def score(sealed: Sequence[Mapping[str, Any]], records: Sequence[Record], experi
     times = table(records, experiment.response)
     return tuple(
         Scored(
-            curve.label, row.p, _interval(said), _typical(times.column(row.configuration)), "sealed", row.oversubscribed
+            curve.label, row.p, _interval(said), typical(times.column(row.configuration)), "sealed", row.oversubscribed
         )
         for curve in scan(records, experiment, laws=False).curves
         for said in sealed
@@ -171,5 +171,6 @@ def _prediction(curve: Curve, fit: Fit, p: int) -> Prediction:
     return Prediction(curve.label, p, fit.forecast(p).seconds, fit.law, reason, fit.doubt, fit.measured)
 
 
-def _typical(column: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
+def typical(column: Floats) -> float:
+    """The geometric mean of times; NaN is no time."""
     return float(np.exp(np.nanmean(np.log(column))))

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forecasts from a sum of factors of the overhead: one fit for all sizes, T(p) = p_ref T(p_ref) (1 + f) / p for each.
 
-The interval has the half widths of f and of T(p_ref) together, as if they were independent.
+The interval has the half widths of f and of T(p_ref) together, as if they were independent. As those of a scan, such
+forecasts are scored: from what a run has at p <= P / 2, beside what it measured at P.
 """
 
 import ast
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from corescale.conclude.answers.overhead_points import configurations
-from corescale.conclude.forecast import Prediction
+from corescale.conclude.forecast import Prediction, Scored, typical
 from corescale.conclude.frame import frame
 from corescale.conclude.laws.overhead_factors import OverheadChoice, choose
 from corescale.conclude.stats import Interval, median_interval
@@ -46,6 +49,45 @@ def predict(records: Sequence[Record], experiment: Experiment, p: int, models: S
     ranks, where both make p. Raises UsageError for a formula of what a p alone does not tell, such as `ranks`, or where
     nothing can be fitted.
     """
+    rows, asked = _asked(records, experiment, models)
+    return tuple(
+        one for maker, group in _alike(rows, experiment) for one in _fitted(group, experiment, asked, p, maker)
+    )
+
+
+def held_back(records: Sequence[Record], experiment: Experiment, models: Sequence[str]) -> tuple[Scored, ...]:
+    """The largest P of everything that shares a fit, forecast from the launches at p <= P / 2 alone.
+
+    Nothing where those determine no sum. Raises UsageError as `predict`.
+    """
+    rows, asked = _asked(records, experiment, models)
+    return tuple(one for maker, group in _alike(rows, experiment) for one in _scored(group, experiment, asked, maker))
+
+
+def _scored(rows: "pd.DataFrame", experiment: Experiment, asked: "Asked", maker: str) -> Iterator[Scored]:
+    most = int(rows["p"].max())
+    small = rows[2 * rows["p"] <= most]
+    if small["p"].nunique() < 2:
+        return
+    measured = {
+        _label(maker, name): typical(group["time"].to_numpy(dtype=np.float64))
+        for name, group in _sizes(rows[rows["p"] == most], experiment)
+    }
+    for one in _fitted(small, experiment, asked, most, maker):
+        if one.label in measured:
+            yield Scored(one.label, most, one.seconds, measured[one.label])
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Sums of formulas, each formula with a name."""
+
+    declared: Overheads
+    sums: Sequence[Sequence[str]]
+
+
+def _asked(records: Sequence[Record], experiment: Experiment, models: Sequence[str]) -> tuple["pd.DataFrame", Asked]:
+    """The launches on whole cores, and what is to be fitted to them."""
     sums = [split(model) for model in models]
     declared = Overheads(
         name="overhead",
@@ -59,13 +101,15 @@ def predict(records: Sequence[Record], experiment: Experiment, p: int, models: S
     _must_follow_from_p(declared, experiment)
     if rows.empty:
         raise UsageError("no launch on whole cores succeeded", where=WHERE)
+    return rows, Asked(declared, sums)
+
+
+def _alike(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[str, "pd.DataFrame"]]:
+    """The launches that share a fit, with the name of what makes their p."""
     kinds = [f.name for f in experiment.factors if f.name not in experiment.makes_p and _are_words(f.levels)]
-    return tuple(
-        one
-        for maker, alike in _patterns(rows, experiment)
-        for _, group in (alike.groupby(kinds) if kinds else [((), alike)])
-        for one in _fitted(group, experiment, declared, sums, p, maker)
-    )
+    for maker, of_one in _patterns(rows, experiment):
+        for _, group in of_one.groupby(kinds) if kinds else [((), of_one)]:
+            yield maker, group
 
 
 def _are_words(levels: Sequence[Level]) -> bool:
@@ -83,21 +127,25 @@ def _patterns(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[st
         yield maker, rows[(rows[others] == rows[others].min()).all(axis=1)]
 
 
-def _fitted(
-    rows: "pd.DataFrame",
-    experiment: Experiment,
-    declared: Overheads,
-    sums: Sequence[Sequence[str]],
-    p: int,
-    maker: str,
-) -> Iterator[Prediction]:
-    found = configurations(rows, experiment, declared, {})
-    texts = {declared.factors[name]: column for name, column in found.factors.items()}
-    choice = choose(found.measured, texts, sums, experiment.stop.confidence)
+def _fitted(rows: "pd.DataFrame", experiment: Experiment, asked: Asked, p: int, maker: str) -> Iterator[Prediction]:
+    found = configurations(rows, experiment, asked.declared, {})
+    texts = {asked.declared.factors[name]: column for name, column in found.factors.items()}
+    choice = choose(found.measured, texts, asked.sums, experiment.stop.confidence)
     if choice.best is None:
         raise UsageError(choice.statement, where=WHERE, remedy="scan more levels, or write fewer factors")
-    for one in _forecasts(rows, experiment, declared, choice, p):
-        yield replace(one, label=" ".join(filter(None, (f"by {maker}" if maker else "", one.label))))
+    for one in _forecasts(rows, experiment, asked.declared, choice, p):
+        yield replace(one, label=_label(maker, one.label))
+
+
+def _label(maker: str, size: str) -> str:
+    return " ".join(filter(None, (f"by {maker}" if maker else "", size)))
+
+
+def _sizes(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[str, "pd.DataFrame"]]:
+    """The launches of each combination of what does not make p, with its label."""
+    beside = [factor.name for factor in experiment.factors if factor.name not in experiment.makes_p]
+    for levels, group in rows.groupby(beside) if beside else [((), rows)]:
+        yield " ".join(f"{name}={level}" for name, level in zip(beside, levels, strict=True)), group
 
 
 def _must_follow_from_p(declared: Overheads, experiment: Experiment) -> None:
@@ -114,15 +162,13 @@ def _forecasts(
 ) -> Sequence[Prediction]:
     best = choice.best
     assert best is not None, "refused above"
-    beside = [factor.name for factor in experiment.factors if factor.name not in experiment.makes_p]
     made = []
-    for levels, group in rows.groupby(beside) if beside else [((), rows)]:
+    for label, group in _sizes(rows, experiment):
         reference = group[group["p"] == group["p"].min()]
         known = {str(k): v for k, v in reference.iloc[0].to_dict().items()} | {"p": p}
         values = {formula.text: float(formula.value(known, WHERE)) for formula in declared.formulas().values()}
-        p_ref, typical = float(reference["p"].iloc[0]), median_interval(reference["time"], best.confidence)
-        label = " ".join(f"{name}={level}" for name, level in zip(beside, levels, strict=True))
-        seconds = _scattered(best.time(values, p, p_ref, typical.estimate), typical)
+        p_ref, base = float(reference["p"].iloc[0]), median_interval(reference["time"], best.confidence)
+        seconds = _scattered(best.time(values, p, p_ref, base.estimate), base)
         reach = (float(rows["p"].min()), float(rows["p"].max()))
         made.append(Prediction(label, p, seconds, f"f = {best.model}", choice.statement, best.doubt, reach))
     return made

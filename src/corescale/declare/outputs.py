@@ -4,13 +4,13 @@
 A column is a factor, a derived parameter, a metric, or one that every frame has (BUILT_IN).
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
 from corescale.declare.arithmetic import Expression, parse
+from corescale.declare.claim import Claim
 from corescale.declare.model import Model
 from corescale.errors import UsageError
 from corescale.records import Level
@@ -56,6 +56,14 @@ class Normalise(Model):
     within: tuple[str, ...] = ()
     inverse: bool = False
     """divides the other way round: a speed, where y is a time"""
+    subtract: bool = False
+    """takes the reference away instead; for a finding that is a `difference`, so that it is one of differences"""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.inverse and self.subtract:
+            raise ValueError("`inverse` divides and `subtract` does not: give one of them")
+        return self
 
 
 class Chart(Model):
@@ -84,6 +92,12 @@ class Chart(Model):
     """axes that are logarithmic, of lines; x is by itself where its levels are few and far apart"""
     at_zero: Selection = Field(default={})
     """launches drawn at x = 0 beside each level that these columns have otherwise: what x counts is not there"""
+
+    @model_validator(mode="after")
+    def _divides(self) -> Self:
+        if self.normalise is not None and self.normalise.subtract:
+            raise ValueError("`subtract` is for a finding that is a `difference`")
+        return self
 
     def selected(self) -> Iterator[tuple[str, Level]]:
         """Every level that it names, with its column."""
@@ -133,34 +147,6 @@ class Table(Model):
         yield from ()
 
 
-EQUAL = 1e-9
-"""What differs by less is equal: `> 1` is not said of two sides that are the same, up to rounding."""
-
-
-class Claim(Model):
-    """What is said of a ratio or a difference: `>= 1.1`, `<= 0.9`, `> 1`, or `0.95 to 1.05`."""
-
-    low: float
-    high: float
-    text: str
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Raises UsageError."""
-        number = r"(-?[0-9]*\.?[0-9]+)"
-        if match := re.fullmatch(rf"\s*{number}\s+to\s+{number}\s*", text):
-            low, high = float(match[1]), float(match[2])
-        elif match := re.fullmatch(rf"\s*(>=|>|<=|<)\s*{number}\s*", text):
-            apart = EQUAL if match[1] in "<>" else 0.0
-            bound = float(match[2])
-            low, high = (bound + apart, float("inf")) if ">" in match[1] else (float("-inf"), bound - apart)
-        else:
-            low, high = 1.0, 0.0
-        if low > high:
-            raise UsageError(f"not a claim: {text!r}", where="claim", remedy="write '>= 1.1', '< 1' or '0.95 to 1.05'")
-        return cls(low=low, high=high, text=text.strip())
-
-
 class Finding(Model):
     """A statement about the ratio y(a) / y(b), compared within blocks and within every other factor.
 
@@ -203,6 +189,8 @@ class Finding(Model):
             raise ValueError("`along`, `at_most` and `b` go together, and a `difference` is from a `b`")
         if self.best and (self.along or self.best not in (self.b or ())):
             raise ValueError("`best` is a column that `b` names, in a finding without `along`")
+        if self.normalise is not None and self.normalise.subtract and (not self.difference or self.along):
+            raise ValueError("`subtract` is for a finding that is a `difference`")
         return self
 
     @property

@@ -94,3 +94,17 @@ def test_laws_that_are_asked_for(tmp_path: Path) -> None:
     refused(corescale("predict", run, "--cores", "4", "--law", "x", cwd=tmp_path), ExitCode.USAGE, "no law 'x'")
     few = corescale("predict", str(FIXTURES["scan"]), "--cores", "4", "--law", "normal-form", cwd=tmp_path)
     refused(few, ExitCode.USAGE, "2 levels of p cannot choose a normal form; measure at least 4")
+
+
+def test_forecasts_of_a_sum_are_scored_too(tmp_path: Path) -> None:
+    run = scanned(tmp_path, "-r", "6", "-t", "1,2,4,8")
+    records = (run / "records.jsonl").read_text()
+    whole = re.sub(r'("oversubscribed": ?)true', r"\1false", records)  # as on eight cores
+    (run / "records.jsonl").write_text(whole)
+    done = corescale("predict", str(run), "--track-record", "--overhead", "p", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    first, last = done.stdout.splitlines()
+    assert first.startswith("8 cores from up to 4, afterwards: ")
+    assert last.endswith("of 1 forecasts covered what was measured")
+    law = corescale("predict", str(run), "--track-record", "--law", "usl", cwd=tmp_path)
+    refused(law, ExitCode.USAGE, "a track record is of the law chosen")

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from corescale.conclude.frame import frame
+from corescale.declare.claim import Claim
 from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.grid import configurations as every
 from corescale.declare.grid import launch
-from corescale.declare.outputs import BUILT_IN, Claim, Table
+from corescale.declare.outputs import BUILT_IN, Table
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Noise

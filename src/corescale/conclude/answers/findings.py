@@ -24,8 +24,9 @@ import numpy as np
 from corescale.conclude import stats
 from corescale.conclude.frame import selected
 from corescale.conclude.stats import Interval
+from corescale.declare.claim import Claim
 from corescale.declare.experiment import Experiment
-from corescale.declare.outputs import Claim, Finding, Normalise, Selection
+from corescale.declare.outputs import Finding, Normalise, Selection
 from corescale.errors import UsageError
 from corescale.records import Level
 
@@ -91,7 +92,7 @@ def groups(
 def _answer(
     rows: "pd.DataFrame", every: "pd.DataFrame", experiment: Experiment, finding: Finding, at: Mapping[str, Level]
 ) -> Answer:
-    rows = rows.assign(_log=logarithms(every, finding))
+    rows = rows.assign(_log=logarithms(every, finding), _y=_compared(every, finding))
     among = every[selected(every, {name: of for name, of in finding.where.items() if name == "oversubscribed"})]
     sides = {name: rows[selected(rows, side, among)] for name, side in finding.sides.items()}
     for name, side in finding.sides.items():
@@ -102,8 +103,6 @@ def _answer(
         sides["b"], chosen = best(sides["b"], finding.best)
     apart = {*finding.a, *(finding.b or ()), *at, *BLOCK}
     cell = [factor.name for factor in experiment.factors if factor.name not in apart]
-    if finding.difference:
-        sides = {name: side.assign(_log=np.exp(side["_log"])) for name, side in sides.items()}
     differences = _within(sides["a"], cell) - (_within(sides["b"], cell) if "b" in sides else 0)
     if (differences := differences.dropna()).empty:
         return missing(finding, at, "the two sides were never measured in the same block")
@@ -180,6 +179,17 @@ def logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
     return -relative if finding.normalise.inverse else relative
 
 
+def _compared(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
+    """What the sides' means are of: logarithms, or y itself where their difference is asked."""
+    logs = logarithms(rows, finding)
+    if not finding.difference:
+        return logs
+    if finding.normalise is None or not finding.normalise.subtract:
+        return logs.map(np.exp, na_action="ignore")
+    plain = logarithms(rows, finding.model_copy(update={"normalise": None}))
+    return plain.map(np.exp, na_action="ignore") - (plain - logs).map(np.exp, na_action="ignore")
+
+
 def _reference(rows: "pd.DataFrame", normalise: Normalise) -> "pd.Series":
     keys = [*BLOCK, *normalise.within]
     means = rows[selected(rows, normalise.to)].groupby(keys)["_log"].mean().rename("_reference")
@@ -187,8 +197,8 @@ def _reference(rows: "pd.DataFrame", normalise: Normalise) -> "pd.Series":
 
 
 def _within(rows: "pd.DataFrame", cell: Sequence[str]) -> "pd.Series":
-    """Mean logarithm by cell and block."""
-    return rows.assign(_all=0).groupby(["_all", *cell, *BLOCK])["_log"].mean()
+    """The mean of what is compared, by cell and block."""
+    return rows.assign(_all=0).groupby(["_all", *cell, *BLOCK])["_y"].mean()
 
 
 def _extremes(

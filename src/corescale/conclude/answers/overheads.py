@@ -2,8 +2,8 @@
 """Whether a declared sum of factors describes the overhead: fitted, compared with others, and judged.
 
 It *holds* where configurations that the fit has not seen are surely predicted within the declared error, every
-coefficient is surely above 0, as what costs time is, no other model surely predicts better, and each simpler one surely
-predicts worse.
+coefficient is surely above 0, as what costs time is, no other model surely predicts better, and each that has no more
+factors surely predicts worse: of two that the data do not tell apart neither is shown.
 That it fails beyond some overhead *holds* where it is surely off by more than that there, and by more than before.
 """
 
@@ -173,6 +173,6 @@ def _in_the_way(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: fl
         return f"no overhead is shown that {' or '.join(unseen)} would describe"
     if claimed.typical <= allowed:
         return f"no overhead is large enough to tell: {claimed.typical:.2g} at the root mean square"
-    simpler = [one for one in others if len(one.factors) < len(claimed.factors)]
-    equal = [one for one in simpler if not surely_better(claimed, one)]
+    rivals = [one for one in others if len(one.factors) <= len(claimed.factors)]
+    equal = [one for one in rivals if not surely_better(claimed, one)]
     return f"{equal[0].model} predicts as well" if equal else ""

@@ -15,8 +15,9 @@ from corescale.conclude import stats
 from corescale.conclude.answers.findings import BLOCK, Answer, groups, judge, logarithms, missing, said
 from corescale.conclude.frame import selected
 from corescale.conclude.stats import Interval
+from corescale.declare.claim import Claim
 from corescale.declare.experiment import Experiment
-from corescale.declare.outputs import Claim, Finding
+from corescale.declare.outputs import Finding
 from corescale.records import Level
 
 if TYPE_CHECKING:

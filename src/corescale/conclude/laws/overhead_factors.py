@@ -17,6 +17,7 @@ import numpy.typing as npt
 from corescale.conclude.laws.bootstrap import RESAMPLES, Resamples, draws, interval_of
 from corescale.conclude.laws.centres import Summary, summarise
 from corescale.conclude.stats import Floats, Interval, fewest_blocks
+from corescale.declare.claim import EQUAL
 
 AGREEMENT = 0.975
 """share of the resamples of blocks in which more factors must predict better"""
@@ -167,18 +168,21 @@ def choose(
 
 
 def surely_better(rival: OverheadFit, known: OverheadFit) -> bool:
-    """Whether nearly all resamples of blocks agree that the rival predicts the same held-out configurations better."""
-    return _surely_less(rival._errors, known._errors)
+    """Whether nearly all resamples of blocks agree that the rival predicts the same held-out configurations better.
+
+    Nothing is sure of fewer blocks than an interval needs.
+    """
+    return known._resamples is not None and _surely_less(rival._errors, known._errors)
 
 
 def surely_better_elsewhere(rival: OverheadFit, known: OverheadFit) -> bool:
     """The same of fits to different configurations of the same blocks: what noise adds to either error is taken out."""
-    return _surely_less(rival._excess, known._excess)
+    return known._resamples is not None and _surely_less(rival._excess, known._excess)
 
 
 def _surely_less(a: Floats, b: Floats) -> bool:
     usable = np.isfinite(a) & np.isfinite(b)
-    return bool(usable.sum() >= 0.9 * RESAMPLES and np.mean(a[usable] < b[usable]) >= AGREEMENT)
+    return bool(usable.sum() >= 0.9 * RESAMPLES and np.mean(a[usable] + EQUAL < b[usable]) >= AGREEMENT)
 
 
 def _resample(design: Floats, overheads: Floats) -> Resamples:

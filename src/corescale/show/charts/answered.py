@@ -112,7 +112,8 @@ def _differences(answers: Sequence[Answer]) -> Chart:
     finding = answers[0].finding
     rows = [(_at(one.at), one.ratio, bool(one.oversubscribed)) for one in answers]
     caption = f"Differences within blocks, with intervals; {finding.claim} is claimed."
-    what = f"difference of {finding.y.replace('_', ' ')}{', relative' if finding.normalise else ''}"
+    relative = finding.normalise is not None and not finding.normalise.subtract
+    what = f"difference of {finding.y.replace('_', ' ')}{', relative' if relative else ''}"
     return forest(finding.name, finding.statement, caption, what, [("", rows)],
                   shown=text.number, format="number", reference=0.0)  # fmt: skip
 

@@ -17,9 +17,10 @@ from corescale.conclude.answers.study import study
 from corescale.conclude.answers.weak import weak
 from corescale.conclude.frame import frame
 from corescale.conclude.stats import Interval
+from corescale.declare.claim import Claim
 from corescale.declare.experiment import Command, Experiment, Factor, Weak
 from corescale.declare.grid import configurations
-from corescale.declare.outputs import Claim, Finding, Normalise
+from corescale.declare.outputs import Finding, Normalise
 from corescale.declare.work import must_be_even
 from corescale.errors import UsageError
 from corescale.records import Configuration
@@ -128,13 +129,17 @@ def test_normalising_compares_how_they_scale() -> None:
 def test_a_difference_of_overheads_is_in_their_unit() -> None:
     """1 + f is 1.3 x 4 / 1.2 x 1.2 / 1.5 for mimalloc and 1.3 x 4 for the system: threads share nothing here."""
     normalise = {"to": {"threads": 1}, "within": ("allocator", "load")}
-    finding = asked(where={"threads": "max"}, normalise=normalise, difference=True, claim="> 0")
+    values: dict[str, Any] = {"where": {"threads": "max", "load": 4}, "difference": True, "claim": "> 0"}
+    finding = asked(**values, normalise=normalise)
     (answer,) = found(finding, noise=0).values()
     ratios = {name: seconds(at(name, 4)) / seconds(at(name, 1)) for name in ("system", "mimalloc")}
     assert answer.ratio.estimate == pytest.approx(ratios["system"] - ratios["mimalloc"]) and answer.verdict == "holds"
     assert "holds, difference 0.26" in statements.answer(answer)
     (other,) = found(finding.model_copy(update={"claim": "< 0"})).values()
     assert other.verdict == "does not hold"
+    beyond = {name: seconds(at(name, 4)) - seconds(at(name, 1)) for name in ("system", "mimalloc")}
+    (left,) = found(asked(**(values | {"normalise": normalise | {"subtract": True}})), noise=0).values()
+    assert left.ratio.estimate == pytest.approx(beyond["system"] - beyond["mimalloc"])
 
 
 def at(allocator: str, threads: int) -> Configuration:

@@ -12,9 +12,9 @@ from corescale.conclude.answers.study import study
 from corescale.conclude.frame import frame
 from corescale.conclude.stats import median_interval
 from corescale.declare.experiment import Command, Experiment, Factor
-from corescale.declare.outputs import Overheads
+from corescale.declare.outputs import Finding, Normalise, Overheads
 from corescale.errors import UsageError
-from corescale.records import Configuration
+from corescale.records import Configuration, Record
 from corescale.show import statements
 from support.samples import records
 
@@ -61,6 +61,16 @@ def test_the_grain_is_found_to_describe_three_sizes_at_once() -> None:
     assert answer.claimed.coefficients["grain"].estimate == pytest.approx(60, rel=0.1)
     said = statements.answer(answer)
     assert said.startswith("holds: f = ") and "x grain, off by" in said and "no better than grain" in said
+
+
+def test_one_block_refutes_nothing() -> None:
+    answer = found(lambda p, points: 0.05 * p, blocks=1)
+    assert answer.verdict == "open" and "fewer than 6 blocks" in answer.why
+
+
+def test_of_two_factors_that_tell_the_same_neither_is_shown() -> None:
+    answer = found(by_grain, factors={"grain": "p / points", "same": "3 * p / points"}, models=("grain", "same"))
+    assert (answer.verdict, answer.why) == ("open", "same predicts as well")
 
 
 def test_another_factor_refutes_it() -> None:
@@ -176,6 +186,14 @@ def test_a_model_of_unknown_factors_is_refused() -> None:
         Overheads.model_validate(ASKED | {"models": ("grain", "p"), "claim": "grain + p"})
 
 
+def test_a_reference_is_taken_away_only_where_a_difference_is_asked() -> None:
+    finding = {"name": "x", "statement": "y", "a": {"p": 2}, "b": {"p": 1}, "claim": "> 0"}
+    with pytest.raises(ValueError, match="`subtract` is for a finding that is a `difference`"):
+        Finding.model_validate(finding | {"normalise": {"to": {"p": 1}, "subtract": True}})
+    with pytest.raises(ValueError, match="give one of them"):
+        Normalise(to={"p": 1}, inverse=True, subtract=True)
+
+
 def test_one_fit_forecasts_every_size() -> None:
     made = records(EXPERIMENT, truth(by_grain), 10, noise=0.01)
     said = overhead_forecast.predict(made, EXPERIMENT, 16, ["p / points", "p", "p / points + p"])
@@ -184,6 +202,34 @@ def test_one_fit_forecasts_every_size() -> None:
         assert one.law == "f = p / points" and one.beyond == 2
         expected = 1e-6 * points**2 * (1 + by_grain(16, points)) / 16
         assert one.seconds.estimate == pytest.approx(expected, rel=0.05) and one.seconds.low is not None
+
+
+def test_forecasts_from_the_smaller_half_are_scored_by_the_largest_p() -> None:
+    made = records(EXPERIMENT, truth(by_grain), 10, noise=0.01)
+    scored = overhead_forecast.held_back(made, EXPERIMENT, ["p / points"])
+    assert [(one.label, one.p, one.made) for one in scored] == [
+        (f"points={points}", 8, "afterwards") for points in (1000, 2000, 4000)
+    ]
+    assert all(one.covered for one in scored)
+    assert [one.covered for one in overhead_forecast.held_back(broken(), EXPERIMENT, ["p / points"])] == [False] * 3
+
+
+def broken() -> list[Record]:
+    """The line in p / points fails at p = 8."""
+    return records(EXPERIMENT, truth(lambda p, points: by_grain(p, points) + (3 if p == 8 else 0)), 10, noise=0.01)
+
+
+def test_a_scored_forecast_has_seen_nothing_of_the_largest_p() -> None:
+    kept = overhead_forecast.held_back(records(EXPERIMENT, truth(by_grain), 10, noise=0.01), EXPERIMENT, ["p / points"])
+    lost = overhead_forecast.held_back(broken(), EXPERIMENT, ["p / points"])
+    assert [one.forecast for one in kept] == [one.forecast for one in lost]
+
+
+def test_two_levels_of_p_leave_nothing_to_score() -> None:
+    two = EXPERIMENT.model_copy(
+        update={"factors": (Factor(name="threads", kind="threads", levels=(1, 2)), EXPERIMENT.factors[1])}
+    )
+    assert overhead_forecast.held_back(records(two, truth(by_grain), 8), two, ["p / points"]) == ()
 
 
 def test_systems_and_threads_and_ranks_have_fits_of_their_own() -> None:

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a finding claims of a ratio or of a difference: within which bounds it is."""
+
+import re
+from typing import Self
+
+from corescale.declare.model import Model
+from corescale.errors import UsageError
+
+EQUAL = 1e-9
+"""What differs by less is equal: `> 1` is not said of two sides that are the same, up to rounding."""
+
+
+class Claim(Model):
+    """What is said of a ratio or a difference: `>= 1.1`, `<= 0.9`, `> 1`, or `0.95 to 1.05`."""
+
+    low: float
+    high: float
+    text: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Raises UsageError."""
+        number = r"(-?[0-9]*\.?[0-9]+)"
+        if match := re.fullmatch(rf"\s*{number}\s+to\s+{number}\s*", text):
+            low, high = float(match[1]), float(match[2])
+        elif match := re.fullmatch(rf"\s*(>=|>|<=|<)\s*{number}\s*", text):
+            apart = EQUAL if match[1] in "<>" else 0.0
+            bound = float(match[2])
+            low, high = (bound + apart, float("inf")) if ">" in match[1] else (float("-inf"), bound - apart)
+        else:
+            low, high = 1.0, 0.0
+        if low > high:
+            raise UsageError(f"not a claim: {text!r}", where="claim", remedy="write '>= 1.1', '< 1' or '0.95 to 1.05'")
+        return cls(low=low, high=high, text=text.strip())

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The memory of a process, in the shipped studies: found where it makes overhead, and not where something else does."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from corescale.conclude.answers.findings import answers
+from corescale.conclude.answers.overheads import overheads
+from corescale.conclude.frame import frame
+from corescale.declare import studies, study_file
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
+from corescale.declare.outputs import Finding, Overheads
+from corescale.records import Configuration, Record
+from support.play import MACHINE, record
+
+Truth = Callable[[Configuration], float]
+
+
+def shipped(name: str, *levels: str) -> Experiment:
+    return study_file.experiment(studies.find(name), MACHINE, levels)
+
+
+def played(experiment: Experiment, truth: Truth) -> Sequence[Record]:
+    rng = np.random.default_rng(1)
+    return [
+        record(c, 1.0, block=block, oversubscribed=c.layout.p > 2, metrics={"seconds": seconds})
+        for block in range(10)
+        for c in configurations(experiment)
+        for seconds in [truth(c) * math.exp(0.004 * rng.standard_normal())]
+    ]
+
+
+def threads(c: Configuration) -> int:
+    return c.layout.threads_per_rank
+
+
+def ranks(c: Configuration) -> int:
+    return c.layout.ranks_per_node
+
+
+def gigabytes(c: Configuration) -> float:
+    """Of a process."""
+    return (4 if c["precision"] == "float32" else 2) * float(c["points"]) ** 2 / ranks(c) / 1e9
+
+
+def work(c: Configuration, slower: float) -> float:
+    """Seconds of one core; `slower`: of uint16, in times those of float32."""
+    return 4e-9 * float(c["points"]) ** 2 * (1 if c["precision"] == "float32" else slower)
+
+
+SLOWER = (0.8, 1.0, 1.25)
+
+
+def leads(extra: Callable[[Configuration, float], float], slower: float) -> list[set[str]]:
+    """The verdicts of both statements where so many seconds are added to work that is shared evenly."""
+    asked = shipped("threads_and_mpi_memory")
+    made = played(asked, lambda c: work(c, slower) / c.layout.p + extra(c, work(c, slower)))
+    findings = [one for one in asked.outputs if isinstance(one, Finding)]
+    return [{answer.verdict for answer in answers(frame(made, asked), asked, one)} for one in findings]
+
+
+@pytest.mark.parametrize("slower", SLOWER)
+def test_memory_makes_the_lead_smaller_at_half_the_bytes(slower: float) -> None:
+    assert leads(lambda c, seconds: 0.2 * gigabytes(c), slower) == [{"holds"}, {"holds"}]
+
+
+@pytest.mark.parametrize("slower", SLOWER)
+@pytest.mark.parametrize(
+    "extra",
+    [
+        lambda c, seconds: 0.0,
+        lambda c, seconds: 0.05 * (threads(c) - 1),
+        lambda c, seconds: 0.05 * (ranks(c) - 1),
+        lambda c, seconds: 0.3 * seconds * (threads(c) - 1),
+        lambda c, seconds: 0.3 * seconds * (ranks(c) - 1),
+    ],
+    ids=["nothing", "loops of threads", "loops of ranks", "a share with threads", "a share with ranks"],
+)
+def test_without_memory_the_two_statements_never_hold_together(
+    extra: Callable[[Configuration, float], float], slower: float
+) -> None:
+    assert leads(extra, slower) != [{"holds"}, {"holds"}]
+
+
+def factor(overhead: Callable[[Configuration], float]) -> set[str]:
+    """What the sums of factors say of memory, where this is the overhead beyond one core."""
+    asked = shipped("threads_and_mpi")
+    made = played(asked, lambda c: work(c, 1) * (1 + (overhead(c) if c.layout.p > 1 else 0)) / c.layout.p)
+    (declared,) = (
+        one for one in asked.outputs if isinstance(one, Overheads) and one.name == "memory_of_a_process_is_a_factor"
+    )
+    return {answer.verdict for answer in overheads(frame(made, asked), asked, declared)}
+
+
+def grains(c: Configuration) -> float:
+    return (60 * (threads(c) - 1) + 300 * (ranks(c) - 1)) / float(c["points"])
+
+
+def test_memory_is_found_beside_two_kinds_of_grain() -> None:
+    assert factor(lambda c: grains(c) + 5 * (gigabytes(c) - gigabytes(c) * ranks(c))) == {"holds"}
+
+
+@pytest.mark.parametrize(
+    "overhead",
+    [
+        grains,
+        lambda c: (600 * (threads(c) - 1) + 100 * (ranks(c) - 1)) / float(c["points"]),
+        lambda c: grains(c) - 0.1 * (ranks(c) - 1),
+        lambda c: grains(c) + 2e5 * (ranks(c) - 1) / float(c["points"]) ** 2,
+    ],
+    ids=["grain", "threads pay for theirs", "ranks gain a share", "ranks pay for loops"],
+)
+def test_memory_is_not_found_where_ranks_differ_in_something_else(overhead: Callable[[Configuration], float]) -> None:
+    assert "holds" not in factor(overhead)
