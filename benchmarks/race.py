@@ -13,7 +13,7 @@ import dataclasses
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,12 +84,6 @@ def tally(name: str, size: int, noise: float, races: int, against: int) -> Tally
     return result
 
 
-def regrets(player: str, name: str, size: int, noise: float, races: int) -> list[list[float]]:
-    """True regrets of a player's answers, a row a race and a column a budget."""
-    lands = [landscape(name, size, noise, seed) for seed in range(races)]
-    return [land.regret[players.PLAYERS[player](land, BUDGETS)].tolist() for land in lands]
-
-
 Cell = tuple[str, int, float]
 
 
@@ -104,15 +98,37 @@ def races_of(cell: Cell, given: argparse.Namespace) -> int:
     return max(4, int(given.races * 24 / size * (0.3 if noise >= 0.1 else 1)))
 
 
-def kept(cell: Cell, given: argparse.Namespace, make: Any, player: str = "") -> Any:
+def kept(cell: Cell, given: argparse.Namespace, make: Callable[[], Any]) -> Any:
+    """What was made of a cell; None where it would have to be made, and the time is over."""
+    path = file_of(cell, given)
+    if path is not None and path.exists():
+        return json.loads(path.read_text())
+    if time.monotonic() > given.end:
+        return None
+    made = make()
+    if path is not None:
+        path.write_text(json.dumps(made))
+    return made
+
+
+def file_of(cell: Cell, given: argparse.Namespace, player: str = "") -> Path | None:
     if given.keep is None:
-        return make()
+        return None
     name = "-".join(filter(None, (given.part, player, cell[0], str(cell[1]), f"{cell[2]:g}")))
-    path = Path(given.keep) / f"{name.replace(' ', '_')}.json"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(make()))
-    return json.loads(path.read_text())
+    Path(given.keep).mkdir(parents=True, exist_ok=True)
+    return Path(given.keep) / f"{name.replace(' ', '_')}.json"
+
+
+def regrets(player: str, cell: Cell, given: argparse.Namespace) -> list[list[float]]:
+    """True regrets of a player's answers, a row a race and a column a budget; fewer where the time is over."""
+    path = file_of(cell, given, player)
+    rows: list[list[float]] = json.loads(path.read_text()) if path is not None and path.exists() else []
+    while len(rows) < given.players_races and time.monotonic() < given.end:
+        land = landscape(*cell, len(rows))
+        rows.append(land.regret[players.PLAYERS[player](land, BUDGETS)].tolist())
+        if path is not None:
+            path.write_text(json.dumps(rows))
+    return rows[: given.players_races]
 
 
 def guarantee(given: argparse.Namespace) -> None:
@@ -123,12 +139,15 @@ def guarantee(given: argparse.Namespace) -> None:
         count = races_of(cell, given)
         against = min(count, max(3, count // 4))
         made = kept(cell, given, lambda: dataclasses.asdict(tally(*cell, count, against)))  # noqa: B023 - called at once
+        if made is None:
+            continue
         found = Tally(**made)
         total.add(found)
         if cell[0] == "flat":
             flat.add(found)
         print(_row(cell, found), flush=True)
-    print(f"\nwrong claims: {total.wrong} of {total.claimed}; ", end="")
+    print(f"\nwrong claims: {total.wrong} of {total.claimed} ", end="")
+    print(f"(upper limit {race_adversarial.upper_limit(total.wrong, total.claimed):.1%}); ", end="")
     print(f"false faster than today's: {flat.faster} of {flat.races} races where all is alike; ", end="")
     print(f"intervals that cover after selection: {total.covered} of {total.changed}", end="")
     print(f" ({total.covered / max(total.changed, 1):.1%})")
@@ -156,20 +175,26 @@ def budgets(given: argparse.Namespace) -> None:
     print("| landscape | configurations | noise | player | " + " | ".join(map(str, BUDGETS)) + " |")
     print("|" + "---|" * (4 + len(BUDGETS)))
     found: dict[str, list[Floats]] = {player: [] for player in players.PLAYERS}
-    for cell in (cell for cell in cells(given) if cell[0] != "flat"):
+    many, wanted = given.players_races, [cell for cell in cells(given) if cell[0] != "flat"]
+    made_of: list[Cell] = []
+    for cell in wanted:
+        rows = {player: regrets(player, cell, given) for player in found}
+        if min(map(len, rows.values())) < many:
+            continue
+        made_of.append(cell)
         for player, made in found.items():
-            many = given.players_races
-            rows = kept(cell, given, lambda: regrets(player, *cell, many), player)  # noqa: B023 - called at once
-            made.append(np.array(rows)[:many])
+            made.append(np.array(rows[player]))
         means = {player: made[-1].mean(axis=0) for player, made in found.items()}
         lowest = np.min(list(means.values()), axis=0)
         for player, mean in means.items():
             shown = " | ".join(_share(one, best) for one, best in zip(mean, lowest, strict=True))
             print(f"| {cell[0]} | {cell[1]} | {cell[2]:.0%} | {player} | {shown} |", flush=True)
+    if not made_of:
+        return
     _means(found)
-    print(f"\n{given.players_races} races a cell. ", end="")
+    print(f"\n{many} races a cell, {len(made_of)} of {len(wanted)} landscapes.\n")
     for player in list(found)[1:]:
-        print(_against(player, found["race"], found[player]))
+        print(_against(player, made_of, found["race"], found[player]))
 
 
 def _means(found: dict[str, list[Floats]]) -> None:
@@ -178,12 +203,15 @@ def _means(found: dict[str, list[Floats]]) -> None:
         print(f"| {player} | " + " | ".join(f"{100 * mean:.2f}" for mean in np.mean(made, axis=(0, 1))) + " |")
 
 
-def _against(player: str, race: list[Floats], other: list[Floats]) -> str:
+def _against(player: str, made_of: list[Cell], race: list[Floats], other: list[Floats]) -> str:
     """Of pairs of cell and budget: where the mean regret is not higher, and where it is by two standard errors."""
     differences = np.array(race) - np.array(other)
     mean, error = differences.mean(axis=1), differences.std(axis=1, ddof=1) / np.sqrt(differences.shape[1])
-    ahead, behind = int((mean <= 1e-9).sum()), int((mean > 2 * error + 1e-9).sum())
-    return f"{player}: the race is not behind in {ahead} of {mean.size}, and behind by two standard errors in {behind}."
+    ahead, behind = int((mean <= 1e-9).sum()), np.argwhere(mean > 2 * error + 1e-9)
+    cells = [(*made_of[cell], BUDGETS[budget]) for cell, budget in behind]
+    where = "; ".join(f"{name}, {size}, {noise:.0%}, {budget} launches" for name, size, noise, budget in cells)
+    said = f"{player}: the race is not behind in {ahead} of {mean.size}, and behind by two standard errors in"
+    return f"* {said} {len(cells)}{': ' if cells else ''}{where}."
 
 
 def _share(mean: float, best: float) -> str:
@@ -215,9 +243,10 @@ def main() -> None:
     parser.add_argument("--players-races", type=int, default=30, help="of every cell of budgets")
     parser.add_argument("--blocks", type=int, default=30, help="programs: exhaustive blocks")
     parser.add_argument("--keep", help="folder for finished cells")
-    parser.add_argument("--seconds", type=float, default=math.inf, help="adversarial, expert: no races after so long")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="nothing new is begun after so long")
     given = parser.parse_args()
     started = time.monotonic()
+    given.end = started + given.seconds
     parts = [guarantee, budgets, programs, adversarial, expert]
     next(part for part in parts if part.__name__ == given.part)(given)
     print(f"\n{time.monotonic() - started:.0f} s")

@@ -41,6 +41,9 @@ class Tally:
     undecided: int = 0
     intervals: int = 0
     covered: int = 0
+    by_t: int = 0
+    """of these intervals: those of a few pairs by a t test"""
+    covered_by_t: int = 0
     led: int = 0
     """races whose favourite was the best, or within 2% of it"""
 
@@ -57,8 +60,12 @@ class Tally:
         self.gains += found.fake.truth(answer.today) / best >= WORTH
         self.missed += answer.keep_today and found.fake.truth(answer.today) / best >= WORTH
         self.undecided += not answer.decided
-        self.intervals += answer.gain is not None and answer.gain.low is not None
-        self.covered += answer.gain is not None and answer.gain.low is not None and answer.gain.covers(found.gain)
+        if answer.fresh is not None and answer.fresh.ratio.low is not None:
+            covers, by_t = answer.fresh.ratio.covers(found.gain), answer.fresh.by == "t"
+            self.intervals += 1
+            self.covered += covers
+            self.by_t += by_t
+            self.covered_by_t += by_t and covers
         self.led += found.fake.truth(answer.winner) / best <= 1.02
 
 
@@ -110,15 +117,20 @@ def _together(some: list[Tally]) -> Tally:
 def main(races: int, keep: Path | None = None, seconds: float = math.inf, names: Sequence[str] = tuple(EVERY)) -> None:
     """Print the table."""
     print(
-        "| landscape | races | wrong | upper limit | faster | false | missed | not decided | covered | leader ", end=""
+        "| landscape | races | wrong | upper limit | faster | false | missed | not decided | covered | by t | leader ",
+        end="",
     )
-    print("| launches | fresh |\n|" + "---|" * 12)
+    print("| launches | fresh |\n|" + "---|" * 13)
     rows = made(races, keep, seconds, names)
     for name, found in rows.items():
         print(_row(name, found))
     every = _together([*rows.values()])
     print(f'\nTogether: wrong {every.wrong} of {every.claimed}; false "faster" {every.false_faster}; ', end="")
-    print(f"covered {every.covered} of {every.intervals} ({every.covered / max(every.intervals, 1):.1%}).")
+    print(f"covered {_share(every.covered, every.intervals)}, by t {_share(every.covered_by_t, every.by_t)}.")
+
+
+def _share(count: int, of: int) -> str:
+    return f"{count} of {of} ({count / of:.1%})" if of else "none"
 
 
 def _row(name: str, found: Tally) -> str:
@@ -126,8 +138,9 @@ def _row(name: str, found: Tally) -> str:
     limit = f"{upper_limit(found.wrong, found.claimed):.1%}" if found.claimed else ""
     missed = f"{found.missed} of {found.gains}" if found.gains else ""
     covered = f"{found.covered} of {found.intervals}" if found.intervals else ""
+    by_t = f"{found.covered_by_t} of {found.by_t}" if found.by_t else ""
     return (
         f"| {name} | {found.races} | {wrong} | {limit} | {found.faster} | {found.false_faster} | {missed} "
-        f"| {found.undecided} | {covered} | {found.led} | {found.launches / found.races:.0f} "
+        f"| {found.undecided} | {covered} | {by_t} | {found.led} | {found.launches / found.races:.0f} "
         f"| {found.fresh / found.races:.0f} |"
     )

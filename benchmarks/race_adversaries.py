@@ -5,6 +5,7 @@ race_adversarial.py counts what came of it.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,8 +41,9 @@ class Adversary:
     options: Mapping[str, Any] = field(default_factory=dict)
     """options of tune, where they are not threads=1 and no budget"""
 
+    @functools.cached_property
     def experiment(self) -> Experiment:
-        """As the command line makes it."""
+        """As the command line makes it; that of one race is that of all."""
         usual = {"threads": "1", "factor": [f"MODE={','.join(self.times)}"], "budget": "none"}
         return command_line.tune(TuneRequest(**(usual | dict(self.options))), ["x"], MACHINE)
 
@@ -52,10 +54,9 @@ class Adversary:
 
     def raced(self, seed: int) -> "Raced":
         """One race by the product's own loop."""
-        experiment = self.experiment()
-        fake = Fake(experiment, self.landscape(seed))
-        records = run(experiment, store.Memory(), fake, race(experiment), fresh_seed=seeds(seed))
-        return Raced(experiment, fake, records, recommend(records, experiment))
+        fake = Fake(self.experiment, self.landscape(seed))
+        records = run(self.experiment, store.Memory(), fake, race(self.experiment), fresh_seed=seeds(seed))
+        return Raced(self.experiment, fake, records, recommend(records, self.experiment))
 
 
 @dataclass(frozen=True)
@@ -217,7 +218,17 @@ def slow_proofs(budget: str, noise: float) -> Adversary:
 
 
 SLOW_PROOFS = {f"slow proofs, {noise:.0%}": slow_proofs("80s", noise) for noise in (0.05, 0.1)}
-EVERY = ADVERSARIES | SLIPPAGE | FEW_LAUNCHES | CLEAR_LEADERS | SLOW_PROOFS
+SLOW_PROOFS["slow proofs, 10%, 160 s"] = slow_proofs("160s", 0.1)
+
+
+def few_pairs(name: str) -> Adversary:
+    """The same at 24 launches: what six fresh pairs say where noise is not normal, or not that of the others."""
+    land = ADVERSARIES[name]
+    return dataclasses.replace(land, options=dict(land.options) | {"budget": "24x"})
+
+
+FEW_PAIRS = {f"{name}, 24x": few_pairs(name) for name in ("bursts", "slow mode", "a noisy best among quiet ones")}
+EVERY = ADVERSARIES | SLIPPAGE | FEW_LAUNCHES | CLEAR_LEADERS | SLOW_PROOFS | FEW_PAIRS
 
 
 def seeds(seed: int) -> Callable[[], int]:

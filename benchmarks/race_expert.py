@@ -7,6 +7,7 @@ by the loop of `tune` on the fake launcher, on the same landscapes.
 """
 
 import dataclasses
+import functools
 import json
 import math
 import time
@@ -76,15 +77,21 @@ class Score:
 
 def played(name: str, budget: int, who: Who, seed: int) -> Score:
     """One race of either."""
-    land = LANDSCAPES[name]
-    land = dataclasses.replace(land, options=dict(land.options) | {"budget": f"{budget}x"})
+    land = at_budget(name, budget)
     if who == "race":
         return scored(land.raced(seed))
-    experiment = land.experiment()
+    experiment = land.experiment
     fake = Fake(experiment, land.landscape(seed))
     records = run(experiment, store.Memory(), fake, expert(experiment), fresh_seed=seeds(seed))
     picked = fastest(records, experiment)
     return scored(Raced(experiment, fake, records, recommend(records, experiment, picked)))
+
+
+@functools.cache
+def at_budget(name: str, budget: int) -> Adversary:
+    """The landscape with that many launches."""
+    land = LANDSCAPES[name]
+    return dataclasses.replace(land, options=dict(land.options) | {"budget": f"{budget}x"})
 
 
 def scored(found: Raced) -> Score:

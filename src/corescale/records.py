@@ -62,6 +62,9 @@ class Configuration:
     levels: tuple[tuple[str, Level], ...] = ()
     layout: Layout = Layout()
 
+    def __hash__(self) -> int:
+        return hash(self.levels)  # the layout follows from them; every table of records asks for each launch
+
     def __getitem__(self, factor: str) -> Level:
         return dict(self.levels)[factor]
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Experiment: everything that was asked, validated, independent of which door it came through."""
 
+import functools
 import hashlib
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -20,6 +21,11 @@ MetricSource = Annotated[str, Field(pattern=r"^(stdout-size|peak-memory|cpu-time
 
 SERIAL = "serial"
 """The command that `--serial` names: the best serial program, baseline of the speedup."""
+
+
+T = TypeVar("T")
+REMEMBERED = 4
+"""experiments, at most, of which it is remembered what follows from them"""
 
 
 class Command(Model):
@@ -229,3 +235,19 @@ class Experiment(Model):
         """What decides the launches, as JSON values."""
         patience = {"timeout"} if self.timeout == self.stop.budget else set()  # that of the budget
         return self.model_dump(mode="json", exclude=PRESENTATION | FOUND | STOP | patience, exclude_defaults=True)
+
+
+def once(make: Callable[[Experiment], T]) -> Callable[[Experiment], T]:
+    """Remembers what follows from the experiments last asked for: they never change, and a race asks at every block."""
+    kept: list[tuple[Experiment, T]] = []
+
+    @functools.wraps(make)
+    def asked(experiment: Experiment) -> T:
+        found = next((made for known, made in kept if known is experiment), None)
+        if found is None:
+            found = make(experiment)
+            kept.append((experiment, found))
+            del kept[:-REMEMBERED]
+        return found
+
+    return asked

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from corescale.declare import arithmetic, factors, template
 from corescale.declare.catalogue import allocators
-from corescale.declare.experiment import SERIAL, Experiment, Factor
+from corescale.declare.experiment import SERIAL, Experiment, Factor, once
 from corescale.declare.outputs import EXTREMES, extreme
 from corescale.machine import Machine
 from corescale.records import INHERITED, Configuration, Layout, Level, Phase
 
 
+@once
 def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
     """Every combination of levels: today's launch first, the serial baseline (if any) last.
 
@@ -26,6 +27,7 @@ def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
     return tuple(dict.fromkeys([today(experiment), *launched, *serial]))
 
 
+@once
 def today(experiment: Experiment) -> Configuration:
     """Today's launch: each factor's first level (threads: the largest), unless `--today` says otherwise.
 
@@ -45,6 +47,7 @@ def today(experiment: Experiment) -> Configuration:
     )
 
 
+@once
 def one_at_a_time(experiment: Experiment) -> tuple[Configuration, ...]:
     """Today's launch with another allocator, then with another number of threads, and nothing else changed.
 
@@ -55,6 +58,34 @@ def one_at_a_time(experiment: Experiment) -> tuple[Configuration, ...]:
     changes = [(f.name, level) for factors_ in kinds for f in factors_ for level in _other_levels(f, now[f.name])]
     made = [configuration(experiment, now | {name: level}) for name, level in changes]
     return tuple(chosen for chosen in made if fits(experiment, chosen) and not omitted(experiment, chosen))
+
+
+@once
+def plain(experiment: Experiment) -> Mapping[Configuration, Configuration]:
+    """Of each configuration the one without the settings of its allocator: itself where it has none.
+
+    Settings of an allocator that is far behind are not worth a launch.
+    """
+    now, everyone = dict(today(experiment).levels), configurations(experiment)
+    as_today = {name: now[name] for name in _allocator_settings(experiment)}
+    made = {chosen: configuration(experiment, dict(chosen.levels) | as_today) for chosen in everyone}
+    known = {*everyone}
+    return {chosen: without if without in known else chosen for chosen, without in made.items()}
+
+
+def _allocator_settings(experiment: Experiment) -> set[str]:
+    """The factors that change nothing beside some of the allocators."""
+    beside = [
+        {factor.name: _known(experiment, factor, level)}
+        for factor in experiment.factors
+        if factor.how.preloads
+        for level in factor.levels
+    ]
+    return {
+        factor.name
+        for factor in experiment.factors
+        if any(factor.how.idle(factor.name, each, one_thread=False) for each in beside)
+    }
 
 
 def _other_levels(factor: Factor, now: Level) -> list[Level]:

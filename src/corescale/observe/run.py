@@ -110,7 +110,7 @@ class _Loop:
         if not (race or self.experiment.stop.binding) or block.phase == "rehearse" or not records:
             return block
         left = self.left()
-        if self.seconds(block.configurations) <= left:
+        if math.isinf(left) or self.seconds(block.configurations) <= left:
             return block
         if not race:
             return None if any(record.timed for record in records) else block

@@ -125,7 +125,9 @@ def _picked(
     if racing is not None and not fixed:
         found = favourite(records, experiment, racing)
         return found.configuration, found.gain
-    return otherwise, None if otherwise == today(experiment) else gain(records, experiment, otherwise, None)
+    given = experiment.stop.confirmations
+    fixed_number = () if given is None else (given,)
+    return otherwise, None if otherwise == today(experiment) else gain(records, experiment, otherwise, fixed_number)
 
 
 def _fell(records: Sequence[Record], configuration: Configuration, now: Configuration) -> bool:

@@ -6,8 +6,8 @@ number planned from the noise that the race has seen, then at one and a half tim
 to be faster, or not to be faster by the tolerance. Four fifths of the error belong to the first look, half of what is
 left to each later one, so the interval covers whenever it ends. Between looks it stays that of the last one.
 
-Six blocks are the fewest for a signed-rank interval. Where a budget has no room for them the interval is that of a t
-test on the fresh pairs, and says so.
+Six blocks are the fewest for a signed-rank interval, which then asks that all of them are faster. Where a budget has
+no room for a second look after them, the interval is that of a t test on the fresh pairs, and says so.
 """
 
 import itertools
@@ -58,6 +58,11 @@ def shares(count: int, error: float) -> tuple[float, ...]:
     return (error * OPTIONS.at_first, *(left / 2**k for k in range(1, count)))
 
 
+def few(confidence: float) -> int:
+    """Fresh blocks, at most, beyond which there may be a second look at them."""
+    return looks(stats.fewest_blocks(confidence))[1] - 1
+
+
 def planned(lead: Lead) -> int:
     """The number of fresh blocks to the first look, planned from the noise that the race has seen."""
     sure = float(scipy.special.stdtrit(OPTIONS.planned_freedom, 1 - OPTIONS.missed))
@@ -65,16 +70,19 @@ def planned(lead: Lead) -> int:
     return int(min(math.ceil(needed) + OPTIONS.for_ranks, OPTIONS.longest))
 
 
-def gain(records: Sequence[Record], experiment: Experiment, winner: Configuration, first: int | None) -> Gain | None:
+def gain(
+    records: Sequence[Record], experiment: Experiment, winner: Configuration, planned_looks: tuple[int, ...] = ()
+) -> Gain | None:
     """The gain by the fresh blocks of this configuration; None where no block has both launches.
 
-    `first`: blocks at the first look; None where their number was fixed beforehand.
+    `planned_looks`: blocks at each look; one or none where their number was fixed beforehand.
     """
     pairs = fresh(records, experiment, winner)
     if not pairs.size:
         return None
-    error = 1 - experiment.stop.confidence
-    if pairs.size < stats.fewest_blocks(experiment.stop.confidence):
+    confidence = experiment.stop.confidence
+    error, first = 1 - confidence, planned_looks[0] if len(planned_looks) > 1 else None
+    if pairs.size < stats.fewest_blocks(confidence) or (first is None and 0 < sum(planned_looks) <= few(confidence)):
         found, by = _by_t(records, experiment, winner, pairs), "t"
     else:
         made, tail = _looked(pairs.size, first, error)
@@ -118,7 +126,7 @@ def _by_t(records: Sequence[Record], experiment: Experiment, winner: Configurati
         return Interval(mean, None, None, None, n)
     fitted = elimination.fit(np.log(table(records, experiment.response).values))
     known = float(fitted.residual.sum())
-    lent = min(OPTIONS.prior, known) if known >= OPTIONS.enough else 0.0
+    lent = min(fitted.prior, known) if known >= OPTIONS.enough else 0.0
     freedom, squares = lent + n - 1, float(((pairs - mean) ** 2).sum())
     variance = (lent * 2 * _pooled(fitted) + squares) / freedom
     if freedom < OPTIONS.enough:

@@ -14,8 +14,11 @@ if the machine's noise hits both of a pair alike.
 """
 
 import functools
+import hashlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +28,8 @@ from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.stats import Floats, tail_count, walsh_bounds
 
 Columns = npt.NDArray[np.intp]
+K = TypeVar("K")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +75,37 @@ def fit(rows: Floats) -> Fit:
     )
 
 
-def upper_bounds(rows: Floats, c: int, tail: float) -> Floats:
-    """Upper bounds of log(T_c / T_j) for every j, each wrong with probability <= `tail` a look; inf where not compared.
+class Bounds:
+    """Upper bounds of log(T_c / T_j) by rows of log times, for whichever c is asked for.
 
-    `rows`: log times of blocks x configurations, NaN where not launched.
+    `rows`: blocks x configurations, NaN where not launched. Each bound is wrong with probability <= `tail` a look.
     """
-    differences = rows[:, [c]] - rows
-    order = np.isfinite(differences).cumsum(axis=0)
-    looked = _looks_by_count()[np.minimum(order[-1], OPTIONS.last_look)]
-    until = np.argmax(order == looked, axis=0) + 1
-    bounds, compared = np.full(rows.shape[1], np.inf), (looked > 1) & (np.arange(rows.shape[1]) != c)
-    ranked = compared & (looked >= ranked_from(tail))
-    for row in np.unique(until[compared & ~ranked]):
-        columns = np.flatnonzero(compared & ~ranked & (until == row))
-        bounds[columns] = _t_bounds(rows[:row], c, columns, tail)
-    for j in np.flatnonzero(ranked):
-        told = differences[: until[j], j]
-        bounds[j] = _rank_bound(told[np.isfinite(told)].tobytes(), tail)
-    bounds[c] = 0.0
-    return bounds
+
+    def __init__(self, rows: Floats, tail: float) -> None:
+        self._rows, self._tail, self._names = rows, tail, _names(rows)
+
+    def of(self, c: int) -> Floats:
+        """Bounds of log(T_c / T_j) for every j; inf where not compared."""
+        rows, tail = self._rows, self._tail
+        differences = rows[:, [c]] - rows
+        order = np.isfinite(differences).cumsum(axis=0)
+        looked = _looks_by_count()[np.minimum(order[-1], OPTIONS.last_look)]
+        until = np.argmax(order == looked, axis=0) + 1
+        bounds, compared = np.full(rows.shape[1], np.inf), (looked > 1) & (np.arange(rows.shape[1]) != c)
+        ranked = compared & (looked >= ranked_from(tail))
+        for row in np.unique(until[compared & ~ranked]):
+            columns = compared & ~ranked & (until == row)
+            bounds[columns] = _t_bounds(self._names[row - 1], rows[:row], c, tail)[columns]
+        for j in np.flatnonzero(ranked):
+            told = differences[: until[j], j]
+            bounds[j] = _rank_bound(told[np.isfinite(told)].tobytes(), tail)
+        bounds[c] = 0.0
+        return bounds
+
+
+def upper_bounds(rows: Floats, c: int, tail: float) -> Floats:
+    """Those of one configuration alone."""
+    return Bounds(rows, tail).of(c)
 
 
 def ranked_from(tail: float) -> int:
@@ -96,21 +113,27 @@ def ranked_from(tail: float) -> int:
     return math.ceil(OPTIONS.ranks * -math.log2(tail))
 
 
-def _t_bounds(rows: Floats, c: int, columns: Columns, tail: float) -> Floats:
-    """The variance is that of the pair's differences, moderated by what the others tell until this look.
+def _t_bounds(name: bytes, rows: Floats, c: int, tail: float) -> Floats:
+    """Bounds against every other configuration at a look, by all rows until then; inf below two common blocks.
 
-    They lend no more degrees of freedom than they have, so that two configurations alone have those of their blocks.
+    The variance is that of the pair's differences, moderated by what the others tell until this look. They lend no more
+    degrees of freedom than they have, so that two configurations alone have those of their blocks.
     """
-    differences = rows[:, [c]] - rows[:, columns]
+    return _remembered(_LOOKS, (name, c, tail), lambda: _looked(_fit_of(name, rows), rows, c, tail))
+
+
+def _looked(fitted: Fit, rows: Floats, c: int, tail: float) -> Floats:
+    differences = rows[:, [c]] - rows
     common = np.isfinite(differences)
     n = common.sum(axis=0)
-    mean = np.where(common, differences, 0.0).sum(axis=0) / n
+    told = np.maximum(n, 2)
+    mean = np.where(common, differences, 0.0).sum(axis=0) / told
     squares = np.where(common, (differences - mean) ** 2, 0.0).sum(axis=0)
-    lent, variance = _of_the_others(_fit_of(rows.tobytes(), rows.shape[1]), c, columns, n)
-    freedom = lent + n - 1
-    return np.asarray(
-        mean + scipy.special.stdtrit(freedom, 1 - tail) * np.sqrt((lent * variance + squares) / freedom / n)
-    )
+    lent, variance = _of_the_others(fitted, c, told)
+    freedom = lent + told - 1
+    distinct, which = np.unique(freedom, return_inverse=True)
+    quantiles = scipy.special.stdtrit(distinct, 1 - tail)[which]
+    return np.where(n > 1, mean + quantiles * np.sqrt((lent * variance + squares) / freedom / told), np.inf)
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -120,12 +143,12 @@ def _rank_bound(differences: bytes, tail: float) -> float:
     return float(walsh_bounds(told, tail_count(told.size, tail))[2])
 
 
-def _of_the_others(fitted: Fit, c: int, columns: Columns, n: Columns) -> tuple[Floats, Floats]:
-    """For c and each of these columns with n common blocks: the degrees of freedom that the others lend, and the
+def _of_the_others(fitted: Fit, c: int, n: Columns) -> tuple[Floats, Floats]:
+    """For c and each configuration, with n common blocks: the degrees of freedom that the others lend, and the
     variance of a difference by them."""
 
     def others(values: Floats) -> Floats:
-        return np.asarray(np.maximum(values.sum() - values[c] - values[columns], 0.0))
+        return np.asarray(np.maximum(values.sum() - values[c] - values, 0.0))
 
     degrees = others(fitted.degrees)
     variance = 2 * np.divide(others(fitted.squares), degrees, out=np.zeros(degrees.size), where=degrees > 0)
@@ -133,15 +156,38 @@ def _of_the_others(fitted: Fit, c: int, columns: Columns, n: Columns) -> tuple[F
     return np.where(degrees > 0, np.minimum(most, others(fitted.residual)), 0.0), variance
 
 
-@functools.lru_cache(maxsize=256)
-def _fit_of(rows: bytes, width: int) -> Fit:
+def _names(rows: Floats) -> list[bytes]:
+    """A name of the rows until each of them: what has the same name is the same."""
+    digest, names = hashlib.blake2b(str(rows.shape[1]).encode(), digest_size=16), []
+    for row in np.ascontiguousarray(rows):
+        digest.update(row)
+        names.append(digest.digest())
+    return names
+
+
+_FITS: dict[bytes, Fit] = {}
+_LOOKS: dict[tuple[bytes, int, float], Floats] = {}
+"""What was found at a look stays as it was, so it is found once."""
+
+
+def _fit_of(name: bytes, rows: Floats) -> Fit:
     """The fit of the rows until a look."""
-    return fit(np.frombuffer(rows).reshape(-1, width))
+    return _remembered(_FITS, name, lambda: fit(rows))
+
+
+def _remembered(kept: dict[K, T], key: K, make: Callable[[], T]) -> T:
+    """What was made of this key, of the last ones."""
+    if key not in kept:
+        if len(kept) >= OPTIONS.remembered:
+            kept.clear()
+        kept[key] = make()
+    return kept[key]
 
 
 def forget() -> None:
-    """Drops the fits that were kept, before an experiment with other constants."""
-    _fit_of.cache_clear()
+    """Drops what was found at looks, before an experiment with other constants."""
+    _FITS.clear()
+    _LOOKS.clear()
 
 
 def _fenced(residuals: Floats, shared: npt.NDArray[np.bool_]) -> Floats:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corescale.conclude import budget, stats
-from corescale.conclude.race.confirmation import Gain, gain, looks, planned
+from corescale.conclude.race.confirmation import Gain, few, gain, looks, planned
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.records import Statement
 from corescale.declare.experiment import Experiment
@@ -61,8 +61,7 @@ def _confirmed(
     fresh = [r.block for r in records if r.phase == "confirm" and r.configuration == chosen]
     before = [r for r in records if r.block < fresh[0]] if fresh else records
     wanted = _wanted(before, experiment, racing, chosen)
-    first = wanted[0] if len(wanted) > 1 else None
-    return Favourite(chosen, gain(records, experiment, chosen, first), wanted, len(fresh))
+    return Favourite(chosen, gain(records, experiment, chosen, wanted), wanted, len(fresh))
 
 
 def _wanted(
@@ -74,5 +73,7 @@ def _wanted(
         return (given,) if given else ()
     left = budget.pairs_left(before, experiment, chosen)
     pays_for = max(1, int(left)) if math.isfinite(left) else OPTIONS.longest
-    first = min(planned(racing.leads[chosen]), pays_for)
-    return looks(first) if first >= stats.fewest_blocks(experiment.stop.confidence) else (first,)
+    confidence = experiment.stop.confidence
+    if pays_for <= few(confidence):
+        return (pays_for,)
+    return looks(min(max(planned(racing.leads[chosen]), stats.fewest_blocks(confidence)), pays_for))

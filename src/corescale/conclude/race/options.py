@@ -41,6 +41,9 @@ class RaceOptions:
     bends: int = 3
     """Degree, at most, of the polynomial that the drift of the opening is."""
 
+    remembered: int = 8192
+    """Looks that are kept, at most: what was found at one stays as it was, and to find it again takes time."""
+
     # The opening (plan.py)
     opening: int = 4
     """Configurations of the first block beside today's: enough for every level of a usual factor."""

@@ -2,8 +2,9 @@
 """Which configurations the next block of a race launches. Arrays only.
 
 The opening launches everything once, in small blocks, half of what the surrogate believes in: a first answer after a
-few launches. Then the leader meets those that it is not yet known to be within the tolerance of, the ones that lag most
-behind the launches they will need. So near ties are launched often, and what is far behind two to five times.
+few launches. The settings of an allocator that is behind without them come last. Then the leader meets those that it is
+not yet known to be within the tolerance of, the ones that lag most behind the launches they will need. So near ties are
+launched often, and what is far behind two to five times.
 
 What is left of a budget may not pay for that. Then it goes where it most improves the answer (spending.py).
 """
@@ -15,7 +16,7 @@ import numpy as np
 from corescale.conclude.race import mixes, spending
 from corescale.conclude.race.elimination import Columns
 from corescale.conclude.race.options import OPTIONS
-from corescale.conclude.race.standing import Field, Standing, standing, to_come
+from corescale.conclude.race.standing import Field, Standing, standing, to_come, worth_trying
 from corescale.conclude.race.surrogate import Codes, believe
 from corescale.conclude.stats import Floats
 from corescale.declare.plan import TODAY_EVERY
@@ -29,14 +30,15 @@ def next_columns(field: Field, blocks: Floats, left: float = math.inf) -> Column
     if not np.isfinite(blocks).any():
         return first_columns(field, left)
     found = standing(field, blocks)
-    untried = np.flatnonzero(found.fit.counts == 0)
-    opening = max(_with_todays(untried.size) * OPTIONS.covering, found.launches.sum() * OPTIONS.reserved)
+    untried, worth = np.flatnonzero(found.fit.counts == 0), worth_trying(field, found)
+    next_ones = untried[worth[untried]] if worth[untried].any() else untried
+    opening = max(_with_todays(next_ones.size) * OPTIONS.covering, found.launches.sum() * OPTIONS.reserved)
     if untried.size and opening <= left:
-        return _opening(field, found, untried, spending.block_size(left))
+        return _opening(field, found, next_ones, spending.block_size(left))
     if not untried.size and found.bound <= field.tolerance:
         return None
     if untried.size or _with_todays(_proof(field, found)) > left:
-        return spending.most_telling(found, left)
+        return spending.most_telling(found, left, worth | (found.fit.counts > 0))
     chosen = _lagging(field, found)
     return _with(chosen, found.best, *_surprise(found)) if chosen.size else None
 
@@ -55,22 +57,24 @@ def _proof(field: Field, found: Standing) -> float:
 def first_columns(field: Field, left: float = math.inf) -> Columns:
     """Today's launch, other allocators and thread counts alone, and others that have every level about equally often.
 
-    As many as the budget has launches for; two at least.
+    As many as the budget has launches for; two at least. None has settings of an allocator, unless all others have.
     """
-    most = int(max(2, min(OPTIONS.largest, left, field.size)))
+    plain = field.without_settings
+    plain = plain if plain.sum() > 1 else np.ones(field.size, dtype=np.bool_)
+    most = int(max(2, min(OPTIONS.largest, left, plain.sum())))
     chosen = [field.today, *field.alone][:most]
     while len(chosen) < min(OPTIONS.first_block, most):
-        chosen.append(_most_different(field.codes, chosen))
+        chosen.append(_most_different(field.codes, chosen, plain))
     return np.array(sorted(chosen), dtype=np.intp)
 
 
-def _most_different(codes: Codes, chosen: list[int]) -> int:
+def _most_different(codes: Codes, chosen: list[int], allowed: "np.typing.NDArray[np.bool_]") -> int:
     """The configuration whose levels those chosen have least often, and which has few in common with any of them."""
     same = codes[:, None, :] == codes[chosen][None, :, :]
     tie = np.random.default_rng(len(codes)).random(len(codes))
     cost = same.sum(axis=(1, 2)) + same.sum(axis=2).max(axis=1) / 2 + tie / 1000
     cost[chosen] = np.inf
-    return int(np.argmin(cost))
+    return int(np.argmin(np.where(allowed, cost, np.inf)))
 
 
 def _opening(field: Field, found: Standing, untried: Columns, size: int) -> Columns:

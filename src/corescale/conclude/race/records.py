@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from corescale.conclude.answers import constraints
-from corescale.conclude.race import elimination
 from corescale.conclude.race.lost import lost
 from corescale.conclude.race.rehearsal import Rehearsal, rehearsed
 from corescale.conclude.race.standing import Field, Standing, regrets, simplest, standing
 from corescale.conclude.response import at_least, table
 from corescale.conclude.stats import Floats, Regret, excess
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, one_at_a_time, today
+from corescale.declare.grid import configurations, one_at_a_time, plain, today
 from corescale.records import Configuration, Record
 
 
@@ -72,13 +71,15 @@ def raced(records: Sequence[Record], experiment: Experiment) -> Raced:
     for column, configuration in enumerate(chosen):
         if configuration in times.configurations:
             blocks[:, column] = np.log(times.column(configuration))
+    columns, without = {c: column for column, c in enumerate(chosen)}, plain(experiment)
     entered = Field(
         codes=_codes(experiment, chosen),
         today=chosen.index(now) if now in chosen else 0,
         within=experiment.stop.within,
         confidence=experiment.stop.confidence,
         entered=len(everyone),
-        alone=tuple(chosen.index(c) for c in one_at_a_time(experiment) if c in chosen),
+        alone=tuple(columns[c] for c in one_at_a_time(experiment) if c in columns),
+        plain=tuple(columns.get(without[c], -1) for c in chosen),
         mixes=_mixes(chosen),
     )
     return Raced(chosen, entered, blocks[np.isfinite(blocks).any(axis=1)])
@@ -91,7 +92,7 @@ def statement(records: Sequence[Record], experiment: Experiment) -> Statement:
     if tried == 0:
         return Statement(today(experiment), None, experiment.stop.confidence, 0, len(race.configurations), {})
     found = standing(race.field, race.blocks)
-    bounds = regrets(race.field, found)
+    bounds = regrets(found)
     barred = constraints.violated([r for r in records if r.phase == "measure"], experiment)
     answer = simplest(race.field, found, {k for k, c in enumerate(race.configurations) if c in barred})
     lead = found.belief.mean - found.belief.mean[found.best]
@@ -128,7 +129,7 @@ def _next_best(race: Raced, found: Standing, answer: int, barred: Collection[Con
 
 def _not_told_apart(race: Raced, found: Standing, answer: int) -> tuple[tuple[Configuration, float | None], ...]:
     """Configurations by their bounds against the answer, the nearest first."""
-    upper = elimination.upper_bounds(found.rows, answer, race.field.tail)
+    upper = found.bounds.of(answer)
     order = np.argsort(np.nan_to_num(found.belief.mean, nan=np.inf), kind="stable")
     return tuple((race.configurations[c], excess(upper[c])) for c in order if c != answer and upper[c] > 0)
 

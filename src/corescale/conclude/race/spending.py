@@ -23,9 +23,11 @@ def block_size(left: float) -> int:
     return int(max(2, min(OPTIONS.largest, left // OPTIONS.blocks)))
 
 
-def most_telling(found: Standing, left: float) -> Columns:
-    """Columns of the next block: the most valuable, and those that are nearly so."""
+def most_telling(found: Standing, left: float, allowed: "npt.NDArray[np.bool_] | None" = None) -> Columns:
+    """Columns of the next block: the most valuable of those allowed, and those that are nearly so."""
     value = values(found, left)
+    if allowed is not None:
+        value = np.where(allowed, value, -np.inf)
     order = np.argsort(-value, kind="stable")
     size = max(2, int((value > OPTIONS.worth * value.max()).sum()))
     return np.sort(order[: min(size, block_size(left))])

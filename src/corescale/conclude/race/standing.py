@@ -6,10 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from corescale.conclude.race import elimination
-from corescale.conclude.race.elimination import Columns, Fit
+from corescale.conclude.race.elimination import Bounds, Columns, Fit
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.surrogate import Belief, Codes, believe
 from corescale.conclude.stats import Floats
@@ -30,6 +31,9 @@ class Field:
     """configurations that the race began with, where some have lost since: the error was shared among them all"""
     alone: tuple[int, ...] = ()
     """columns that differ from today's launch by the allocator or the number of threads alone, most hopeful first"""
+    plain: tuple[int, ...] = ()
+    """of each column the one without the settings of its allocator: itself where it has none, -1 where that one lost;
+    empty: nothing is set"""
     mixes: Floats | None = None
     """threads and ranks of each column, shape (configurations, 2), where both are raced"""
 
@@ -37,6 +41,12 @@ class Field:
     def size(self) -> int:
         """Configurations."""
         return len(self.codes)
+
+    @property
+    def without_settings(self) -> npt.NDArray[np.bool_]:
+        """Whether a column sets nothing for its allocator."""
+        columns = np.arange(self.size)
+        return np.asarray((np.array(self.plain, dtype=np.intp) if self.plain else columns) == columns)
 
     @property
     def tail(self) -> float:
@@ -67,6 +77,8 @@ class Standing:
     """launches of each configuration, those of the opening included"""
     noise: Floats
     """variance of the log time of one launch; guessed where nothing was launched twice"""
+    bounds: Bounds
+    """of every configuration, by these rows"""
 
     @property
     def bound(self) -> float:
@@ -81,10 +93,10 @@ def standing(field: Field, blocks: Floats) -> Standing:
     noise = _noise(fitted if fitted.degrees.any() else elimination.fit(blocks), blocks, field.today)
     belief = believe(field.codes, blocks, noise)
     leaders, launches = contenders(belief, fitted), np.isfinite(blocks).sum(axis=0)
+    bounds = Bounds(rows, field.tail)
 
     def led_by(c: int) -> Standing:
-        upper = elimination.upper_bounds(rows, c, field.tail)
-        return Standing(rows, fitted, belief, int(leaders[0]), c, upper, launches, noise)
+        return Standing(rows, fitted, belief, int(leaders[0]), c, bounds.of(c), launches, noise, bounds)
 
     return min((led_by(int(c)) for c in leaders), key=functools.partial(_distance, field))
 
@@ -121,6 +133,16 @@ def contenders(belief: Belief, fitted: Fit) -> Columns:
     return order[: max(1, min(OPTIONS.contenders, int((near & (fitted.counts > 0)).sum())))]
 
 
+def worth_trying(field: Field, found: Standing) -> npt.NDArray[np.bool_]:
+    """The columns but for settings of an allocator that, without them, neither leads nor ties."""
+    if not field.plain:
+        return field.without_settings
+    plain, mean, first = np.array(field.plain, dtype=np.intp), found.belief.mean, found.favourite
+    near = mean <= mean[first] + max(float(found.belief.deviation[first]), field.tolerance)
+    leads = near & (found.fit.counts > 0)
+    return np.asarray(field.without_settings | ((plain >= 0) & leads[plain]))
+
+
 def simplest(field: Field, found: Standing, barred: Collection[int] = ()) -> int:
     """The one proved within the tolerance with the fewest changes from today's; if none is proved, the favourite.
 
@@ -132,14 +154,14 @@ def simplest(field: Field, found: Standing, barred: Collection[int] = ()) -> int
     favourite = int(np.argmin(np.where(allowed, mean, np.inf))) if allowed.any() else field.today
     near = np.flatnonzero(allowed & (mean <= mean[favourite] + OPTIONS.simpler * field.tolerance))
     ordered = near[np.lexsort((mean[near], changes[near]))]
-    return next((int(c) for c in ordered if regret(field, found, int(c)) <= field.tolerance), favourite)
+    return next((int(c) for c in ordered if regret(found, int(c)) <= field.tolerance), favourite)
 
 
-def regret(field: Field, found: Standing, c: int) -> float:
+def regret(found: Standing, c: int) -> float:
     """Upper bound of the log-regret of one configuration; inf where there is none."""
-    return float(elimination.upper_bounds(found.rows, c, field.tail).max())
+    return float(found.bounds.of(c).max())
 
 
-def regrets(field: Field, found: Standing) -> Floats:
+def regrets(found: Standing) -> Floats:
     """Upper bounds of every configuration's log-regret, true all together at `confidence`; inf where there is none."""
-    return np.array([regret(field, found, c) for c in range(field.size)])
+    return np.array([regret(found, c) for c in range(found.launches.size)])

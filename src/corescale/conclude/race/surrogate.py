@@ -6,6 +6,7 @@ It shares what launches say among configurations, so it knows early where to loo
 never discarded by it, because an additive law may be wrong just where it matters.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,39 +57,64 @@ def believe(codes: Codes, blocks: Floats, noise: Floats) -> Belief:
     typical = float(np.average(noise, weights=launches))
     spread = OPTIONS.blocks_differ * typical
     shift, least = np.zeros(len(blocks)), OPTIONS.blocks_differ_least * typical
+    tried = np.flatnonzero(launches)
+    priors = _priors(grid, tried, noise[tried] / launches[tried])
     for _ in range(OPTIONS.turns):
-        with np.errstate(invalid="ignore", divide="ignore"):
-            means = (filled.sum(axis=0) - shift @ present) / np.where(launches, launches, np.nan)
-        found = _posterior(grid, means, noise / np.maximum(launches, 1))
+        means = (filled.sum(axis=0) - shift @ present)[tried] / launches[tried]
+        prior, mean = _likeliest(priors, means)
         precision = weights.sum(axis=1) + 1 / spread
-        shift = ((filled - present * found.mean) * weights).sum(axis=1) / precision
+        shift = ((filled - present * mean) * weights).sum(axis=1) / precision
         shift -= shift.mean()
         spread = max(least, float((shift**2 + 1 / precision).mean()))
+    return Belief(mean, prior.posterior)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prior:
+    """What one scale says before the times are seen, with the noise of those tried: it depends on no time."""
+
+    covariance: Floats
+    """of all configurations, shape (k, k)"""
+    tried: npt.NDArray[np.intp]
+    noise: Floats
+    """variances of the means of those tried"""
+    factor: Floats
+    """Cholesky factor of the covariance of these means, in its lower half"""
+
+    def log_likelihood(self, centred: Floats) -> float:
+        """Of these means less their centre, up to a constant."""
+        return float(-0.5 * centred @ self.solve(centred) - np.log(np.diag(self.factor)).sum())
+
+    def solve(self, values: Floats) -> Floats:
+        """The covariance of the means, inverted, times these."""
+        solved, _ = scipy.linalg.lapack.dpotrs(self.factor, values, lower=1)
+        return np.asarray(solved)
+
+    @property
+    def posterior(self) -> Floats:
+        """Covariance of all configurations once the means are known."""
+        cross = self.covariance[:, self.tried]
+        return np.asarray(self.covariance - cross @ self.solve(cross.T))
+
+
+def _priors(grid: tuple[Floats, Floats], tried: npt.NDArray[np.intp], noise: Floats) -> list[_Prior]:
+    """One of each scale whose covariance can be inverted."""
+    found = []
+    for scale in OPTIONS.scales:
+        covariance = _covariance(*grid, scale)
+        factor, failed = scipy.linalg.lapack.dpotrf(covariance[np.ix_(tried, tried)] + np.diag(noise), lower=1)
+        if not failed:
+            found.append(_Prior(covariance, tried, noise, factor))
     return found
 
 
-def _posterior(grid: tuple[Floats, Floats], means: Floats, variances: Floats) -> Belief:
-    """Belief by the mean log times of those tried (NaN: untried) and their variances, on the likeliest scale."""
-    tried = np.flatnonzero(np.isfinite(means))
-    seen, noise = means[tried], variances[tried]
-    centre = float(np.average(seen, weights=1 / noise))
-    small = grid[0][np.ix_(tried, tried)], grid[1][np.ix_(tried, tried)]
-    likelihoods = [_log_likelihood(_covariance(*small, scale), seen - centre, noise) for scale in OPTIONS.scales]
-    scale = OPTIONS.scales[int(np.argmax(likelihoods))]
-    covariance = _covariance(*grid, scale)
-    factor = scipy.linalg.cho_factor(covariance[np.ix_(tried, tried)] + np.diag(noise))
-    cross = covariance[:, tried]
-    mean = centre + cross @ scipy.linalg.cho_solve(factor, seen - centre)
-    return Belief(mean, covariance - cross @ scipy.linalg.cho_solve(factor, cross.T))
+def _likeliest(priors: Sequence[_Prior], means: Floats) -> tuple[_Prior, Floats]:
+    """The scale by which these mean log times of those tried are likeliest, and what all are believed to be by it."""
+    centre = float(np.average(means, weights=1 / priors[0].noise))
+    likelihoods = [prior.log_likelihood(means - centre) for prior in priors]
+    prior = priors[int(np.argmax(likelihoods))]
+    return prior, centre + prior.covariance[:, prior.tried] @ prior.solve(means - centre)
 
 
 def _covariance(single: Floats, pairs: Floats, scale: Scale) -> Floats:
     return scale[0] ** 2 * single + scale[1] ** 2 * pairs + scale[2] ** 2 * np.eye(len(single))
-
-
-def _log_likelihood(covariance: Floats, seen: Floats, noise: Floats) -> float:
-    try:
-        factor = scipy.linalg.cho_factor(covariance + np.diag(noise), lower=True)
-    except scipy.linalg.LinAlgError:
-        return -np.inf
-    return float(-0.5 * seen @ scipy.linalg.cho_solve(factor, seen) - np.log(np.diag(factor[0])).sum())

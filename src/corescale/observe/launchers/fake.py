@@ -188,9 +188,10 @@ class _Place:
     @classmethod
     def of(cls, landscape: Landscape, configuration: Configuration, oversubscribed: bool) -> "_Place":
         own = next((each for each in landscape.own if meets(configuration, each.levels)), None)
+        truth = landscape.truth(configuration)
         return cls(
-            truth=landscape.truth(configuration),
-            rehearsed=landscape.truth(configuration) * landscape.rehearsal.of(configuration),
+            truth=truth,
+            rehearsed=truth * landscape.rehearsal.of(configuration),
             p=configuration.layout.p,
             oversubscribed=oversubscribed,
             metrics={name: metric.of(configuration) for name, metric in landscape.metrics.items()},

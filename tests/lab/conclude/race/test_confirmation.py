@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_1samp
 
 from corescale.cli.output import exit_code
 from corescale.conclude.answers.recommendation import recommend
-from corescale.conclude.race.confirmation import looks, planned, shares
+from corescale.conclude.race.confirmation import gain, looks, planned, shares
 from corescale.conclude.race.lost import lost
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.race import race
@@ -121,6 +122,32 @@ def test_few_pairs_have_a_t_interval_that_says_so() -> None:
     records = play(experiment, of({"a": 1.0, "b": 0.8, "c": 0.9}), race(experiment), 0.01)
     assert 2 <= blocks(records, "confirm") < 6
     assert " by a t interval" in recommendation(recommend(records, experiment))
+
+
+def test_of_six_pairs_where_no_more_are_paid_for_not_all_must_be_faster() -> None:
+    """Signed ranks would ask that; where more may follow they are asked, for they need no normal noise."""
+    ratios = [1.2, 1.25, 1.15, 1.2, 0.99, 1.22]
+    six, more = tuning("a,b,c", confirm="6"), tuning("a,b,c")
+    now, b, _ = configurations(six)
+    records = [*measured(more, {"a": 1.0, "b": 0.83, "c": 0.9}), *fresh((now, b), ratios)]
+    told, open_ = recommend(records, six).fresh, recommend(records, more).fresh
+    assert told is not None and (told.by, told.verdict) == ("t", "faster")
+    assert open_ is not None and (open_.by, open_.verdict) == ("signed ranks", None)
+
+
+def test_quiet_others_do_not_narrow_the_t_interval_of_noisy_pairs() -> None:
+    """What configurations lend is worth the less the less they are alike."""
+    experiment = tuning("a,b,c,d,e,f", confirm="6")
+    everyone, ratios = configurations(experiment), scattered(1.1, 0.14, 6)
+    rng, records = np.random.default_rng(4), list[Record]()
+    for block in range(8):
+        sizes = [0.1 if c in everyone[:2] else 0.01 for c in everyone]
+        drawn = [math.exp(size * float(rng.standard_normal())) for size in sizes]
+        records += [record(c, x, block=block) for c, x in zip(everyone, drawn, strict=True)]
+    found = gain([*records, *fresh(everyone[:2], ratios)], experiment, everyone[1], (6,))
+    assert found is not None and found.by == "t" and found.ratio.low is not None and found.ratio.high is not None
+    alone = ttest_1samp(np.log(ratios), 0).confidence_interval(0.95)
+    assert math.log(found.ratio.high / found.ratio.low) > 0.8 * (alone.high - alone.low)
 
 
 def test_a_response_without_noise_ends_at_once() -> None:

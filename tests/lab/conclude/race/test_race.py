@@ -11,10 +11,10 @@ from scipy.stats import ttest_1samp
 from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.race import elimination
 from corescale.conclude.race.options import OPTIONS
-from corescale.conclude.race.plan import first_columns
+from corescale.conclude.race.plan import first_columns, next_columns
 from corescale.conclude.race.race import race
 from corescale.conclude.race.records import raced, statement
-from corescale.conclude.race.standing import Field
+from corescale.conclude.race.standing import Field, standing, worth_trying
 from corescale.conclude.race.surrogate import believe
 from corescale.conclude.stats import Floats
 from corescale.declare import plan
@@ -117,6 +117,28 @@ def test_the_first_block_has_what_is_tried_alone_as_far_as_the_budget_goes() -> 
     assert first_columns(field, left=4).tolist() == [0, 4, 8, 12]
 
 
+def test_settings_of_an_allocator_are_tried_when_it_leads_and_else_last() -> None:
+    """Columns: two allocators, and two settings of each, which change nothing."""
+    codes = np.array([[0, 0], [1, 0], [0, 1], [0, 2], [1, 1], [1, 2]])
+    field = Field(codes, 0, alone=(1,), plain=(0, 1, 0, 0, 1, 1))
+    assert first_columns(field).tolist() == [0, 1]
+    blocks = np.full((1, 6), np.nan)
+    blocks[0, :2] = 0.0, -0.3
+    tried: list[list[int]] = []
+    while (columns := next_columns(field, blocks)) is not None and len(tried) < 2:
+        tried.append(columns.tolist())
+        row = np.full((1, 6), np.nan)
+        row[0, columns] = np.where(codes[columns, 0] == 1, -0.3, 0.0)
+        blocks = np.vstack([blocks, row])
+    assert tried == [[4, 5], [2, 3]]
+
+
+def test_settings_of_an_allocator_that_lost_are_tried_last() -> None:
+    field = Field(np.array([[0, 0], [1, 0], [2, 1]]), 0, plain=(0, 1, -1))
+    found = standing(field, np.array([[0.0, 0.1, np.nan]]))
+    assert worth_trying(field, found).tolist() == [True, True, False]
+
+
 def test_the_surrogate_gives_back_an_additive_truth_from_a_few() -> None:
     codes = np.array([[a, b, c] for a in range(4) for b in range(3) for c in range(2)])
     expected = 0.1 * codes[:, 0] - 0.2 * codes[:, 1] + 0.05 * codes[:, 2]
@@ -169,6 +191,17 @@ def test_after_one_launch_only_what_takes_far_longer_has_lost() -> None:
     now = configurations(experiment)[0]
     block = race(experiment)([record(now, 1.0, phase="warmup")])
     assert block is not None and block.cap == 10.0
+
+
+def test_what_is_remembered_of_a_look_is_what_would_be_found_again() -> None:
+    """Rows that grow, as in a race, in which not everyone is launched in every block."""
+    rng, tail = np.random.default_rng(6), elimination.tail(0.95, 8)
+    rows = np.where(rng.random((24, 8)) < 0.7, 0.02 * rng.standard_normal((24, 8)), np.nan)
+    elimination.forget()
+    grown = [elimination.Bounds(rows[:n], tail).of(c) for n in range(1, 25) for c in range(8)]
+    for k, found in enumerate(grown):
+        elimination.forget()
+        assert found.tolist() == elimination.upper_bounds(rows[: 1 + k // 8], k % 8, tail).tolist()
 
 
 def _false(rows: Floats, true: Floats) -> bool:
