@@ -217,14 +217,14 @@ def claims(race: Race) -> str:
 
 
 def empty_loop(race: Race) -> str:
-    """What a call without work takes: of each contender, and of the plan that forks in spite of it."""
+    """What a call without work takes, over our plan that forks it all the same, and over our default, which does not."""
     loop = next(loop for loop in race.ns[OURS] if loop.startswith("empty"))
-    keys = [*defaults(race), STATIC] if STATIC in race.ns else defaults(race)
-    rows = [
-        [" ".join(key), f"{np.median(race.ns[key][loop]):.0f}", ratio_text(race.ns[key][loop], race.ns[OURS][loop])]
-        for key in keys
-    ]
-    return markdown([loop, "ns a call", "over ours"], rows)
+    marks = {key: f"over {' '.join(key)}" for key in (STATIC, OURS) if key in race.ns}
+    rows = []
+    for key in dict.fromkeys([*defaults(race), *marks]):
+        ratios = [ratio_text(race.ns[key][loop], race.ns[mark][loop]) for mark in marks]
+        rows.append([" ".join(key), f"{np.median(race.ns[key][loop]):.0f}", *ratios])
+    return markdown([loop, "ns a call", *marks.values()], rows)
 
 
 def report(race: Race, threads: int) -> str:

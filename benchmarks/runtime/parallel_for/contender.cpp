@@ -40,16 +40,27 @@ double per_call(Run run, int calls) {
 /// What the loops take while nobody else wants the cores: this quantile of the slices, beside the median.
 constexpr double quiet = 0.02;
 
-/// Both in turn, in slices of 200 us, so that what disturbs one disturbs the other.
+constexpr double slice_ns = 2e5;
+
+/// By the least of a few tries, one of which may be disturbed.
+template <class Run>
+int calls_in_a_slice(Run run, int calls) {
+  const double least = std::min({per_call(run, calls), per_call(run, calls), per_call(run, calls)});
+  return std::max(1, static_cast<int>(slice_ns / std::max(1.0, least)));
+}
+
+/// Both in turn, in slices of 200 us by its own time each, so that what disturbs one disturbs the other.
 template <class Loop, class Way>
 void measure(contender& one, const char* way, Way loop, double seconds) {
-  const double first = per_call([&] { loop.template operator()<Loop>(one); }, 1);
-  const int calls = std::max(1, static_cast<int>(2e5 / std::max(1.0, per_call(loops::serial<Loop>, 2))));
+  const auto looped = [&] { loop.template operator()<Loop>(one); };
+  const double first = per_call(looped, 1);
+  const int serial_calls = calls_in_a_slice(loops::serial<Loop>, 2);
+  per_call(looped, std::clamp(serial_calls / 4, 3, 250));
+  const int calls = calls_in_a_slice(looped, std::clamp(serial_calls / 16, 1, 50));
   std::vector<double> alone, together;
-  per_call([&] { loop.template operator()<Loop>(one); }, std::max(calls / 4, 3));
   for (const double end = now() + seconds * 1e9; now() < end || alone.size() < 5;) {
-    alone.push_back(per_call(loops::serial<Loop>, calls));
-    together.push_back(per_call([&] { loop.template operator()<Loop>(one); }, calls));
+    alone.push_back(per_call(loops::serial<Loop>, serial_calls));
+    together.push_back(per_call(looped, calls));
   }
   std::printf("{\"contender\": \"%s\", \"way\": \"%s\", \"loop\": \"%s\", \"first_ns\": %.1f, ",
               contender::name, way, Loop::name, first);

@@ -8,7 +8,7 @@
 
 #include "ranges.hpp"
 
-/// Its number of threads is read from the environment when its scheduler starts.
+/// Its number of threads is read from the environment when its scheduler starts. Its range form is blocked_for, whose block its users choose.
 struct contender {
   static constexpr const char* name = "parlaylib";
   explicit contender(std::size_t threads) {
@@ -18,7 +18,11 @@ struct contender {
   template <class Visit>
   static void ways(Visit visit) {
     visit("default", []<class Loop>(contender&) {
-      parlay::parallel_for(0, num_blocks<Loop>, [](std::size_t block) { run_block<Loop>(block); });
+      if constexpr (has_range<Loop>)
+        parlay::blocked_for(0, Loop::n, by_hand<Loop>,
+                            [](std::size_t, std::size_t begin, std::size_t end) { Loop::range(begin, end); });
+      else
+        parlay::parallel_for(0, Loop::n, [](std::size_t i) { Loop::at(i); });
     });
   }
 };

@@ -19,8 +19,8 @@ void run_range(std::size_t begin, std::size_t end) {
   }
 }
 
-/// Of contenders that have no range form: a loop whose body has one is run in blocks of this many iterations, as their users
-/// would write it.
+/// Of contenders that have no range form (OpenMP, Taskflow 3.2), or whose users choose its blocks (parlaylib, fork_union when dynamic): a loop
+/// whose body has one is run in blocks of this many iterations. Long enough that a block's claim costs nothing, short enough for balance: generous.
 template <class Loop>
 constexpr std::size_t by_hand = has_range<Loop> ? 1024 : 1;
 
