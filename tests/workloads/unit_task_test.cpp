@@ -199,7 +199,10 @@ TEST(UnitTaskProgram, BadInputIsOneLineAndStatusTwo) {
   for (const std::string bad :
        {"--policy fixed", "--compute published --read 0", "--operations 1152921504606846976",
         "--buffers iteration --write 1000000000000", "--threading serial --threads 2", "--loop nothing",
-        "--loop tiny --n 100000000000", "--n 4611686018427387904 --operations 0 --repeat-for 1"}) {
+        "--loop tiny --n 100000000000", "--loop linear --n 4000000000", "--loop streaming --n 4000000000",
+        "--loop edit-distances --n 4000000000", "--loop tiny --read 5", "--loop linear --compute published",
+        "--policy static --block 5", "--policy taskflow --block 5",
+        "--n 4611686018427387904 --operations 0 --repeat-for 1"}) {
     const Finished run = run_program(UNIT_TASK, bad, "");
     EXPECT_EQ(run.status, 2) << bad;
     EXPECT_EQ(std::ranges::count(run.output, '\n'), 1) << run.output;

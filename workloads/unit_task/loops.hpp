@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -33,25 +34,74 @@ inline std::unique_ptr<Loop> task_loop(const Shape& shape) {
   return std::make_unique<TaskLoop<Compute::published>>(n, task, buffers, threads);
 }
 
+inline double operation_ns(const Shape& shape) {
+  return shape.compute == Compute::real ? ns_per_operation<Compute::real>()
+                                        : ns_per_operation<Compute::published>();
+}
+
+/// What an iteration takes about, in the mean.
+struct Needs {
+  double ns;
+  double bytes;
+};
+
+inline Needs task_needs(const Shape& shape) {
+  constexpr double least_ns = 0.3;  // of an iteration that does nothing
+  const double bytes = TaskLoop<Compute::real>::bytes(shape.n, shape.task, shape.buffers, shape.threads);
+  return {least_ns + static_cast<double>(shape.task.operations) * operation_ns(shape),
+          bytes / static_cast<double>(shape.n)};
+}
+
+inline Needs sparse_row_needs(const Shape& shape) {
+  const double entries = 4 + 8000 / 0.3 * std::pow(static_cast<double>(shape.n), -0.7);
+  return {0.5 * entries, 32 + 4 * entries};
+}
+
 /// One row per loop.
 struct LoopRow {
   std::string_view name;
   std::uint64_t n;  ///< where none is asked for; of unit-task, it fits the knees of the published tables
   std::unique_ptr<Loop> (*make)(const Shape& shape);
+  Needs (*needs)(const Shape& shape);
 };
 
+template <class Made>
+std::unique_ptr<Loop> made(const Shape& shape) {
+  return std::make_unique<Made>(shape.n);
+}
+
 inline constexpr std::array loops{
-    LoopRow{"unit-task", 4096, task_loop},
-    LoopRow{"tiny", 1'000'000,
-            [](const Shape& s) -> std::unique_ptr<Loop> { return std::make_unique<Tiny>(s.n); }},
-    LoopRow{"linear", 2000, [](const Shape& s) { return result_loop(s.n, Linear{}); }},
-    LoopRow{"last-sixteenth", 4096, [](const Shape& s) { return result_loop(s.n, LastSixteenth{s.n}); }},
-    LoopRow{"random", 4096, [](const Shape& s) { return result_loop(s.n, RandomCost(s.n)); }},
-    LoopRow{"streaming", 16'384,
-            [](const Shape& s) -> std::unique_ptr<Loop> { return std::make_unique<Streaming>(s.n); }},
-    LoopRow{"sparse-rows", 20'000, [](const Shape& s) { return result_loop(s.n, SparseRow(s.n)); }},
-    LoopRow{"mandelbrot", 256, [](const Shape& s) { return result_loop(s.n, MandelbrotRow{s.n}); }},
-    LoopRow{"edit-distances", 2000, [](const Shape& s) { return result_loop(s.n, EditDistance(s.n)); }},
+    LoopRow{"unit-task", 4096, task_loop, task_needs},
+    LoopRow{"tiny", 1'000'000, made<Tiny>,
+            [](const Shape&) {
+              return Needs{0.3, 8};
+            }},
+    LoopRow{"linear", 2000, [](const Shape& s) { return result_loop(s.n, Linear{}); },
+            [](const Shape& s) {
+              return Needs{0.6 * static_cast<double>(s.n), 8};
+            }},
+    LoopRow{"last-sixteenth", 4096, [](const Shape& s) { return result_loop(s.n, LastSixteenth{s.n}); },
+            [](const Shape&) {
+              return Needs{350, 8};
+            }},
+    LoopRow{"random", 4096, [](const Shape& s) { return result_loop(s.n, RandomCost(s.n)); },
+            [](const Shape&) {
+              return Needs{350, 16};
+            }},
+    LoopRow{"streaming", 16'384, made<Streaming>,
+            [](const Shape&) {
+              return Needs{100, 4096};
+            }},
+    LoopRow{"sparse-rows", 20'000, [](const Shape& s) { return result_loop(s.n, SparseRow(s.n)); },
+            sparse_row_needs},
+    LoopRow{"mandelbrot", 256, [](const Shape& s) { return result_loop(s.n, MandelbrotRow{s.n}); },
+            [](const Shape&) {
+              return Needs{10'000, 8};
+            }},
+    LoopRow{"edit-distances", 2000, [](const Shape& s) { return result_loop(s.n, EditDistance(s.n)); },
+            [](const Shape&) {
+              return Needs{700, 80};
+            }},
 };
 
 }  // namespace unit_task

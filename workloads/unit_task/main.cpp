@@ -22,6 +22,9 @@ using namespace unit_task;
 /// The policy that is no policy of ours: another library runs the loop.
 const std::string taskflow = "taskflow";
 
+/// What the help of an option begins with that the study's loop alone has.
+constexpr std::string_view unit_task_mark = "unit-task:";
+
 struct Request {
   std::string loop = "unit-task";
   std::string compute = "real";
@@ -62,13 +65,16 @@ void declare(driver::Arguments& arguments, Request& request) {
   Shape& shape = request.shape;
   arguments.choice("loop", request.loop, names(loops), "the study's, or another of the family");
   arguments.integer<std::uint64_t>("n", shape.n, 0, most, "iterations; 0: the loop's own, 4096 of unit-task");
-  arguments.integer<std::uint64_t>("read", shape.task.bytes_read, 0, most, "bytes that a unit task reads: R");
-  arguments.integer<std::uint64_t>("write", shape.task.bytes_written, 0, most, "bytes that it writes: W");
+  arguments.integer<std::uint64_t>("read", shape.task.bytes_read, 0, most,
+                                   "unit-task: bytes that a task reads: R");
+  arguments.integer<std::uint64_t>("write", shape.task.bytes_written, 0, most,
+                                   "unit-task: bytes that it writes: W");
   arguments.integer<std::uint64_t>("operations", shape.task.operations, 0, most,
-                                   "additions that it makes: C");
+                                   "unit-task: additions that it makes: C");
   arguments.choice("compute", request.compute, {"real", "published"},
-                   "published: the printed inner loop, which g++ folds away");
-  arguments.choice("buffers", request.buffers, {"thread", "iteration", "shared"}, "who has bytes of its own");
+                   "unit-task: published is the printed inner loop, which g++ folds away");
+  arguments.choice("buffers", request.buffers, {"thread", "iteration", "shared"},
+                   "unit-task: who has bytes of its own");
   std::vector<std::string> policies = names(corescale::block_policies());
   policies.push_back(taskflow);
   arguments.choice("policy", request.policy, policies,
@@ -81,29 +87,35 @@ void declare(driver::Arguments& arguments, Request& request) {
                                  "milliseconds for which the loop is repeated");
 }
 
-double operation_ns(const Shape& shape) {
-  return shape.compute == Compute::real ? ns_per_operation<Compute::real>()
-                                        : ns_per_operation<Compute::published>();
-}
-
 /// What would not end, or would end in want of memory.
 void check_size(const Request& request) {
   const Shape& shape = request.shape;
-  if (request.loop != "unit-task") return;
-  if (shape.compute == Compute::published && shape.task.bytes_read == 0)
+  if (request.loop == "unit-task" && shape.compute == Compute::published && shape.task.bytes_read == 0)
     refuse("the published task divides by the bytes read", "give --read of at least 1, or --compute real");
-  constexpr double least_ns = 0.3;  // of an iteration that does nothing
-  const double each_ns = least_ns + static_cast<double>(shape.task.operations) * operation_ns(shape);
-  const double hours = static_cast<double>(shape.n) * each_ns / static_cast<double>(shape.threads) / 3.6e12;
+  const auto n = static_cast<double>(shape.n);
+  const Needs each = row_of(request).needs(shape);
+  const double hours = n * each.ns / static_cast<double>(shape.threads) / 3.6e12;
   if (hours > 1)
     refuse("one loop would take about " + std::to_string(std::llround(std::min(hours, 1e15))) + " hours",
            "give fewer of --n or --operations");
-  const double needed = TaskLoop<Compute::real>::bytes(shape.n, shape.task, shape.buffers, shape.threads);
   const double memory =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (needed > memory / 2)
-    refuse("the buffers would take more than half of the machine's memory",
-           "give fewer bytes to --read and --write, or --buffers thread");
+  if (n * each.bytes > memory / 2)
+    refuse("what the loop reads and writes would take more than half of the machine's memory",
+           "give fewer of --n, or fewer bytes to --read and --write");
+}
+
+/// Options that would change nothing.
+void check_use(const driver::Arguments& arguments, const Request& request) {
+  if (request.loop != "unit-task")
+    arguments.refuse_marked(unit_task_mark, "beside --loop " + request.loop,
+                            "leave it out, or give --loop unit-task");
+  const corescale::block_policy* const policy = corescale::find_block_policy(request.policy);
+  if (policy && policy->needs_block && request.block == 0)
+    refuse("--policy " + request.policy + " lacks its block", "give --block of at least 1");
+  if (request.block > 0 && request.policy != "auto" && !(policy && policy->needs_block))
+    refuse("--policy " + request.policy + " chooses its own block",
+           "leave --block out, or give --policy fixed");
 }
 
 bool parse(int argc, char** argv, Request& request) {
@@ -120,9 +132,7 @@ bool parse(int argc, char** argv, Request& request) {
   shape.buffers = request.buffers == "thread"      ? Buffers::thread
                   : request.buffers == "iteration" ? Buffers::iteration
                                                    : Buffers::shared;
-  const corescale::block_policy* const policy = corescale::find_block_policy(request.policy);
-  if (policy && policy->needs_block && request.block == 0)
-    refuse("--policy " + request.policy + " lacks its block", "give --block of at least 1");
+  check_use(arguments, request);
   check_size(request);
   return true;
 }
