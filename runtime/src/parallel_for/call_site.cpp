@@ -11,10 +11,33 @@
 namespace corescale::inline v0::detail {
 namespace {
 
-// 64 KiB, of which a program touches a line per loop. Large programs have some hundred parallel loops.
-constexpr std::size_t table_bits = 10;
-constexpr std::size_t probes = 16;
-constinit std::array<loop_record, 1U << table_bits> table;
+/// Records that are found by a few tries from where the hash says.
+template <unsigned bits, std::size_t tries>
+struct table_of_records {
+  std::array<loop_record, 1U << bits> at;
+
+  /// Null where all that it tried belong to others.
+  loop_record* find(std::uint64_t site) noexcept {
+    const std::size_t first = site >> (64 - bits);
+    for (std::size_t next = first; next < first + tries; ++next) {
+      loop_record& one = at[next % at.size()];
+      std::uint64_t seen = one.site.load(std::memory_order_relaxed);
+      if (seen == site) [[likely]]
+        return &one;
+      if (seen == 0 &&
+          (one.site.compare_exchange_strong(seen, site, std::memory_order_relaxed) || seen == site))
+        return &one;
+    }
+    return nullptr;
+  }
+};
+
+// Large programs have some hundred parallel loops, most have a few: these lie in one page, as a first call that touches a new one pays
+// 1 to 10 us for it.
+constinit struct alignas(4096) {
+  table_of_records<6, 4> few;
+  table_of_records<10, 16> many;
+} table;
 
 // A change by this factor is another loop, not noise: it is believed at once.
 constexpr double another_loop = 2;
@@ -41,17 +64,8 @@ std::uint64_t call_site(const source_place& here, const void* body_type) noexcep
 }
 
 loop_record* find_record(std::uint64_t site) noexcept {
-  const std::size_t first = site >> (64 - table_bits);
-  for (std::size_t probe = 0; probe < probes; ++probe) {
-    loop_record& one = table[(first + probe) % table.size()];
-    std::uint64_t seen = one.site.load(std::memory_order_relaxed);
-    if (seen == site) [[likely]]
-      return &one;
-    if (seen == 0 &&
-        (one.site.compare_exchange_strong(seen, site, std::memory_order_relaxed) || seen == site))
-      return &one;
-  }
-  return nullptr;
+  loop_record* const one = table.few.find(site);
+  return one ? one : table.many.find(site);
 }
 
 bool loop_record::learn(double mean_ns, double new_spread) noexcept {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -189,6 +190,23 @@ TEST(AutoLearns, ALoopThatChangesAtEachCallIsNotTimedAtEach) {
   for (int call = 0; call < 1600; ++call)
     if (record.begin_call()) record.learn(++timed % 2 ? 100 : 1000, 0.1);
   EXPECT_LE(timed, 1600 / 16 * 2 + 3);
+}
+
+TEST(AutoLearns, EverySiteHasARecordOfItsOwnAndTheFirstOnesLieInOnePage) {
+  const auto page_of = [](const detail::loop_record* one) {
+    return reinterpret_cast<std::uintptr_t>(one) / 4096;
+  };
+  std::set<detail::loop_record*> records;
+  std::set<std::uintptr_t> pages;
+  for (std::uint64_t number = 1; number <= 600; ++number) {
+    const std::uint64_t site = number * 0x9e3779b97f4a7c15U | 1;  // spread evenly
+    detail::loop_record* const one = detail::find_record(site);
+    ASSERT_NE(one, nullptr);
+    EXPECT_EQ(one, detail::find_record(site));
+    EXPECT_TRUE(records.insert(one).second);
+    if (number <= 20) pages.insert(page_of(one));
+  }
+  EXPECT_EQ(pages.size(), 1U);
 }
 
 TEST(AutoLearns, AFirstCallFindsItsBlock) {
