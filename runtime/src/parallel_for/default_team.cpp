@@ -50,6 +50,11 @@ std::size_t process_wide_team::num_threads() const noexcept {
   return team ? team->num_threads() : 1;
 }
 
+bool process_wide_team::asleep(std::size_t k) const noexcept {
+  const any_team* const team = made.load(std::memory_order_acquire);
+  return team && team->asleep(k);
+}
+
 process_wide_team& default_team() {
   static process_wide_team only;
   return only;

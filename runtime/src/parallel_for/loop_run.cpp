@@ -52,8 +52,7 @@ timed_loop::timed_loop(const loop_description& loop, const loop_plan& plan, cons
 
 bool timed_loop::run(const team_ref& team) {
   start_ = ticks();
-  const bool ran =
-      team.work(team.team, plan_.threads, [this](std::size_t id) { work(static_cast<std::uint32_t>(id)); });
+  const bool ran = team.work(plan_.threads, [this](std::size_t id) { work(static_cast<std::uint32_t>(id)); });
   end_ = ticks();
   return ran;
 }
@@ -77,7 +76,7 @@ void timed_loop::work(std::uint32_t id) {
     ranges_.stop();
     throw;
   }
-  if (id < listened()) seen_[id] = {times, me.largest << ranges_.shift()};
+  if (id < listened()) seen_[id] = {times, me.largest << ranges_.shift(), first, last};
   claims_.fetch_add(me.claims, std::memory_order_relaxed);
   steals_.fetch_add(me.steals, std::memory_order_relaxed);
   if (statistics_ && id < statistics_->shares.size())
@@ -106,6 +105,16 @@ void timed_loop::adapt(shared_ranges::member& me, std::uint64_t iterations,
 }
 
 double timed_loop::elapsed_ns() const noexcept { return static_cast<double>(end_ - start_) * tick_ns_; }
+
+double timed_loop::fork_join_ns() const noexcept {
+  double late = 0;
+  std::uint64_t last = start_;
+  for (std::uint32_t id = 0; id < listened(); ++id) {
+    late += seen_[id].first > start_ ? static_cast<double>(seen_[id].first - start_) : 0;
+    last = std::max(last, seen_[id].last);
+  }
+  return (late / listened() + static_cast<double>(end_ - std::min(last, end_))) * tick_ns_;
+}
 
 loop_times timed_loop::times() const noexcept {
   loop_times all;

@@ -25,7 +25,7 @@ class alignas(cache_line) plain_loop {
   }
 
   /// False when the team refused, and nothing was run.
-  bool run(const team_ref& team) { return team.work(team.team, ranges_.threads(), *this); }
+  bool run(const team_ref& team) { return team.work(ranges_.threads(), *this); }
 
   void operator()(std::size_t id);
 
@@ -46,6 +46,10 @@ class timed_loop {
 
   double elapsed_ns() const noexcept;
 
+  /// What fork and join added to it: how late the threads began, in the mean, as those that are there take over the work of the
+  /// others; and from the end of the last block to the return.
+  double fork_join_ns() const noexcept;
+
   /// Of all threads together, in ticks.
   loop_times times() const noexcept;
 
@@ -55,6 +59,8 @@ class timed_loop {
   struct alignas(cache_line) seen {
     loop_times times;
     std::uint64_t largest = 0;
+    std::uint64_t first = 0;  ///< when it began its first block
+    std::uint64_t last = 0;   ///< when it ended its last
   };
 
   // Threads beyond these are not listened to: what their blocks take is like what others' take.

@@ -9,12 +9,16 @@
 #include "corescale/machine/clock.hpp"
 #include "corescale/parallel_for/block_policy.hpp"
 #include "loop_run.hpp"
+#include "policies/fork_ns.hpp"
+#include "wake_times.hpp"
 
 namespace corescale::inline v0::detail {
 namespace {
 
 // From here on the clock costs nothing to speak of, and a loop may change while it runs.
 constexpr double always_timed_ns = 1e6;
+
+constinit wake_times wakes;
 
 std::uint64_t named_site(const char* name) noexcept { return std::hash<std::string_view>()(name) | 1; }
 
@@ -38,6 +42,7 @@ loop_description describe(const team_ref& team, std::uint64_t n, const loop_opti
     loop.iteration_ns = record->iteration_ns.load(std::memory_order_relaxed);
     loop.spread = record->spread.load(std::memory_order_relaxed);
     loop.hot = record->is_visited_often();
+    if (!loop.hot) loop.wake_times = wakes.of({team.team, team.num_threads});
     if (!record->may_fork()) loop.threads = 1;
   }
   return loop;
@@ -61,6 +66,7 @@ void run_alone(std::uint64_t n, const loop_body& body, loop_record* record, loop
 void run_timed(const team_ref& team, const loop_description& loop, const loop_plan& plan,
                const loop_body& body, loop_record* record, loop_statistics* statistics) {
   timed_loop run(loop, plan, body, statistics);
+  const bool wakes_it = team.asleep(plan.threads);
   if (!run.run(team)) return run_alone(loop.n, body, record, statistics);
   const double elapsed = run.elapsed_ns();
   const loop_times times = run.times();
@@ -69,6 +75,10 @@ void run_timed(const team_ref& team, const loop_description& loop, const loop_pl
     const bool believed = record->learn(mean, times.spread());
     if (believed && !plan.adapt) record->learn_gain(elapsed, mean * static_cast<double>(loop.n));
   }
+  // Not by a first call, which may be late for other reasons, nor by one of a single thread.
+  if (wakes_it && !plan.adapt && plan.threads > 1)
+    wakes.learn({team.team, team.num_threads},
+                run.fork_join_ns() / policies::fork_ns(loop.machine.fork_cold, plan.threads, loop.machine));
   if (statistics) run.report(*statistics);
 }
 

@@ -21,6 +21,7 @@ struct loop_description {
   double iteration_ns = 0;  ///< mean, as learned at this call site; 0: not known
   double spread = 0;        ///< coefficient of variation between blocks, as learned
   bool hot = false;         ///< the call site is visited so often that the team will still spin
+  double wake_times = 1;    ///< of waking this team, times what the constants say
   const calibration& machine = shipped_calibration;  ///< must outlive the description
 };
 

@@ -14,7 +14,7 @@ struct calibration {
   double line_far = 200;      ///< a line comes from another core group
   double fork_hot = 300;      ///< fork and join of two threads that spin
   double fork_thread = 60;    ///< each further thread adds this
-  double fork_cold = 10'000;  ///< fork and join when the threads sleep
+  double fork_cold = 10'000;  ///< fork and join when the threads sleep; a team's loops correct it
   double byte = 0.1;          ///< reading or writing one byte; only until an iteration was timed
   double operation = 0.3;     ///< one operation; only until an iteration was timed
 };

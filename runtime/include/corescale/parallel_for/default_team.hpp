@@ -15,6 +15,7 @@ class process_wide_team {
   /// Refused inside any worker too, so that nested loops do not compete for the cores.
   [[nodiscard]] outcome work(std::size_t k, worker_ref worker);
   std::size_t num_threads() const noexcept;
+  bool asleep(std::size_t k) const noexcept;  ///< as any_team's; false before the first use
 };
 
 process_wide_team& default_team();

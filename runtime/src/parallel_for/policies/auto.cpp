@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "best_block.hpp"
+#include "fork_ns.hpp"
 #include "policies.hpp"
 
 // The plan of the least predicted time, over threads, counters and block:
@@ -35,8 +36,8 @@ struct choice {
 };
 
 double fork_join_ns(const loop_description& loop, std::uint32_t threads) {
-  const calibration& machine = loop.machine;
-  return (loop.hot ? machine.fork_hot : machine.fork_cold) + machine.fork_thread * (threads - 2);
+  if (loop.hot) return policies::fork_ns(loop.machine.fork_hot, threads, loop.machine);
+  return loop.wake_times * policies::fork_ns(loop.machine.fork_cold, threads, loop.machine);
 }
 
 double predict(const loop_description& loop, std::uint32_t threads, const layout& counters) {
@@ -65,8 +66,11 @@ layout counter_per_group(const loop_description& loop, std::uint32_t threads) {
 choice best_with(const loop_description& loop, std::uint32_t threads) {
   choice best{INFINITY, threads, {}};
   for (const layout& one :
-       {counter_per_thread(loop, threads), counter_per_group(loop, threads), layout{.shares_only = true}})
+       {counter_per_thread(loop, threads), counter_per_group(loop, threads), layout{.shares_only = true}}) {
+    // Threads that are woken begin late, and nobody can take over a share.
+    if (one.shares_only && !loop.hot) continue;
     if (const double ns = predict(loop, threads, one); ns < best.ns) best = {ns, threads, one};
+  }
   return best;
 }
 

@@ -50,6 +50,8 @@ struct condition_crew {
     return true;
   }
 
+  static bool asleep(std::size_t k) noexcept { return k > 1; }
+
   void serve(std::size_t id) noexcept {
     for (;;) {
       await_round(members[id]);

@@ -13,18 +13,50 @@
 // What the templates of parallel_for stand on: everything here is compiled once.
 namespace corescale::inline v0::detail {
 
+/// What a loop asks of a team, of whatever type.
+struct team_calls {
+  bool (*work)(void* team, std::size_t k, worker_ref worker);
+  bool (*asleep)(const void* team, std::size_t k);
+};
+
+/// Of a team's own type; a function of that name that tells something else is not asked.
+template <class Team>
+concept tells_whether_asleep = requires(const Team& crew, std::size_t k) {
+  { crew.asleep(k) } -> std::same_as<bool>;
+};
+
+template <class Team>
+bool work_of(void* team, std::size_t k, worker_ref worker) {
+  return static_cast<Team*>(team)->work(k, worker) == outcome::done;
+}
+
+template <class Team>
+bool asleep_of([[maybe_unused]] const void* team, [[maybe_unused]] std::size_t k) {
+  if constexpr (tells_whether_asleep<Team>)
+    return static_cast<const Team*>(team)->asleep(k);
+  else
+    return false;
+}
+
+template <class Team>
+inline constexpr team_calls calls_of{work_of<Team>, asleep_of<Team>};
+
 /// A team of any type, referred to.
 struct team_ref {
   void* team;
   std::size_t num_threads;
-  bool (*work)(void* team, std::size_t k, worker_ref worker);  ///< false: refused, nothing was run
+  const team_calls* calls;
 
   template <class Team>
   static team_ref to(Team& crew) noexcept {
-    return {&crew, crew.num_threads(), [](void* referred, std::size_t k, worker_ref worker) {
-              return static_cast<Team*>(referred)->work(k, worker) == outcome::done;
-            }};
+    return {&crew, crew.num_threads(), &calls_of<Team>};
   }
+
+  /// False: refused, nothing was run.
+  bool work(std::size_t k, worker_ref worker) const { return calls->work(team, k, worker); }
+
+  /// Whether that would now have to wake a thread by the kernel; false where the team does not tell.
+  bool asleep(std::size_t k) const { return calls->asleep(team, k); }
 };
 
 /// A place that loops, as a number: what is learned there is kept under it.

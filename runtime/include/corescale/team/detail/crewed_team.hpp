@@ -21,6 +21,7 @@ namespace corescale::inline v0::detail {
 ///   bool run(k, w)     one round of worker w on the ids 0 .. k - 1, each by core.run(w, id, k); false when none was run.
 ///   ~Crew()            ends the threads that were started, however far start() came.
 ///   team_core core, const std::size_t num_threads.
+///   bool asleep(k)     optional: whether a round of k threads would have to wake one by the kernel now.
 ///   static constexpr const char* name, for its threads; static constexpr bool ids_stay, each on a thread of its own.
 template <class Crew>
 class crewed_team {
@@ -36,6 +37,9 @@ class crewed_team {
   [[nodiscard]] outcome release() noexcept;
   [[nodiscard]] outcome adopt();
   std::size_t num_threads() const noexcept;
+
+  /// Whether work(k, ...) would now have to wake a thread by the kernel; false where the threading system does not tell.
+  bool asleep(std::size_t k) const noexcept;
 
  private:
   explicit crewed_team(std::unique_ptr<Crew> crew) noexcept;
@@ -109,6 +113,14 @@ outcome crewed_team<Crew>::adopt() {
 template <class Crew>
 std::size_t crewed_team<Crew>::num_threads() const noexcept {
   return crew_->num_threads;
+}
+
+template <class Crew>
+bool crewed_team<Crew>::asleep(std::size_t k) const noexcept {
+  if constexpr (requires(const Crew& crew) { crew.asleep(k); })
+    return std::as_const(*crew_).asleep(k);
+  else
+    return false;
 }
 
 }  // namespace corescale::detail
