@@ -217,7 +217,7 @@ def claims(race: Race) -> str:
 
 
 def empty_loop(race: Race) -> str:
-    """What a call without work takes, over our plan that forks it all the same, and over our default, which does not."""
+    """What a call without work takes, over our plan that forks it even so, and over our default, which does not."""
     loop = next(loop for loop in race.ns[OURS] if loop.startswith("empty"))
     marks = {key: f"over {' '.join(key)}" for key in (STATIC, OURS) if key in race.ns}
     rows = []
