@@ -86,6 +86,21 @@ def test_without_memory_the_two_statements_never_hold_together(
     assert leads(extra, slower) != [{"holds"}, {"holds"}]
 
 
+@pytest.mark.parametrize(("share", "fixed", "verdict"), [(0.3, 0.0, "holds"), (0.0, 0.1, "does not hold")])
+def test_overhead_of_bytes_is_told_from_that_of_loops(share: float, fixed: float, verdict: str) -> None:
+    """The first is in proportion to D, the second as many seconds at any size."""
+    asked = shipped("threads_and_mpi_bandwidth")
+    made = played(asked, lambda c: alone(c) / c.layout.p + (share * alone(c) + fixed) * (threads(c) - 1))
+    (finding,) = (
+        one for one in asked.outputs if isinstance(one, Finding) and one.name == "overhead_stays_with_a_larger_d"
+    )
+    assert {answer.verdict for answer in answers(frame(made, asked), asked, finding)} == {verdict}
+
+
+def alone(c: Configuration) -> float:
+    return 1e-8 * float(c["points"]) ** 2
+
+
 def factor(overhead: Callable[[Configuration], float]) -> set[str]:
     """What the sums of factors say of memory, where this is the overhead beyond one core."""
     asked = shipped("threads_and_mpi")
