@@ -150,9 +150,10 @@ class Table(Model):
 class Finding(Model):
     """A statement about the ratio y(a) / y(b), compared within blocks and within every other factor.
 
-    Without b it is about y(a) itself; a `difference` is y(a) - y(b), as of overheads. With `along` it is about the
-    levels of that factor from which on y is at most `at_most`: their ratio. Then the sides need not share blocks, so
-    that they may be machines.
+    Without b it is about y(a) itself; a `difference` is y(a) - y(b), as of overheads. With `line` it is about y over
+    the straight line between its values at the least and the largest level of that factor: 1 of what is linear. With
+    `along` it is about the levels of that factor from which on y is at most `at_most`: their ratio. Then the sides need
+    not share blocks, so that they may be machines.
     """
 
     kind: Literal["finding"] = "finding"
@@ -166,6 +167,8 @@ class Finding(Model):
     """a column that b names: of its levels the one with the least y is compared, chosen for each block by the others"""
     where: Selection = Field(default={})
     """restricts both sides"""
+    line: str = ""
+    """factor of numbers, at three levels or more"""
     along: str = ""
     """factor of numbers, such as a size"""
     at_most: float | None = Field(default=None, gt=0)
@@ -191,6 +194,8 @@ class Finding(Model):
             raise ValueError("`best` is a column that `b` names, in a finding without `along`")
         if self.normalise is not None and self.normalise.subtract and (not self.difference or self.along):
             raise ValueError("`subtract` is for a finding that is a `difference`")
+        if self.line and (self.b is not None or self.normalise is not None):
+            raise ValueError("a `line` is of one side, `a`, and has no `normalise`")
         return self
 
     @property
@@ -200,7 +205,8 @@ class Finding(Model):
 
     def used(self) -> Iterator[str]:
         """Every column that it reads."""
-        yield from filter(None, (self.y, *self.a, *(self.b or ()), *self.where, *self.each, self.along, self.best))
+        yield from filter(None, (self.y, *self.a, *(self.b or ()), *self.where, *self.each))
+        yield from filter(None, (self.line, self.along, self.best))
         yield from _normalised(self.normalise)
 
     def selected(self) -> Iterator[tuple[str, Level]]:

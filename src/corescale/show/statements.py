@@ -42,7 +42,8 @@ def answer(found: Answer | Modelled) -> str:
     where = f"at {at}: " if at else ""
     if found.verdict == "not measured":
         return text.clean(f"{where}not measured: {found.why}")
-    what = "difference" if found.finding.difference else "ratio" if found.finding.b is not None else found.finding.y
+    alone = f"{found.finding.y} over a straight line of {found.finding.line}" if found.finding.line else found.finding.y
+    what = "difference" if found.finding.difference else "ratio" if found.finding.b is not None else alone
     written = text.number if found.reached else text.ratio  # the ends of a level may be 0 and infinity
     said = f"{where}{found.verdict}, {what} {text.join(written(found.ratio))} where {found.finding.claim} is claimed"
     said += f"; the best is {found.chosen}" if found.chosen else ""

@@ -42,39 +42,39 @@ T sign_bit(const T& x) {
   return copysign(T(1.0), x);
 }
 
-// --- arithmetic ---
+// --- arithmetic: inlined by order, as the operators that record it are (detail/apply.hpp) ---
 
 struct add {
   static constexpr const char* name = "+";
-  static auto value(const auto& x, const auto& y) { return x + y; }
+  [[gnu::always_inline]] static auto value(const auto& x, const auto& y) { return x + y; }
   static auto dx(const auto&, const auto&, const auto&) { return 1.0; }
   static auto dy(const auto&, const auto&, const auto&) { return 1.0; }
 };
 
 struct subtract {
   static constexpr const char* name = "-";
-  static auto value(const auto& x, const auto& y) { return x - y; }
+  [[gnu::always_inline]] static auto value(const auto& x, const auto& y) { return x - y; }
   static auto dx(const auto&, const auto&, const auto&) { return 1.0; }
   static auto dy(const auto&, const auto&, const auto&) { return -1.0; }
 };
 
 struct multiply {
   static constexpr const char* name = "*";
-  static auto value(const auto& x, const auto& y) { return x * y; }
+  [[gnu::always_inline]] static auto value(const auto& x, const auto& y) { return x * y; }
   static auto dx(const auto&, const auto& y, const auto&) { return y; }
   static auto dy(const auto& x, const auto&, const auto&) { return x; }
 };
 
 struct divide {
   static constexpr const char* name = "/";
-  static auto value(const auto& x, const auto& y) { return x / y; }
-  static auto dx(const auto&, const auto& y, const auto&) { return 1.0 / y; }
-  static auto dy(const auto&, const auto& y, const auto& z) { return -z * (1.0 / y); }
+  [[gnu::always_inline]] static auto value(const auto& x, const auto& y) { return x / y; }
+  [[gnu::always_inline]] static auto dx(const auto&, const auto& y, const auto&) { return 1.0 / y; }
+  [[gnu::always_inline]] static auto dy(const auto&, const auto& y, const auto& z) { return -z * (1.0 / y); }
 };
 
 struct negate {
   static constexpr const char* name = "negative";
-  static auto value(const auto& x) { return -x; }
+  [[gnu::always_inline]] static auto value(const auto& x) { return -x; }
   static auto dx(const auto&, const auto&) { return -1.0; }
 };
 

@@ -52,19 +52,21 @@ class real {
   /// Whether it depends on a variable of a recording, open or ended.
   constexpr bool is_variable() const noexcept { return place_ != 0; }
 
-  friend real operator+(const real& x, const real& y) {
+  [[gnu::always_inline]] friend real operator+(const real& x, const real& y) {
     return record::template apply<operations::add>(x, y);
   }
-  friend real operator-(const real& x, const real& y) {
+  [[gnu::always_inline]] friend real operator-(const real& x, const real& y) {
     return record::template apply<operations::subtract>(x, y);
   }
-  friend real operator*(const real& x, const real& y) {
+  [[gnu::always_inline]] friend real operator*(const real& x, const real& y) {
     return record::template apply<operations::multiply>(x, y);
   }
-  friend real operator/(const real& x, const real& y) {
+  [[gnu::always_inline]] friend real operator/(const real& x, const real& y) {
     return record::template apply<operations::divide>(x, y);
   }
-  friend real operator-(const real& x) { return record::template apply<operations::negate>(x); }
+  [[gnu::always_inline]] friend real operator-(const real& x) {
+    return record::template apply<operations::negate>(x);
+  }
   friend real operator+(const real& x) { return x; }
   real& operator+=(const real& y) { return *this = *this + y; }
   real& operator-=(const real& y) { return *this = *this - y; }

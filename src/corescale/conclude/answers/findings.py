@@ -7,7 +7,7 @@ interval is that of docs/measuring.md: the pseudomedian of the blocks' log-ratio
 
 The mean over those levels is shown, but proves nothing of each: a finding holds where the interval of every one of them
 lies within the claim. It does not hold where that of the mean, or of one of them, lies outside (with the confidence
-shared among them). Findings along a factor are those of reached.py.
+shared among them). Findings along a factor are those of reached.py; what is divided by a `line` is in straight.py.
 
 Where b is the best of several levels, that is chosen for each block by the other blocks, and then compared in this one:
 were it chosen by the same launches, noise alone would make the best of many look better than it is.
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from corescale.conclude import stats
+from corescale.conclude.answers.straight import over_chord
 from corescale.conclude.frame import selected
 from corescale.conclude.stats import Interval
 from corescale.declare.claim import Claim
@@ -70,9 +71,8 @@ def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
     for side in finding.sides.values():
         if name := next((name for name in side if name in BLOCK), ""):
             raise UsageError(f"{name} cannot be compared within a block", where=f"finding {finding.name}")
-    good = found[found["status"] == "ok"]
-    made = [_answer(rows, good, experiment, finding, at) for at, rows in groups(found, finding.each, finding.where)]
-    return tuple(made) or (missing(finding, {}, f"no launch succeeded at {said(finding.where) or 'any level'}"),)
+    made = [_answer(rows, found, experiment, finding, at) for at, rows in groups(found, finding.each, finding.where)]
+    return tuple(made) or (missing(finding, {}, absent(found, finding.where)),)
 
 
 def groups(
@@ -90,14 +90,20 @@ def groups(
 
 
 def _answer(
-    rows: "pd.DataFrame", every: "pd.DataFrame", experiment: Experiment, finding: Finding, at: Mapping[str, Level]
+    rows: "pd.DataFrame", found: "pd.DataFrame", experiment: Experiment, finding: Finding, at: Mapping[str, Level]
 ) -> Answer:
-    rows = rows.assign(_log=logarithms(every, finding), _y=_compared(every, finding))
+    every = found[found["status"] == "ok"]
+    if finding.line:
+        alike = [*BLOCK, *(factor.name for factor in experiment.factors if factor.name != finding.line)]
+        logs = over_chord(rows, finding.y, finding.line, alike)
+        rows = rows.assign(_log=logs, _y=logs)
+    else:
+        rows = rows.assign(_log=logarithms(every, finding), _y=_compared(every, finding))
     among = every[selected(every, {name: of for name, of in finding.where.items() if name == "oversubscribed"})]
     sides = {name: rows[selected(rows, side, among)] for name, side in finding.sides.items()}
     for name, side in finding.sides.items():
         if sides[name]["_log"].notna().sum() == 0:
-            return missing(finding, at, _unmeasured(finding, rows, sides[name], side))
+            return missing(finding, at, _unmeasured(finding, found, sides[name], {**finding.where, **at, **side}))
     chosen = ""
     if finding.best:
         sides["b"], chosen = best(sides["b"], finding.best)
@@ -175,7 +181,7 @@ def logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
     logs = values.where(values > 0).map(np.log, na_action="ignore")
     if finding.normalise is None:
         return logs
-    relative = logs - _reference(rows.assign(_log=logs), finding.normalise)
+    relative = logs - _reference(rows.assign(_log=logs), finding.normalise, finding.where)
     return -relative if finding.normalise.inverse else relative
 
 
@@ -190,9 +196,10 @@ def _compared(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
     return plain.map(np.exp, na_action="ignore") - (plain - logs).map(np.exp, na_action="ignore")
 
 
-def _reference(rows: "pd.DataFrame", normalise: Normalise) -> "pd.Series":
+def _reference(rows: "pd.DataFrame", normalise: Normalise, where: Selection) -> "pd.Series":
+    """Of launches that are as `where` says but for what `to` names, as `where` may leave that out."""
     keys = [*BLOCK, *normalise.within]
-    means = rows[selected(rows, normalise.to)].groupby(keys)["_log"].mean().rename("_reference")
+    means = rows[selected(rows, {**where, **normalise.to})].groupby(keys)["_log"].mean().rename("_reference")
     return rows.join(means, on=keys)["_reference"]
 
 
@@ -216,10 +223,28 @@ def _at(table: "pd.DataFrame", row: int, cell: Sequence[str]) -> str:
     return " ".join(f"{name}={levels[name]}" for name in cell)
 
 
-def _unmeasured(finding: Finding, rows: "pd.DataFrame", side: "pd.DataFrame", wanted: Selection) -> str:
-    if "bandwidth" in rows and rows["bandwidth"].isna().all() and not side.empty and finding.y != "time":
+def _unmeasured(finding: Finding, found: "pd.DataFrame", side: "pd.DataFrame", wanted: Selection) -> str:
+    if not side.empty and finding.line:
+        return f"a straight line takes three levels of {finding.line} in each block"
+    if "bandwidth" in found and found["bandwidth"].isna().all() and not side.empty and finding.y != "time":
         return f"{finding.y} has no value: was this machine calibrated (corescale calibrate)?"
-    return f"nothing was measured at {said(wanted)}"
+    return absent(found, wanted)
+
+
+def absent(found: "pd.DataFrame", wanted: Selection) -> str:
+    """Why there is no time at these levels: the run has none of them, they are oversubscribed here, or all failed."""
+    levels = {name: of for name, of in wanted.items() if name != "oversubscribed"}
+    if found[selected(found, levels)].empty:
+        return f"left out of this run: {_first_absent(found, levels)}"
+    if found[selected(found, wanted)].empty:
+        return f"oversubscribed on this machine: {said(levels)}"
+    return f"no launch succeeded at {said(wanted) or 'any level'}"
+
+
+def _first_absent(found: "pd.DataFrame", levels: Selection) -> str:
+    """The levels of one column that no launch has, or all where only their combination is missing."""
+    alone = ({name: of} for name, of in levels.items())
+    return said(next((one for one in alone if found[selected(found, one)].empty), levels))
 
 
 def missing(finding: Finding, at: Mapping[str, Level], why: str) -> Answer:

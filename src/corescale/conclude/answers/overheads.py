@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from corescale.conclude.answers.findings import Verdict, groups
+from corescale.conclude.answers.findings import Verdict, absent, groups
 from corescale.conclude.answers.overhead_points import Configurations, Point, configurations
 from corescale.conclude.laws.overhead_factors import (
     OverheadChoice,
@@ -67,7 +67,7 @@ def overheads(found: "pd.DataFrame", experiment: Experiment, declared: Overheads
         else _modelled(rows, experiment, declared, at)
         for at, rows in groups(found, declared.each, declared.where)
     ]
-    return tuple(made) or (Modelled(declared, {}, "not measured", why="no launch succeeded"),)
+    return tuple(made) or (Modelled(declared, {}, "not measured", why=absent(found, declared.where)),)
 
 
 def _modelled(rows: "pd.DataFrame", experiment: Experiment, declared: Overheads, at: Mapping[str, Level]) -> Modelled:

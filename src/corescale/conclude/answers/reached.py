@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from corescale.conclude import stats
-from corescale.conclude.answers.findings import BLOCK, Answer, groups, judge, logarithms, missing, said
+from corescale.conclude.answers.findings import BLOCK, Answer, absent, groups, judge, logarithms, missing, said
 from corescale.conclude.frame import selected
 from corescale.conclude.stats import Interval
 from corescale.declare.claim import Claim
@@ -33,7 +33,7 @@ def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
     found = found.assign(_log=logarithms(found, finding))
     rows = found.assign(_machine=found["machine"], machine="") if names_machines else found
     made = [_answer(of, experiment, finding, at) for at, of in groups(rows, finding.each, finding.where)]
-    return tuple(made) or (missing(finding, {}, "no launch succeeded"),)
+    return tuple(made) or (missing(finding, {}, absent(found, finding.where)),)
 
 
 def _answer(rows: "pd.DataFrame", experiment: Experiment, finding: Finding, at: Mapping[str, Level]) -> Answer:

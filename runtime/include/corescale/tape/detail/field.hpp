@@ -34,7 +34,7 @@ bool is_zero(const real<Base>& x) {
 
 /// sum += weight * partial.
 template <class T>
-void add_product(T& sum, const T& weight, const T& partial) {
+[[gnu::always_inline]] inline void add_product(T& sum, const T& weight, const T& partial) {
   sum += weight * partial;
 }
 

@@ -86,12 +86,20 @@ inline constexpr auto evaluators = []<std::size_t... Place>(std::index_sequence<
 }
 (std::make_index_sequence<operations::count>());
 
-/// Every operation anew. Throws branch_change, and what operations on T throw.
+/// Every operation anew; sums and products, which most operations are, without a call. Throws branch_change, and what
+/// operations on T throw.
 template <class Base, class Alloc, class T>
 void forward_sweep(const operation_list<Base, Alloc>& operations, T* values) {
   const evaluation<Base, T> at{values};
-  for_each_operation(
-      operations, [&](operation<Base>& one, std::uint32_t i) { evaluators<Base, T>[one.op()](at, one, i); });
+  for_each_operation(operations, [&](operation<Base>& one, std::uint32_t i) {
+    if (one.op() == operations::number_of<operations::add>()) {
+      evaluate<operations::add>(at, one, i);
+    } else if (one.op() == operations::number_of<operations::multiply>()) {
+      evaluate<operations::multiply>(at, one, i);
+    } else {
+      evaluators<Base, T>[one.op()](at, one, i);
+    }
+  });
 }
 
 }  // namespace corescale::detail

@@ -8,7 +8,7 @@ namespace corescale::inline v0::detail {
 
 /// adjoints[of] += weight * partial, where `of` may be "no variable". Returns the sum.
 template <class T>
-T hand_on(T* adjoints, std::uint32_t of, const T& weight, const T& partial) {
+[[gnu::always_inline]] inline T hand_on(T* adjoints, std::uint32_t of, const T& weight, const T& partial) {
   if constexpr (!adds_cheaply<T>) {
     if (of < parameter_slots) return T(0.0);
   }

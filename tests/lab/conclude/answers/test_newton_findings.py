@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings of the Multi-Newton studies on machines that are not here, whose truth is known: each can hold and fail."""
+
+import dataclasses
+import random
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from corescale.conclude.answers.findings import Answer, answers
+from corescale.conclude.frame import frame
+from corescale.declare import studies, study_file
+from corescale.declare.catalogue import allocators
+from corescale.declare.grid import configurations
+from corescale.declare.outputs import Finding
+from corescale.machine import Machine
+from corescale.records import Configuration
+from corescale.topology import Cpu
+from support.play import record
+
+Truth = Callable[[Configuration, int], float]
+"""seconds of a configuration that has so many processors"""
+NEWTON, ALLOCATORS = "multi_newton", "multi_newton_allocators"
+
+
+def machine(cores: int) -> Machine:
+    cpus = tuple(Cpu(k, k, 0, 0, 0) for k in range(cores))
+    return dataclasses.replace(Machine.here(), cpus=cpus, affinity=tuple(range(cores)), quota_cores=None)
+
+
+def said(study: str, name: str, truth: Truth, cores: int = 2, levels: Sequence[str] = ()) -> list[Answer]:
+    """What a finding says of eight blocks with half a percent of noise."""
+    made = study_file.experiment(studies.find(study), machine(cores), levels)
+    draw = random.Random(1)
+    records = [
+        record(c, 1.0, block=block, oversubscribed=c.layout.p > cores,
+               metrics={"seconds": truth(c, cores) * draw.uniform(0.995, 1.005)})
+        for block in range(8) for c in configurations(made)
+    ]  # fmt: skip
+    finding = next(one for one in made.outputs if isinstance(one, Finding) and one.name == name)
+    return list(answers(frame(records, made), made, finding))
+
+
+def verdicts(study: str, name: str, truth: Truth, cores: int = 2, levels: Sequence[str] = ()) -> set[str]:
+    return {answer.verdict for answer in said(study, name, truth, cores, levels)}
+
+
+def perfect(c: Configuration, cores: int) -> float:
+    """A point costs 40 terms beside its N."""
+    return (40 + float(c["terms"])) / min(c.layout.p, cores)
+
+
+def but(factor: float, truth: Truth = perfect, **at: object) -> Truth:
+    """The truth, and `factor` times as long at these levels."""
+    return lambda c, cores: truth(c, cores) * (factor if all(c[name] == level for name, level in at.items()) else 1)
+
+
+def curved(c: Configuration, cores: int) -> float:
+    return perfect(c, cores) ** 1.15
+
+
+def stuck(c: Configuration, cores: int) -> float:
+    """Nothing is gained beyond 10 threads."""
+    return perfect(c, min(cores, 10))
+
+
+TWO = {"threads": 2}
+HOLDS_AND_FAILS: dict[tuple[str, str], tuple[Truth, Truth]] = {
+    (NEWTON, "contiguous_beats_system"): (but(1.2, memory="system", **TWO), but(0.8, memory="system", **TWO)),
+    (NEWTON, "separate_beats_contiguous"): (but(1.2, memory="contiguous", **TWO), but(0.8, memory="contiguous", **TWO)),
+    (NEWTON, "no_difference_by_hand"): (perfect, but(1.1, memory="system")),
+    (NEWTON, "contiguous_as_system_with_chunks"): (but(1.3, memory="system"), but(1.2, memory="system", **TWO)),
+    (NEWTON, "separate_as_contiguous_with_chunks"): (perfect, but(1.2, memory="contiguous", **TWO)),
+    (NEWTON, "openmp_beats_pthread"): (but(1.1, threading="pthread"), but(1.1, threading="openmp")),
+    (NEWTON, "openmp_beats_boost"): (but(1.1, threading="boost"), but(1.1, threading="openmp")),
+    (NEWTON, "one_thread_of_openmp"): (perfect, but(1.1, threading="openmp")),
+    (NEWTON, "versions_alike_on_one_thread"): (perfect, but(1.1, memory="system")),
+    (NEWTON, "linear_by_hand"): (perfect, curved),
+    (NEWTON, "linear_with_ad"): (perfect, curved),
+    (NEWTON, "knee_of_figure_2"): (perfect, lambda c, cores: float(c["terms"]) / min(c.layout.p, cores)),
+    (ALLOCATORS, "false_sharing"): (but(4, memory="contiguous", **TWO), perfect),
+    (ALLOCATORS, "false_sharing_beside_its_control"): (
+        but(4, memory="contiguous", **TWO), but(4, but(4, memory="contiguous", **TWO), memory="separate", **TWO)),
+    (ALLOCATORS, "one_at_a_time"): (but(1.3, MALLOC_ARENA_MAX="1", **TWO), but(0.8, MALLOC_ARENA_MAX="1", **TWO)),
+}  # fmt: skip
+"""a truth at which a finding holds, and one at which it does not"""
+
+
+@pytest.mark.parametrize(("study", "name"), HOLDS_AND_FAILS)
+def test_a_finding_holds_where_it_is_true_and_fails_where_it_is_not(study: str, name: str) -> None:
+    true, false = HOLDS_AND_FAILS[study, name]
+    assert verdicts(study, name, true) == {"holds"}
+    assert verdicts(study, name, false) == {"does not hold"}
+
+
+def test_both_forms_by_hand_are_answered() -> None:
+    for name in ("linear_by_hand", "no_difference_by_hand", "openmp_beats_boost", "knee_of_figure_2"):
+        assert {answer.at["derivative"] for answer in said(NEWTON, name, perfect)} == {"hand", "hand-opaque"}
+
+
+@pytest.mark.skipif(allocators.find("tcmalloc") is None, reason="tcmalloc is not installed")
+def test_an_allocator_that_is_slow_on_one_thread_too_makes_nobody_wait() -> None:
+    name, other = "faster_than_tcmalloc", {"memory": "system", "allocator": "tcmalloc"}
+    assert verdicts(ALLOCATORS, name, but(1.3, **other, **TWO)) == {"holds"}
+    assert verdicts(ALLOCATORS, name, but(0.8, **other, **TWO)) == {"does not hold"}
+    slow = said(ALLOCATORS, name, but(1.3, **other))
+    assert [answer.ratio.estimate for answer in slow] == pytest.approx([1, 1], abs=0.01)
+
+
+def test_other_derivatives_do_not_count_as_one_thread_of_this_one() -> None:
+    """By hand system is as fast as contiguous; on a tape it is twice as slow at one thread and at two."""
+    twice = but(2, memory="system", derivative="study-tape")
+    for answer in said(NEWTON, "contiguous_beats_system", twice):
+        assert answer.ratio.estimate == pytest.approx(1, abs=0.01)
+
+
+MANY = ("threads=1,10,24",)
+
+
+@pytest.mark.parametrize("name", ["knee_of_figure_3", "knee_of_figure_4"])
+def test_knees_are_asked_about_where_there_are_cores(name: str) -> None:
+    assert verdicts(NEWTON, name, stuck, 48, MANY) == {"holds"}
+    assert verdicts(NEWTON, name, perfect, 48, MANY) == {"does not hold"}
+    for answer in said(NEWTON, name, stuck, 2, MANY):
+        assert answer.verdict == "not measured" and answer.why.startswith("oversubscribed on this machine: ")
+    (few,) = said(NEWTON, "knee_of_figure_4", stuck)
+    assert few.why == "left out of this run: threads=24"
+
+
+def test_what_a_run_leaves_out_is_not_said_to_have_failed() -> None:
+    (answer,) = said(NEWTON, "linear_by_hand", perfect, levels=("derivative=tape",))
+    assert (answer.verdict, answer.why) == ("not measured", "left out of this run: derivative=hand,hand-opaque")
+    for one in said(NEWTON, "one_thread_of_spin", perfect, levels=("threading=openmp,none",)):
+        assert one.why == "left out of this run: threading=spin"
