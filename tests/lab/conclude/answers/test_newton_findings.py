@@ -2,6 +2,7 @@
 """Findings of the Multi-Newton studies on machines that are not here, whose truth is known: each can hold and fail."""
 
 import dataclasses
+import math
 import random
 from collections.abc import Callable, Sequence
 
@@ -50,13 +51,13 @@ def perfect(c: Configuration, cores: int) -> float:
     return (40 + float(c["terms"])) / min(c.layout.p, cores)
 
 
-def but(factor: float, truth: Truth = perfect, **at: object) -> Truth:
+def but(factor: float, truth: Truth = perfect, /, **at: object) -> Truth:
     """The truth, and `factor` times as long at these levels."""
     return lambda c, cores: truth(c, cores) * (factor if all(c[name] == level for name, level in at.items()) else 1)
 
 
 def curved(c: Configuration, cores: int) -> float:
-    return perfect(c, cores) ** 1.15
+    return math.pow(perfect(c, cores), 1.15)
 
 
 def stuck(c: Configuration, cores: int) -> float:
