@@ -57,6 +57,8 @@ def answer(found: Answer | Modelled) -> str:
     if found.against:
         level, ratio = found.against
         said += f"; not shown at {level}: {text.join(text.ratio(ratio))}"
+    if found.failed:
+        said += f"; left out, since launches failed there: {', '.join(found.failed)}"
     if found.oversubscribed:
         said += f"; oversubscribed at p={', '.join(map(str, found.oversubscribed))}"
     return text.clean(said)

@@ -39,7 +39,8 @@ BLOCK = ["machine", "replicate"]
 """columns that name a block"""
 
 MOSTLY = 0.5
-"""Levels at which more of the blocks than this lack a side are left out, then blocks that lack one of the others."""
+"""Levels at which more of the blocks than this lack a side are left out, then blocks that lack one of the others. Where
+launches failed at such a level, the finding cannot hold: where it fails would be what was left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ class Answer:
     """the level farthest from the claim of those whose own interval is not within it, and that interval"""
     oversubscribed: tuple[int, ...] = ()
     """each p that was compared and is more than may run at once"""
+    failed: tuple[str, ...] = ()
+    """the levels that were left out, since launches failed there"""
     why: str = ""
     """what is missing, where nothing could be compared"""
     chosen: str = ""
@@ -71,7 +74,13 @@ def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
     for side in finding.sides.values():
         if name := next((name for name in side if name in BLOCK), ""):
             raise UsageError(f"{name} cannot be compared within a block", where=f"finding {finding.name}")
-    made = [_answer(rows, found, experiment, finding, at) for at, rows in groups(found, finding.each, finding.where)]
+    failed = found[found["status"] != "ok"]
+    lost = {tuple(at.items()): rows for at, rows in _groups(found, failed, finding.each, finding.where)}
+    made = [
+        _answer(rows, found, lost.pop(tuple(at.items()), failed[:0]), experiment, finding, at)
+        for at, rows in groups(found, finding.each, finding.where)
+    ]
+    made += [missing(finding, dict(at), absent(found, {**finding.where, **dict(at)})) for at in lost]
     return tuple(made) or (missing(finding, {}, absent(found, finding.where)),)
 
 
@@ -79,27 +88,38 @@ def groups(
     found: "pd.DataFrame", each: Sequence[str], where: Selection
 ) -> Iterable[tuple[Mapping[str, Level], "pd.DataFrame"]]:
     """The launches that succeeded, for each combination of levels of `each`, and of machine where there are several."""
+    return _groups(found, found[found["status"] == "ok"], each, where)
+
+
+def _groups(
+    found: "pd.DataFrame", rows: "pd.DataFrame", each: Sequence[str], where: Selection
+) -> Iterable[tuple[Mapping[str, Level], "pd.DataFrame"]]:
     machines = ["machine"] if found["machine"].nunique() > 1 else []
     by = [*machines, *(name for name in each if name != "machine")]
-    good = found[found["status"] == "ok"]
-    asked = good[selected(good, where)]
+    asked = rows[selected(rows, where, found)]
     if asked.empty:
         return
-    for levels, rows in asked.groupby(by) if by else [((), asked)]:
-        yield dict(zip(by, _plain(levels if by else ()), strict=True)), rows
+    for levels, of in asked.groupby(by) if by else [((), asked)]:
+        yield dict(zip(by, _plain(levels if by else ()), strict=True)), of
 
 
 def _answer(
-    rows: "pd.DataFrame", found: "pd.DataFrame", experiment: Experiment, finding: Finding, at: Mapping[str, Level]
+    rows: "pd.DataFrame",
+    found: "pd.DataFrame",
+    failed: "pd.DataFrame",
+    experiment: Experiment,
+    finding: Finding,
+    at: Mapping[str, Level],
 ) -> Answer:
-    every = found[found["status"] == "ok"]
+    """Of `rows`, which succeeded, and `failed`, which did not, at these levels; references are of all `found`."""
     if finding.line:
         alike = [*BLOCK, *(factor.name for factor in experiment.factors if factor.name != finding.line)]
         logs = over_chord(rows, finding.y, finding.line, alike)
         rows = rows.assign(_log=logs, _y=logs)
     else:
-        rows = rows.assign(_log=logarithms(every, finding), _y=_compared(every, finding))
-    among = every[selected(every, {name: of for name, of in finding.where.items() if name == "oversubscribed"})]
+        good = found[found["status"] == "ok"]
+        rows = rows.assign(_log=logarithms(good, finding), _y=_compared(good, finding))
+    among = found[selected(found, {name: of for name, of in finding.where.items() if name == "oversubscribed"})]
     sides = {name: rows[selected(rows, side, among)] for name, side in finding.sides.items()}
     for name, side in finding.sides.items():
         if sides[name]["_log"].notna().sum() == 0:
@@ -116,6 +136,7 @@ def _answer(
     table = table[table.notna().mean(axis=1) > MOSTLY].dropna(axis="columns")
     if table.empty:
         return missing(finding, at, "too many launches failed")
+    lost = _left_out([failed[selected(failed, side, among)] for side in finding.sides.values()], table, cell)
     claim, confidence = Claim.parse(finding.claim), experiment.stop.confidence
     shown = float if finding.difference else math.exp
     rows_of = table.to_numpy()
@@ -123,16 +144,27 @@ def _answer(
     cells = {_at(table, k, cell): stats.hodges_lehmann(row, confidence).map(shown) for k, row in enumerate(rows_of)}
     shared = [stats.hodges_lehmann(row, 1 - (1 - confidence) / len(table)).map(shown) for row in rows_of]
     compared = rows.loc[sides["a"].index.union(sides.get("b", sides["a"]).index)]
+    verdict = judge_all(ratio, list(cells.values()), shared, claim)
     return Answer(
         finding,
         at,
         ratio,
-        judge_all(ratio, list(cells.values()), shared, claim),
+        "open" if lost and verdict == "holds" else verdict,
         tuple(_extremes(table, cell, shown)),
         _against(cells, claim) if len(cells) > 1 else None,
         tuple(sorted(int(p) for p in compared[compared["oversubscribed"]]["p"].unique())),
+        failed=lost,
         chosen=chosen,
     )
+
+
+def _left_out(failed: Sequence["pd.DataFrame"], table: "pd.DataFrame", cell: Sequence[str]) -> tuple[str, ...]:
+    """The levels at which launches of a side failed and that the table does not have."""
+    names = ["_all", *cell]
+    lost = {
+        key: _at(side, 0, cell) for side in failed for key, side in side.assign(_all=0).set_index(names).groupby(names)
+    }
+    return tuple(at for key, at in lost.items() if key not in table.index)
 
 
 def best(rows: "pd.DataFrame", column: str) -> tuple["pd.DataFrame", str]:

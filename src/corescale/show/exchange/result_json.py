@@ -132,6 +132,7 @@ def _answer(found: Answer) -> Json:
         "extremes": [{"at": at, "ratio": ratio} for at, ratio in found.extremes],
         "against": {"at": found.against[0], "ratio": _interval(found.against[1])} if found.against else None,
         "oversubscribed": list(found.oversubscribed),
+        "failed": list(found.failed),
         "why": found.why,
         "reached": [{"at": at, "level": _interval(level)} for at, level in found.reached],
     }

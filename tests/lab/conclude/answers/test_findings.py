@@ -23,7 +23,7 @@ from corescale.declare.grid import configurations
 from corescale.declare.outputs import Finding, Normalise
 from corescale.declare.work import must_be_even
 from corescale.errors import UsageError
-from corescale.records import Configuration
+from corescale.records import Configuration, Record
 from corescale.show import headline, statements
 from support.samples import records
 
@@ -212,6 +212,22 @@ def test_a_level_that_mostly_failed_is_left_out_and_a_block_that_lost_one_is_too
     (answer,) = answers(frame(made, EXPERIMENT), EXPERIMENT, asked())
     assert answer.ratio.n == 7 and answer.ratio.estimate == pytest.approx(math.sqrt(1.2 * 1.5))
     assert answer.extremes and all("load=16" not in at for at, _ in answer.extremes)
+    assert answer.verdict == "open", "at the level that was left out it may well not hold"
+    assert answer.failed == ("threads=1 load=16", "threads=4 load=16")
+    assert "since launches failed there: threads=1 load=16" in statements.answer(answer)
+    by_threads = answers(frame(dead_at_four(), EXPERIMENT), EXPERIMENT, asked(each=("threads",)))
+    assert [(each.at["threads"], each.verdict) for each in by_threads] == [(1, "holds"), (4, "not measured")]
+    (answer,) = answers(frame(dead_at_four(), EXPERIMENT), EXPERIMENT, asked(where={"threads": "max"}))
+    assert answer.verdict == "not measured" and "threads=max" in answer.why
+
+
+def dead_at_four() -> list[Record]:
+    """Every launch on four threads fails."""
+
+    def change(c: Configuration, block: int) -> dict[str, object]:
+        return {"status": "failed", "exit_code": 1} if c["threads"] == 4 else {}
+
+    return records(EXPERIMENT, seconds, 8, noise=0, change=change)
 
 
 def test_flat_overhead_comes_back_with_an_interval() -> None:
