@@ -125,7 +125,7 @@ def recommendation(found: Recommendation) -> str:
     bound = _bound(found)
     near = "" if bound is None else nearness(bound, found.confidence, _raced(found))
     if not found.decided:
-        return f"not decided{f', {near}' if near else ''}: {why_keep(found)}{_fallen(found)}"
+        return f"not decided{f', {near}' if near else ''}: {why_keep(found)}{_others(found)}{_fallen(found)}"
     if found.keep_today:
         return f"keep today's launch{f', {near}' if near else ''}: {why_keep(found)}{_fallen(found)}"
     if found.gain is None:
@@ -136,20 +136,31 @@ def recommendation(found: Recommendation) -> str:
     return f"{value} faster than today's {ends}{by}{sure}{_fallen(found)}"
 
 
+def _others(found: Recommendation) -> str:
+    """Where fresh blocks refute the favourite and nothing is proved of the others: that these may be faster."""
+    if found.fresh is None or found.fresh.verdict != "not faster":
+        return ""
+    if found.untried:
+        return f"; {found.untried} of {found.others + 1} were never launched"
+    return "; whether another one is faster is not shown"
+
+
 def _fallen(found: Recommendation) -> str:
     """Favourites that failed before one's eyes, which is why another one was confirmed."""
     return "".join(f"; {label(c.configuration)} {text.clean(c.excluded or '')}" for c in found.fallen)
 
 
 def _excluding_today(found: Recommendation) -> str | None:
-    """Where today's launch breaks a constraint: what does not, or that nothing does; None where it breaks none."""
-    if found.broken is None:
+    """Where today's launch failed or breaks a constraint: what does not, or that nothing does; None for neither."""
+    if found.broken is None and found.failing is None:
         return None
-    if found.winner == found.today:
+    if found.winner == found.today and found.broken is not None:
         return f"no answer: nothing that was tried meets the constraint (today's launch: {text.clean(found.broken)})"
     cost = (
         "" if found.gain is None else f"; it takes {text.join(text.times(found.gain.map(lambda g: 1 / g)))} of its time"
     )
+    if found.failing is not None:
+        return f"{label(found.winner)} is the fastest that did not fail, and today's launch {found.failing}{cost}"
     return f"{label(found.winner)} is the fastest that meets the constraint, and today's launch does not{cost}"
 
 

@@ -15,6 +15,7 @@ from corescale.conclude.answers.candidates import Candidate, candidates, winner
 from corescale.conclude.answers.constraints import violated
 from corescale.conclude.race.confirmation import Gain, gain
 from corescale.conclude.race.favourite import favourite
+from corescale.conclude.race.lost import todays_failures
 from corescale.conclude.race.records import Statement, statement
 from corescale.conclude.race.rehearsal import Rehearsal
 from corescale.conclude.response import of, table
@@ -44,12 +45,16 @@ class Recommendation:
     rehearsal: Rehearsal | None = None
     broken: str | None = None
     """how today's launch breaks a constraint; None where it breaks none"""
+    failing: str | None = None
+    """how today's launch failed while another one never did; None where it did not"""
     others: int = 0
     """configurations beside today's launch"""
+    untried: int = 0
+    """configurations of a race that were never launched"""
     fresh: Gain | None = None
     """what the fresh blocks decide, and how"""
     proved: bool = False
-    """today's launch is shown to be as good as any by the tolerance, or it was not to be proved"""
+    """the answer of the race is shown to be as good as any by the tolerance, or it was not to be proved"""
     fallen: tuple[Candidate, ...] = ()
     """favourites that failed while they were confirmed"""
 
@@ -73,16 +78,20 @@ class Recommendation:
     @property
     def keep_today(self) -> bool:
         """Whether nothing is certainly gained by changing today's launch."""
-        if self.broken is not None and self.winner != self.today:
+        if self.failing is not None or (self.broken is not None and self.winner != self.today):
             return False
         return self.winner == self.today or self.gain is None or self.gain.low is None or self.gain.low <= 1
 
     @property
     def decided(self) -> bool:
-        """Whether the answer is shown: a gain, or that there is none by the tolerance."""
+        """Whether the answer is shown: a gain, or that there is none by the tolerance.
+
+        That a favourite is not faster says nothing of what may be faster than the favourite.
+        """
         if not self.keep_today or not self.others:
             return True
-        return self.proved if self.winner == self.today else self.fresh is not None and self.fresh.verdict is not None
+        refuted = self.fresh is not None and self.fresh.verdict is not None
+        return self.proved and (self.winner == self.today or refuted)
 
     @property
     def chosen(self) -> Configuration:
@@ -106,6 +115,8 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         not_told_apart=racing.not_told_apart if racing is not None and tied else (),
         rehearsal=racing.rehearsal if racing is not None else None,
         others=len(configurations(experiment)) - 1,
+        untried=0 if racing is None else racing.of - racing.tried,
+        failing=None if best == now else todays_failures(records, experiment),
         fresh=fresh,
         proved=racing is None or (racing.bound is not None and racing.bound <= experiment.stop.within * (1 + 1e-9)),
         fallen=tuple(c for c in found if c.excluded is not None and _fell(records, c.configuration, now)),

@@ -3,8 +3,8 @@
 
 import functools
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -49,18 +49,21 @@ class Fit:
     _law: Law = field(repr=False, compare=False)
     _terms: Floats = field(repr=False, compare=False)
     _resamples: Resamples | None = field(repr=False, compare=False)
+    rivals: tuple["Fit", ...] = field(default=(), repr=False, compare=False)
+    """fits of the other laws that the same levels do not tell from it, where it was chosen among several"""
 
     def time(self, p: npt.ArrayLike) -> Floats:
         """The fitted curve: seconds at each p, NaN where not identifiable."""
         return self._law.basis(np.asarray(p, dtype=np.float64)) @ self._terms
 
     def forecast(self, p: float) -> Forecast:
-        """T(p) with its interval; raises ValueError where the law is not identifiable."""
+        """T(p) with its interval, as wide as those of its rivals together; raises ValueError where not identifiable."""
         if not self.identifiable:
             raise ValueError(f"no forecast from {self.law}: {self.doubt}")
         row = self._law.basis(np.asarray(float(p)))
         ends = self._resamples and self._resamples.interval(lambda terms: terms @ row, self.confidence)
-        seconds = interval_of(float(self.time(p)), ends or None, (0.0, math.inf), self.confidence, self.blocks)
+        alone = interval_of(float(self.time(p)), ends or None, (0.0, math.inf), self.confidence, self.blocks)
+        seconds = _hull(alone, [rival.forecast(p).seconds for rival in self.rivals])
         return Forecast(p, seconds, not self.measured[0] <= p <= self.measured[1])
 
 
@@ -100,6 +103,13 @@ def fit(
         _terms=terms,
         _resamples=drawn,
     )
+
+
+def _hull(interval: Interval, others: Sequence[Interval]) -> Interval:
+    """The interval widened to the ends of others; without an interval it stays so."""
+    lows = [one.low for one in (interval, *others) if one.low is not None]
+    highs = [one.high for one in (interval, *others) if one.high is not None]
+    return interval if interval.low is None else replace(interval, low=min(lows), high=max(highs))
 
 
 def _with_times(law: Law, p: Floats, log_times: Floats) -> tuple[Floats, Floats]:

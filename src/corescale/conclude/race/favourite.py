@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from corescale.conclude import budget, stats
 from corescale.conclude.race.confirmation import Gain, few, gain, looks, planned
+from corescale.conclude.race.lost import todays_failures
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.records import Statement
 from corescale.declare.experiment import Experiment
@@ -36,12 +37,15 @@ class Favourite:
 
 
 def favourite(records: Sequence[Record], experiment: Experiment, racing: Statement) -> Favourite:
-    """One more is tried after a refutation: each is one more chance to call faster what is not."""
+    """One more is tried after a refutation: each is one more chance to call faster what is not.
+
+    Where today's launch failed another one is the answer anyway, and fresh blocks say only what it costs.
+    """
     if racing.answer == today(experiment):
         return Favourite(racing.answer)
     first = _confirmed(records, experiment, racing, racing.answer)
     refuted = first.judged and first.gain is not None and first.gain.verdict == "not faster"
-    if not refuted or racing.next_best is None:
+    if not refuted or racing.next_best is None or todays_failures(records, experiment) is not None:
         return first
     return _confirmed(records, experiment, racing, racing.next_best)
 

@@ -28,6 +28,13 @@ def failed(launches: Sequence[Record], experiment: Experiment) -> bool:
     return any(not at_least(record, experiment.response) > 0 for record in launches)
 
 
+def todays_failures(records: Sequence[Record], experiment: Experiment) -> str | None:
+    """`failed in 1 of 24 launches`: those of today's launch that count; None for none."""
+    made = [record for record in records if record.timed and record.configuration == today(experiment)]
+    bad = sum(not record.ok for record in made)
+    return f"failed in {bad} of {len(made)} launches" if bad else None
+
+
 def struck(launches: Sequence[Record]) -> bool:
     """Whether it was killed in more than half of its launches, and not once alone: a burst is no loss."""
     capped = sum(record.status == "capped" for record in launches)

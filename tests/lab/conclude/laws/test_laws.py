@@ -174,21 +174,30 @@ def test_identical_times_do_not_divide_by_zero() -> None:
 class TestChoice:
     def test_crosstalk_that_shows_selects_the_usl(self) -> None:
         choice = choose(LAWS, P, blocks_of("usl", TERMS["usl"], blocks=40))
-        assert choice.best is choice.fits["usl"] and choice.distinguishable
+        assert choice.best == choice.fits["usl"] and choice.distinguishable
         assert choice.held_out["usl"] < choice.held_out["amdahl"]
 
     def test_a_law_that_says_the_same_changes_nothing(self) -> None:
         times = blocks_of("usl", TERMS["usl"], blocks=40)
         twice = {**LAWS, "twin": replace(LAWS["usl"], name="twin")}
         choice = choose(twice, P, times)
-        assert choice.best is choice.fits["usl"] and choice.distinguishable
+        assert choice.best == choice.fits["usl"] and choice.distinguishable
         assert choice.statement.startswith(
             "usl predicts held-out levels better than amdahl; usl is the simplest of the others"
         )
 
     def test_without_it_the_simpler_law_is_shown(self) -> None:
         choice = choose(LAWS, P, blocks_of("amdahl", TERMS["amdahl"]))
-        assert choice.best is choice.fits["amdahl"]
+        assert choice.best == choice.fits["amdahl"]
+
+    def test_a_forecast_is_as_unsure_as_all_laws_that_are_not_told_apart(self) -> None:
+        choice = choose(LAWS, P, blocks_of("amdahl", TERMS["amdahl"]))
+        assert choice.best is not None and [rival.law for rival in choice.best.rivals] == ["usl"]
+        shown, alone = choice.best.forecast(64).seconds, [fit.forecast(64).seconds for fit in choice.fits.values()]
+        assert shown.estimate == alone[0].estimate
+        assert shown.low == min(one.low or 0 for one in alone) and shown.high == max(one.high or 0 for one in alone)
+        told = choose(LAWS, P, blocks_of("usl", TERMS["usl"], blocks=40)).best
+        assert told is not None and told.rivals == ()
 
     def test_too_few_levels_to_tell_are_said(self) -> None:
         p = P[:3]

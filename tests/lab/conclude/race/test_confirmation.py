@@ -96,6 +96,35 @@ def test_what_fails_while_it_is_confirmed_is_not_recommended_and_the_first_line_
     assert recommendation(answer).endswith("; threads=1 MODE=b failed with exit code 1: no while it was confirmed")
 
 
+def test_a_refuted_favourite_says_nothing_of_what_was_never_launched() -> None:
+    experiment = tuning("a,b,c,d,e,f,g,h", budget="30x")
+    now, b = configurations(experiment)[:2]
+    opened = [record(c, 1.0 if c == now else 0.9, block=k) for k in (0, 1) for c in (now, b)]
+    answer = recommend([*opened, *fresh((now, b), scattered(0.99, 0.003, 6))], experiment)
+    assert answer.keep_today and not answer.decided and exit_code(answer) == ExitCode.INCONCLUSIVE
+    assert recommendation(answer).startswith("not decided: ") and "6 of 8 were never launched" in recommendation(answer)
+
+
+def test_todays_launch_that_failed_is_not_recommended_where_another_one_never_did() -> None:
+    experiment = tuning()
+    now, b, _ = configurations(experiment)
+    records = measured(experiment, {"a": 1.0, "b": 1.03, "c": 1.06})
+    assert recommend(records, experiment).chosen == now
+    failed = [
+        *records,
+        record(now, 0.5, block=800, status="failed", exit_code=1, tail="no"),
+        record(b, 1.03, block=800),
+    ]
+    while (block := race(experiment)(failed)) is not None and block.phase == "measure":
+        number = failed[-1].block + 1
+        failed += [record(c, 1.03 if c == b else 1.06, block=number) for c in block.configurations]
+    answer = recommend([*failed, *fresh((now, b), scattered(1 / 1.03, 0.003, 6), 2000)], experiment)
+    assert answer.chosen == b and answer.decided and exit_code(answer) == ExitCode.OK
+    assert recommendation(answer).startswith(
+        "threads=1 MODE=b is the fastest that did not fail, and today's launch failed in"
+    )
+
+
 def test_what_is_not_decided_says_how_many_more_blocks_would_tell_and_exits_with_3() -> None:
     experiment = tuning("a,b")
     now, b = configurations(experiment)
