@@ -266,6 +266,8 @@ def _unmeasured(finding: Finding, found: "pd.DataFrame", side: "pd.DataFrame", w
 def absent(found: "pd.DataFrame", wanted: Selection) -> str:
     """Why there is no time at these levels: the run has none of them, they are oversubscribed here, or all failed."""
     levels = {name: of for name, of in wanted.items() if name != "oversubscribed"}
+    if found.empty:
+        return "no launch was made"
     if found[selected(found, levels)].empty:
         return f"left out of this run: {_first_absent(found, levels)}"
     if found[selected(found, wanted)].empty:

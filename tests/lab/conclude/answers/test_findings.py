@@ -197,7 +197,7 @@ def test_few_blocks_and_missing_levels_claim_nothing() -> None:
     (answer,) = found(asked(a={"allocator": "hoard"})).values()
     assert answer.verdict == "not measured" and "allocator=hoard" in statements.answer(answer)
     made = answers(frame([], EXPERIMENT), EXPERIMENT, asked())
-    assert [answer.verdict for answer in made] == ["not measured"]
+    assert [(answer.verdict, answer.why) for answer in made] == [("not measured", "no launch was made")]
     with pytest.raises(UsageError, match="machine cannot be compared"):
         found(asked(a={"machine": "x"}))
 

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a finding has no answer: launches that failed, that a run left out, or that were oversubscribed."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from corescale.conclude.answers.findings import absent, answers
+from corescale.conclude.frame import frame
+from corescale.declare.experiment import Command, Experiment, Factor
+from corescale.declare.outputs import Finding, Selection
+from corescale.records import Configuration
+from support.samples import records
+
+EXPERIMENT = Experiment(
+    verb="study",
+    commands=(Command(name="main", argv=("run", "{threads}", "{mode}")),),
+    factors=(
+        Factor(name="threads", kind="threads", levels=(1, 4)),
+        Factor(name="mode", kind="parameter", levels=("quick", "slow")),
+    ),
+)
+
+
+def failing(c: Configuration, block: int) -> Mapping[str, object]:
+    """Four threads are more than there are cores, and slow fails."""
+    del block
+    failed = {"status": "failed", "exit_code": 1} if c["mode"] == "slow" else {}
+    return {"oversubscribed": c.layout.p == 4, **failed}
+
+
+ROWS = frame(records(EXPERIMENT, lambda c: 1.0, 6, change=lambda c, block: dict(failing(c, block))), EXPERIMENT)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "why"),
+    [
+        ({"mode": "slow"}, "no launch succeeded at mode=slow"),
+        ({}, "no launch succeeded at any level"),
+        ({"mode": "other", "threads": 4}, "left out of this run: mode=other"),
+        ({"threads": 24, "oversubscribed": 0}, "left out of this run: threads=24"),
+        ({"threads": 4, "oversubscribed": 0}, "oversubscribed on this machine: threads=4"),
+    ],
+)
+def test_what_is_missing_is_named(wanted: Selection, why: str) -> None:
+    assert absent(ROWS, wanted) == why
+
+
+def test_a_run_without_a_launch_says_so() -> None:
+    assert absent(ROWS[:0], {"mode": "slow"}) == "no launch was made"
+
+
+def test_an_answer_has_it() -> None:
+    asked = Finding(name="x", statement="y", a={"mode": "slow"}, b={"mode": "quick"}, claim="> 1")
+    (answer,) = answers(ROWS, EXPERIMENT, asked)
+    assert (answer.verdict, answer.why) == ("not measured", "no launch succeeded at mode=slow")
