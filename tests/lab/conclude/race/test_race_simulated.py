@@ -91,8 +91,8 @@ def test_claims_are_true_and_gains_are_found_where_races_have_gone_wrong(
     """By the product's own loop; benchmarks/race.py adversarial has more seeds and landscapes."""
     found = adversaries.tally(landscape, 20)
     assert found.claimed == 20
-    assert found.wrong <= at_most(0.05, 20)
-    assert found.missed <= at_most(0.05, 20)
+    assert found.wrong <= 1, "of the benchmark's first seeds; a race that is wrong in 25% has more but for 1 in 40"
+    assert found.missed == 0
     assert found.intervals - found.covered <= at_most(0.05, 20)
 
 
