@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one made-up experiment, of which every kind of finding is asked)
 """Findings, weak scaling and several machines together: known truths come back, and nothing is claimed without them."""
 
 import math
