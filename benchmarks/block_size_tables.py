@@ -1,88 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's tables in its layout, this machine's beside each: scripts/bench block_size_tables LAUNCHES.csv.
+"""The paper's tables in its layout, this machine's beside each.
 
-LAUNCHES.csv is the table that studies/block_size.toml writes. Prints Markdown, docs/results/block_size/tables.md. A
-time is the median over launches of a launch's fastest call; the preferred block of a column is bold.
+scripts/bench block_size_tables LAUNCHES.csv [TASKFLOW.csv]: the tables that studies/block_size.toml and
+studies/block_size_taskflow.toml write. Prints Markdown, docs/results/block_size/tables.md. A time is the least over
+launches of a launch's fastest call; the preferred block of a column is bold.
 """
 
 import csv
+import math
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from statistics import geometric_mean, median
+from statistics import geometric_mean
 
-from corescale.conclude.block_size import Column, columns
+from _block_size_launches import POLICIES, Body, Cell, Comparison, Launches, Who, launches
+from _block_size_launches import comparison as compared
+
+from corescale.conclude.block_size import Case, Column, columns
+from corescale.conclude.block_size.columns import ITERATIONS
+from corescale.conclude.block_size.loop_time import LoopTime
+from corescale.conclude.block_size.published import Trained
 
 DATA = Path(__file__).parents[1] / "data" / "faa"
-NEEDED = ("read", "write", "operations", "compute", "n", "threads", "policy", "block", "at_once", "clocks", "machine")
-WHOLE = ("read", "write", "operations", "n", "threads", "block")
-Body = tuple[int, int, int, str]
-"""bytes read, bytes written, operations, and how these are made"""
 Rows = list[dict[str, str]]
 NOTHING: Mapping[tuple[str, int], float] = {}
 ABSENT = "absent: built without Taskflow"
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A body on some threads under a policy; block 0 where the policy chooses."""
-
-    body: Body
-    threads: int
-    policy: str
-    block: int = 0
-
-
-@dataclass(frozen=True)
-class Launches:
-    """What was measured here, in clocks."""
-
-    times: Mapping[Cell, float]
-    chosen: Mapping[Cell, float]
-    """iterations at once"""
-    shares: Mapping[Body, int]
-    """iterations of a thread"""
-    machine: str
-
-    @property
-    def threads(self) -> Sequence[int]:
-        """Every number of them, ascending."""
-        return sorted({cell.threads for cell in self.times})
-
-    def sweep(self, body: Body, threads: int) -> dict[int, float]:
-        """Time by fixed block."""
-        return {
-            cell.block: time
-            for cell, time in sorted(self.times.items(), key=lambda item: item[0].block)
-            if (cell.body, cell.threads, cell.policy) == (body, threads, "fixed")
-        }
-
-
-def launches(path: Path) -> Launches:
-    """Ends with a line that names file, line and column for a table that is none of the study's."""
-    times: dict[Cell, list[float]] = {}
-    chosen, shares, machine = dict[Cell, float](), dict[Body, int](), ""
-    try:
-        with path.open(newline="") as file:
-            rows = list(csv.DictReader(file))
-    except OSError as error:
-        sys.exit(f"{path}: cannot be read ({error.strerror}); name outputs/launches.csv of a run of block_size")
-    for number, row in enumerate(rows, 2):
-        try:
-            values = [row[name] for name in NEEDED]
-            read, write, operations, n, threads, block = (int(float(row[name])) for name in NEEDED if name in WHOLE)
-            body, clocks, machine = (read, write, operations, row["compute"]), float(row["clocks"]), values[-1]
-        except (KeyError, TypeError, ValueError) as error:
-            sys.exit(f"{path}:{number}: {error}; the columns needed are {', '.join(NEEDED)}")
-        cell = Cell(body, threads, row["policy"], block)
-        times.setdefault(cell, []).append(clocks)
-        shares[body] = n // threads
-        if row["at_once"]:
-            chosen[cell] = float(row["at_once"])
-    if not times:
-        sys.exit(f"{path}: has no launches; let the study run to its end")
-    return Launches({cell: median(some) for cell, some in times.items()}, chosen, shares, machine)
 
 
 def table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
@@ -141,7 +83,8 @@ def published_tables(here: Launches, published: Sequence[Column]) -> None:
         case = of[0].case
         body: Body = (case.read, case.write, round(1024**case.computation), "published")
         said = f"unit read {case.read}, unit write {case.write}, unit comp 1024^{case.computation:g}"
-        print(f"\n**{of[0].platform}**: {said}")
+        share = here.shares.get(body, 0)
+        print(f"\n**{of[0].platform}**: {said}; N {ITERATIONS} there (inferred), {share} x threads here")
         theirs = {
             f"{of[0].platform}, {threads_of(c.case.threads)}": dict(zip(c.blocks, c.times, strict=True)) for c in of
         }
@@ -173,104 +116,145 @@ def name_of(body: Body) -> str:
     return f"R {read}, W {write}, C {f'1024^{power // 10}' if compute == 'published' else f'2^{power}, real'}"
 
 
+def column_of(here: Launches, body: Body, folded: bool) -> Column:
+    """The sweep of all threads, in ns. `folded`: additions of the published loop count as none, as g++ folds them."""
+    read, write, operations, compute = body
+    computation = -math.inf if folded and compute == "published" else math.log(operations, 1024)
+    count, sweep = here.threads[-1], here.sweep(body, here.threads[-1])
+    case = Case(count, 1, read, write, computation, here.shares[body] * count)
+    return Column("here", case, tuple(sweep), tuple(here.ns * clocks for clocks in sweep.values()))
+
+
+def fitted(here: Launches, bodies: Sequence[Body]) -> Mapping[str, Callable[[Body], tuple[float, float]]]:
+    """Laws fitted to the sweeps of these bodies: the block of one of them, and its time over the best block's."""
+    folded, told = ({body: column_of(here, body, fold) for body in bodies} for fold in (True, False))
+    laws = {
+        "the paper's form, fitted to these": (Trained("time").fit(tuple(told.values())), told),
+        "loop time, fitted to these": (LoopTime(computes=True).fit(tuple(folded.values())), folded),
+    }
+
+    def chosen(name: str) -> Callable[[Body], tuple[float, float]]:
+        choose, columns_ = laws[name]
+
+        def of(body: Body) -> tuple[float, float]:
+            block = choose(columns_[body].case)
+            return block, math.exp(columns_[body].lost(block))
+
+        return of
+
+    return {name: chosen(name) for name in laws}
+
+
 def chosen_tables(here: Launches) -> None:
     """The measured best block, and what each that chooses for itself chose and took."""
     count = here.threads[-1]
-    policies = ("published_cost_model", "auto", "guided", "taskflow_guided", "static")
-    print(f"\n## The formula's block, auto's, and the measured best: {threads_of(count)}")
+    print(f"\n## The formula's block, auto's, fitted ones, and the measured best: {threads_of(count)}")
     print(
-        "\nEach as its iterations at once (the most of them, where blocks shrink), and its time over the best block's."
+        "\nEach as its iterations at once (the most, where blocks shrink), and its time over the best block's.\n"
+        "Fitted laws are fitted to the bodies of this table, and take the times of the blocks beside theirs."
     )
+    bodies = [body for body in here.shares if here.sweep(body, count)]
+    laws = fitted(here, bodies)
     lines = []
-    for body in here.shares:
-        if not (sweep := here.sweep(body, count)):
-            continue
+    for body in bodies:
+        sweep = here.sweep(body, count)
         best = min(sweep, key=lambda block: sweep[block])
-        cells = [Cell(body, count, policy) for policy in policies]
-        said = [
-            f"{here.chosen.get(cell, 0):.0f}: {here.times[cell] / sweep[best]:.2f}" if cell in here.times else "absent"
-            for cell in cells
-        ]
+        cells = [Cell(body, count, policy) for policy in POLICIES]
+        said = [f"{here.chosen[cell]:.0f}: {here.times[cell] / sweep[best]:.2f}" for cell in cells]
+        said += [f"{block:.0f}: {lost:.2f}" for block, lost in (law(body) for law in laws.values())]
         lines.append((name_of(body), str(best), f"{sweep[best]:.0f}", *said))
-    table(("body", "measured best", "clocks", *policies), lines)
+    table(("body", "measured best", "clocks", *POLICIES, *laws), lines)
 
 
 def ratio(a: float | None, b: float | None) -> str:
     return f"{a / b:.2f}" if a and b else ""
 
 
-def comparison(here: Launches) -> None:
+PARTS = {
+    "gain": ("taskflow", "formula"),
+    "its own": ("taskflow", "policy_asleep"),
+    "by sleep": ("policy_asleep", "policy"),
+    "by blocks": ("policy", "formula"),
+}
+"""Who over whom; the first is the product of the others."""
+
+
+def comparison(here: Comparison) -> None:
     """Taskflow beside the formula, as the paper has it, and what of the difference is threads and what blocks."""
     with (DATA / "taskflow_and_cost_model.csv").open(newline="") as file:
         printed: Rows = list(csv.DictReader(file))
-    count = here.threads[-1]
-    print(f"\n## Taskflow beside the formula: {threads_of(count)} here, the printed gains beside")
-    gains: dict[str, list[float]] = {"gain": [], "threads": [], "blocks": []}
+    print(f"\n## Taskflow beside the formula: {threads_of(here.threads)} here, the printed gains beside")
+    bodies: list[Body] = []
     for varied in ("read", "write", "comp"):
         of = [row for row in printed if row["varied"] == varied]
         platforms = list(dict.fromkeys(row["platform"] for row in of))
         lines = []
         for row in (row for row in of if row["platform"] == platforms[0]):
             shape = (int(row["unit_read"]), int(row["unit_write"]), int(row["unit_comp"]))
-            body: Body = (*shape, "published")
             same = [one for one in of if all(one[f"unit_{x}"] == row[f"unit_{x}"] for x in ("read", "write", "comp"))]
             printed_gains = [ratio(float(one["taskflow_clocks"]), float(one["costmodel_clocks"])) for one in same]
             level = str(shape[("read", "write", "comp").index(varied)])
-            lines.append((level, *_compared(here, body, count, gains), *printed_gains))
-        heads = (
-            "Taskflow",
-            "CostModel",
-            "block sizes",
-            "Taskflow's policy, our pool",
-            "gain",
-            "by threads",
-            "by blocks",
-        )
+            bodies.append((*shape, "published"))
+            lines.append((level, *_compared(here, bodies[-1]), *printed_gains))
+        heads = ("Taskflow", "CostModel", "block sizes", *PARTS)
         table((f"unit_{varied}", *heads, *(f"printed gain, {one}" for one in platforms)), lines)
-    print("\nGain: Taskflow over CostModel = by threads (Taskflow over its policy on our pool) times by blocks (that")
-    print("policy over CostModel, both on our pool).")
-    if gains["gain"]:
-        said = ", ".join(f"{name} {geometric_mean(some):.2f}" for name, some in gains.items())
-        print(f"Geometric means over {len(gains['gain'])} rows: {said}.")
-        more, fifths, slower = (sum(map(test, gains["gain"])) for test in ((1.2).__lt__, (5.0).__lt__, (1.0).__gt__))
-        print(f"Gains above 1.2: {more}; above 5: {fifths}; below 1: {slower}, at least {min(gains['gain']):.2f}.")
+    print(
+        "\nGain, Taskflow over CostModel, is the product of three. Its own: Taskflow over its policy on threads of ours"
+    )
+    print("that sleep and are pinned nowhere. By sleep: these over threads that spin, each on its CPU. By blocks:")
+    print("Taskflow's policy over CostModel, both on threads that spin.\n")
+    said_of("The fastest call", here.clocks, bodies)
+    said_of("The mean of all calls", here.means, bodies)
+    said_of("The fastest call behind a pause, in which all threads fall asleep", here.paused, bodies)
 
 
-def _compared(here: Launches, body: Body, count: int, gains: Mapping[str, list[float]]) -> tuple[str, ...]:
-    cells = {policy: Cell(body, count, policy) for policy in ("taskflow", "published_cost_model", "taskflow_guided")}
-    theirs, formula, policy = (here.times.get(cell) for cell in cells.values())
-    if theirs and formula and policy:
-        for name, value in (("gain", theirs / formula), ("threads", theirs / policy), ("blocks", policy / formula)):
-            gains[name].append(value)
-    block = here.chosen.get(cells["published_cost_model"])
-    times = [f"{time:.0f}" if time else "" for time in (formula, policy)]
+def _compared(here: Comparison, body: Body) -> tuple[str, ...]:
+    def clocks(who: str) -> float | None:
+        return here.clocks.get((body, who))
+
+    theirs, formula, block = clocks("taskflow"), clocks("formula"), here.blocks.get(body)
     return (
         f"{theirs:.0f}" if theirs else ABSENT if formula else "not measured",
-        times[0],
+        f"{formula:.0f}" if formula else "",
         f"{block:.0f}" if block else "",
-        times[1],
-        ratio(theirs, formula),
-        ratio(theirs, policy),
-        ratio(policy, formula),
+        *(ratio(clocks(a), clocks(b)) for a, b in PARTS.values()),
     )
 
 
+def said_of(what: str, clocks: Mapping[Who, float], bodies: Sequence[Body]) -> None:
+    """Geometric means over the rows that Taskflow has, and how many gains are large, or below 1."""
+    known = [body for body in bodies if all((body, who) in clocks for pair in PARTS.values() for who in pair)]
+    if not known:
+        return
+    parts = {name: [clocks[body, a] / clocks[body, b] for body in known] for name, (a, b) in PARTS.items()}
+    said = ", ".join(f"{name} {geometric_mean(some):.2f}" for name, some in parts.items())
+    more, fifths, slower = (sum(map(test, parts["gain"])) for test in ((1.2).__lt__, (5.0).__lt__, (1.0).__gt__))
+    print(f"* {what}, geometric means over {len(known)} rows: {said}.")
+    print(f"  Gains above 1.2: {more}; above 5: {fifths}; below 1: {slower}, at least {min(parts['gain']):.2f}.")
+
+
 def main() -> None:
-    if len(sys.argv) != 2:
-        sys.exit("scripts/bench block_size_tables LAUNCHES.csv (of: corescale study run block_size)")
+    if len(sys.argv) not in (2, 3):
+        sys.exit("scripts/bench block_size_tables LAUNCHES.csv [TASKFLOW.csv] (of study run block_size, and _taskflow)")
     here = launches(Path(sys.argv[1]))
     with (DATA / "tables.csv").open(newline="") as file:
         published = columns(csv.DictReader(file))
     print(
         "# The tables of the paper, and this machine's\n\nFrom `scripts/bench block_size_tables`. Times are clocks of a"
     )
-    print(f"whole loop. Here: {here.machine}; clocks of its time stamp counter; the median over launches of a launch's")
-    print("fastest call; a thread's share is 512 iterations, as of eight threads in the published tables.")
-    print("The preferred block of each column is bold.")
+    print(f"whole loop. Here: {here.machine}; clocks of its time stamp counter; the least over launches of a launch's")
+    print(
+        "fastest call, without an interval: disturbances only add, and findings.md has the intervals. Loops here have"
+    )
+    print(
+        "another N than the paper's, so columns are compared by their shape, not by their clocks. The preferred block"
+    )
+    print("of each column is bold; where others are within 1% of it, they are as good.")
     published_tables(here, published)
     real_tables(here)
     chosen_tables(here)
-    comparison(here)
+    if len(sys.argv) == 3:
+        comparison(compared(Path(sys.argv[2])))
 
 
 if __name__ == "__main__":

@@ -20,19 +20,22 @@ from corescale.machine import Machine
 
 Loop = tuple[str, str, str, str]
 MIDDLE = 64
-"""a block at which claims cost one thread nothing, and which one thread was timed at"""
+"""a block at which claims cost one thread nothing"""
+BLOCKS = (1, 4, 16, 64, 256, 1024)
 LINES = ("claim_own", "line_near", "line_far", "fork_hot", "fork_thread", "fork_cold")
 
 
 def launches(path: Path) -> dict[Loop, dict[tuple[int, int], float]]:
-    """Nanoseconds by threads and block, of each loop: its read, write, operations and n. Block 0 is auto."""
+    """Nanoseconds by threads and block, of each loop: its read, write, operations and n."""
     found: dict[Loop, dict[tuple[int, int], float]] = {}
     with path.open(newline="") as file:
         for number, row in enumerate(csv.DictReader(file), 2):
             try:
                 loop = (row["read"], row["write"], row["operations"], row["n"])
-                cells, cell = found.setdefault(loop, {}), (int(row["threads"]), int(row["block"]))
-                cells[cell] = min(cells.get(cell, np.inf), float(row["time"]) * 1e9)
+                cells, threads = found.setdefault(loop, {}), int(row["threads"])
+                for block in BLOCKS:
+                    seen = float(row[f"least_{block}"]) * 1e9
+                    cells[threads, block] = min(cells.get((threads, block), np.inf), seen)
             except (KeyError, TypeError, ValueError) as error:
                 sys.exit(f"{path}:{number}: {error}; give the launches.csv of a run of block_size_training")
     return found
@@ -40,8 +43,8 @@ def launches(path: Path) -> dict[Loop, dict[tuple[int, int], float]]:
 
 def case(loop: Loop, threads: int, block: int, iteration_ns: float, constants: dict[str, float]) -> Case:
     lines = {name.replace("_", "-"): constants[name] for name in LINES if name in constants}
-    policy = {"policy": "fixed" if block else "auto", "block": block, "threads": threads, "core-groups": 1}
-    return policy | {"n": loop[3], "iteration-ns": iteration_ns} | lines
+    fixed = {"policy": "fixed", "block": block, "threads": threads, "core-groups": 1}
+    return fixed | {"n": loop[3], "iteration-ns": iteration_ns} | lines
 
 
 def compared(
@@ -54,7 +57,7 @@ def compared(
             continue
         iteration = of[1, MIDDLE] / int(loop[3])
         for threads in sorted({t for t, _ in of}):
-            blocks = sorted(b for t, b in of if t == threads and b > 0)
+            blocks = sorted(b for t, b in of if t == threads)
             said = times([case(loop, threads, block, iteration, constants) for block in blocks])
             found.append((loop, threads, np.array([of[threads, block] for block in blocks]), said))
     return found

@@ -8,7 +8,7 @@ the lab: the machine's fingerprint, and constants that laws and the simulator us
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from corescale.errors import UsageError
@@ -19,6 +19,9 @@ FORMAT = 1
 
 VARIABLE = "CORESCALE_CALIBRATION"
 """names the file to the library and to the lab"""
+
+SPREAD = "spread_"
+"""before the name of a constant: what the middle half of its runs differ by, over its value"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Constant:
 
 
 def _claims(ns: float) -> str:
-    return f"one counter serves at most {1000 / ns:.3g} million blocks a second, however many threads"
+    return f"a counter that goes from core to core at each claim serves at most {1000 / ns:.3g} million blocks a second"
 
 
 def _unclaimed(ns: float) -> str:
@@ -70,6 +73,10 @@ def _acquired(ns: float) -> str:
 
 
 def _handed(ns: float) -> str:
+    return f"measured, such a counter serves {1000 / ns:.3g} million blocks a second"
+
+
+def _other(ns: float) -> str:
     return f"a counter that is handed over costs {ns:.3g} ns more than R + E say"
 
 
@@ -85,30 +92,41 @@ def _waited(ns: float) -> str:
     return f"an iteration with k dependent misses takes at least {ns:.3g} k ns"
 
 
+PAIRS: Mapping[str, str] = {
+    "near": "a core of the group",
+    "far": "another core group",
+    "smt": "the core's other thread",
+    "socket": "another socket",
+}
+"""Classes of pairs of cores, and who the other one is."""
+
+
+def _claimed_by(pair: str, whose: str) -> tuple[Constant, ...]:
+    """The study's L = R + E + O of a claim where the other one is `whose`; E is claim_own."""
+    both = f"a claim where {whose} only claims too: each keeps the line for many in a row"
+    return (
+        Constant(f"claim_handed_{pair}", "ns", f"L: a claim in turn with {whose}", _handed),
+        Constant(f"acquire_modified_{pair}", "ns", f"R: fetching a line that {whose} wrote", _acquired),
+        Constant(f"acquire_shared_{pair}", "ns", f"R: owning a line that {whose} has read too", _acquired),
+        Constant(
+            f"other_{pair}", "ns", "O: L without R of a shared line and E, such as seeing whose turn it is", _other
+        ),
+        Constant(f"claim_contended_{pair}", "ns", both, _contended),
+    )
+
+
 CONSTANTS: tuple[Constant, ...] = (
     Constant("claim_own", "ns", "a claim from a counter that nobody else touches (E: execute)", _unclaimed, True),
-    Constant("line_near", "ns", "a line travels between cores of a core group", _claims, True),
-    Constant("line_far", "ns", "a line travels between core groups", _claims, True),
+    Constant("line_near", "ns", "a line is handed over by store and load within a core group", _claims, True),
+    Constant("line_far", "ns", "a line is handed over between core groups", _claims, True),
     Constant("fork_hot", "ns", "fork and join of two threads that spin", _forked, True),
     Constant("fork_thread", "ns", "each further thread adds this to a fork", _added, True),
     Constant("fork_cold", "ns", "fork and join of two threads that sleep", _woken, True),
     Constant("byte", "ns", "reading or writing a byte of the study's task, in cache", _moved, True),
     Constant("operation", "ns", "an addition that waits for the one before", _added_up, True),
-    Constant(
-        "claim_contended_near",
-        "ns",
-        "a claim where two cores of the group only claim: each keeps the line for many in a row",
-        _contended,
-    ),
-    Constant("acquire_modified_near", "ns", "R: fetching a line that a core of the group wrote", _acquired),
-    Constant("acquire_shared_near", "ns", "R: owning a line that both cores have read", _acquired),
-    Constant("other_near", "ns", "O: what a handover takes beside R and E", _handed),
-    Constant("line_smt", "ns", "a line travels between threads of a core", _claims),
-    Constant("line_socket", "ns", "a line travels between sockets", _claims),
-    Constant("claim_contended_far", "ns", "the same with cores of two groups", _contended),
-    Constant("acquire_modified_far", "ns", "R: fetching a line that another group wrote", _acquired),
-    Constant("acquire_shared_far", "ns", "R: owning a line that both groups have read", _acquired),
-    Constant("other_far", "ns", "O: the rest of a handover between groups", _handed),
+    Constant("line_smt", "ns", "a line is handed over between threads of a core", _claims),
+    Constant("line_socket", "ns", "a line is handed over between sockets", _claims),
+    *(constant for pair, whose in PAIRS.items() for constant in _claimed_by(pair, whose)),
     Constant("clock_ghz", "GHz", "the clock while one core works", _cycle),
     Constant("l1_ns", "ns", "a load from L1", _waited),
     Constant("l2_ns", "ns", "a load from L2", _waited),
@@ -130,34 +148,42 @@ class Calibration:
     values: Mapping[str, float]
     cpus: str = ""
     """Machine.cpus_in_words, which the library compares; empty where the file does not say"""
+    spreads: Mapping[str, float] = field(default_factory=dict)
+    """what the middle half of the runs of a constant differ by, over its value"""
+    doubt: str = ""
+    """what else ran while it was measured; empty where the machine was quiet"""
 
 
 def file_text(calibration: Calibration, words: str) -> str:
     """The file, for a machine that is `words` to a person."""
     lines = [f"# corescale calibrate: {words}", f"#: machine = {calibration.machine}"]
-    lines += [f"#: cpus = {calibration.cpus}"] if calibration.cpus else []
+    lines += [f"#: {name} = {said}" for name in ("cpus", "doubt") if (said := getattr(calibration, name))]
     lines += [f"format = {FORMAT}"]
     for constant in CONSTANTS:
         if (value := calibration.values.get(constant.name)) is not None:
             lines.append(f"{'' if constant.read_by_loops else '#: '}{constant.name} = {value:.6g}")
+        if (spread := calibration.spreads.get(constant.name)) is not None:
+            lines.append(f"#: {SPREAD}{constant.name} = {spread:.3g}")
     return "\n".join(lines) + "\n"
 
 
 def parse(text: str, where: str) -> Calibration:
     """The calibration in the text of a file; raises UsageError, which names the line and the remedy."""
-    said = {"machine": "", "cpus": ""}
-    versioned, values = False, dict[str, float]()
+    said = {"machine": "", "cpus": "", "doubt": ""}
+    versioned, values, spreads = False, dict[str, float](), dict[str, float]()
     for number, line in enumerate(text.splitlines(), start=1):
         name, value = _line(line, f"{where}:{number}")
         if name in said:
             said[name] = value
         elif name == "format":
             versioned = _checked_format(value, f"{where}:{number}")
+        elif name.startswith(SPREAD):
+            spreads[name.removeprefix(SPREAD)] = _value(name, value, f"{where}:{number}")
         elif name:
             values[name] = _value(name, value, f"{where}:{number}")
     if not versioned:
         raise UsageError(f"has no line `format = {FORMAT}`", where=where, remedy="write it by corescale calibrate")
-    return Calibration(said["machine"], values, said["cpus"])
+    return Calibration(values=values, spreads=spreads, **said)
 
 
 def _line(line: str, where: str) -> tuple[str, str]:
@@ -179,13 +205,13 @@ def _checked_format(value: str, where: str) -> bool:
 
 
 def _value(name: str, text: str, where: str) -> float:
-    if name not in _BY_NAME:
+    if name.removeprefix(SPREAD) not in _BY_NAME:
         raise UsageError(f"no constant is named {name!r}", where=where, remedy="calibrate again")
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not (math.isfinite(value) and value > 0):
+    if not (math.isfinite(value) and (value > 0 or name.startswith(SPREAD))):
         raise UsageError(f"{name} is {text}, it must be above 0", where=where, remedy="calibrate again")
     return value
 

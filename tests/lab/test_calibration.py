@@ -8,14 +8,24 @@ import pytest
 
 from corescale.calibration import CONSTANTS, Calibration, file_text, parse
 from corescale.errors import UsageError
+from corescale.observe.constants import doubtful
+from corescale.observe.doctor.quietness import Account
 
 LIBRARY = Path(__file__).parents[2] / "runtime" / "src" / "parallel_for" / "calibration.cpp"
 
 
 def test_what_is_written_reads_back() -> None:
     values = {constant.name: 1.5 + k for k, constant in enumerate(CONSTANTS)}
-    written = Calibration("0123456789abcdef", values, "2 x a CPU")
+    spreads = {"line_near": 0.25, "claim_own": 0.0}
+    written = Calibration("0123456789abcdef", values, "2 x a CPU", spreads, "other programs used 1.32 cores")
     assert parse(file_text(written, "some machine"), "file") == written
+
+
+def test_what_ran_beside_a_calibration_is_said_of_it() -> None:
+    quiet = Account(busy=10, steal=0, own=10)
+    assert doubtful(Account(0, 0, 0), quiet, 5) == ""
+    loaded = doubtful(Account(0, 0, 0), Account(busy=9, steal=1, own=4), 5)
+    assert loaded == "the hypervisor took 10.0% of the CPU time, other programs used 1.00 cores"
 
 
 def test_the_library_reads_exactly_the_constants_that_are_said_to_be_read() -> None:
@@ -46,6 +56,8 @@ def test_every_limit_says_something_of_its_value() -> None:
         ("format = 1\nclaim_own = nan\n", "it must be above 0"),
         ("format = 1\nclaim_own = x\n", "claim_own is x"),
         ("format = 1\nclaim_won = 8\n", "no constant is named 'claim_won'"),
+        ("format = 1\n#: spread_claim_won = 8\n", "no constant is named 'spread_claim_won'"),
+        ("format = 1\n#: spread_claim_own = inf\n", "spread_claim_own is inf"),
     ],
 )
 def test_a_broken_file_is_one_line_that_names_place_and_remedy(text: str, said: str) -> None:

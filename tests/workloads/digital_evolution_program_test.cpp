@@ -151,12 +151,12 @@ TEST(DigitalEvolutionProgram, BadInputIsOneLineAndStatusTwo) {
   }
 }
 
-TEST(DigitalEvolutionProgram, NoMemoryIsOneLineAndStatusOne) {
+TEST(DigitalEvolutionProgram, NoMemoryIsOneLineAndStatusTwo) {
   if (sanitized) GTEST_SKIP() << "a sanitizer needs more memory than the limit";
   const Finished run = run_program(DIGITAL_EVOLUTION, "--width 300 --height 300 --generations 3",
                                    "OMP_NUM_THREADS=1", "ulimit -v 200000;");
-  EXPECT_EQ(run.status, 1);
-  EXPECT_EQ(run.output, "digital_evolution: std::bad_alloc\n");
+  EXPECT_EQ(run.status, 2);
+  EXPECT_EQ(run.output, "digital_evolution: there is not enough memory for this; ask for less\n");
 }
 
 TEST(DigitalEvolutionProgram, FullDiskIsNoSuccess) {

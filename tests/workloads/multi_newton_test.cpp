@@ -261,6 +261,8 @@ TEST(MultiNewtonProgram, ARequestThatLosesZerosFailsItsCheck) {
   const Finished run = run_program(MULTI_NEWTON, "--repeat-for 0 --intervals 100 --derivative hand", "");
   EXPECT_EQ(run.status, 1) << run.output;
   EXPECT_EQ(field(run.output, "all_zeros_found"), "false");
+  EXPECT_NE(run.output.find("which are not the 500 that there are"), std::string::npos) << run.output;
+  EXPECT_NE(run.output.find("give more --intervals or --steps"), std::string::npos) << run.output;
 }
 
 TEST(MultiNewtonProgram, BadInputIsOneLineAndStatusTwo) {

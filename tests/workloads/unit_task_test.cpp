@@ -185,6 +185,30 @@ TEST(UnitTaskProgram, TheFastestCallIsNoSlowerThanTheMean) {
   EXPECT_GT(std::stod(field(run.output, "least_seconds")), 0);
 }
 
+TEST(UnitTaskProgram, BlocksAndPoliciesInTurn) {
+  const Finished run =
+      run_program(UNIT_TASK, quick + "--threads 2 --affinity free --in-turn 1,7,auto,static", "");
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_EQ(field(run.output, "every_iteration_once"), "true");
+  EXPECT_EQ(field(run.output, "results_right"), "true");
+  EXPECT_EQ(field(run.output, "at_once_1"), "1");
+  EXPECT_EQ(field(run.output, "at_once_7"), "7");
+  EXPECT_GE(std::stod(field(run.output, "at_once_static")), 150);  // 300 where one thread runs it all
+  for (const std::string name : {"1", "7", "auto", "static"}) {
+    EXPECT_GT(std::stod(field(run.output, "least_" + name)), 0) << name;
+    EXPECT_GE(std::stod(field(run.output, "threads_used_" + name)), 1) << name;
+    EXPECT_LE(std::stod(field(run.output, "least_" + name)), std::stod(field(run.output, "mean_" + name)));
+  }
+}
+
+TEST(UnitTaskProgram, PausesBetweenCallsAreNotTimed) {
+  const Finished run = run_program(
+      UNIT_TASK, "--n 300 --operations 2048 --threads 2 --affinity free --repeat-for 20 --pause 10", "");
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_EQ(field(run.output, "every_iteration_once"), "true");
+  EXPECT_LE(std::stod(field(run.output, "repeats")), 2) << run.output;  // two pauses pass 20 ms
+}
+
 TEST(UnitTaskProgram, TicksAndSecondsAgree) {
   const Finished run = run_program(UNIT_TASK, "--repeat-for 50", "");
   const double ticks = std::stod(field(run.output, "ticks")),
@@ -196,13 +220,28 @@ TEST(UnitTaskProgram, TicksAndSecondsAgree) {
 }
 
 TEST(UnitTaskProgram, BadInputIsOneLineAndStatusTwo) {
-  for (const std::string bad :
-       {"--policy fixed", "--compute published --read 0", "--operations 1152921504606846976",
-        "--buffers iteration --write 1000000000000", "--threading serial --threads 2", "--loop nothing",
-        "--loop tiny --n 100000000000", "--loop linear --n 4000000000", "--loop streaming --n 4000000000",
-        "--loop edit-distances --n 4000000000", "--loop tiny --read 5", "--loop linear --compute published",
-        "--policy static --block 5", "--policy taskflow --block 5",
-        "--n 4611686018427387904 --operations 0 --repeat-for 1"}) {
+  for (const std::string bad : {"--policy fixed",
+                                "--compute published --read 0",
+                                "--operations 1152921504606846976",
+                                "--buffers iteration --write 1000000000000",
+                                "--threading serial --threads 2",
+                                "--loop nothing",
+                                "--loop tiny --n 100000000000",
+                                "--loop linear --n 4000000000",
+                                "--loop streaming --n 4000000000",
+                                "--loop edit-distances --n 4000000000",
+                                "--loop tiny --read 5",
+                                "--loop linear --compute published",
+                                "--policy static --block 5",
+                                "--policy taskflow --block 5",
+                                "--in-turn 1,,2",
+                                "--in-turn 0",
+                                "--in-turn 1,nothing",
+                                "--in-turn fixed",
+                                "--in-turn 16 --policy static",
+                                "--in-turn 16 --block 4",
+                                "--in-turn 16 --pause 3",
+                                "--n 4611686018427387904 --operations 0 --repeat-for 1"}) {
     const Finished run = run_program(UNIT_TASK, bad, "");
     EXPECT_EQ(run.status, 2) << bad;
     EXPECT_EQ(std::ranges::count(run.output, '\n'), 1) << run.output;

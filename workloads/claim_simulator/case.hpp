@@ -29,6 +29,7 @@ struct Case {
   std::string placement = "compact";
   std::string threads_are = "spinning";
   double unevenness = 0.02;
+  double told = 1;  ///< the constants that a policy knows, over those of the machine
   corescale::calibration costs{};
 };
 
@@ -60,6 +61,8 @@ inline constexpr std::array quantities{
     Quantity{"core-groups", [](Case& c) -> double& { return c.core_groups; }, 1, true, "that they span"},
     Quantity{"unevenness", [](Case& c) -> double& { return c.unevenness; }, 0, false,
              "of the cores: slowest over mean, less 1"},
+    Quantity{"told", [](Case& c) -> double& { return c.told; }, 1e-3, false,
+             "the constants that a policy knows, over those of the machine"},
     Quantity{"claim-own", [](Case& c) -> double& { return c.costs.claim_own; }, 1e-3, false,
              "ns of a claim on one's own line"},
     Quantity{"line-near", [](Case& c) -> double& { return c.costs.line_near; }, 1e-3, false,

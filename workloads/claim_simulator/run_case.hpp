@@ -20,7 +20,16 @@ inline SimulatedMachine machine_of(const Case& one) {
           .costs = one.costs};
 }
 
-inline corescale::loop_description described(const Case& one) {
+/// The machine's constants as a policy knows them.
+inline corescale::calibration told(const Case& one) {
+  corescale::calibration known = one.costs;
+  for (const corescale::calibration_constant& constant : corescale::calibration_constants())
+    known.*constant.value *= one.told;
+  return known;
+}
+
+/// `known` must outlive it.
+inline corescale::loop_description described(const Case& one, const corescale::calibration& known) {
   const auto threads = static_cast<std::uint32_t>(std::min(one.threads, one.n));
   return {.n = static_cast<std::uint64_t>(one.n),
           .threads = threads,
@@ -30,7 +39,7 @@ inline corescale::loop_description described(const Case& one) {
           .cost = {one.read, one.write, one.operations},
           .iteration_ns = one.iteration_ns,
           .hot = one.threads_are == "spinning",
-          .machine = one.costs};
+          .machine = known};
 }
 
 inline const corescale::block_policy& policy_of(const Case& one) {
@@ -58,13 +67,14 @@ inline Answer run_case(const Case& one) {
                            static_cast<std::uint64_t>(one.seed));
   const corescale::block_policy& policy = policy_of(one);
   const bool learns = policy.name == "auto";
-  corescale::loop_description told = described(one);
+  const corescale::calibration known = told(one);
+  corescale::loop_description loop_seen = described(one, known);
   Answer answer;
   for (int call = 0; call < (learns ? learning_calls : 1); ++call) {
-    answer.plan = own_counters(one, policy.plan(told));
+    answer.plan = own_counters(one, policy.plan(loop_seen));
     answer.outcome = Simulation(machine, loop, answer.plan).run();
-    if (answer.outcome.times.mean() > 0) told.iteration_ns = answer.outcome.times.mean() / 1000;
-    told.spread = answer.outcome.times.spread();
+    if (answer.outcome.times.mean() > 0) loop_seen.iteration_ns = answer.outcome.times.mean() / 1000;
+    loop_seen.spread = answer.outcome.times.spread();
   }
   return answer;
 }

@@ -8,6 +8,7 @@
 #include <exception>
 #include <functional>
 #include <iostream>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -81,6 +82,9 @@ inline int run(std::string_view program, const std::function<int()>& body) {
     return body();
   } catch (const Error& error) {
     std::cerr << error.what() << '\n';
+    return 2;
+  } catch (const std::bad_alloc&) {
+    std::cerr << program << ": there is not enough memory for this; ask for less\n";
     return 2;
   } catch (const std::exception& error) {
     std::cerr << program << ": " << error.what() << '\n';

@@ -20,24 +20,24 @@ inline corescale::any_team pinned_team(std::size_t threads) {
 }
 
 /// Fork and join of k threads of a team, called one after the other without a pause.
-inline double fork_hot(corescale::any_team& team, std::size_t k) {
+inline Quantity fork_hot(corescale::any_team& team, std::size_t k) {
   std::vector<double> seen(51);
   const auto nothing = [](std::size_t) {};
   for (double& one : seen)
     one = ns_of_each(500, [&] {
       for (int call = 0; call < 500; ++call) (void)team.work(k, nothing);
     });
-  return median(seen);
+  return typical(seen);
 }
 
 /// Fork and join after a pause in which the threads fall asleep.
-inline double fork_cold(corescale::any_team& team, std::size_t k) {
+inline Quantity fork_cold(corescale::any_team& team, std::size_t k) {
   std::vector<double> seen;
   for (int run = 0; run < 31; ++run) {
     std::this_thread::sleep_for(std::chrono::milliseconds(8));
     seen.push_back(ns_of_each(1, [&] { (void)team.work(k, [](std::size_t) {}); }));
   }
-  return median(seen);
+  return typical(seen);
 }
 
 }  // namespace machine_constants

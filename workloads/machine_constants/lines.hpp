@@ -13,14 +13,27 @@
 #include <thread>
 #include <vector>
 
-// What cache lines cost on their way between cores. Each measurement is repeated and the median counts: where another program
-// keeps the two threads from running at once, a run is too long, or too short where lines stay at home.
+// What cache lines cost on their way between cores.
 namespace machine_constants {
 
-inline double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+/// What repeated runs of a measurement came to.
+struct Quantity {
+  double value = 0;
+  double spread = 0;  ///< of the middle half of the runs, over the value: 0 where all took alike
+
+  Quantity scaled(double factor) const { return {value * factor, spread}; }
+};
+
+inline double at(std::vector<double>& values, std::size_t rank) {
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(rank);
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+
+/// The lower quartile of some nanoseconds: other programs only make runs longer, up to three quarters of them.
+inline Quantity typical(std::vector<double> values) {
+  const double low = at(values, values.size() / 4), high = at(values, values.size() * 3 / 4);
+  return {low, (high - low) / low};
 }
 
 /// Binds the calling thread; without effect where that is forbidden.
@@ -45,14 +58,14 @@ double ns_of_each(std::uint64_t times, What what) {
 }
 
 /// Fetch-and-add on a line that nobody else touches: the study's E.
-inline double claim_alone() {
+inline Quantity claim_alone() {
   Line line;
   std::vector<double> seen(21);
   for (double& one : seen)
     one = ns_of_each(10'000, [&] {
       for (int k = 0; k < 10'000; ++k) line.value.fetch_add(1, std::memory_order_relaxed);
     });
-  return median(seen);
+  return typical(seen);
 }
 
 /// Lines each of which says, by what is read from it, which one comes next.
@@ -88,25 +101,21 @@ class Pair {
  public:
   Pair(int here, int there) : here_(here), there_(there) {}
 
-  /// Half of a round trip of one line.
-  double travel() const {
-    Line ball;
-    constexpr std::uint64_t trips = 2000;
-    std::vector<double> seen;
-    beside(
-        [&] {
-          for (std::uint64_t run = 0; run < runs; ++run) bat(ball, run * trips, trips, 1);
-        },
-        [&] {
-          for (std::uint64_t run = 0; run < runs; ++run)
-            seen.push_back(ns_of_each(2 * trips, [&] { bat(ball, run * trips, trips, 0); }));
-        });
-    return median(seen);
+  /// Half of a round trip of one line that each of the two writes in its turn.
+  Quantity travel() const {
+    return in_turn(
+        [](Line& ball, std::uint64_t count) { ball.value.store(count, std::memory_order_release); });
+  }
+
+  /// The same of one that each claims by a fetch-and-add, once it has seen that the other did: the study's L. Both have read the line
+  /// then, so of R + E + O the R is that of State::shared.
+  Quantity handed() const {
+    return in_turn([](Line& ball, std::uint64_t) { ball.value.fetch_add(1, std::memory_order_acq_rel); });
   }
 
   /// A fetch-and-add of two threads that do nothing else: nanoseconds for each of both's, so what one counter serves. Runs in which
   /// the other thread made less than a tenth of them do not count, as it was not there; 0 where no run counts.
-  double contended() const {
+  Quantity contended() const {
     constexpr std::uint64_t adds = 20'000;
     Line line, started;
     std::vector<double> seen;
@@ -129,19 +138,19 @@ class Pair {
           }
           ended = true;
         });
-    return seen.empty() ? 0 : median(seen);
+    return seen.empty() ? Quantity{} : typical(seen);
   }
 
   /// How a line is held before this core claims it.
   enum class State {
     own,       ///< by this core, which wrote it
     modified,  ///< by the other core, which wrote it
-    shared,    ///< by both, which read it
+    shared,  ///< by both, which read it, this one last: on processors that know an owner of a shared line, the other is it
   };
 
   /// Fetch-and-add on lines that are held so: the study's R + E. Each claim says where the next one is, or else a core asks for
   /// several lines at once and R is a tenth of what one claim waits for.
-  double claim_of(State state) const {
+  Quantity claim_of(State state) const {
     LineCycle lines;
     Line turn;
     std::vector<double> seen;
@@ -162,7 +171,7 @@ class Pair {
             turn.value.store(2 * run + 2, std::memory_order_release);
           }
         });
-    return median(seen);
+    return typical(seen);
   }
 
  private:
@@ -173,12 +182,30 @@ class Pair {
     }
   }
 
+  /// Nanoseconds from one's turn to the other's, where `count` makes the line's value the given one, which is one more.
+  template <class Count>
+  Quantity in_turn(Count count) const {
+    Line ball;
+    constexpr std::uint64_t trips = 2000;
+    std::vector<double> seen;
+    beside(
+        [&] {
+          for (std::uint64_t run = 0; run < runs; ++run) bat(ball, run * trips, trips, 1, count);
+        },
+        [&] {
+          for (std::uint64_t run = 0; run < runs; ++run)
+            seen.push_back(ns_of_each(2 * trips, [&] { bat(ball, run * trips, trips, 0, count); }));
+        });
+    return typical(seen);
+  }
+
   /// The one makes the ball odd, the other makes it even again.
-  static void bat(Line& ball, std::uint64_t first, std::uint64_t trips, std::uint64_t side) {
+  template <class Count>
+  static void bat(Line& ball, std::uint64_t first, std::uint64_t trips, std::uint64_t side, Count count) {
     for (std::uint64_t k = first; k < first + trips; ++k) {
-      if (side == 0) ball.value.store(2 * k + 1, std::memory_order_release);
+      if (side == 0) count(ball, 2 * k + 1);
       await(ball, side == 0 ? 2 * k + 2 : 2 * k + 1);
-      if (side == 1) ball.value.store(2 * k + 2, std::memory_order_release);
+      if (side == 1) count(ball, 2 * k + 2);
     }
   }
 

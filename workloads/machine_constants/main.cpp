@@ -46,22 +46,28 @@ struct Step {
   std::function<void(driver::Result&)> run;
 };
 
+void say(driver::Result& result, const std::string& name, const Quantity& found) {
+  result.metric(name, found.value);
+  result.metric("spread_" + name, found.spread);
+}
+
 void lines_between(driver::Result& result, const PairClass& one) {
   const Pair pair(one.a.cpu, one.b.cpu);
-  const double execute = pair.claim_of(Pair::State::own);
-  const double modified = pair.claim_of(Pair::State::modified), shared = pair.claim_of(Pair::State::shared);
-  const double travel = pair.travel();
-  result.metric("line_" + one.name, travel);
-  result.metric("claim_contended_" + one.name, pair.contended());
+  const double execute = pair.claim_of(Pair::State::own).value;
+  const double modified = pair.claim_of(Pair::State::modified).value;
+  const double shared = pair.claim_of(Pair::State::shared).value;
+  const Quantity handed = pair.handed();
+  say(result, "line_" + one.name, pair.travel());
+  say(result, "claim_contended_" + one.name, pair.contended());
+  say(result, "claim_handed_" + one.name, handed);
   result.metric("acquire_modified_" + one.name, modified - execute);
   result.metric("acquire_shared_" + one.name, shared - execute);
-  // L = R + E + O: what a hand-over takes beyond fetching the line and adding to it.
-  result.metric("other_" + one.name, travel - modified);
+  result.metric("other_" + one.name, handed.value - shared);  // L - R - E
 }
 
 void caches(driver::Result& result) {
   const auto level = [&](const char* name, long bytes, long beyond) {
-    if (bytes > beyond) result.metric(name, chase(static_cast<std::size_t>(beyond + (bytes - beyond) / 2)));
+    if (bytes > beyond) say(result, name, chase(static_cast<std::size_t>(beyond + (bytes - beyond) / 2)));
   };
   const long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE),
              l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
@@ -69,7 +75,7 @@ void caches(driver::Result& result) {
   level("l2_ns", l2, l1);
   level("l3_ns", std::min(l3, 8 * l2), l2);
   constexpr std::size_t beyond_caches = 128 << 20;
-  result.metric("memory_ns", chase(beyond_caches));
+  say(result, "memory_ns", chase(beyond_caches));
 }
 
 void bytes_and_operations(driver::Result& result) {
@@ -82,28 +88,28 @@ void bytes_and_operations(driver::Result& result) {
         unit_task::run_task<unit_task::Compute::published, unit_task::OwnMemory>(task, room.data(),
                                                                                  room.data() + 1024);
     });
-  result.metric("byte", median(seen) / 2048);
+  say(result, "byte", typical(seen).scaled(1.0 / 2048));
   result.metric("operation", unit_task::ns_per_operation<unit_task::Compute::real>());
 }
 
 void forks(driver::Result& result, std::size_t threads) {
   corescale::any_team team = pinned_team(threads);
-  const double two = fork_hot(team, 2);
-  result.metric("fork_hot", two);
+  const Quantity two = fork_hot(team, 2);
+  say(result, "fork_hot", two);
   if (threads > 2)
-    result.metric("fork_thread",
-                  std::max(1.0, (fork_hot(team, threads) - two) / static_cast<double>(threads - 2)));
-  result.metric("fork_cold", fork_cold(team, 2));
+    result.metric("fork_thread", std::max(1.0, (fork_hot(team, threads).value - two.value) /
+                                                   static_cast<double>(threads - 2)));
+  say(result, "fork_cold", fork_cold(team, 2));
 }
 
 std::vector<Step> steps(const corescale::topology& machine) {
   const std::vector<cpu_place> cpus = machine.usable();
   std::vector<Step> all{{"clock", [](driver::Result& result) { result.metric("clock_ghz", 1 / cycle_ns()); }},
-                        {"claims", [](driver::Result& result) { result.metric("claim_own", claim_alone()); }},
+                        {"claims", [](driver::Result& result) { say(result, "claim_own", claim_alone()); }},
                         {"bytes and operations", bytes_and_operations},
                         {"caches", caches},
                         {"memory bandwidth", [](driver::Result& result) {
-                           result.metric("bytes_per_ns", bandwidth(std::size_t{64} << 20));
+                           say(result, "bytes_per_ns", bandwidth(std::size_t{64} << 20));
                          }}};
   for (const PairClass& one : pair_classes(cpus))
     all.push_back({"lines between cores (" + one.name + ")",
@@ -130,8 +136,10 @@ int run() {
 
 int main(int argc, char** argv) {
   return driver::run("machine_constants", [&] {
-    driver::Arguments arguments("machine_constants",
-                                "Measures what block policies need to know of this machine, in nanoseconds.");
+    driver::Arguments arguments(
+        "machine_constants",
+        "Measures what block policies need to know of this machine, in nanoseconds; spread_NAME is what the\n"
+        "middle half of the runs differ by, over the value.");
     return arguments.parse(argc, argv) ? run() : 0;
   });
 }

@@ -11,7 +11,7 @@
 namespace machine_constants {
 
 /// Nanoseconds of a load whose address is the result of the one before, over `bytes` of lines in a random cycle.
-inline double chase(std::size_t bytes) {
+inline Quantity chase(std::size_t bytes) {
   struct alignas(corescale::cache_line) Node {
     const Node* next;
   };
@@ -30,7 +30,7 @@ inline double chase(std::size_t bytes) {
   if (nodes.size() <= 1 << 20) walk(nodes.size());
   std::vector<double> seen(5);
   for (double& one : seen) one = ns_of_each(steps, [&] { walk(steps); });
-  return median(seen);
+  return typical(seen);
 }
 
 /// Nanoseconds of an addition that waits for the one before: a cycle.
@@ -49,16 +49,17 @@ inline double cycle_ns() {
 }
 
 /// Bytes per nanosecond that one core reads from memory.
-inline double bandwidth(std::size_t bytes) {
+inline Quantity bandwidth(std::size_t bytes) {
   std::vector<std::uint64_t> words(bytes / sizeof(std::uint64_t), 1);
-  std::vector<double> seen(3);
+  std::vector<double> seen(5);
   for (double& one : seen)
     one = ns_of_each(bytes, [&] {
       std::uint64_t sum = 0;
       for (const std::uint64_t word : words) sum += word;
       asm volatile("" : : "r"(sum));
     });
-  return 1 / median(seen);
+  const Quantity byte_ns = typical(seen);
+  return {1 / byte_ns.value, byte_ns.spread};
 }
 
 }  // namespace machine_constants

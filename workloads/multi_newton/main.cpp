@@ -4,6 +4,7 @@
 #include <cmath>
 #include <corescale/memory/thread_alloc.hpp>
 #include <corescale/team/any_team.hpp>
+#include <iostream>
 #include <memory>
 #include <variant>
 
@@ -174,6 +175,10 @@ int run(const Request& request, const Function& f) {
   result.metric("zeros", static_cast<double>(found.zeros.size()));
   result.metric("farthest", checked.farthest);
   result.check("all_zeros_found", checked.all);
+  if (!checked.all)
+    std::cerr << "multi_newton: found " << found.zeros.size() << " zeros, which are not the "
+              << f.known().size()
+              << " that there are within their tolerance; give more --intervals or --steps\n";
   corescale_work(static_cast<double>(found.evaluations) * static_cast<double>(found.timed.repeats));
   return result.print();
 }

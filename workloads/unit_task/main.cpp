@@ -8,12 +8,15 @@
 #include <corescale/team/any_team.hpp>
 #include <cstdio>
 #include <optional>
+#include <stdexcept>
 
 #include "driver/arguments.hpp"
 #include "driver/repeat.hpp"
 #include "driver/result.hpp"
+#include "unit_task/in_turn.hpp"
 #include "unit_task/loops.hpp"
 #include "unit_task/taskflow.hpp"
+#include "unit_task/timed_calls.hpp"
 
 namespace {
 
@@ -32,9 +35,13 @@ struct Request {
   Shape shape{.n = 0};
   std::string policy = "auto";
   std::uint64_t block = 0;
+  std::string in_turn;
   std::string threading = "spin";
   std::string affinity = "fixed";
   std::size_t least_milliseconds = 1000;
+  std::uint32_t pause = 0;
+
+  double least_seconds() const { return static_cast<double>(least_milliseconds) / 1000; }
 };
 
 template <class Table>
@@ -80,11 +87,16 @@ void declare(driver::Arguments& arguments, Request& request) {
   arguments.choice("policy", request.policy, policies,
                    "who chooses the block; taskflow: that library, with its own threads");
   arguments.integer<std::uint64_t>("block", request.block, 0, most, "iterations at once; makes auto fixed");
+  arguments.text(
+      "in-turn", request.in_turn, "LIST",
+      "blocks and policies, as 1,16,auto: each is called in turn, and its fastest call and its mean printed");
   arguments.choice("threading", request.threading, present_systems(), "whose threads");
   arguments.integer<std::size_t>("threads", shape.threads, 1, 4096, "of the team");
   arguments.choice("affinity", request.affinity, {"fixed", "free"}, "fixed: each thread stays on its CPU");
   arguments.integer<std::size_t>("repeat-for", request.least_milliseconds, 0, 3'600'000,
                                  "milliseconds for which the loop is repeated");
+  arguments.integer<std::uint32_t>("pause", request.pause, 0, 10'000,
+                                   "milliseconds without a call before each, not timed: threads fall asleep");
 }
 
 /// What would not end, or would end in want of memory.
@@ -110,6 +122,10 @@ void check_use(const driver::Arguments& arguments, const Request& request) {
   if (request.loop != "unit-task")
     arguments.refuse_marked(unit_task_mark, "beside --loop " + request.loop,
                             "leave it out, or give --loop unit-task");
+  if (!request.in_turn.empty() && (request.policy != "auto" || request.block > 0))
+    refuse("--in-turn names blocks and policies itself", "leave out --policy and --block");
+  if (!request.in_turn.empty() && request.pause > 0)
+    refuse("--in-turn calls without a pause", "leave out --pause, or time one block or policy alone");
   const corescale::block_policy* const policy = corescale::find_block_policy(request.policy);
   if (policy && policy->needs_block && request.block == 0)
     refuse("--policy " + request.policy + " lacks its block", "give --block of at least 1");
@@ -145,25 +161,6 @@ corescale::any_team make_team(const Request& request) {
                (pin ? ", each on its CPU" : ""),
            pin ? "give --affinity free, or ask for fewer" : "ask for fewer");
   return team;
-}
-
-/// What the calls of a loop took.
-struct Timed {
-  driver::Repeated repeated;
-  double first_seconds;
-  double ticks;  ///< of a call
-};
-
-template <class Call>
-Timed time_calls(const Request& request, Call call) {
-  const double first_seconds = driver::repeat(call, 0).seconds;
-  driver::repeat(call, 0.01);  // the policy learns, caches and pages warm up
-  corescale_region_begin("loops");
-  const std::uint64_t start = corescale::ticks();
-  const auto repeated = driver::repeat(call, static_cast<double>(request.least_milliseconds) / 1000);
-  const std::uint64_t passed = corescale::ticks() - start;
-  corescale_region_end("loops");
-  return {repeated, first_seconds, static_cast<double>(passed) / static_cast<double>(repeated.repeats)};
 }
 
 /// The longest time between a thread's first block and its last, over the mean of all: 1 is perfect balance.
@@ -239,7 +236,7 @@ int report(const Request& request, const Loop& loop, const Timed& timed, const S
 int run_taskflow(const Request& request, Loop& loop) {
   TaskflowLoop theirs(loop, request.shape.threads);
   const auto call = [&] { theirs.call(); };
-  const Timed timed = time_calls(request, call);
+  const Timed timed = time_calls(call, request.least_seconds(), std::chrono::milliseconds(request.pause));
   const std::uint64_t before = theirs.iterations();
   loop.reset();
   call();
@@ -250,28 +247,52 @@ int run_policy(const Request& request, Loop& loop) {
   corescale::any_team team = make_team(request);
   corescale::loop_options options{.block = request.block, .cost = loop.cost(), .name = "unit_task"};
   if (request.policy != "auto") options.policy = corescale::find_block_policy(request.policy);
-  const auto call = [&] {
-    corescale::parallel_for_blocks(
-        team, std::uint64_t{0}, loop.size(), [&](auto begin, auto end) { loop.run(begin, end); }, options);
-  };
-  const Timed timed = time_calls(request, call);
+  const auto one_call = [&] { call(team, loop, options); };
+  const Timed timed = time_calls(one_call, request.least_seconds(), std::chrono::milliseconds(request.pause));
 
   // One call more, with a clock at each block, and on fresh results, so that they show what it did.
   std::vector<corescale::loop_share> shares(request.shape.threads);
   corescale::loop_statistics blocks{.shares = shares};
   options.statistics = &blocks;
   loop.reset();
-  call();
+  one_call();
 
   Seen seen{.blocks = blocks, .imbalance = imbalance(shares, blocks.threads)};
   for (const corescale::loop_share& one : shares) seen.iterations += one.iterations;
   return report(request, loop, timed, seen);
 }
 
-int run(const Request& request) {
+int run_in_turn(const Request& request, Loop& loop) {
+  std::vector<Contender> all = contenders(request.in_turn, loop.cost());
+  corescale::any_team team = make_team(request);
+  for (const Contender& one :
+       all)  // one that learns by itself first, as it has no pauses between its calls in a program
+    driver::repeat([&] { call(team, loop, one.options); }, one.learns() ? warm_up_seconds : 0);
+  corescale_region_begin("loops");
+  take_turns(all, team, loop, request.least_seconds());
+  corescale_region_end("loops");
+  driver::Result result;
+  report_request(result, request);
+  result.metric("ticks_per_second", 1e9 / corescale::ns_per_tick());
+  bool once = true, right = true;
+  for (const Contender& one : all) report_turn(result, one, team, loop, once, right);
+  result.check("every_iteration_once", once);
+  result.check("results_right", right);
+  return result.print();
+}
+
+/// Says that the calibration is of another machine; a broken one is a request that cannot be used.
+void check_calibration() try {
   if (const std::string& note = corescale::calibration_note(); !note.empty())
     std::fprintf(stderr, "unit_task: %s\n", note.c_str());
+} catch (const std::runtime_error& error) {
+  throw driver::Error("unit_task", error.what(), "or write a new one by corescale calibrate");
+}
+
+int run(const Request& request) {
+  check_calibration();
   const std::unique_ptr<Loop> loop = row_of(request).make(request.shape);
+  if (!request.in_turn.empty()) return run_in_turn(request, *loop);
   return request.policy == taskflow ? run_taskflow(request, *loop) : run_policy(request, *loop);
 }
 

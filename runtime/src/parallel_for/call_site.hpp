@@ -44,6 +44,9 @@ struct alignas(64) loop_record {
   /// Takes in how long a forked call took, and what it would have taken alone.
   void learn_gain(double elapsed_ns, double serial_ns) noexcept;
 
+  /// The time up to the next timed call is none between calls.
+  void forget_interval() noexcept { sampled_at.store(0, std::memory_order_relaxed); }
+
   /// Takes in when a timed call began.
   void learn_interval(std::uint64_t now) noexcept;
 

@@ -107,6 +107,7 @@ void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, cons
   if (n == 0) return;
   loop_record* const record =
       policy.learns ? find_record(options.name ? named_site(options.name) : site) : nullptr;
+  if (record && options.after_pause) record->forget_interval();
   const bool sampled = record && record->begin_call();
   if (record && n <= record->alone_up_to.load(std::memory_order_relaxed) && !options.statistics)
     return body(0, n);

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from corescale.calibration import VARIABLE, Calibration, file_text, of_machine, standard_file
+from corescale.calibration import VARIABLE, file_text, of_machine, standard_file
 from corescale.cli.measure import measure, policy_of
+from corescale.cli.output import outputs, result
 from corescale.declare import studies, study_file
 from corescale.declare.command_line.request import StudyRequest
 from corescale.errors import UsageError
@@ -46,9 +47,11 @@ def _write(machine: Machine, file: Path, *, quiet: bool) -> None:
     exchange.make_folder(file.parent)
     exchange.must_be_writable(str(file))
     with Console(stderr=True, quiet=quiet).status("measuring this machine") as status:
-        found = Calibration(machine.fingerprint(), constants.measure(status.update), machine.cpus_in_words)
+        found = constants.measure(machine, status.update)
     exchange.write(str(file), file_text(found, machine.in_words))
     Console().print(show.table(found))
+    if found.doubt:
+        typer.echo(f"doubtful: {found.doubt} meanwhile, and loops would believe it; calibrate again on a quiet machine")
     typer.echo(f"wrote {file}; loops of this library read it after: export {VARIABLE}={file}")
 
 
@@ -58,8 +61,11 @@ def _train(machine: Machine, request: StudyRequest) -> None:
 
     experiment = study_file.experiment(studies.find(TRAINING), machine, runs=request.runs)
     made = measure(experiment, policy_of(experiment), request, machine)
+    outputs(result(made, machine), made.folder / "outputs")
     groups = len({cpu.core_group for cpu in machine.usable})
     found, (known, missing) = own.scores(own.trained(made.records, groups)), of_machine(machine.fingerprint())
     Console().print(show.scores(found), show.fitted(found, known.values if known else {}))
+    if known is not None and known.doubt:
+        typer.echo(f"the calibrated constants are doubtful: {known.doubt} while they were measured")
     if missing:
         typer.echo(f"nothing stands beside the fitted constants: {missing}")

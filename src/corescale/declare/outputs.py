@@ -174,6 +174,9 @@ class Finding(Model):
     at_most: float | None = Field(default=None, gt=0)
     each: tuple[str, ...] = ()
     """one answer for each level of these columns"""
+    general: bool = False
+    several: int = Field(default=0, ge=0)
+    """the claim is of the mean over the levels that neither side names, or of so many of them; else of each of them"""
     normalise: Normalise | None = None
     """divides within the block, before the ratio is taken"""
     claim: str
@@ -190,6 +193,8 @@ class Finding(Model):
     def _along_what(self) -> Self:
         if bool(self.along) != (self.at_most is not None) or (self.b is None and (self.along or self.difference)):
             raise ValueError("`along`, `at_most` and `b` go together, and a `difference` is from a `b`")
+        if self.several and (self.general or self.along):
+            raise ValueError("`several` is of levels, `general` of their mean, `along` of neither: give one of them")
         if self.best and (self.along or self.best not in (self.b or ())):
             raise ValueError("`best` is a column that `b` names, in a finding without `along`")
         if self.normalise is not None and self.normalise.subtract and (not self.difference or self.along):
@@ -238,8 +243,7 @@ class Overheads(Model):
     within: float = Field(default=0.05, gt=0)
     """largest error of f, root mean square of configurations predicted from the others, of a model that describes it"""
     fails_beyond: float | None = Field(default=None, gt=0)
-    """the claim is then that the model, fitted where f is at most this, fails beyond: times there are farther off than
-    `within` of them"""
+    """the claim is then that the model, fitted where f is at most this, is farther off than `within` of times beyond"""
     worse_than: Selection = Field(default={})
     """the claim is then that the model predicts worse here than where these levels are, in place of `where`"""
 

@@ -16,17 +16,23 @@ if TYPE_CHECKING:
 
 
 def table(calibration: Calibration) -> Table:
-    """A row for each constant that was measured."""
+    """A row for each constant that was measured, with its spread."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name, justify in (("constant", "left"), ("value", "right"), ("what it is", "left"), ("so", "left")):
-        shown.add_column(name, justify="right" if justify == "right" else "left")
+    for name in ("constant", "value", "spread", "what it is", "so"):
+        shown.add_column(name, justify="right" if name in ("value", "spread") else "left")
     for constant in CONSTANTS:
         value = calibration.values.get(constant.name)
         if value is not None:
             loops = "" if constant.read_by_loops else " *"
-            limit = constant.limit(value)
-            shown.add_row(constant.name + loops, f"{value:.3g} {constant.unit}", constant.meaning, limit)
-    shown.caption = "* loops do not read it; laws, the simulator and you may"
+            spread = calibration.spreads.get(constant.name)
+            said = "" if spread is None else f"{spread:.0%}"
+            shown.add_row(
+                constant.name + loops, f"{value:.3g} {constant.unit}", said, constant.meaning, constant.limit(value)
+            )
+    shown.caption = (
+        "* loops do not read it; laws, the simulator and you may. A value is the lower quartile of its runs,\n"
+        "spread what the middle half of them differ by."
+    )
     return shown
 
 
@@ -37,7 +43,12 @@ def scores(found: Scores) -> Table:
     )
     for name in ("law", "judged", "mean", "worst"):
         shown.add_column(name, justify="right" if name in ("mean", "worst") else "left")
-    for judged, some in (("by its own launches", found.launched), ("held out by case", found.held_out)):
+    noise = {} if found.noise is None else {"best block of the other launches": found.noise}
+    for judged, some in (
+        ("by its own launches", found.launched),
+        ("held out by case", found.held_out),
+        ("noise floor", noise),
+    ):
         for name, score in some.items():
             shown.add_row(name, judged, f"{score.mean:.1%}", f"{score.worst:.0%}")
     return shown
@@ -46,9 +57,15 @@ def scores(found: Scores) -> Table:
 def fitted(found: Scores, calibrated: Mapping[str, float]) -> Table:
     """The constants that a fit to all cases finds, beside those that calibrate measured by themselves."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="constants of loop time, fitted to all cases")
-    for name in ("constant", "fitted", "calibrated"):
+    shown.caption = (
+        "Constants that no loop here tells are left out. A fitted one explains times, whatever else is in them; a\n"
+        "calibrated one was measured by itself."
+    )
+    for name in ("constant", "fitted", "calibrated", "fitted / calibrated"):
         shown.add_column(name, justify="left" if name == "constant" else "right")
     for name, value in found.fitted.items():
         unit = "" if name == "uneven" else " ns"
-        shown.add_row(name, f"{value:.3g}{unit}", f"{calibrated[name]:.3g} ns" if name in calibrated else "")
+        beside = calibrated.get(name)
+        said = ("", "") if beside is None else (f"{beside:.3g} ns", f"{value / beside:.2g}")
+        shown.add_row(name, f"{value:.3g}{unit}", *said)
     return shown

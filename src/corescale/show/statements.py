@@ -4,7 +4,8 @@
 import math
 from collections.abc import Sequence
 
-from corescale.conclude.answers.findings import Answer, Verdict
+from corescale.conclude.answers.findings import Answer
+from corescale.conclude.answers.judging import Verdict
 from corescale.conclude.answers.overheads import Modelled
 from corescale.conclude.answers.weak import Line
 from corescale.conclude.laws.overhead_factors import OverheadFit
@@ -45,7 +46,9 @@ def answer(found: Answer | Modelled) -> str:
     alone = f"{found.finding.y} over a straight line of {found.finding.line}" if found.finding.line else found.finding.y
     what = "difference" if found.finding.difference else "ratio" if found.finding.b is not None else alone
     written = text.number if found.reached else text.ratio  # the ends of a level may be 0 and infinity
-    said = f"{where}{found.verdict}, {what} {text.join(written(found.ratio))} where {found.finding.claim} is claimed"
+    several = f" of {found.finding.several} levels" if found.finding.several else ""
+    ratio = text.join(written(found.ratio))
+    said = f"{where}{found.verdict}, {what} {ratio} where {found.finding.claim} is claimed{several}"
     said += f"; the best is {found.chosen}" if found.chosen else ""
     if found.reached:
         said += f" of {found.finding.along}: {' and '.join(f'{_level(level)} at {at}' for at, level in found.reached)}"

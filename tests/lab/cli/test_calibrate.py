@@ -35,6 +35,8 @@ def test_the_file_is_bound_to_this_machine(written: tuple[Path, str]) -> None:
     found = parse(file.read_text(), str(file))
     assert found.machine == Machine.here().fingerprint()
     assert {"claim_own", "byte", "operation", "clock_ghz", "memory_ns"} <= set(found.values)
+    assert {"claim_own", "byte", "memory_ns"} <= set(found.spreads) <= set(found.values)
+    assert bool(found.doubt) == ("doubtful: " in written[1]), "what ran beside it is in the file and on the terminal"
     assert f"export {VARIABLE}={file}" in said.replace("\n", "")
 
 
@@ -76,7 +78,7 @@ def test_the_library_refuses_a_broken_one(written: tuple[Path, str], tmp_path: P
     broken = tmp_path / "broken"
     broken.write_text(written[0].read_text().replace("claim_own = ", "claim_own = -"))
     done = run_loop(broken)
-    assert done.returncode != 0
+    assert done.returncode == ExitCode.USAGE
     assert f"{broken}:" in done.stderr
     assert done.stderr.count("\n") == 1
 

@@ -4,15 +4,18 @@
 import csv
 import itertools
 import math
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from corescale import native
 from corescale.conclude.block_size import LAWS, Case, Column, columns, examples, scored
 from corescale.conclude.block_size import published as form
 from corescale.conclude.block_size.line_travel import Iteration, LineTravel, block
 from corescale.conclude.block_size.regret import floor
+from corescale.conclude.stats import Floats
 from corescale.errors import UsageError
 
 DATA = Path(__file__).parents[3] / "data" / "faa"
@@ -41,7 +44,7 @@ def test_a_suspect_time_gives_way_to_its_neighbours(table: tuple[Column, ...]) -
 def test_the_printed_formula_loses_what_others_computed_it_to_lose(table: tuple[Column, ...]) -> None:
     found = scored(LAWS["published"], table)
     assert found.mean == pytest.approx(0.071, abs=0.0005)
-    assert found.worst == pytest.approx(0.490, abs=0.0005)
+    assert found.worst == pytest.approx(0.509, abs=0.0005), "0.490 where the quotient is not truncated"
     assert scored(LAWS["constant 16"], table).mean == pytest.approx(0.083, abs=0.0005)
 
 
@@ -65,7 +68,37 @@ def test_training_again_is_better_than_the_printed_weights_at_the_papers_own_los
 def test_where_the_formula_is_negative_it_is_clamped() -> None:
     case = Case(threads=8, groups=1, read=64, write=64, computation=1)
     assert form.raw(form.WEIGHTS, np.array([form.inputs(case)]))[0] == pytest.approx(-27, abs=1)
-    assert form.block(form.WEIGHTS, case) == 1
+    assert form.block(form.WEIGHTS, case) == 512, "a thread's share of 4096 iterations"
+
+
+def test_the_library_has_the_same_formula() -> None:
+    """Its policy published_cost_model, as the claim simulator plans with it: truncated, clamped and scaled alike."""
+    sizes = (1, 64, 1024, 65536)
+    cases = [
+        (g, t, r, w, c)
+        for g, t in ((1, 2), (1, 8), (1, 24), (2, 36), (8, 64))
+        for r, w, c in itertools.product(sizes, sizes, (1, 256, 1024, 2**40, 2**50))
+    ]
+    names = "policy,core-groups,threads,read,write,operations"
+    lines = [f"published_cost_model,{','.join(map(str, one))}" for one in cases]
+    done = subprocess.run(
+        [str(native.find("claim_simulator")), "--cases", "-"],
+        input="\n".join([names, *lines]), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    theirs = [int(row["block"]) for row in csv.DictReader(done.stdout.splitlines())]
+    ours = [form.chosen(form.WEIGHTS, Case(t, g, r, w, math.log(c, 1024))) for g, t, r, w, c in cases]
+    assert [one for one in zip(cases, theirs, ours, strict=True) if abs(one[1] - one[2]) > 0] == []
+    assert len(set(theirs)) > 20
+
+
+def test_a_robust_loss_bends_less_to_labels_that_contradict() -> None:
+    known = examples(rows("training_examples.csv"))
+    scaled, labels = np.array([one.inputs for one in known]), np.array([one.label for one in known])
+
+    def median(weights: Floats) -> float:
+        return float(np.median(np.abs(form.raw(weights, scaled) - labels)))
+
+    assert median(form.train(scaled, labels, robust=True)) <= median(form.train(scaled, labels)) * 1.001
 
 
 def test_our_law_beats_the_constants_on_a_platform_it_has_not_seen(table: tuple[Column, ...]) -> None:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Laws trained on loops of one's own: columns from records, and a law that finds the truth that made them."""
 
+import dataclasses
 import functools
 import itertools
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -12,7 +14,8 @@ from corescale.conclude.block_size import own
 from corescale.errors import UsageError
 from corescale.records import Configuration, Layout, Record
 
-BLOCKS = (0, 1, 4, 16, 64, 256, 1024)
+BLOCKS = (1, 4, 16, 64, 256, 1024)
+AUTO = 0
 
 
 def seconds(threads: int, read: int, write: int, operations: int, n: int, block: int) -> float:
@@ -23,37 +26,46 @@ def seconds(threads: int, read: int, write: int, operations: int, n: int, block:
     return (n * w / threads + n / (threads * b) * 60 + b * w / 2) * 1e-9
 
 
-def record(names: dict[str, int], value: float, replicate: int = 0) -> Record:
+def record(names: dict[str, int], times: Mapping[int, float], replicate: int = 0) -> Record:
     configuration = Configuration(tuple(names.items()), Layout(threads_per_rank=names["threads"]))
-    return Record(
-        "plan", configuration, "measure", replicate, 0, 0, 0, 0.0, 1.0, "ok", 0, metrics={own.RESPONSE: value}
-    )
+    metrics = {f"least_{block or 'auto'}": value for block, value in times.items()} | {"mean_16": 1e-9, "n": 1.0}
+    return Record("plan", configuration, "measure", replicate, 0, 0, 0, 0.0, 1.0, "ok", 0, metrics=metrics)
 
 
 def launched(noise: float) -> list[Record]:
     draw = np.random.default_rng(1)
-    grid = itertools.product((2, 8), (64, 1024, 4096), (64, 1024), (1024, 16384), (1024, 4096), BLOCKS)
+    grid = itertools.product((2, 8), (64, 1024, 4096), (64, 1024), (1024, 16384), (1024, 4096))
     found = []
     for values in grid:
-        names = dict(zip(("threads", "read", "write", "operations", "n", "block"), values, strict=True))
-        found.append(record(names, seconds(*values) * math.exp(noise * draw.normal())))
+        names = dict(zip(("threads", "read", "write", "operations", "n"), values, strict=True))
+        times = {block: seconds(*values, block) * math.exp(noise * draw.normal()) for block in (AUTO, *BLOCKS)}
+        found.append(record(names, times))
     return found
 
 
 def test_every_loop_is_a_column_with_the_blocks_that_were_launched() -> None:
     found = own.trained(launched(0), groups=1)
     assert len(found.columns) == len(found.auto) == 48
-    assert all(column.blocks == BLOCKS[1:] for column in found.columns)
+    assert all(column.blocks == BLOCKS for column in found.columns)
     case = found.columns[0].case
     assert (case.threads, case.read, case.write, case.iterations) == (2, 64, 64, 1024)
     assert case.computation == pytest.approx(1)
 
 
 def test_the_least_of_the_replicates_counts() -> None:
-    names = {"threads": 2, "read": 1, "write": 1, "operations": 1, "n": 64, "block": 1}
-    found = own.trained([record(names, 1), record(names, 3, 1), record(names | {"block": 2}, 4)], groups=1)
+    names = {"threads": 2, "read": 1, "write": 1, "operations": 1, "n": 64}
+    found = own.trained([record(names, {1: 1, 2: 5}), record(names, {1: 3, 2: 4}, 1)], groups=1)
     assert found.columns[0].times == (1.0, 4.0)
     assert found.auto == (None,)
+
+
+def test_the_noise_floor_is_what_another_launchs_best_block_loses() -> None:
+    """One launch has its best at 1 and the other at 4: each loses what the other's choice costs it."""
+    names = {"threads": 2, "read": 1, "write": 1, "operations": 1, "n": 64}
+    records = [record(names, {1: 1.0, 4: 1.2, 16: 2.0}), record(names, {1: 1.5, 4: 1.25, 16: 3.0}, 1)]
+    noise = own.trained(records, groups=1).noise()
+    assert noise is not None and noise.mean == pytest.approx(0.2)
+    assert own.trained(records[:1], groups=1).noise() is None
 
 
 @functools.cache
@@ -71,15 +83,23 @@ def test_the_law_that_made_the_times_loses_little_held_out() -> None:
 
 def test_the_fitted_constants_are_those_that_made_the_times() -> None:
     found = scored().fitted
+    assert "line_far" not in found and "claim_own" not in found, "nothing here has two groups, or one thread"
     assert found["line_near"] == pytest.approx(60, rel=0.5)
     assert found["iteration_read"] == pytest.approx(0.4, rel=0.1)
     assert found["iteration_write"] == pytest.approx(0.2, rel=0.1)
     assert found["iteration_operation"] == pytest.approx(0.3, rel=0.1)
 
 
+def test_static_is_a_block_of_a_threads_share() -> None:
+    one = record({"threads": 2, "read": 1, "write": 1, "operations": 1, "n": 64}, {1: 3.0, 16: 2.0})
+    shared = dataclasses.replace(one, metrics={**one.metrics, "least_static": 1.5})
+    (column,) = own.trained([shared], groups=1).columns
+    assert (column.blocks, column.times) == ((1, 16, 32), (3.0, 2.0, 1.5))
+
+
 def test_records_of_another_study_are_refused() -> None:
-    names = {"threads": 2, "read": 1, "write": 1, "operations": 1, "block": 1}
+    names = {"threads": 2, "read": 1, "write": 1, "operations": 1}
     with pytest.raises(UsageError, match="no factor 'n'"):
-        own.trained([record(names, 1)], groups=1)
+        own.trained([record(names, {1: 1})], groups=1)
     with pytest.raises(UsageError, match="at two blocks"):
         own.trained([], groups=1)

@@ -184,6 +184,22 @@ TEST(AutoLearns, AnOutlierLeavesALoopOneThatIsVisitedOften) {
   }
 }
 
+TEST(AutoLearns, APauseThatIsNoHabitOfTheProgramIsNoInterval) {
+  const auto ticks_of = [](double ns) { return static_cast<std::uint64_t>(ns / ns_per_tick()); };
+  for (const bool said : {true, false}) {
+    detail::loop_record record;
+    std::uint64_t now = 1;
+    for (int call = 0; call < 100; ++call) {
+      if (call == 40) now += ticks_of(30e6);
+      if (call == 40 && said) record.forget_interval();
+      if (record.begin_call()) record.learn_interval(now);
+      now += ticks_of(12e3);
+      EXPECT_TRUE(call != 60 || record.is_visited_often() == said);
+    }
+    EXPECT_TRUE(record.is_visited_often()) << "as in the end calls follow closely";
+  }
+}
+
 TEST(AutoLearns, ALoopThatChangesAtEachCallIsNotTimedAtEach) {
   detail::loop_record record;
   int timed = 0;

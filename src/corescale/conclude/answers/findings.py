@@ -7,7 +7,10 @@ interval is that of docs/measuring.md: the pseudomedian of the blocks' log-ratio
 
 The mean over those levels is shown, but proves nothing of each: a finding holds where the interval of every one of them
 lies within the claim. It does not hold where that of the mean, or of one of them, lies outside (with the confidence
-shared among them). Findings along a factor are those of reached.py; what is divided by a `line` is in straight.py.
+shared among them). A `general` finding is about that mean alone, one of `several` about so many of the levels: it holds
+where the intervals of so many lie within the claim (with the confidence shared among all), and does not where so many
+are outside it that too few are left. Findings along a factor are those of reached.py; what is divided by a `line` is in
+straight.py.
 
 Where b is the best of several levels, that is chosen for each block by the other blocks, and then compared in this one:
 were it chosen by the same launches, noise alone would make the best of many look better than it is.
@@ -17,11 +20,12 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corescale.conclude import stats
+from corescale.conclude.answers.judging import Verdict, judge, judged
 from corescale.conclude.answers.straight import over_chord
 from corescale.conclude.frame import selected
 from corescale.conclude.stats import Interval
@@ -34,7 +38,6 @@ from corescale.records import Level
 if TYPE_CHECKING:
     import pandas as pd  # loaded by frame.py, where there is something to conclude
 
-Verdict = Literal["holds", "does not hold", "open", "not measured"]
 BLOCK = ["machine", "replicate"]
 """columns that name a block"""
 
@@ -124,6 +127,8 @@ def _answer(
     for name, side in finding.sides.items():
         if sides[name]["_log"].notna().sum() == 0:
             return missing(finding, at, _unmeasured(finding, found, sides[name], {**finding.where, **at, **side}))
+    if "b" in sides and sides["a"].index.equals(sides["b"].index):
+        return missing(finding, at, f"{said(finding.a)} and {said(finding.b or {})} are the same launches here")
     chosen = ""
     if finding.best:
         sides["b"], chosen = best(sides["b"], finding.best)
@@ -144,14 +149,14 @@ def _answer(
     cells = {_at(table, k, cell): stats.hodges_lehmann(row, confidence).map(shown) for k, row in enumerate(rows_of)}
     shared = [stats.hodges_lehmann(row, 1 - (1 - confidence) / len(table)).map(shown) for row in rows_of]
     compared = rows.loc[sides["a"].index.union(sides.get("b", sides["a"]).index)]
-    verdict = judge_all(ratio, list(cells.values()), shared, claim)
+    verdict = judged(finding, ratio, list(cells.values()), shared, claim)
     return Answer(
         finding,
         at,
         ratio,
         "open" if lost and verdict == "holds" else verdict,
         tuple(_extremes(table, cell, shown)),
-        _against(cells, claim) if len(cells) > 1 else None,
+        None if finding.general or finding.several or len(cells) < 2 else _against(cells, claim),
         tuple(sorted(int(p) for p in compared[compared["oversubscribed"]]["p"].unique())),
         failed=lost,
         chosen=chosen,
@@ -180,31 +185,12 @@ def best(rows: "pd.DataFrame", column: str) -> tuple["pd.DataFrame", str]:
     return rows[rows[column] == at], said
 
 
-def judge_all(mean: Interval, cells: Sequence[Interval], shared: Sequence[Interval], claim: Claim) -> Verdict:
-    """Of every level: `holds` where each interval of `cells` is within the claim; `does not hold` where that of the
-    mean is outside it, or one of `shared`, whose confidence is that of all together.
-    """
-    if all(judge(each, claim) == "holds" for each in cells):
-        return "holds"
-    refuted = any(judge(each, claim) == "does not hold" for each in (mean, *shared))
-    return "does not hold" if refuted else "open"
-
-
 def _against(cells: Mapping[str, Interval], claim: Claim) -> tuple[str, Interval] | None:
     def beyond(found: Interval) -> float:
         return max(claim.low - found.estimate, found.estimate - claim.high)
 
     bad = [(at, found) for at, found in cells.items() if judge(found, claim) != "holds"]
     return max(bad, key=lambda pair: beyond(pair[1]), default=None)
-
-
-def judge(ratio: Interval, claim: Claim) -> Verdict:
-    """`holds` where the whole interval lies within the claim, `does not hold` where none of it does."""
-    if ratio.low is None or ratio.high is None:
-        return "open"
-    if claim.low <= ratio.low and ratio.high <= claim.high:
-        return "holds"
-    return "does not hold" if ratio.high < claim.low or ratio.low > claim.high else "open"
 
 
 def logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from corescale.conclude.answers.findings import Verdict, absent, groups
+from corescale.conclude.answers.findings import absent, groups
+from corescale.conclude.answers.judging import Verdict
 from corescale.conclude.answers.overhead_points import Configurations, Point, configurations
 from corescale.conclude.laws.overhead_factors import (
     OverheadChoice,

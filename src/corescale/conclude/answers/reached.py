@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from corescale.conclude import stats
-from corescale.conclude.answers.findings import BLOCK, Answer, absent, groups, judge, logarithms, missing, said
+from corescale.conclude.answers.findings import BLOCK, Answer, absent, groups, logarithms, missing, said
+from corescale.conclude.answers.judging import judge
 from corescale.conclude.frame import selected
 from corescale.conclude.stats import Interval
 from corescale.declare.claim import Claim

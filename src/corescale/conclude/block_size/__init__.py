@@ -17,6 +17,7 @@ from corescale.conclude.block_size.regret import HOLD_OUT, BlockLaw, Score, scor
 LAWS: Mapping[str, BlockLaw] = {
     "published": Published(),
     "published form, squared loss": Trained("squared"),
+    "published form, robust loss": Trained("robust"),
     "published form, time lost": Trained("time"),
     "line travel": LineTravel(),
     "loop time": LoopTime(),

@@ -70,6 +70,19 @@ class LoopTime:
         found = least_squares(residuals, start, loss="soft_l1", f_scale=OUTLIER, bounds=(start - 8, start + 8))
         return dict(zip(START, np.exp(found.x).tolist(), strict=True))
 
+    def told(self, columns: Sequence[Column]) -> Mapping[str, float]:
+        """Those of `constants` that change a time of a column; the others are as START has them."""
+        known = self.constants(columns)
+
+        def said(constants: Mapping[str, float]) -> Floats:
+            return np.concatenate(
+                [times(constants, self._seen(one.case), np.array(one.blocks, dtype=float)) for one in columns]
+            )
+
+        fitted = said(known)
+        doubled = {name: said({**known, name: 2 * value}) for name, value in known.items()}
+        return {name: known[name] for name, others in doubled.items() if not np.allclose(others, fitted, rtol=1e-3)}
+
     def _seen(self, case: Case) -> Case:
         if self.computes:
             return case

@@ -2,7 +2,8 @@
 """Columns of our own, from the records of studies/block_size_training.toml, and the score of laws on them."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from corescale.conclude.block_size.columns import Case, Column
@@ -14,9 +15,12 @@ from corescale.conclude.block_size.regret import BlockLaw, Score, score, scored
 from corescale.errors import UsageError
 from corescale.records import Configuration, Record
 
-AUTO = 0
-"""the block that asks for the policy auto"""
-SHAPE = ("read", "write", "operations", "n", "block")
+LEAST = re.compile(r"least_(\d+|auto|static)")
+"""metrics of a launch: seconds of the fastest call at a block, or by a policy, all of them called in turn; static is a
+block of a thread's share"""
+Cells = Mapping[str, float]
+"""seconds by block, or by "auto" """
+SHAPE = ("read", "write", "operations", "n")
 """factors of such a study; the number of threads is one more"""
 FOLDS = 10
 """parts of the cases that are held out one after the other"""
@@ -28,11 +32,21 @@ class Trained:
 
     columns: tuple[Column, ...]
     auto: tuple[float | None, ...]
+    launches: tuple[tuple[Column, ...], ...]
+    """of each column, what every launch of it said"""
 
     def auto_lost(self) -> Score:
         """Time of the policy auto over that of the best fixed block; negative where it is faster than all of them."""
         found = zip(self.columns, self.auto, strict=True)
         return score([math.log(auto / min(column.times)) for column, auto in found if auto is not None])
+
+    def noise(self) -> Score | None:
+        """What the best block of the other launches of a loop loses in this one: no law can be shown to lose less.
+
+        The mean over the launches of a loop; None where each was launched once.
+        """
+        several = [of for of in self.launches if len(of) > 1]
+        return score([sum(map(_lost_by_others, _each_and_others(of))) / len(of) for of in several]) if several else None
 
     def held_out(self, law: BlockLaw) -> Score:
         """Each case by a law that was fitted to the other cases."""
@@ -40,37 +54,59 @@ class Trained:
         return scored(law, self.columns, lambda column: fold[id(column)])
 
 
-RESPONSE = "least_seconds"
-"""a loop's fastest call: a neighbour that halves a core's speed for a millisecond or two only adds"""
-
-
-def trained(records: Iterable[Record], groups: int, response: str = RESPONSE) -> Trained:
-    """The least over replicates. `groups` is how many core groups the threads span.
+def trained(records: Iterable[Record], groups: int) -> Trained:
+    """The least over replicates, as disturbances only add. `groups` is how many core groups the threads span.
 
     Raises UsageError where a factor is missing or no loop was timed at two blocks.
     """
-    times: dict[Case, dict[int, list[float]]] = {}
+    seen: dict[Case, list[Cells]] = {}
     for record in records:
-        if record.ok and record.timed and response in record.metrics:
-            block = int(_number(record.configuration, "block"))
-            cells = times.setdefault(_case(record.configuration, groups), {})
-            cells.setdefault(block, []).append(record.metrics[response])
-    chosen = {case: cells for case, cells in times.items() if len(set(cells) - {AUTO}) > 1}
+        if record.ok and record.timed:
+            case = _case(record.configuration, groups)
+            seen.setdefault(case, []).append(_cells(record, case))
+    least = {case: _least(launches) for case, launches in seen.items()}
+    chosen = [case for case, cells in least.items() if len(cells.keys() - {"auto"}) > 1]
     if not chosen:
         raise UsageError("no loop was timed at two blocks", where="training", remedy="let the study run to its end")
     return Trained(
-        tuple(_column(case, cells) for case, cells in chosen.items()),
-        tuple(min(cells[AUTO]) if AUTO in cells else None for cells in chosen.values()),
+        tuple(_column(case, least[case]) for case in chosen),
+        tuple(least[case].get("auto") for case in chosen),
+        tuple(tuple(_column(case, cells) for cells in seen[case]) for case in chosen),
     )
 
 
-def _column(case: Case, cells: Mapping[int, Sequence[float]]) -> Column:
-    blocks = tuple(sorted(set(cells) - {AUTO}))
-    return Column("here", case, blocks, tuple(min(cells[block]) for block in blocks))
+def _cells(record: Record, case: Case) -> Cells:
+    cells: dict[str, float] = {}
+    for name, value in record.metrics.items():
+        if found := LEAST.fullmatch(name):
+            block = str(max(1, case.iterations // case.threads)) if found[1] == "static" else found[1]
+            cells[block] = min(value, cells.get(block, math.inf))
+    return cells
+
+
+def _least(launches: Sequence[Cells]) -> Cells:
+    names = dict.fromkeys(name for cells in launches for name in cells)
+    return {name: min(cells.get(name, math.inf) for cells in launches) for name in names}
+
+
+def _column(case: Case, cells: Cells) -> Column:
+    blocks = tuple(sorted(int(block) for block in cells if block != "auto"))
+    return Column("here", case, blocks, tuple(cells[str(block)] for block in blocks))
+
+
+def _each_and_others(of: Sequence[Column]) -> Iterator[tuple[Column, Sequence[Column]]]:
+    for k, column in enumerate(of):
+        yield column, [*of[:k], *of[k + 1 :]]
+
+
+def _lost_by_others(pair: tuple[Column, Sequence[Column]]) -> float:
+    """log(time / best time) in a launch, at the block that is best in the others."""
+    column, others = pair
+    return column.lost(min(column.blocks, key=lambda block: min(one.times[one.blocks.index(block)] for one in others)))
 
 
 def _case(configuration: Configuration, groups: int) -> Case:
-    read, write, operations, n, _ = (_number(configuration, name) for name in SHAPE)
+    read, write, operations, n = (_number(configuration, name) for name in SHAPE)
     computation = math.log(max(operations, 1), 1024)
     return Case(configuration.layout.p, groups, int(read), int(write), computation, int(n))
 
@@ -88,7 +124,9 @@ class Scores:
 
     cases: int
     fitted: Mapping[str, float]
-    """this machine's constants, in ns (`uneven` has no unit), as loop time has them after a fit to every column"""
+    """this machine's constants that the columns tell, in ns (`uneven` has no unit), after loop time's fit to all"""
+    noise: Score | None
+    """by the best block of the other launches; None where there are none"""
     launched: Mapping[str, Score]
     """by the policy's own launches"""
     held_out: Mapping[str, Score]
@@ -106,4 +144,4 @@ def scores(of: Trained) -> Scores:
         "constant 64": Constant(64),
     }
     held_out = {name: of.held_out(law) for name, law in laws.items()}
-    return Scores(len(of.columns), ours.constants(of.columns), {"auto": of.auto_lost()}, held_out)
+    return Scores(len(of.columns), ours.told(of.columns), of.noise(), {"auto": of.auto_lost()}, held_out)

@@ -2,8 +2,9 @@
 """The published form: B = (a G + d0) / (b0 T + b1 R + b2 W + b3 C + d1), over scaled inputs (Shuai 2021).
 
 Inputs are 100 x core groups, threads, log2 of the bytes read and written, and p where the computation is 1024**p;
-each below 1 counts as 1. The weights share a free scale. The quotient is negative on part of any grid: such a choice
-is clamped to one iteration.
+each below 1 counts as 1. The weights share a free scale. The paper prints the quotient truncated. It is negative on
+part of any grid, past a pole near which blocks grow without bound: such a choice is clamped to a thread's share, as
+the library's policy has it (runtime/src/parallel_for/policies/published_cost_model.cpp).
 """
 
 import math
@@ -22,6 +23,8 @@ from corescale.errors import UsageError
 WEIGHTS = np.array([-61.84, 1558.31, -10.48, -33.71, -34.50, -26.84, 693.13])
 """a, d0, b0, b1, b2, b3, d1 as printed"""
 
+OUTLIER = 8.0
+"""iterations: labels are powers of two that contradict each other by more"""
 STARTS = 24
 """starts of a fit: the weights as printed, and others around them; several starts then find the best ends"""
 
@@ -65,9 +68,16 @@ def raw(weights: Floats, scaled: Floats) -> Floats:
 
 
 def block(weights: Floats, case: Case) -> float:
-    """The choice, at least 1."""
-    found = float(raw(weights, np.array([inputs(case)]))[0])
-    return found if math.isfinite(found) and found >= 1 else 1.0
+    """The quotient, from 1 to a thread's share."""
+    found, share = float(raw(weights, np.array([inputs(case)]))[0]), math.ceil(case.iterations / case.threads)
+    if 1 <= found <= share:
+        return found
+    return 1.0 if 0 <= found < 1 else float(share)
+
+
+def chosen(weights: Floats, case: Case) -> float:
+    """The choice: whole iterations, truncated."""
+    return float(math.floor(block(weights, case)))
 
 
 @dataclass(frozen=True)
@@ -76,31 +86,39 @@ class Published:
 
     def fit(self, columns: Sequence[Column]) -> Choose:
         """The printed formula."""
-        return lambda case: block(WEIGHTS, case)
+        return lambda case: chosen(WEIGHTS, case)
 
 
 @dataclass(frozen=True)
 class Trained:
-    """The form trained again: `squared` error of the best block, as the paper has it, or the `time` that is lost."""
+    """The form trained again by the `time` lost, or the best block's error, `squared` (the paper) or `robust`."""
 
-    loss: Literal["squared", "time"]
+    loss: Literal["squared", "robust", "time"]
 
     def fit(self, columns: Sequence[Column]) -> Choose:
         """Weights by several starts; the result is the same at each call."""
         scaled = np.array([inputs(column.case) for column in columns])
-        weights = train(scaled, np.array([float(column.best) for column in columns]))
+        labels = np.array([float(column.best) for column in columns])
+        weights = train(scaled, labels, robust=self.loss == "robust")
         if self.loss == "time":
             weights = _least_lost(weights, columns)
-        return lambda case: block(weights, case)
+        return lambda case: chosen(weights, case)
 
 
-def train(scaled: Floats, labels: Floats) -> Floats:
-    """Weights of least squared error: scaled[n, 5], labels[n] -> [7]. Deterministic; some seconds."""
+def train(scaled: Floats, labels: Floats, *, robust: bool = False) -> Floats:
+    """Weights of least squared error: scaled[n, 5], labels[n] -> [7]. Deterministic; some seconds.
+
+    `robust`: an error of more than OUTLIER counts by its size and not by its square (soft L1).
+    """
+    loss: Literal["soft_l1", "linear"] = "soft_l1" if robust else "linear"
 
     def residuals(weights: Floats) -> Floats:
         return np.asarray(np.nan_to_num(raw(weights, scaled), posinf=1e6, neginf=-1e6) - labels)
 
-    found = [least_squares(residuals, start, x_scale=np.abs(WEIGHTS), max_nfev=400) for start in _starts()]
+    found = [
+        least_squares(residuals, start, x_scale=np.abs(WEIGHTS), max_nfev=400, loss=loss, f_scale=OUTLIER)
+        for start in _starts()
+    ]
     return np.asarray(min(found, key=lambda one: one.cost).x)
 
 

@@ -9,6 +9,7 @@ from corescale.declare.factors.affinity import Affinity
 from corescale.declare.factors.allocator import Allocator
 from corescale.declare.factors.bind import Bind
 from corescale.declare.factors.command import Command
+from corescale.declare.factors.core_groups import CoreGroups
 from corescale.declare.factors.kind import Kind, number_or_text
 from corescale.declare.factors.launch import Launch
 from corescale.declare.factors.layout import LayoutKind
@@ -31,6 +32,7 @@ KINDS: dict[str, Kind] = {
     "bind": Bind(),
     "affinity": Affinity(),
     "sockets": Sockets(),
+    "core_groups": CoreGroups(),
     "numa": Numa(),
     "smt": Smt(),
     "variable": Variable(),

@@ -42,7 +42,9 @@ class Launch:
         wanted = set(cpus)
         left = wanted if self.affinity is None else wanted & set(self.affinity)
         if not left:
-            raise UsageError("the placement factors leave no CPU", remedy="drop one of affinity, sockets, smt")
+            raise UsageError(
+                "the placement factors leave no CPU", remedy="drop one of affinity, sockets, core_groups, smt"
+            )
         return replace(self, affinity=tuple(sorted(left)))
 
     @property

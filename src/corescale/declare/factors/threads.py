@@ -22,7 +22,9 @@ class Threads(Kind):
         return counts(text)
 
     def parse(self, text: str, machine: Machine) -> Level:
-        return positive(text, "threads", machine)
+        """`group`: the hardware threads of one core group."""
+        groups = Counter(cpu.core_group for cpu in machine.usable)
+        return min(groups.values()) if text == "group" else positive(text, "threads", machine)
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
         most, allowed, quota = machine.default_max_threads, len(machine.affinity), machine.quota_cores

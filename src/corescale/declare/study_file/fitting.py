@@ -13,7 +13,7 @@ from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Level
 
-PLACEMENTS = ("sockets", "smt")
+PLACEMENTS = ("sockets", "core_groups", "smt")
 """kinds of factors that decide how many cores a launch may use"""
 
 

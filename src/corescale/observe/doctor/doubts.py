@@ -8,7 +8,9 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from corescale import calibration
 from corescale.core_kinds import core_kinds
+from corescale.errors import UsageError
 from corescale.machine import Machine, format_cpu_list
 from corescale.observe.doctor.permissions import Permission
 from corescale.observe.doctor.quietness import RULES, Quietness
@@ -36,6 +38,7 @@ def collect(
         *_of_limits(machine),
         *_of_noise(seen),
         *_of_machine(machine),
+        *_of_calibration(machine),
         *_of_environment(machine, environment),
         *refused,
     )
@@ -92,6 +95,17 @@ def _of_machine(machine: Machine) -> Iterator[Doubt]:
     if machine.turbo:
         what = "turbo is on: one busy core runs at a higher clock than all, which lowers speedup"
         yield Doubt(what, "keep it and report it, or write 0 to /sys/devices/system/cpu/cpufreq/boost")
+
+
+def _of_calibration(machine: Machine) -> Iterator[Doubt]:
+    """What loops and laws believe of this machine, where it was measured beside other programs, or cannot be read."""
+    try:
+        found, _ = calibration.of_machine(machine.fingerprint())
+    except UsageError as error:
+        yield Doubt(f"{error.where}: {error.what}", error.remedy)
+        return
+    if found is not None and found.doubt:
+        yield Doubt(f"while this machine was calibrated, {found.doubt}", "corescale calibrate, on a quiet machine")
 
 
 def _of_environment(machine: Machine, environment: Mapping[str, str]) -> Iterator[Doubt]:

@@ -27,9 +27,8 @@ Progress = Callable[[str, float], None]
 
 Level = Literal["quiet", "usable", "noisy"]
 
-SECONDS_ALONE = 1.2
-"""over all cores that are tried alone"""
-SECONDS_TOGETHER = 0.6
+SECONDS_ALONE, SECONDS_TOGETHER = 1.2, 0.6
+"""over all cores that are tried alone, and of two at once"""
 MOST_CORES = 4
 SHORT, LONG = 0.02, 0.1
 """seconds of work in a window: a short launch, and what a launch of 1 s has ten of"""
@@ -145,7 +144,7 @@ a single launch is flagged. Two full cores lose up to 5% to their shared clock a
 def measure(machine: Machine, progress: Progress = lambda what, done: None) -> Quietness:
     """Try up to four cores in turn and two at once; takes some 2 s. Raises UnavailableError where none can be tried."""
     cores = _chosen(machine)
-    load, before, started = os.getloadavg()[0], _account(machine), time.monotonic()
+    load, before, started = os.getloadavg()[0], account(machine), time.monotonic()
     alone: dict[int, _Run] = {}
     for index, cpu in enumerate(cores):
         progress(f"CPU {cpu} alone", 0.7 * index / len(cores))
@@ -153,7 +152,7 @@ def measure(machine: Machine, progress: Progress = lambda what, done: None) -> Q
     pair = (cores[0], cores[-1]) if len(cores) > 1 else ()
     progress("two CPUs at once", 0.7)
     together = _work(pair, SECONDS_TOGETHER)
-    after, elapsed = _account(machine), time.monotonic() - started
+    after, elapsed = account(machine), time.monotonic() - started
     progress("done", 1.0)
     runs = [*alone.values(), *together.values()]
     return Quietness(
@@ -267,29 +266,33 @@ def _result(cpu: int, worker: subprocess.Popen[bytes]) -> _Run:
 
 
 @dataclass(frozen=True, slots=True)
-class _Account:
+class Account:
+    """What the allowed CPUs did since boot, in CPU seconds."""
+
     busy: float
-    """CPU seconds of the allowed CPUs since boot"""
     steal: float
     own: float
-    """CPU seconds of this process and its children"""
+    """of this process and its children"""
 
     @property
     def others(self) -> float:
+        """Of other programs."""
         return self.busy - self.own
 
-    def steal_share(self, before: "_Account") -> float:
+    def steal_share(self, before: "Account") -> float:
+        """The hypervisor's share of the time since then."""
         stolen, busy = self.steal - before.steal, self.busy - before.busy
         return max(0.0, stolen) / (stolen + busy) if stolen + busy > 0 else 0.0
 
 
-def _account(machine: Machine, root: Path = Path("/")) -> _Account:
+def account(machine: Machine, root: Path = Path("/")) -> Account:
+    """As of now."""
     tick = os.sysconf("SC_CLK_TCK")
     names = {f"cpu{cpu}" for cpu in machine.affinity}
     lines = [line.split() for line in read(root / "proc/stat").splitlines()]
     rows = [[int(word) for word in words[1:9]] for words in lines if words and words[0] in names]
     busy = sum(row[0] + row[1] + row[2] + row[5] + row[6] for row in rows) / tick
-    return _Account(busy, sum(row[7] for row in rows) / tick, _own())
+    return Account(busy, sum(row[7] for row in rows) / tick, _own())
 
 
 def _own() -> float:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from corescale.conclude.agreement import agreements
-from corescale.conclude.answers.findings import Answer, answers, judge
+from corescale.conclude.answers.findings import Answer, answers
+from corescale.conclude.answers.judging import judge
 from corescale.conclude.answers.machines import Part, together
 from corescale.conclude.answers.scaling import scan
 from corescale.conclude.answers.study import study
@@ -84,6 +85,14 @@ def test_a_mean_that_holds_hides_no_level_that_does_not() -> None:
     (open_,) = found(asked(claim=">= 1.2"), noise=0.02).values()
     assert open_.verdict == "open" and open_.against is not None and "threads=1" in open_.against[0]
     assert "; not shown at threads=1" in statements.answer(open_)
+
+
+def test_a_general_finding_is_about_the_mean_alone() -> None:
+    (answer,) = found(asked(claim="1.3 to 1.4", general=True)).values()
+    assert answer.verdict == "holds" and answer.against is None
+    assert "threads=1" in answer.extremes[0][0], "where it is least and most is said all the same"
+    (other,) = found(asked(claim="> 1.4", general=True)).values()
+    assert other.verdict == "does not hold"
 
 
 def test_what_was_oversubscribed_is_said_with_the_answer() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from corescale.conclude.answers.findings import Answer, answers, judge
+from corescale.conclude.answers.findings import Answer, answers
+from corescale.conclude.answers.judging import judge
 from corescale.conclude.frame import frame
 from corescale.declare.claim import Claim
 from corescale.declare.experiment import Command, Experiment, Factor

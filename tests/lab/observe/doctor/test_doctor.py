@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 
 from corescale import native
+from corescale.calibration import VARIABLE, Calibration, file_text
 from corescale.errors import UnavailableError
 from corescale.machine import Cpu, Machine
 from corescale.observe.doctor import (
@@ -119,6 +120,18 @@ def test_doubts(changes: dict[str, object], environment: dict[str, str], says: s
 def test_a_plain_machine_leaves_no_doubt() -> None:
     plain = dataclasses.replace(machine(), affinity=(0, 2, 4, 6))
     assert doubts.collect(plain, (), SILENT, {"SLURM_CPUS_PER_TASK": "4"}) == ()
+
+
+def test_a_calibration_beside_other_programs_is_a_doubt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, file = dataclasses.replace(machine(), affinity=(0, 2, 4, 6)), tmp_path / "calibration"
+    monkeypatch.setenv(VARIABLE, str(file))
+    made = Calibration(plain.fingerprint(), {"claim_own": 8.0}, doubt="other programs used 1.32 cores")
+    file.write_text(file_text(made, "a machine"))
+    (doubt,) = doubts.collect(plain, (), SILENT, {})
+    assert doubt.what == "while this machine was calibrated, other programs used 1.32 cores"
+    file.write_text("format = 9\n")
+    (broken,) = doubts.collect(plain, (), SILENT, {})
+    assert "is of format 9" in broken.what and "calibrate" in broken.remedy
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings about core groups and blocks on machines that are not here, whose truth is known: each can hold and fail."""
+
+import dataclasses
+import random
+from collections.abc import Callable
+
+import pytest
+
+from corescale.conclude.answers.findings import Answer, answers
+from corescale.conclude.frame import frame
+from corescale.declare import studies, study_file
+from corescale.declare.experiment import Experiment
+from corescale.declare.factors import KINDS
+from corescale.declare.grid import configurations, launch
+from corescale.declare.outputs import Finding
+from corescale.machine import Machine
+from corescale.records import Configuration
+from corescale.show import statements
+from corescale.topology import Cpu
+from support.play import record
+
+Truth = Callable[[Configuration, int], float]
+"""seconds of a loop at a block; 0 is a policy"""
+
+
+def machine(groups: int, cores: int, smt: int = 1) -> Machine:
+    """Processors numbered as Linux does it: first one of each core, then the others."""
+    every = groups * cores
+    cpus = tuple(Cpu(k, k % every, 0, 0, k % every // cores) for k in range(every * smt))
+    return dataclasses.replace(Machine.here(), cpus=cpus, affinity=tuple(range(len(cpus))), quota_cores=None)
+
+
+def declared(here: Machine, study: str = "block_size_groups") -> Experiment:
+    return study_file.experiment(studies.find(study), here)
+
+
+def verdicts(here: Machine, truth: Truth, name: str) -> set[str]:
+    made, draw = declared(here), random.Random(1)
+
+    def metrics(c: Configuration) -> dict[str, float]:
+        names = [one for one in made.metrics if one.startswith("least_")]
+        blocks = {one: one.removeprefix("least_") for one in names}
+        return {
+            one: truth(c, int(block) if block.isdigit() else 0) * draw.uniform(0.995, 1.005)
+            for one, block in blocks.items()
+        }
+
+    records = [record(c, 1.0, block=block, metrics=metrics(c)) for block in range(6) for c in configurations(made)]
+    finding = next(one for one in made.outputs if isinstance(one, Finding) and one.name == name)
+    return {answer.verdict for answer in answers(frame(records, made), made, finding)}
+
+
+def claims(line: float) -> Truth:
+    """A claim costs `line` for each group beyond the first, in iterations of 50; policies choose 32."""
+    return lambda c, block: 1e-6 * (50 + (10 + line * (int(c["core_groups"]) - 1)) / (block or 32))
+
+
+@pytest.mark.parametrize("name", ["two_groups_want_larger_blocks", "four_groups_want_larger_blocks"])
+def test_dear_lines_between_groups_want_larger_blocks(name: str) -> None:
+    here = machine(groups=4, cores=4)
+    assert verdicts(here, claims(40), name) == {"holds"}
+    assert verdicts(here, claims(-3), name) == {"does not hold"}, "groups that make claims cheaper"
+    assert "holds" not in verdicts(here, claims(0), name), "groups that make no difference"
+
+
+def test_a_machine_of_one_group_answers_nothing() -> None:
+    assert verdicts(machine(groups=1, cores=4), claims(40), "two_groups_want_larger_blocks") == {"not measured"}
+    assert verdicts(machine(groups=2, cores=4), claims(40), "four_groups_want_larger_blocks") == {"not measured"}
+
+
+@pytest.mark.parametrize(
+    ("groups", "cores", "smt", "levels"), [(8, 4, 2, [4, 2, 1]), (2, 24, 1, [2, 1]), (1, 8, 2, [1])]
+)
+def test_as_many_threads_lie_on_one_group_as_on_several(groups: int, cores: int, smt: int, levels: list[int]) -> None:
+    here = machine(groups, cores, smt)
+    made = declared(here)
+    factor = made.factor("core_groups")
+    assert factor is not None and list(factor.levels) == levels
+    for chosen in configurations(made):
+        cpus = launch(made, chosen, here).affinity or ()
+        assert len(cpus) == chosen.layout.p == cores * smt
+        assert len({here.cpus[cpu].core_group for cpu in cpus}) == chosen["core_groups"]
+
+
+def test_what_cannot_be_is_said() -> None:
+    here = machine(groups=4, cores=6)
+    assert KINDS["core_groups"].unavailable(8, here) == "core_groups=8: this machine has 4"
+    assert KINDS["core_groups"].unavailable(4, here) == "core_groups=4: 6 cores are not divided by it"
+    assert KINDS["core_groups"].unavailable(3, here) is None
+
+
+def taskflow(name: str, truth: Callable[[Configuration], float], blocks: int = 10) -> tuple[Answer, ...]:
+    """What the comparison's study says of a finding, where Taskflow takes so many times as long as everybody else."""
+    made, draw = declared(machine(groups=1, cores=2), "block_size_taskflow"), random.Random(1)
+    records = []
+    for block in range(blocks):
+        for c in configurations(made):
+            time = 1e-3 * (truth(c) if c["who"] == "taskflow" else 1) * draw.uniform(0.995, 1.005)
+            metrics = {"least_seconds": time, "seconds": 1.1 * time, "ticks_per_second": 1e9, "at_once": 10.0}
+            records.append(record(c, 1.0, block=block, metrics=metrics))
+    finding = next(one for one in made.outputs if isinstance(one, Finding) and one.name == name)
+    return answers(frame(records, made), made, finding)
+
+
+@pytest.mark.parametrize(("cases", "verdict"), [(("c_1", "c_2", "c_3"), "holds"), (("c_1", "c_2"), "does not hold")])
+def test_several_cases_are_answered_once(cases: tuple[str, ...], verdict: str) -> None:
+    (answer,) = taskflow("fifth_of_taskflow", lambda c: 6 if c["case"] in cases else 1.1)
+    assert answer.verdict == verdict
+    assert "where > 5 is claimed of 3 levels" in statements.answer(answer)
+    (unsure,) = taskflow("fifth_of_taskflow", lambda c: 6 if c["case"] in cases else 5, blocks=6)
+    assert unsure.verdict == "open", "at six blocks the confidence cannot be shared among 16 cases"
+
+
+def test_a_general_gain_needs_no_gain_in_each_case() -> None:
+    def truth(c: Configuration) -> float:
+        return 0.9 if c["case"] in ("write_16384", "write_65536") else 1.5
+
+    assert [one.verdict for one in taskflow("formula_beats_taskflow_in_general", truth)] == ["holds"]
+    assert [one.verdict for one in taskflow("formula_beats_taskflow", truth)] == ["does not hold"]
+    assert [one.verdict for one in taskflow("slower_by_little", truth)] == ["does not hold"]
+    assert [one.verdict for one in taskflow("slower_by_little", lambda c: 1)] == ["holds"]
+
+
+def test_waking_is_told_by_the_calls_behind_a_pause() -> None:
+    def asleep(c: Configuration) -> float:
+        return 1.4 if c["pause"] else 1
+
+    assert [one.verdict for one in taskflow("waking_taskflow", asleep)] == ["holds"]
+    assert [one.verdict for one in taskflow("waking_its_policy", asleep)] == ["open"]
+    assert [one.verdict for one in taskflow("formula_beats_taskflow_behind_a_pause", asleep)] == ["holds"]
+    assert [one.verdict for one in taskflow("formula_beats_taskflow_in_general", asleep)] == ["does not hold"]
+
+
+def test_all_threads_beside_two_of_them_are_not_measured_where_there_are_but_two() -> None:
+    made = declared(machine(groups=1, cores=2), "block_size")
+    metrics = dict.fromkeys(made.metrics, 1e-3)
+    records = [record(c, 1.0, block=block, metrics=metrics) for block in range(6) for c in configurations(made)]
+    named = "more_threads_of_several_want_smaller_blocks"
+    finding = next(one for one in made.outputs if isinstance(one, Finding) and one.name == named)
+    (answer,) = answers(frame(records, made), made, finding)
+    assert answer.verdict == "not measured" and answer.why == "threads=max and threads=2 are the same launches here"
+
+
+def test_several_and_general_are_two_claims() -> None:
+    with pytest.raises(ValueError, match="give one of them"):
+        Finding(name="x", statement="y", a={"threads": 1}, claim="> 1", several=2, general=True)
