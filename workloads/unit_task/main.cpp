@@ -3,16 +3,15 @@
 
 #include <cmath>
 #include <corescale/machine/clock.hpp>
-#include <corescale/parallel_for/calibration.hpp>
 #include <corescale/parallel_for/parallel_for.hpp>
 #include <corescale/team/any_team.hpp>
 #include <cstdio>
 #include <optional>
-#include <stdexcept>
 
 #include "driver/arguments.hpp"
 #include "driver/repeat.hpp"
 #include "driver/result.hpp"
+#include "unit_task/calibration.hpp"
 #include "unit_task/in_turn.hpp"
 #include "unit_task/loops.hpp"
 #include "unit_task/taskflow.hpp"
@@ -281,16 +280,8 @@ int run_in_turn(const Request& request, Loop& loop) {
   return result.print();
 }
 
-/// Says that the calibration is of another machine; a broken one is a request that cannot be used.
-void check_calibration() try {
-  if (const std::string& note = corescale::calibration_note(); !note.empty())
-    std::fprintf(stderr, "unit_task: %s\n", note.c_str());
-} catch (const std::runtime_error& error) {
-  throw driver::Error("unit_task", error.what(), "or write a new one by corescale calibrate");
-}
-
 int run(const Request& request) {
-  check_calibration();
+  check_calibration("unit_task");
   const std::unique_ptr<Loop> loop = row_of(request).make(request.shape);
   if (!request.in_turn.empty()) return run_in_turn(request, *loop);
   return request.policy == taskflow ? run_taskflow(request, *loop) : run_policy(request, *loop);
