@@ -47,8 +47,8 @@ def answer(found: Answer | Modelled) -> str:
     what = "difference" if found.finding.difference else "ratio" if found.finding.b is not None else alone
     written = text.number if found.reached else text.ratio  # the ends of a level may be 0 and infinity
     several = f" of {found.finding.several} levels" if found.finding.several else ""
-    ratio = text.join(written(found.ratio))
-    said = f"{where}{found.verdict}, {what} {ratio} where {found.finding.claim} is claimed{several}"
+    shown = text.join(written(found.ratio))
+    said = f"{where}{found.verdict}, {what} {shown} where {found.finding.claim} is claimed{several}"
     said += f"; the best is {found.chosen}" if found.chosen else ""
     if found.reached:
         said += f" of {found.finding.along}: {' and '.join(f'{_level(level)} at {at}' for at, level in found.reached)}"

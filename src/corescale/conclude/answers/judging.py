@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from corescale.conclude.stats import Interval
-from corescale.declare.outputs import Claim, Finding
+from corescale.declare.claim import Claim
+from corescale.declare.outputs import Finding
 
 Verdict = Literal["holds", "does not hold", "open", "not measured"]
 
