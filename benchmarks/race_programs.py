@@ -82,7 +82,8 @@ def words(count: int) -> Callable[[Path], None]:
 
     def generate(file: Path) -> None:
         drawn = random.Random(2)
-        file.write_text("\n".join(f"{drawn.getrandbits(64):016x} {k}" for k in range(count)) + "\n")
+        with file.open("w") as out:
+            out.writelines(f"{drawn.getrandbits(64):016x} {k}\n" for k in range(count))
 
     return generate
 

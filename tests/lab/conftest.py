@@ -13,6 +13,7 @@ import pytest
 from corescale.declare.experiment import Command, Experiment, Factor, Verb
 from corescale.machine import Machine
 from corescale.observe import store
+from support import tries
 
 Make = Callable[..., Experiment]
 OF_A_KIND = ("threads", "ranks", "layout", "allocator", "bind")
@@ -58,6 +59,12 @@ def python(tmp_path: Path) -> Callable[[str], str]:
         return str(path)
 
     return make
+
+
+@pytest.fixture(scope="module")
+def tries_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which the lines of a table of tries follow one another."""
+    return tries.made(tmp_path_factory.mktemp("tries"))
 
 
 @pytest.fixture

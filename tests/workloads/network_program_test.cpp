@@ -269,6 +269,13 @@ TEST(NetworkProgram, TimesAndSharesComeOutOfEveryRun) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
 }
 
+TEST(NetworkProgram, ThreadsAreThoseThatTheLimitLeaves) {
+  for (const std::string parallel : {"openmp", "corescale"}) {
+    const Finished run = network("--parallel " + parallel, "OMP_NUM_THREADS=2 OMP_THREAD_LIMIT=1");
+    EXPECT_EQ(field(run.output, "threads"), "1") << run.output;
+  }
+}
+
 TEST(NetworkProgram, BadOptionsAreOneLine) {
   for (const auto& [arguments, message] : std::initializer_list<std::pair<std::string, std::string>>{
            {"--goal speed=1",

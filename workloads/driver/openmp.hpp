@@ -5,6 +5,7 @@
 #include <omp.h>
 #endif
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
@@ -29,10 +30,10 @@ inline int thread_number() {
 #endif
 }
 
-/// Threads of the next parallel region, as OMP_NUM_THREADS says.
+/// Threads of the next parallel region, as OMP_NUM_THREADS and OMP_THREAD_LIMIT say.
 inline int most_threads() {
 #ifdef _OPENMP
-  return omp_get_max_threads();
+  return std::min(omp_get_max_threads(), omp_get_thread_limit());
 #else
   return 1;
 #endif

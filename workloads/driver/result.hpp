@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fcntl.h>
+
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <iostream>
@@ -47,8 +51,12 @@ class Result {
 
   /// The line on stdout, and the exit status: 0 if every check held and the line was written, else 1.
   int print() const {
+    errno = 0;
     std::cout << json() << std::endl;
-    return good_ && std::cout.good() ? 0 : 1;
+    if (std::cout.good()) return good_ ? 0 : 1;
+    std::cerr << "standard output: cannot be written: " << std::strerror(errno != 0 ? errno : EIO)
+              << "; give it a file or a pipe that takes it\n";
+    return 1;
   }
 
  private:
@@ -76,8 +84,15 @@ class Result {
   bool good_ = true;
 };
 
+/// Standard streams that were closed (`>&-`) become ones that take nothing, so that no file is opened in their place.
+inline void hold_streams() {
+  for (int stream = 0; stream <= 2; ++stream)
+    if (fcntl(stream, F_GETFD) < 0) static_cast<void>(open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY));
+}
+
 /// Exit status of a workload: 0 good, 1 a check failed or it could not finish, 2 the request cannot be used.
 inline int run(std::string_view program, const std::function<int()>& body) {
+  hold_streams();
   try {
     return body();
   } catch (const Error& error) {
@@ -87,7 +102,7 @@ inline int run(std::string_view program, const std::function<int()>& body) {
     std::cerr << program << ": there is not enough memory for this; ask for less\n";
     return 2;
   } catch (const std::exception& error) {
-    std::cerr << program << ": " << error.what() << '\n';
+    std::cerr << program << ": " << printable(error.what()) << '\n';
     return 1;
   }
 }

@@ -40,11 +40,12 @@ def calibrate(
     if train:
         _train(machine, StudyRequest(runs=runs, out=out, quiet=quiet))
     else:
+        if output is None:
+            exchange.make_folder(standard_file().parent)
         _write(machine, output or standard_file(), quiet=quiet)
 
 
 def _write(machine: Machine, file: Path, *, quiet: bool) -> None:
-    exchange.make_folder(file.parent)
     exchange.must_be_writable(str(file))
     with Console(stderr=True, quiet=quiet).status("measuring this machine") as status:
         found = constants.measure(machine, status.update)

@@ -16,6 +16,7 @@ from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.frame import frame
+from corescale.declare.alike import heard
 from corescale.declare.command_line.request import RunRequest
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, launch
@@ -35,14 +36,8 @@ def result(run: Run, machine: Machine, gate: float | None = None, *, every_varia
 
     `every_variable`: the lines set also what the program does not read.
     """
-    lines = _lines(run, machine, None if every_variable else _reads(run))
+    lines = _lines(run, machine, None if every_variable else heard(run.records))
     return concluded(run.records, run.experiment, dict(lines), run.environment, gate)
-
-
-def _reads(run: Run) -> frozenset[str] | None:
-    """The known variables that its programs read; None where nobody listened."""
-    told = [record.reads for record in run.records if record.reads is not None]
-    return frozenset().union(*told) if told else None
 
 
 def _lines(run: Run, machine: Machine, reads: frozenset[str] | None) -> Iterator[tuple[Configuration, str]]:

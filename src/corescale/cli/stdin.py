@@ -2,19 +2,24 @@
 """Standard input as a file: a launch reads it again each time, so it is kept whole before the first."""
 
 import atexit
+import contextlib
 import hashlib
+import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from corescale.cli.measure import RUNS
 from corescale.declare.command_line.request import Request
+from corescale.errors import CorescaleError
 from corescale.show import exchange
 
 NAMES = ("-", "/dev/stdin", "/dev/fd/0")
+PIPED = "corescale-study-"
 
 R = TypeVar("R", bound=Request)
 
@@ -32,11 +37,26 @@ def kept(request: R) -> R:
     return replace(request, input=str(file))
 
 
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """Errors about a study that was piped in name standard input, and not the file that has it."""
+    try:
+        yield
+    except CorescaleError as error:
+        error.where = shown(error.where)
+        raise
+
+
+def shown(path: str) -> str:
+    """How a study's file is called."""
+    return re.sub(rf"\S*/{PIPED}\w+/stdin[.]toml", "standard input", path)
+
+
 def study(word: str) -> str:
     """A study that is piped in, as the name of a file that lasts as long as this process; any other word as it is."""
     if word not in NAMES:
         return word
-    folder = Path(tempfile.mkdtemp(prefix="corescale-study-"))
+    folder = Path(tempfile.mkdtemp(prefix=PIPED))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / "stdin.toml").write_bytes(sys.stdin.buffer.read())
     return str(folder / "stdin.toml")

@@ -43,7 +43,9 @@ def run(words: list[str], request: StudyRequest) -> None:
     machine = Machine.here()
     path = studies.find(stdin.study(words[0]))
     declared = partial(study_file.experiment, path, machine, request.levels, request.command, request.runs)
-    declare, request = _startable(declared, request)
+    with stdin.told():
+        declare, request = _startable(declared, request)
+        _can_be_shown(declare(None), machine)
     if request.dry_run:
         return dry_run(declare(None), request, machine)
     made = loadable(declare, request, machine)
@@ -67,6 +69,13 @@ def _startable(declare: Declare, request: StudyRequest) -> tuple[Declare, StudyR
     return declare, request
 
 
+def _can_be_shown(experiment: Experiment, machine: Machine) -> None:
+    """Raises UsageError for a chart that could not be drawn, before hours of measuring and not after."""
+    from corescale.show import charts  # noqa: PLC0415  takes half a second to load
+
+    charts.must_have_references(experiment, machine.default_max_threads)
+
+
 def list_() -> None:
     """The studies that ship with corescale."""
     for name, path in studies.shipped().items():
@@ -77,7 +86,9 @@ def list_() -> None:
 def check(study: Study) -> None:
     """Check a study file and say what it would measure here; launch nothing."""
     machine, path = Machine.here(), studies.find(stdin.study(study))
-    experiment = study_file.experiment(path, machine)
+    with stdin.told():
+        experiment = study_file.experiment(path, machine)
+        _can_be_shown(experiment, machine)
     for factor in experiment.factors:
         typer.echo(f"{factor.name}: {', '.join(map(str, factor.levels))}")
     for reason in experiment.left_out:
@@ -87,7 +98,7 @@ def check(study: Study) -> None:
     stop = experiment.stop
     blocks = f"{stop.min_blocks}" if stop.min_blocks == stop.max_blocks else f"{stop.min_blocks} to {stop.max_blocks}"
     typer.echo(
-        f"{path}: in order: {len(configurations(experiment))} configurations, {blocks} blocks,"
+        f"{stdin.shown(str(path))}: in order: {len(configurations(experiment))} configurations, {blocks} blocks,"
         f" {len(experiment.outputs)} outputs"
     )
 

@@ -11,10 +11,10 @@ from corescale.conclude.response import response
 from corescale.declare import arithmetic
 from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import parameters
+from corescale.declare.grid import configurations, parameters
 from corescale.declare.outputs import BUILT_IN, EXTREMES, Selection, extreme
 from corescale.errors import UsageError
-from corescale.records import Configuration, Level, Record
+from corescale.records import Configuration, Level, Record, Region
 
 if TYPE_CHECKING:
     import pandas as pd  # takes a third of a second to load, which every verb would wait for
@@ -56,6 +56,29 @@ def frame(records: Sequence[Record], experiment: Experiment, machine: str = "") 
     names = [*given, *experiment.derived, *BUILT_IN, *experiment.metrics]
     found = pd.DataFrame(rows, columns=[*dict.fromkeys([*names, *(name for row in rows for name in row)])])
     return _with_columns(found, experiment)
+
+
+A_SECOND = 1.2345678
+"""what a launch is foreseen to take, and its metrics to be: a number that formulas do not cancel by chance"""
+
+
+def foreseen(experiment: Experiment, cores: int) -> "pd.DataFrame":
+    """The frame of one launch of each configuration that gives A_SECOND for everything: what is known before any.
+
+    `cores`: more threads than that are oversubscribed.
+    """
+    source, _, key = experiment.response.partition(":")
+    metrics = dict.fromkeys((*experiment.metrics, *((key,) if source == "metric" else ())), A_SECOND)
+    regions = (Region(key, 0, 0, 1, A_SECOND),) if source == "region" else ()
+    records = [
+        Record(
+            plan="", configuration=chosen, phase="measure", block=0, attempt=0, order=place, seed=0, started=0.0,
+            wall=A_SECOND, status="ok", exit_code=0, user=A_SECOND, peak_memory=1, peak_memory_kind="process",
+            threads_asked=chosen.layout.p, metrics=metrics, regions=regions, oversubscribed=chosen.layout.p > cores,
+        )
+        for place, chosen in enumerate(configurations(experiment))
+    ]  # fmt: skip
+    return frame(records, experiment)
 
 
 def _replicates(timed: Sequence[Record]) -> Mapping[tuple[Level | None, int], int]:

@@ -20,8 +20,14 @@ from corescale.records import Level
 LONGEST = 500
 """characters; bounds the depth of the tree, and the size of numbers"""
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {"isqrt": math.isqrt, "sqrt": math.sqrt, "min": min, "max": max}
-"""isqrt: the integer part of the square root"""
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "isqrt": math.isqrt,
+    "gcd": math.gcd,
+    "sqrt": math.sqrt,
+    "min": min,
+    "max": max,
+}
+"""isqrt: the integer part of the square root; gcd: the largest whole number that divides all"""
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,

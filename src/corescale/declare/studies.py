@@ -52,7 +52,7 @@ threads = "auto"
 allocator = ["system", "mimalloc"]
 rounds = [1, 2]
 
-# Parameters computed from others by + - * / // % and isqrt sqrt min max.
+# Parameters computed from others by + - * / // % and isqrt gcd sqrt min max.
 [derived]
 cycles = "10 * rounds"
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from corescale.declare import plan
+from corescale.declare.alike import heard, told_apart
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, today
 from corescale.declare.plan import Block, Invocation
@@ -142,7 +143,7 @@ class _Loop:
     def say_what_it_buys(self) -> None:
         """After the first launch, where the budget is unlikely to tell: what it buys, and which one would."""
         stop, records = self.experiment.stop, self.store.records
-        others = len(configurations(self.experiment)) - 1
+        others = len(told_apart(self.experiment, heard(records))) - 1
         if stop.rule != "race" or stop.budget is None or not others or not records or not records[0].wall > 0:
             return
         each, buys = records[0].wall, int(stop.budget / records[0].wall)

@@ -24,7 +24,7 @@ def corescale(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    file = tmp_path_factory.mktemp("calibrated") / "new folder" / "calibration"
+    file = tmp_path_factory.mktemp("calibrated folder") / "calibration"
     done = corescale("calibrate", "--output", str(file))
     assert done.returncode == 0, done.stderr
     return file, done.stdout

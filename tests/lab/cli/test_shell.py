@@ -52,6 +52,14 @@ def test_the_manual_page_is_read_by_groff_without_a_word() -> None:
     assert "CORESCALE SCAN" in page and "--allocators auto|A,B" in page
 
 
+def test_the_wheel_installs_all_of_it() -> None:
+    """Where man and shells look: a file of share/ that the build does not name is in nobody's installation."""
+    built = (SHARE.parent / "CMakeLists.txt").read_text()
+    files = [file for file in SHARE.rglob("*") if file.is_file()]
+    assert len(files) >= 4
+    assert all(f"install(FILES {file.relative_to(SHARE.parent)} " in built for file in files), files
+
+
 def bash_completes(words: list[str]) -> list[str]:
     script = f"""
         source {SHARE / "completions" / "corescale.bash"}

@@ -14,6 +14,8 @@ GOOD = [
     ("threads * load", {"threads": 4, "load": 16}, 64),
     ("isqrt(100 * threads * load)", {"threads": 4, "load": 1}, 20),
     ("isqrt(10)", {}, 3),
+    ("10 * gcd(work, isqrt(work))", {"work": 16}, 40),
+    ("10 * gcd(work, isqrt(work))", {"work": 8}, 20),
     ("sqrt(2)", {}, math.sqrt(2)),
     ("7 // 2 - 7 % 2", {}, 2),
     ("-(n + 1) / 2", {"n": 3}, -2.0),

@@ -210,7 +210,7 @@ def test_a_declared_chart_takes_the_place_of_its_namesake() -> None:
         ({"x": "allocator", "kind": "weak"}, "chart c: x = 'allocator' has no numbers; weak needs them"),
         ({"x": "load", "facet": ("thread",)}, "no column 'thread'; did you mean threads?"),
         ({"x": "load", "normalise": Normalise(to={"trheads": 1})}, "no column 'trheads'; did you mean threads?"),
-        ({"x": "load", "normalise": Normalise(to={"threads": 3})}, "no launch with threads = 3 to normalise by"),
+        ({"x": "load", "normalise": Normalise(to={"threads": 3})}, "is relative to threads=3, and no launch has that"),
     ],
 )
 def test_what_is_not_there_is_one_clear_line(chart: dict[str, Any], said: str) -> None:

@@ -131,14 +131,16 @@ std::unique_ptr<WholeFile> open_solution(const Request& request, const driver::R
 }
 
 /// Throws driver::Error where a month has no plan: with the others alone the year would look cheap.
-void check_planned(std::span<const Month> months, const Year& year) {
+void check_planned(std::span<const Month> months, const Year& year, bool generated) {
   const auto missing = std::ranges::find_if_not(year.worth, [](double one) { return std::isfinite(one); });
   if (missing == year.worth.end()) return;
   const Month& month = months[static_cast<std::size_t>(missing - year.worth.begin())];
-  throw driver::Error(month.network().folder() + "/OrderList.csv",
-                      "month " + std::to_string(month.number() + 1) + " (order " + month.order(0).id +
-                          " and on): no ant found room for all its orders on the lanes",
-                      "raise the largest weights in FreightRates.csv, or give more --ants or --iterations");
+  throw driver::Error(
+      generated ? "ant_colony" : month.network().folder() + "/OrderList.csv",
+      "month " + std::to_string(month.number() + 1) + " (order " + month.order(0).id +
+          " and on): no ant found room for all its orders on the lanes",
+      generated ? "give more --ants or --iterations, or another --seed"
+                : "raise the largest weights in FreightRates.csv, or give more --ants or --iterations");
 }
 
 void make_months(const Network& network, const Request& request, std::vector<Month>& months) {
@@ -204,7 +206,7 @@ int solve(const Request& request, std::uint64_t seed, int ants, int cycles, cons
   }
   gather(ranks, year);
   if (!ranks.agreed([&] {
-        if (ranks.rank() == 0) check_planned(months, year);
+        if (ranks.rank() == 0) check_planned(months, year, request.data.empty());
       }))
     return 2;
   if (ranks.rank() != 0) return 0;

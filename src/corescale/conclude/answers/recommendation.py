@@ -20,6 +20,7 @@ from corescale.conclude.race.records import Statement, statement
 from corescale.conclude.race.rehearsal import Rehearsal
 from corescale.conclude.response import of, table
 from corescale.conclude.stats import Interval
+from corescale.declare.alike import heard, told_apart
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, today
 from corescale.records import Configuration, Phase, Record
@@ -51,6 +52,8 @@ class Recommendation:
     """configurations beside today's launch"""
     untried: int = 0
     """configurations of a race that were never launched"""
+    same: int = 0
+    """configurations that were not tried: with other threads alone, of which the program reads no variable"""
     fresh: Gain | None = None
     """what the fresh blocks decide, and how"""
     proved: bool = False
@@ -108,15 +111,18 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
     regret = next((candidate.regret.bound for candidate in found if candidate.configuration == best), None)
     answer = Recommendation(now, best, fresh.ratio if fresh else None, regret, experiment.stop.confidence, found)
     tied = racing is not None and answer.chosen == racing.answer
+    raced_whole = racing is not None and racing.rehearsal is None
+    different = told_apart(experiment, heard(records) if raced_whole else None)
     return replace(
         answer,
         cheaper=cheaper(records, experiment, _not_refuted(answer), answer.chosen),
         fronts=fronts(experiment, found),
         not_told_apart=racing.not_told_apart if racing is not None and tied else (),
         rehearsal=racing.rehearsal if racing is not None else None,
-        others=len(configurations(experiment)) - 1,
         untried=0 if racing is None else racing.of - racing.tried,
         failing=None if best == now else todays_failures(records, experiment),
+        others=len(different) - 1,
+        same=len(configurations(experiment)) - len(different),
         fresh=fresh,
         proved=racing is None or (racing.bound is not None and racing.bound <= experiment.stop.within * (1 + 1e-9)),
         fallen=tuple(c for c in found if c.excluded is not None and _fell(records, c.configuration, now)),

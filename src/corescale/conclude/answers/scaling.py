@@ -44,7 +44,7 @@ class Row:
     oversubscribed: bool
     doubts: tuple[str, ...] = ()
     wanted_cores: float = math.nan
-    """median of CPU time and time spent waiting for a core, over wall time"""
+    """median of CPU time, and of what waiting for a core explains of the rest, over wall time"""
     timing: Timing | None = None
     """mean, spread and range of the launches"""
 
@@ -153,11 +153,15 @@ def row(
 
 
 def _wanted(record: Record) -> float:
-    """The cores that it used and waited for: samples miss as much of its waiting as of its running."""
+    """The cores that it used, and those that waiting may have kept idle.
+
+    While one thread waits for a core, which another task or the hypervisor has, all others may stand at a barrier and
+    wait for it. Samples miss as much of its waiting as of its running.
+    """
     cpu, noise = record.user + record.system, record.noise
     missed = cpu / noise.on_cpu if noise.sampled and noise.on_cpu else 1.0
-    waited = noise.runqueue_wait * missed
-    return record.effective_cores + (waited / record.wall if record.wall > 0 else 0.0)
+    waited = noise.runqueue_wait * missed + noise.steal
+    return record.effective_cores + (record.configuration.layout.p * waited / record.wall if record.wall > 0 else 0.0)
 
 
 def _curve(

@@ -13,8 +13,9 @@ from corescale.conclude.race.rehearsal import Rehearsal, rehearsed
 from corescale.conclude.race.standing import Field, Standing, regrets, simplest, standing
 from corescale.conclude.response import at_least, table
 from corescale.conclude.stats import Floats, Regret, excess
+from corescale.declare.alike import heard, told_apart
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, one_at_a_time, plain, today
+from corescale.declare.grid import one_at_a_time, plain, today
 from corescale.records import Configuration, Record
 
 
@@ -63,7 +64,7 @@ class Statement:
 def raced(records: Sequence[Record], experiment: Experiment) -> Raced:
     """The race by its measuring blocks; the field has today's launch first."""
     now, rehearsal = today(experiment), rehearsed(records, experiment)
-    everyone = configurations(experiment) if rehearsal is None else rehearsal.kept
+    everyone = told_apart(experiment, heard(records)) if rehearsal is None else rehearsal.kept
     out = lost(records, experiment)
     chosen = tuple(c for c in everyone if c not in out) or (now,)
     times = table(records, experiment.response, value=at_least)

@@ -90,7 +90,7 @@ class StudyFile(Model):
     omit: tuple[Selection, ...] = ()
     """combinations that are not launched: those with every level that one of these tables names"""
     derived: Mapping[str, str] = {}
-    """parameters that follow from the levels: + - * / // % isqrt sqrt min max"""
+    """parameters that follow from the levels: + - * / // % isqrt gcd sqrt min max"""
     today: Mapping[str, int | float | str] = {}
     """levels of today's launch, where not the first (of threads: the largest)"""
     response: str = "wall"

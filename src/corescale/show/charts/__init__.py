@@ -8,18 +8,18 @@ import pandas as pd
 
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
-from corescale.conclude.frame import frame
+from corescale.conclude.frame import foreseen, frame
 from corescale.declare import outputs
 from corescale.declare.experiment import Experiment
 from corescale.errors import StoreError
 from corescale.show.charts import static
 from corescale.show.charts.answered import answered
 from corescale.show.charts.concluded import concluded
-from corescale.show.charts.declared import declared
+from corescale.show.charts.declared import declared, to_draw
 from corescale.show.charts.model import Chart
 from corescale.show.result import Result
 
-__all__ = ["Chart", "concluded", "declared", "of", "of_study", "write"]
+__all__ = ["Chart", "concluded", "declared", "must_have_references", "of", "of_study", "write"]
 
 
 def of(result: Result, scan: Scan | None, rows: pd.DataFrame | None = None) -> tuple[Chart, ...]:
@@ -46,6 +46,16 @@ def of_declared(rows: pd.DataFrame, experiment: Experiment) -> tuple[Chart, ...]
     wanted = [output for output in experiment.outputs if isinstance(output, outputs.Chart)]
     made = [declared(chart, rows, experiment) for one in wanted for chart in _each(one, rows)]
     return tuple(chart for chart in made if chart is not None)
+
+
+def must_have_references(experiment: Experiment, cores: int) -> None:
+    """Raises, before any launch, the UsageError of a chart that is relative to launches which will not be made."""
+    wanted = [output for output in experiment.outputs if isinstance(output, outputs.Chart) and output.normalise]
+    rows = foreseen(experiment, cores) if wanted else None
+    for chart in wanted:
+        assert rows is not None
+        for one in _each(chart, rows):
+            to_draw(one, rows, experiment)
 
 
 def _each(chart: outputs.Chart, rows: pd.DataFrame) -> Iterator[outputs.Chart]:

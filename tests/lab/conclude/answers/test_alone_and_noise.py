@@ -56,6 +56,9 @@ def test_threads_beyond_the_cores_wait_for_one_another(used: float, told: bool, 
         (Noise(), True),
         (Noise(runqueue_wait=1.0), False),
         (Noise(runqueue_wait=0.2), True),
+        # While one waits for the half of the time, the other stands at the barrier for as long.
+        (Noise(runqueue_wait=0.3), False),
+        (Noise(steal=0.3), False),
         # A fifth of its running was seen, so a fifth of its waiting.
         (Noise(runqueue_wait=0.2, on_cpu=0.2, sampled=True), False),
     ],

@@ -30,6 +30,12 @@ std::optional<int> whole(std::string_view digits) {
                                                                                     : std::nullopt;
 }
 
+/// Whether it is a time of the day, as spreadsheets write one behind a date: 12:00, 09:30:00.000Z, 9:30 AM.
+bool is_time(std::string_view text) {
+  return !text.empty() && text[0] >= '0' && text[0] <= '9' && text.find(':') != text.npos &&
+         text.find_first_not_of("0123456789:.+- ZAPM") == text.npos;
+}
+
 /// Year and month of "2013-05-26", "5/26/13" or a spreadsheet's day, 41420; years of two digits are this century's.
 std::optional<std::pair<int, int>> month_of(std::string_view date) {
   if (const auto day = whole(date)) {
@@ -42,9 +48,11 @@ std::optional<std::pair<int, int>> month_of(std::string_view date) {
   const std::size_t first = date.find(separator);
   const std::size_t second = first == date.npos ? first : date.find(separator, first + 1);
   if (second == date.npos) return std::nullopt;
-  const std::string_view last = date.substr(second + 1);  // a time of the day may follow
+  const std::string_view last = date.substr(second + 1);
+  const std::size_t behind = last.find_first_of(" T");
+  if (behind != last.npos && !is_time(last.substr(behind + 1))) return std::nullopt;
   const std::string_view parts[] = {date.substr(0, first), date.substr(first + 1, second - first - 1),
-                                    last.substr(0, last.find_first_of(" T"))};
+                                    last.substr(0, behind)};
   const bool year_first = separator == '-';
   const std::string_view years = parts[year_first ? 0 : 2];
   if (years.size() != 4 && (year_first || years.size() != 2)) return std::nullopt;

@@ -53,7 +53,12 @@ class Csv {
       if (found) throw driver::Error(where, "two columns are '" + first + "'", "rename one");
       found = c;
     }
-    if (!found) throw driver::Error(where, "no column '" + first + "'", "name it in the first line");
+    if (!found)
+      throw driver::Error(
+          where, "no column '" + first + "'",
+          rows_[0].cells.size() == 1 && rows_[0].cells[0].find_first_of(";\t") != std::string::npos
+              ? "separate the cells by commas"
+              : "name it in the first line");
     return *found;
   }
 
@@ -77,6 +82,9 @@ class Csv {
     const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (fault != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value))
       fail(row, rows_[0].cells[column] + " '" + shown(text(row, column)) + "' is no number", "correct it");
+    if (digits.ends_with('.'))
+      fail(row, rows_[0].cells[column] + " '" + shown(text(row, column)) + "' ends at its point",
+           "see whether the file was cut; write the decimals, or no point");
     if (value < 0) fail(row, rows_[0].cells[column] + " " + digits + " is negative", "correct it");
     if (value > most) fail(row, rows_[0].cells[column] + " " + digits + " is too large", "correct it");
     return value;
@@ -157,7 +165,7 @@ class Csv {
     return found;
   }
 
-  /// For a message: printable, and short.
+  /// For a message: in ASCII, and short.
   static std::string shown(std::string text) {
     std::ranges::replace_if(
         text, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');

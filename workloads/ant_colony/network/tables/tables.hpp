@@ -51,7 +51,7 @@ inline constexpr const char* tables_files[] = {"OrderList.csv",       "FreightRa
 /// cells, $ and thousands' commas. Throws driver::Error, FILE:LINE: what; remedy.
 Tables read(const std::filesystem::path& folder);
 
-/// Writes the CSV files, each whole or not at all. Throws driver::Error.
+/// Writes the CSV files, all of them or none. Throws driver::Error.
 void write(const Tables& tables, const std::filesystem::path& folder);
 
 /// `orders` in twelve months with the data set's sizes: 19 warehouses, 11 ports, 76 lanes with 1,540 rates, 772 products,

@@ -20,37 +20,50 @@ namespace network {
 
 /// A file that is there whole or not at all: commit() writes it beside its place under another name, and puts it there. Made before
 /// the work, so that a place where nothing can be written is refused before it; a program that is killed while it works leaves
-/// nothing. Links are followed, a file that is there keeps its mode, and what is no regular file is written into; so is what
-/// /dev/stdout, /dev/stderr and /dev/fd name, be it a file or not, behind all that it holds.
-/// Throws driver::Error.
+/// nothing. Links are followed, a file that is there keeps its mode, and what is no regular file is opened once and written into, so
+/// that a pipe's reader waits for all of it; so is what /dev/stdout, /dev/stderr and /dev/fd name, be it a file or not, behind all
+/// that it holds. Throws driver::Error.
 class WholeFile {
  public:
   explicit WholeFile(std::filesystem::path file)
-      : descriptor_(named(file.string())),
-        into_(descriptor_ >= 0 || is_other(file)),
+      : given_(named(file.string())),
+        into_(given_ >= 0 || is_other(file)),
         file_(into_ ? std::move(file) : resolved(file)),
-        part_(into_ ? file_.string() : file_.string() + "." + std::to_string(getpid()) + ".part") {
-    if (descriptor_ >= 0 ? fcntl(descriptor_, F_GETFL) < 0 : !std::ofstream(part_, std::ios::app)) refuse();
+        part_(file_.string() + "." + std::to_string(getpid()) + ".part"),
+        opened_(into_ && given_ < 0 ? ::open(file_.c_str(), O_WRONLY | O_CLOEXEC) : -1) {
+    if (given_ >= 0 ? fcntl(given_, F_GETFL) < 0 : into_ ? opened_ < 0 : !std::ofstream(part_, std::ios::app))
+      refuse();
     remove();
   }
   WholeFile(const WholeFile&) = delete;
   WholeFile& operator=(const WholeFile&) = delete;
-  ~WholeFile() { remove(); }
+  ~WholeFile() {
+    remove();
+    if (opened_ >= 0) close(opened_);
+  }
 
   std::ostream& out() { return out_; }
 
-  void commit() {
-    if (descriptor_ >= 0) return write_into(out_.str());
+  /// Writes it beside its place; commit() has then nothing left that a full disk could refuse.
+  void prepare() {
+    if (into_ || prepared_) return;
     std::ofstream part(part_);
     std::error_code fault;
-    if (const auto old = std::filesystem::status(file_, fault); !into_ && std::filesystem::exists(old))
+    if (const auto old = std::filesystem::status(file_, fault); std::filesystem::exists(old))
       std::filesystem::permissions(part_, old.permissions(), fault);
     part << out_.str();
     part.close();
-    fault.clear();
-    if (part && !into_) std::filesystem::rename(part_, file_, fault);
+    if (!part) refuse();
+    prepared_ = true;
+  }
+
+  void commit() {
+    if (into_) return write_into(out_.str());
+    prepare();
+    std::error_code fault;
+    std::filesystem::rename(part_, file_, fault);
     if (fault) errno = fault.value();
-    if (!part || fault) refuse();
+    if (fault) refuse();
   }
 
  private:
@@ -67,9 +80,10 @@ class WholeFile {
     }
     return -1;
   }
+  int descriptor() const { return given_ >= 0 ? given_ : opened_; }
   void write_into(std::string_view text) const {
     while (!text.empty()) {
-      const ssize_t written = ::write(descriptor_, text.data(), text.size());
+      const ssize_t written = ::write(descriptor(), text.data(), text.size());
       if (written < 0 && errno != EINTR) refuse();
       text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
     }
@@ -94,9 +108,11 @@ class WholeFile {
                         "give a file in a folder that can be written");
   }
 
-  int descriptor_;
+  int given_;  ///< descriptor that it names; -1: none
   bool into_;  ///< no regular file: written into as it is
+  bool prepared_ = false;
   std::filesystem::path file_, part_;
+  int opened_;  ///< descriptor of what is no regular file; -1: none
   std::ostringstream out_;
 };
 

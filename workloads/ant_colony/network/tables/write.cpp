@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <charconv>
+#include <list>
 #include <utility>
 
 #include "ant_colony/network/tables/tables.hpp"
@@ -31,19 +32,31 @@ void line(std::ostream& out, const Cells&... cells) {
   out << '\n';
 }
 
-template <class Rows, class WriteRow>
-void write_file(const std::filesystem::path& file, const char* headings, const Rows& rows,
-                WriteRow write_row) {
-  WholeFile whole(file);
-  whole.out() << headings << '\n';
-  for (const auto& row : rows) write_row(whole.out(), row);
-  whole.commit();
-}
+/// Files of one folder that are put in their places together, when all of them are written.
+class Folder {
+ public:
+  explicit Folder(std::filesystem::path path) : path_(std::move(path)) {}
 
-void write_links(const std::filesystem::path& file, const char* headings, const std::vector<Link>& links) {
-  write_file(file, headings, links,
-             [](auto& out, const Link& link) { line(out, link.warehouse, link.other); });
-}
+  template <class Rows, class WriteRow>
+  void write(const char* name, const char* headings, const Rows& rows, WriteRow write_row) {
+    WholeFile& whole = files_.emplace_back(path_ / name);
+    whole.out() << headings << '\n';
+    for (const auto& row : rows) write_row(whole.out(), row);
+    whole.prepare();
+  }
+
+  void write(const char* name, const char* headings, const std::vector<Link>& links) {
+    write(name, headings, links, [](auto& out, const Link& link) { line(out, link.warehouse, link.other); });
+  }
+
+  void commit() {
+    for (WholeFile& each : files_) each.commit();
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::list<WholeFile> files_;
+};
 
 }  // namespace
 
@@ -52,25 +65,27 @@ void write(const Tables& tables, const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder, fault);
   if (fault)
     throw driver::Error(folder.string(), "cannot be made: " + fault.message(), "give another folder");
-  write_file(folder / "OrderList.csv",
+  Folder made(folder);
+  made.write("OrderList.csv",
              "Order ID,Order Date,Service Level,Customer,Product ID,Destination Port,Unit quantity,Weight",
              tables.orders, [](auto& out, const Order& one) {
                line(out, one.id, one.date, one.service, one.customer, one.product, one.destination, one.units,
                     one.weight);
              });
-  write_file(folder / "FreightRates.csv",
+  made.write("FreightRates.csv",
              "Carrier,orig_port_cd,dest_port_cd,max_wgh_qty,svc_cd,minimum cost,rate,mode_dsc,tpt_day_cnt",
              tables.rates, [](auto& out, const Rate& one) {
                line(out, one.carrier, one.origin, one.destination, one.most_weight, one.service, one.minimum,
                     one.rate, one.mode, one.days);
              });
-  write_file(folder / "WhCosts.csv", "WH,Cost/unit", tables.warehouses,
+  made.write("WhCosts.csv", "WH,Cost/unit", tables.warehouses,
              [](auto& out, const Warehouse& one) { line(out, one.name, one.storage); });
-  write_file(folder / "WhCapacities.csv", "Plant ID,Daily Capacity", tables.warehouses,
+  made.write("WhCapacities.csv", "Plant ID,Daily Capacity", tables.warehouses,
              [](auto& out, const Warehouse& one) { line(out, one.name, static_cast<double>(one.capacity)); });
-  write_links(folder / "ProductsPerPlant.csv", "Plant Code,Product ID", tables.products);
-  write_links(folder / "VmiCustomers.csv", "Plant Code,Customers", tables.customers);
-  write_links(folder / "PlantPorts.csv", "Plant Code,Port", tables.ports);
+  made.write("ProductsPerPlant.csv", "Plant Code,Product ID", tables.products);
+  made.write("VmiCustomers.csv", "Plant Code,Customers", tables.customers);
+  made.write("PlantPorts.csv", "Plant Code,Port", tables.ports);
+  made.commit();
 }
 
 }  // namespace network

@@ -19,7 +19,7 @@ from corescale.show.charts.declared.asked import Asked, present
 from corescale.show.charts.declared.normalise import at_zero, normalised
 from corescale.show.charts.model import Chart
 
-__all__ = ["KINDS", "declared"]
+__all__ = ["KINDS", "declared", "to_draw"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,17 @@ def declared(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) 
 
     Launches to normalise by may be others. UsageError for a column or level that is not there.
     """
+    wanted = to_draw(chart, frame, experiment)
+    if wanted is None:
+        return None
+    made = KINDS[chart.kind].draw(wanted)
+    references = made.references if chart.reference is None else (*made.references, chart.reference)
+    origins = sorted({str(origin) for origin in wanted.rows["origin"]} - {"measured"})
+    return replace(made, references=references).labelled(origins)
+
+
+def to_draw(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) -> Asked | None:
+    """What `declared` draws the chart from."""
     kind = KINDS[chart.kind]
     chart = chart.model_copy(update={key: name for key, name in kind.defaults.items() if not getattr(chart, key)})
     for name in filter(None, (chart.x, chart.y, chart.colour, *chart.facet)):
@@ -67,12 +78,7 @@ def declared(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) 
     known = np.isfinite(rows[value])
     if not (rows["_wanted"] & known).any():
         return None
-    asked = Asked(chart, at_zero(chart, rows[known]), experiment, int((rows["_wanted"] & ~known).sum()))
-    asked = normalised(asked) if chart.normalise else asked
-    rows = asked.rows[asked.rows["_wanted"].astype(bool)]
-    if rows.empty:
-        return None
-    made = kind.draw(replace(asked, rows=rows))
-    references = made.references if chart.reference is None else (*made.references, chart.reference)
-    origins = sorted({str(origin) for origin in rows["origin"]} - {"measured"})
-    return replace(made, references=references).labelled(origins)
+    found = Asked(chart, at_zero(chart, rows[known]), experiment, int((rows["_wanted"] & ~known).sum()))
+    found = normalised(found) if chart.normalise else found
+    rows = found.rows[found.rows["_wanted"].astype(bool)]
+    return None if rows.empty else replace(found, rows=rows)

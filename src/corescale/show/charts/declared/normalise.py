@@ -32,7 +32,9 @@ def normalised(asked: Asked) -> Asked:
         if not (chosen := rows[name] == exact).any():
             known = ", ".join(str(one) for one in asked.levels(name))
             raise UsageError(
-                f"no launch with {name} = {level!r} to normalise by", where=where, remedy=f"it has {known}"
+                f"is relative to {name}={level}, and no launch has that",
+                where=where,
+                remedy=f"measure it too: --levels {name}={level},... (here: {known})",
             )
         base &= chosen
     if (drawn := base & rows["_wanted"].astype(bool)).any():

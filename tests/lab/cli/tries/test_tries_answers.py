@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What strangers type (support/tries.py): answers in one line, budgets and failures."""
+
+from pathlib import Path
+
+from support.tries import Try, each, must_be
+
+FAKE = "--on fake --landscape"
+"""times of a known truth, for answers that a loaded machine would change"""
+
+GATED = f"corescale compare -q -r 9 --gate 5% {FAKE} gate.toml -n a -n b -L n 1,3 'x {{n}}' 'y {{n}}'"
+
+TRIES: tuple[Try, ...] = (
+    # Answers.
+    ("printf '[times.command]\\na = 1\\nb = 1\\n[times.n]\\n1 = 1\\n3 = 3\\n' > gate.toml", 0, ""),
+    (
+        GATED,
+        1,
+        "a n=3 is [23].* slower than a n=1",
+    ),
+    (
+        f"{GATED} | head -c 1 | wc -c",
+        1,
+        "1",
+    ),
+    (
+        "corescale compare -q -r 3 'sleep 0.01'",
+        0,
+        "sleep 0.01: [0-9.]+ ms ± [0-9.]+ [mu]s .mean ± deviation of 3 launches., from",
+    ),
+    ("corescale scan -q -r 3 -t 1 -- sleep 0.01", 0, "threads=1: [0-9.]+ ms ± "),
+    ("corescale compare -q -r 6 true true true", 0, "true #2 looks .* than true, but no 95% interval below 7 blocks"),
+    ("printf 'serial = 0.1\\n' > law.toml", 0, ""),
+    (f"corescale scan -q -r 6 -t 1,2 {FAKE} law.toml -- x | grep -E 'law:|speedup 1 is'", 1, ""),
+    (f"corescale scan -q -r 6 -t 1,2 --law {FAKE} law.toml -- x | grep -c -E 'law:|speedup 1 is'", 0, "2"),
+    (
+        "corescale scan -q -r 3 -t 1,2 -i -- sh -c 'exit $((OMP_NUM_THREADS - 1))'",
+        3,
+        "2 threads: all 3 launches failed; 1 thread took",
+    ),
+    (
+        "corescale tune -q -r 6 -t 1 -L n 1,2 --metric b=stdout-size --subject-to 'b<=0' -- echo {n}",
+        3,
+        "no answer: nothing that was tried meets the constraint .today's launch: b = 2, not <= 0",
+    ),
+    (
+        "corescale tune -q -r 6 -t 1 -L n 100,1 --metric b=stdout-size --subject-to 'b<=3' -- echo {n}",
+        0,
+        "threads=1 n=1 is the fastest that meets the constraint, and today's launch does not",
+    ),
+    (
+        "corescale scan -q --budget 1s -- sleep 100",
+        4,
+        "corescale: (today's launch|no configuration succeeded; the last one) did not end within 1 s;"
+        " give it more time: --timeout, --budget .the command: sleep 100.",
+    ),
+    ("corescale scan -q -- false", 4, "corescale: today's launch failed with exit code 1; make it work, or pass -i"),
+    # A budget that was typed binds whatever else was: a number of blocks, and a block that is under way.
+    ("timeout 99 corescale scan -q -r 9999 --budget 3s -t 1 -- sleep 0.05 >/dev/null; test $? != 124", 0, ""),
+    (
+        "corescale scan -q -r 3 -t 1 --budget 3s -P n 1 200 -- sh -c 'sleep 0.1' {n}",
+        3,
+        "corescale: --budget: 3 s end after [0-9]+ of the [0-9]+ launches of the first block; about [0-9]+ s have time",
+    ),
+    ("corescale scan -r 1000 --budget 4s --dry-run -- sleep 0.05 | tail -1", 0, "time: .* at most 4 s .--budget"),
+    # A command that never succeeds, and -i as hyperfine has it.
+    ("corescale compare -q -r 3 true false", 3, "false never succeeded: its last launch failed with exit code 1"),
+    ("corescale compare -q -r 6 -i 'sleep 0.01' 'sh -c \"sleep 0.1; exit 3\"' | grep -c 'sh -c .*0.031'", 0, "1"),
+    ("corescale compare -q -v -r 1 -i true false | grep -c 'doubt: false failed with exit code 1, and counts'", 0, "1"),
+)
+
+
+@each(TRIES)
+def test_a_try(line: str, code: int, first: str, tries_folder: Path) -> None:
+    must_be(line, code, first, tries_folder)

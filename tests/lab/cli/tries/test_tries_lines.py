@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What strangers type (support/tries.py): a line that cannot be read, and what is checked before any launch."""
+
+from pathlib import Path
+
+from support.tries import Try, each, must_be
+
+TRIES: tuple[Try, ...] = (
+    # A line that cannot be read: what was likely meant.
+    ("corescale ls -l", 2, "corescale: no such command 'ls'; a verb comes first: corescale scan -- ls -l"),
+    ("corescale scn", 2, "corescale: no such command 'scn'; did you mean scan?"),
+    ("corescale claims", 2, "corescale: no such command 'claims'; did you mean study claims?"),
+    (
+        "corescale scan ls -l",
+        2,
+        "corescale: scan: no such option: -l; put -- before the program: corescale scan -- ls -l",
+    ),
+    ("corescale scan --thread 2 -- true", 2, "corescale: scan: no such option: --thread; did you mean --threads?"),
+    ("corescale scan -r two -- true", 2, "corescale: scan: invalid value for '-r'"),
+    ("corescale scan", 2, "corescale: no command; put it after --"),
+    ("corescale report", 2, "corescale: report: missing argument 'RUN...'"),
+    ("corescale compare sleep 0.1", 2, "corescale: compare: '0.1' is no program; quote each command"),
+    (
+        "corescale compare 'grep -R TODO *'",
+        2,
+        "corescale: command: '[*]' in .* is for a shell, and no shell is used; write sh -c",
+    ),
+    ("corescale compare 'ls ~/x'", 2, "corescale: command: '~' in .* is for a shell"),
+    (
+        "corescale compare --shell zsh 'for i in 1 2; do true; done'",
+        2,
+        "corescale: compare: 'zsh' would be a command to time",
+    ),
+    ("corescale compare -i=2 true", 2, "corescale: compare: no such option: -=; -i alone lets any exit code pass"),
+    ("corescale compare ''", 2, "corescale: compare: an empty command"),
+    ("corescale compare", 2, "corescale: compare: no command"),
+    ("corescale --version", 0, "[0-9]+[.][0-9]+"),
+    ("corescale -V", 0, "[0-9]+[.][0-9]+"),
+    ("corescale -h | grep -c Usage", 0, "1"),
+    ("corescale scan -h | grep -c Usage", 0, "1"),
+    # Levels.
+    ("corescale scan -r 0 -- true", 2, "corescale: -r: 0 runs are no measurement; write -r 10"),
+    ("corescale study run -r 0 demo", 2, "corescale: .*-r: 0 runs are no measurement"),
+    ("corescale scan -t 1,1,2 -- true", 2, "corescale: -f: threads=1 is given twice"),
+    (
+        "corescale scan -t 1000000 -- true",
+        2,
+        "corescale: threads: '1000000' is not a whole number of at least 1 and at most",
+    ),
+    ("corescale scan -t 1-3 --dry-run -- true | tail -1", 0, "time: "),
+    ("corescale scan -t 1 -P x 1000000 1000003 --dry-run -- echo {x} | grep -c 'echo 100000[0-3]$'", 0, "4"),
+    ("corescale scan -t 1 -P x 0.1 0.3 -D 0.1 --dry-run -- echo {x} | grep -c 'echo 0.[1-3]$'", 0, "3"),
+    ("corescale scan -P x 1 nan -- echo {x}", 2, "corescale: -P: cannot go from 1 to nan by 1"),
+    ("corescale scan -P x 1 inf -- echo {x}", 2, "corescale: -P: cannot go from 1 to inf by 1"),
+    (
+        "corescale scan -P x 1 1e400 -- echo {x}",
+        2,
+        "corescale: -P: x would have more than 1,000,000,000 levels, and 10,000",
+    ),
+    ("corescale scan -P x 1 9999999 -- echo {x}", 2, "corescale: -P: x would have 9,999,999 levels, and 10,000 is the"),
+    ("corescale scan -L ü 1,2 -- echo {ü}", 2, "corescale: -L: 'ü' cannot be a placeholder; use letters a to z"),
+    (
+        "corescale compare --dry-run -L c gcc,clang-99 '{c} -O2 x.c' >/dev/null",
+        4,
+        "corescale: clang-99: no such program; no folder of PATH has it",
+    ),
+    # What can be checked is checked before anything is launched.
+    (
+        "corescale scan --export-json no/x.json -- touch made",
+        2,
+        "corescale: no/x.json: cannot be written: no such folder",
+    ),
+    ("corescale scan --report . -- touch made", 2, "corescale: .: cannot be written: is a folder"),
+    (
+        "corescale scan --p-ref 7 -t 1,2 -- touch made",
+        2,
+        "corescale: --p-ref: p = 7 is not measured; write one of 1, 2",
+    ),
+    ("corescale compare --gate 5 true false", 2, "corescale: --gate: '5' is not a share; write 2% or 0.02"),
+    ("corescale tune --rehearse '' -- touch made", 2, "corescale: --rehearse: no arguments"),
+    (
+        "corescale scan --metric a=b -- true",
+        2,
+        "corescale: --metric: 'b' is no source of a metric; write a=stdout-size",
+    ),
+    ("corescale scan --response fast -- true", 2, "corescale: --response: 'fast' is none; write wall"),
+    ("corescale scan --budget 1x30 -- true", 2, "corescale: --budget: '1x30' is not a time; write 90s, 5m or 1h30m"),
+    ("corescale scan --budget 1d --dry-run -- true | tail -1", 0, "time: .*at most 24 h"),
+    ("printf 12345 | corescale scan -q -r 1 -t 1 --input /dev/stdin -- grep -q 12345", 0, "threads=1: "),
+    ("corescale study new n.toml >/dev/null && corescale study check - < n.toml | tail -1", 0, ".* configurations, "),
+    ("corescale scan --budget 1h30m --dry-run -- true | tail -1", 0, "time: .*at most 1 h 30 min"),
+    (
+        'printf \'title = "x"\ncommand = "touch made {n}"\n[factors]\nn = [1, 2, 3]\n[stop]\nrule = "replicates"\n'
+        'replicates = 1\n[[chart]]\nname = "c"\nkind = "lines"\ntitle = "C"\nx = "n"\n'
+        "normalise = { to = { n = 1 } }\n' > relative.toml; corescale study run -q relative.toml --levels n=2,3",
+        2,
+        "corescale: chart c: is relative to n=1, and no launch has that; measure it too: --levels n=1,... .here: 2, 3",
+    ),
+    ("corescale study check relative.toml | tail -1", 0, "relative.toml: in order: 3 configurations, 1 blocks"),
+    ("printf title | corescale study check -", 2, "corescale: standard input: not TOML: "),
+    ("corescale calibrate --output no/such", 2, "corescale: no/such: cannot be written: no such folder"),
+    ("test ! -e made", 0, ""),
+    # Programs.
+    (
+        "corescale scan -- nonsuch",
+        4,
+        "corescale: nonsuch: no such program; no folder of PATH has it: check the spelling",
+    ),
+    ("corescale tune --dry-run -- ./nosuch 2>&1 >/dev/null", 4, "corescale: ./nosuch: no such file; looked from "),
+    ("PATH=$PATH:/sbin corescale scan -- nonsuch 2>&1 | grep -c /sbin", 1, "0"),
+)
+
+
+@each(TRIES)
+def test_a_try(line: str, code: int, first: str, tries_folder: Path) -> None:
+    must_be(line, code, first, tries_folder)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What strangers type (support/tries.py): programs that bear no preload, ranks, what is not installed, signals."""
+
+from pathlib import Path
+
+from support.tries import Try, each, must_be
+
+UNTIL_MEASURED = "until grep -q wall cut/*/1/records.jsonl; do sleep 0.1; done 2>/dev/null"
+"""a launch behind it has ended, however long the start took"""
+
+TRIES: tuple[Try, ...] = (
+    # Programs into which no allocator can be preloaded.
+    (
+        "printf 'int main(void) { for (volatile int k = 0; k < 60000000;) ++k; }' | cc -x c -static -o fixed -",
+        0,
+        "",
+    ),
+    ("corescale scan -q -r 1 -t 1 --allocators auto -- ./fixed | grep -c 'left out: allocators: ./fixed'", 0, "1"),
+    ("corescale scan -q -r 1 -t 1 -- ./fixed | tail -1", 0, "next: corescale tune -- ./fixed$"),
+    ("corescale compare -q -r 1 --allocators auto ./fixed true | grep -c 'left out: allocators: ./fixed'", 0, "1"),
+    ("corescale scan -q -r 1 -t 1 --allocators auto -- sh -c ./fixed | tail -1", 0, "next: corescale tune -- sh -c "),
+    (
+        "corescale scan -q -r 1 -t 1 --allocators system,tcmalloc -- ./fixed",
+        5,
+        "corescale: .*libtcmalloc.* is not in the program",
+    ),
+    (
+        "corescale study run -q -r 1 --command ./fixed --levels allocator=system,tcmalloc --levels threads=1"
+        " allocator_profile 2>&1 | grep -c 'left out: tcmalloc: ./fixed is linked statically'",
+        0,
+        "1",
+    ),
+    # Ranks that the command starts.
+    (
+        "mkdir -p by && printf '#!/bin/sh\nexec sleep 0.0$2' > by/mpirun && chmod +x by/mpirun",
+        0,
+        "",
+    ),
+    ("corescale scan -q -r 3 -f ranks=1,2 -- by/mpirun -n {ranks} x | grep -c '^ [12] '", 0, "2"),
+    (
+        "corescale scan -q -r 3 -t 1 -f ranks=2,6 --oversubscribe -- by/mpirun -n {ranks} x",
+        0,
+        "asked for threads=1 ranks=6, used 0.* cores; n",
+    ),
+    ("corescale scan -q -r 1 -f layout=2x1x1,1x2x1 -- by/mpirun -n {ranks} x | grep -c '^ *layout=[12]x'", 0, "2"),
+    (
+        "corescale scan -f ranks=1,2 -- mpirun x",
+        2,
+        "corescale: mpirun: corescale starts the ranks itself; write mpirun -n {ranks}, or leave mpirun",
+    ),
+    (
+        "corescale scan --on mpi -f ranks=1,2 -- by/mpirun -n {ranks} x",
+        2,
+        "corescale: --on mpi: the command starts its ranks itself; leave --on out, or ",
+    ),
+    (
+        "corescale scan -q -r 1 -t 1 -f ranks=1 --on mpi -- false 2>&1"
+        " | grep -c 'the command: mpirun [^=]*=[^=]* -n 1 false)$'",
+        4,
+        "1",
+    ),
+    # What is not installed.
+    ("mkdir -p few && for each in env sh sleep grep; do ln -sf $(command -v $each) few/; done", 0, ""),
+    (
+        "PATH=$PWD/bin:$PWD/few; corescale scan -f ranks=1,2 -- sleep 0.01",
+        7,
+        "corescale: the mpi launcher needs Open MPI, and mpirun is not here .apt-get install openmpi-bin",
+    ),
+    (
+        'printf \'title = "ranks"\ncommand = "sleep 0.01"\n[factors]\nranks = [1, 2]\n[stop]\nreplicates = 1\n'
+        'rule = "replicates"\n\' > ranks.toml; PATH=$PWD/bin:$PWD/few;'
+        " corescale study run -q ranks.toml 2>&1 | grep 'left out'",
+        0,
+        "left out: ranks 2: the mpi launcher needs Open MPI, and mpirun is not here",
+    ),
+    # A signal is what Ctrl-C is; nohup is heeded.
+    (
+        f"corescale scan -q -r 1000 -t 1 --out cut -- sleep 0.3 & {UNTIL_MEASURED}; kill $!; wait $!",
+        143,
+        "corescale: interrupted; what was measured is kept in cut/.*; the same command continues",
+    ),
+    (
+        "trap '' HUP; rm -r cut; corescale scan -q -r 4 -t 1 --out cut -- sleep 0.3 &"
+        f" {UNTIL_MEASURED}; kill -HUP $!; wait $!",
+        0,
+        "threads=1: ",
+    ),
+)
+
+
+@each(TRIES)
+def test_a_try(line: str, code: int, first: str, tries_folder: Path) -> None:
+    must_be(line, code, first, tries_folder)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What strangers type (support/tries.py): output that nobody reads, and records that somebody changed."""
+
+from pathlib import Path
+
+from support.tries import Try, each, must_be
+
+QUIETLY = "-q -r 1 -t 1"
+
+TRIES: tuple[Try, ...] = (
+    # A reader that leaves changes nothing; a full disk is told.
+    ("corescale study list | true", 0, ""),
+    (f"corescale scan {QUIETLY} -- true | head -c 1", 0, ""),
+    (f"corescale scan {QUIETLY} -- true >/dev/full", 6, "corescale: standard output: cannot be written: No space left"),
+    ("corescale study list >&-", 0, ""),
+    (f"corescale scan {QUIETLY} -- true $'\\xff' >/dev/null", 0, ""),
+    ("corescale scan $'--\\xff' -- true", 2, r"corescale: scan: no such option: --\\udcff"),
+    # Records that somebody changed.
+    (f"corescale scan {QUIETLY} --out runs -- true >/dev/null && mv runs/scan-*/1 kept && ls -d kept", 0, "kept"),
+    ("corescale report -o r.html kept", 0, ""),
+    ("corescale report kept kept", 2, "corescale: report: kept: is given twice; give each run once"),
+    (
+        "cp -r kept copied; corescale report kept copied",
+        2,
+        "corescale: report: copied: has launches that kept has too; give each run once",
+    ),
+    ("corescale predict kept --cores nan", 2, "corescale: predict: invalid value for '--cores'"),
+    ("corescale predict kept --cores 1000000000000000000000", 2, "corescale: predict: invalid value for '--cores'"),
+    (
+        "cp -r kept p && echo '{}' > p/plan.json; corescale report p",
+        6,
+        "corescale: p/plan.json: is no plan of a run; give the folder of a run",
+    ),
+    (
+        "printf '\\xff' > bad.toml; corescale study check bad.toml",
+        2,
+        "corescale: bad.toml: cannot be read: not UTF-8; save it as UTF-8",
+    ),
+    (
+        "cp -r kept a && sed -i '/wall/d' a/records.jsonl; corescale report a",
+        6,
+        "corescale: a/records.jsonl: holds 0 launches that count, but 1 were measured",
+    ),
+    (
+        'cp -r kept b && sed -i \'s/"wall":[^,]*/"wall":NaN/\' b/records.jsonl; corescale report b',
+        6,
+        "corescale: b/records.jsonl:1: wall = nan s is no time of a launch",
+    ),
+    (
+        'cp -r kept c && sed -i \'s/"wall":[^,]*/"wall":-1/\' c/records.jsonl; corescale report c',
+        6,
+        "corescale: c/records.jsonl:1: wall = -1 s is no time of a launch",
+    ),
+    (
+        'cp -r kept f && sed -i \'s/"wall":[^,]*/"wall":1e-300/\' f/records.jsonl; corescale report f',
+        6,
+        "corescale: f/records.jsonl:1: wall = 1e-300 s is no time of a launch",
+    ),
+    (
+        'cp -r kept g && sed -i \'s/"user":[^,]*,"wall"/"user":1e9,"wall"/\' g/records.jsonl; corescale report g',
+        6,
+        "corescale: g/records.jsonl:1: user . system = 1e.09 s within wall = .* s: no machine has the cores",
+    ),
+    (
+        'cp -r kept h && sed -i \'s/"started":[^,]*/"started":-1/\' h/records.jsonl; corescale report h',
+        6,
+        "corescale: h/records.jsonl:1: started = -1 s is before 1970",
+    ),
+    (
+        "cp -r kept d && sed -i 1p d/records.jsonl; corescale report d",
+        6,
+        "corescale: d/records.jsonl:2: launch 0 of block 0 stands here a second time",
+    ),
+    (
+        'cp -r kept e && sed -i \'s/\\["threads",1\\]/["threads",9]/\' e/records.jsonl; corescale report e',
+        6,
+        "corescale: e/records.jsonl: block 0 is of threads=9, which the plan does not have",
+    ),
+)
+
+
+@each(TRIES)
+def test_a_try(line: str, code: int, first: str, tries_folder: Path) -> None:
+    must_be(line, code, first, tries_folder)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What strangers type (support/tries.py) to tune: today's launch, what a budget buys, and how one goes on."""
+
+from pathlib import Path
+
+from support.tries import Try, each, must_be
+
+TRIES: tuple[Try, ...] = (
+    # Today's launch is what the shell has, and a larger budget goes on.
+    ("OMP_NUM_THREADS=1 corescale tune --dry-run -t 1,2 -- sleep 0.01 | head -2 | tail -1", 0, "    sleep 0.01$"),
+    (
+        "RAYON_NUM_THREADS=1 corescale tune -q --budget 4x -t 1,3 --export-csv - -- sh -c 'true $RAYON_NUM_THREADS'"
+        " | grep -c '^env RAYON_NUM_THREADS=3 sh -c '",
+        3,
+        "1",
+    ),
+    (
+        "RAYON_NUM_THREADS=1 corescale tune -q --budget 4x -t 1,3 --every-variable --export-csv - --"
+        " sh -c 'true $RAYON_NUM_THREADS' | grep -c '^env OMP_NUM_THREADS=3 OPENBLAS_NUM_THREADS=3 '",
+        3,
+        "1",
+    ),
+    (
+        "OMP_NUM_THREADS=many corescale tune --dry-run -t 1,2 -- true | tail -1",
+        0,
+        "left out: today's threads from OMP_NUM_THREADS='many': it is no number of threads",
+    ),
+    (
+        "{ corescale tune --budget 3s -t 1,2 -L s 9,8 -- sleep 0.{s} 2>&1 >/dev/null || test $? = 3; }"
+        " | grep -c 'buys about [0-9]* launches; 4 configurations need about'",
+        0,
+        "1",
+    ),
+    ("corescale tune -q --budget 3x -t 1,2,3,4 -- sleep 0.1", 3, "no answer|not decided"),
+    (
+        "corescale tune -q --budget 4x -t 1,2 -- sh -c 'case $LD_PRELOAD in *listener*) exit 9; esac; sleep 0.0$((3 /"
+        " ${OMP_NUM_THREADS:-1}))' >/dev/null; test $? != 4 && echo it bears no listener",
+        0,
+        "it bears no listener",
+    ),
+    (
+        "corescale tune -q --budget 5s --export-records r.csv -- sleep 0.5 >/dev/null; test $(wc -l <r.csv) -lt 12",
+        0,
+        "",
+    ),
+    ("corescale tune -q --budget 3x --out more -t 1-2 -L s 2,1 -- sleep 0.0{s} >/dev/null; ls more/tune-*", 0, "1$"),
+    ("corescale tune -q --budget 9x --out more -t 1-2 -L s 2,1 -- sleep 0.0{s} >/dev/null; ls more/tune-*", 0, "1$"),
+    (
+        "corescale tune -q --budget 3x --out more -t 1-2 -L s 2,1 -- sleep 0.0{s} >/dev/null; ls -r more/tune-*",
+        0,
+        "lock$|2$",
+    ),
+    (
+        "corescale tune -q --more --out none",
+        2,
+        "corescale: --more: there is no tune in none; corescale tune -- COMMAND",
+    ),
+    ("corescale tune -q --more --out more >/dev/null; ls -r more/tune-*", 0, "lock$|2$"),
+)
+
+
+@each(TRIES)
+def test_a_try(line: str, code: int, first: str, tries_folder: Path) -> None:
+    must_be(line, code, first, tries_folder)
