@@ -21,7 +21,7 @@ from corescale.declare.command_line.request import RunRequest
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, launch
 from corescale.declare.outputs import Table
-from corescale.errors import CorescaleError, ExitCode
+from corescale.errors import CorescaleError, ExitCode, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers
 from corescale.observe.store import Run
@@ -104,7 +104,8 @@ def machine_name(environment: Mapping[str, Any]) -> str:
 
 def finish(result: Result, request: RunRequest) -> None:
     """Print, export, and exit by the table in docs/exit_codes.md."""
-    show(result, as_json=request.json, verbose=request.verbose, law=getattr(request, "law", False))
+    law, aside = getattr(request, "law", False), _to_stdout(request)
+    show(result, as_json=request.json, verbose=request.verbose, law=law, aside=aside)
     for name, export in exchange.EXPORTERS.items():
         if target := getattr(request, f"export_{name}"):
             written(target, export(result))
@@ -127,31 +128,43 @@ def written(target: str, content: str) -> None:
 
 def must_be_writable(request: RunRequest) -> None:
     """Raises UsageError for an export or report that cannot be written, before hours of measuring and not after."""
-    for target in (request.report, *(getattr(request, f"export_{name}") for name in exchange.EXPORTERS)):
-        if target:
-            exchange.must_be_writable(target)
+    named = [request.report, *(getattr(request, f"export_{name}") for name in exchange.EXPORTERS)]
+    for target in filter(None, named):
+        if named.count(target) > 1 and target not in STDOUT:
+            raise UsageError("two exports would go there", where=target, remedy="name a file for each")
+        exchange.must_be_writable(target)
 
 
-def show(result: Result, *, as_json: bool, verbose: bool = False, law: bool = True) -> None:
-    """Print the result on standard output, for a person or a program."""
+STDOUT = ("-", "/dev/stdout", "/dev/fd/1")
+
+
+def _to_stdout(request: RunRequest) -> bool:
+    """Whether an export goes there, which a program will read."""
+    return any(getattr(request, f"export_{name}") in STDOUT for name in exchange.EXPORTERS)
+
+
+def show(result: Result, *, as_json: bool, verbose: bool = False, law: bool = True, aside: bool = False) -> None:
+    """Print the result on standard output, for a person or a program; `aside`: on standard error, for a person."""
     if as_json:
         written("-", exchange.to_json(result))
     else:
-        Console().print(terminal.render(result, verbose=verbose, law=law), crop=False)  # a line to paste is never cut
+        Console(stderr=aside).print(
+            terminal.render(result, verbose=verbose, law=law), crop=False
+        )  # a line to paste is never cut
 
 
 def exit_code(conclusion: Conclusion) -> ExitCode:
     """OK, or what a gate makes of a comparison.
 
-    INCONCLUSIVE: a scan or comparison in which something never succeeded, a weak one whose work turned out uneven, a
-    tune whose budget ended before anything was compared or decided, or of which no launch gave the response or met the
-    constraint.
+    INCONCLUSIVE: a scan or comparison in which something never succeeded, a scan or tune of which no launch gave the
+    response or met the constraint, a weak scan whose work turned out uneven, a tune whose budget ended before anything
+    was compared or decided.
     """
     if isinstance(conclusion, Recommendation) and not (conclusion.answered and conclusion.decided):
         return ExitCode.INCONCLUSIVE
     if isinstance(conclusion, Scan) and conclusion.weak and conclusion.weak.refusal:
         return ExitCode.INCONCLUSIVE
-    if isinstance(conclusion, Scan) and any(row.failures == row.launches > 0 for row in conclusion.rows):
+    if isinstance(conclusion, Scan) and _lacks_a_level(conclusion):
         return ExitCode.INCONCLUSIVE
     if not isinstance(conclusion, tuple):
         return ExitCode.OK
@@ -160,3 +173,10 @@ def exit_code(conclusion: Conclusion) -> ExitCode:
         return ExitCode.REGRESSION
     never = not conclusion or any(comparison.never for comparison in conclusion)
     return ExitCode.INCONCLUSIVE if never or "inconclusive" in gates else ExitCode.OK
+
+
+def _lacks_a_level(found: Scan) -> bool:
+    """Whether a level never succeeded, or no launch gave the response."""
+    if any(row.failures == row.launches > 0 for row in found.rows):
+        return True
+    return bool(found.rows) and not any(row.time.estimate > 0 for row in found.rows)

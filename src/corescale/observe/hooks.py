@@ -44,7 +44,11 @@ class HookRunner:
                     stderr=said,
                 )
             except OSError as error:
-                raise ProgramError(f"cannot be started: {error.strerror}", where=f"--{name} {text}") from error
+                raise ProgramError(
+                    f"cannot be started: {error.strerror}",
+                    where=f"--{name} {text}",
+                    remedy=f"what only a shell knows needs --shell, or sh -c {shlex.quote(text)}",
+                ) from error
             if result.returncode != 0:
                 said.seek(0)
                 last = said.read().decode(errors="replace").strip().splitlines()[-1:] or [""]

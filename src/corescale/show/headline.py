@@ -48,7 +48,8 @@ def scan(found: Scan, confidence: float) -> str:
     """The largest speedup, behind the warning that cores were not used where that is so."""
     ran, lost = [row for row in found.rows if row.speedup.estimate > 0], failed(found)
     if not ran:
-        return lost or "no launch succeeded"
+        gave = any(row.failures < row.launches for row in found.rows)
+        return lost or (f"no launch gave {text.clean(found.response)}" if gave else "no launch succeeded")
     if lost:
         return lost
     if found.weak is not None:
@@ -57,6 +58,8 @@ def scan(found: Scan, confidence: float) -> str:
         return (
             timed(name(ran[0].configuration), ran[0].timing, found.response) if ran[0].timing else "no launch succeeded"
         )
+    if len({row.p for row in ran}) == 1 and not found.baseline.startswith("serial"):
+        return _apart(found, ran)
     best = max(ran, key=lambda row: row.speedup.estimate)
     reference = "the serial program" if found.baseline.startswith("serial") else f"p={best.reference.layout.p}"
     if best.configuration == best.reference or best.speedup.estimate <= 1:
@@ -67,6 +70,14 @@ def scan(found: Scan, confidence: float) -> str:
         said = f"{at(found, best)}: {_faster(best.speedup, confidence)} than {reference}"
     warning = idle(ran)
     return f"{warning}; {said}" if warning else said
+
+
+def _apart(found: Scan, rows: Sequence[Row]) -> str:
+    """Levels of one p: the fastest and the slowest."""
+    write = text.quantity(found.response)
+    least, most = (pick(rows, key=lambda row: row.time.estimate) for pick in (min, max))
+    ends = (f"{at(found, row)}: {text.join(write(row.time))}" for row in (least, most))
+    return f"from {' to '.join(ends)}"
 
 
 def failed(found: Scan) -> str:

@@ -19,6 +19,8 @@ def named(
     request: Request, asked: frozenset[str], machine: Machine, default_threads: str
 ) -> tuple[list[Factor], list[str]]:
     """The factors that a request names, and what is left out of them with the reason; raises UsageError."""
+    if request.parameter_step and not request.parameter_scan:
+        raise UsageError("is the step of -P, and there is none", where="-D", remedy="write -P NAME MIN MAX -D STEP")
     texts = [pair(text, "-f") for text in request.factor]
     texts += [_parameter(text, asked, "-L") for text in request.parameter_list]
     texts += [_scanned(text, request.parameter_step, asked) for text in request.parameter_scan]

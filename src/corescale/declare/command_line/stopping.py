@@ -6,12 +6,17 @@ from corescale.declare.quantities import budget, fresh_blocks, share
 from corescale.declare.stop import USUAL_BUDGET, Stop
 from corescale.errors import UsageError
 
+MOST = 1_000_000
+"""runs: of a millisecond each they take a quarter of an hour, and their records half a gigabyte"""
+
 
 def of(request: Request, confirm: str, within: str) -> Stop:
     """The rule; raises UsageError."""
     for name, runs in {"-r": request.runs, "-m": request.min_runs, "-M": request.max_runs}.items():
         if runs is not None and runs < 1:
             raise UsageError(f"{runs} runs are no measurement", where=name, remedy=f"write {name} 10")
+        if runs is not None and runs > MOST:
+            raise UsageError(f"{runs:,} runs are more than {MOST:,}", where=name, remedy=f"write {name} 100")
     rule = {
         "width": share(request.width, "--width"),
         "confidence": share(request.confidence, "--confidence"),

@@ -76,7 +76,8 @@ class Local:
         self._is_set_up = True
         self._hooks.run("setup")
         if self._experiment.input is not None and not Path(self._experiment.input).is_file():
-            raise ProgramError("no such file", where=f"--input {self._experiment.input}")
+            what = "is no regular file" if Path(self._experiment.input).exists() else "no such file"
+            raise ProgramError(what, where=f"--input {self._experiment.input}", remedy="name a file, or - for stdin")
         for words in self._commands():
             environment.locate(words[0])
         self._recorder.open(history, keep)

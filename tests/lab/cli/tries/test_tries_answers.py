@@ -55,6 +55,10 @@ TRIES: tuple[Try, ...] = (
         " give it more time: --timeout, --budget .the command: sleep 100.",
     ),
     ("corescale scan -q -- false", 4, "corescale: today's launch failed with exit code 1; make it work, or pass -i"),
+    ("corescale compare -q -r 2 --export-json - true false -i 2>/dev/null | head -1", 0, "{"),
+    ("corescale compare -q -r 2 --export-csv /dev/stdout true 2>&1 >/dev/null | head -1", 0, "true: "),
+    ("corescale scan -q -r 1 -t 1 --response metric:missing -- true", 3, "no launch gave metric:missing"),
+    ("corescale scan -q -r 1 -t 1 -P n 1 2 -- sleep 0.0{n}", 0, "from 1 thread n=[12]: .* to 1 thread n=[12]: "),
     # A budget that was typed binds whatever else was: a number of blocks, and a block that is under way.
     ("timeout 99 corescale scan -q -r 9999 --budget 3s -t 1 -- sleep 0.05 >/dev/null; test $? != 124", 0, ""),
     (

@@ -38,6 +38,14 @@ TRIES: tuple[Try, ...] = (
     ("corescale -V", 0, "[0-9]+[.][0-9]+"),
     ("corescale -h | grep -c Usage", 0, "1"),
     ("corescale scan -h | grep -c Usage", 0, "1"),
+    ("corescale compare -n a -n b true", 2, "corescale: -n: 2 names for 1 command; name each command once, in order"),
+    ("corescale compare -D 2 true", 2, "corescale: -D: is the step of -P, and there is none; write -P NAME MIN MAX"),
+    ("corescale compare -L n '' 'sleep 0.0{n}'", 2, "corescale: -f: factor 'n' has an empty level"),
+    ("corescale compare -L n 1,2 'sleep 0.01'", 2, "corescale: -L: the command has no {n}; put {n} into it"),
+    ("corescale compare 'sleep 0.0{n}'", 2, "corescale: command: unknown placeholder {n}; give its levels"),
+    ('corescale compare "echo \'a"', 2, "corescale: command: .*: no closing quotation; close the quotes"),
+    ("corescale compare 'sleep 0.01 | cat'", 2, "corescale: command: '|' in .* is for a shell"),
+    ("corescale compare --gate 5% -r 8 true", 2, "corescale: --gate: there is nothing to compare with"),
     # Levels.
     ("corescale scan -r 0 -- true", 2, "corescale: -r: 0 runs are no measurement; write -r 10"),
     ("corescale study run -r 0 demo", 2, "corescale: .*-r: 0 runs are no measurement"),
@@ -64,6 +72,10 @@ TRIES: tuple[Try, ...] = (
         4,
         "corescale: clang-99: no such program; no folder of PATH has it",
     ),
+    ("corescale scan -r 99999999999 -- true", 2, "corescale: -r: 99,999,999,999 runs are more than 1,000,000"),
+    ("corescale scan -t 4-1 -- true", 2, "corescale: threads: '4-1' is not a whole number of at least 1"),
+    ("corescale scan -t , -- true", 2, "corescale: -f: factor 'threads' has an empty level"),
+    ("corescale scan -P x 5 1 -- echo {x}", 2, "corescale: -P: cannot go from 5 to 1 by 1"),
     # What can be checked is checked before anything is launched.
     (
         "corescale scan --export-json no/x.json -- touch made",
@@ -100,6 +112,23 @@ TRIES: tuple[Try, ...] = (
     ("printf title | corescale study check -", 2, "corescale: standard input: not TOML: "),
     ("corescale calibrate --output no/such", 2, "corescale: no/such: cannot be written: no such folder"),
     ("test ! -e made", 0, ""),
+    (
+        "corescale scan --export-csv x.csv --export-json x.csv -- touch made",
+        2,
+        "corescale: x.csv: two exports would go there; name a file for each",
+    ),
+    (
+        "corescale scan --input . -- touch made",
+        4,
+        "corescale: --input .: is no regular file; name a file, or - for stdin",
+    ),
+    (
+        "corescale scan --prepare 'exit 3' -- touch made",
+        4,
+        "corescale: --prepare exit 3: cannot be started: .*; what only a shell knows needs --shell, or sh -c 'exit 3'",
+    ),
+    ("corescale study run demo --levels threads=a", 2, "corescale: .*: 'a' is not a whole number of at least 1"),
+    ("corescale study runn", 2, "corescale: study: no such command 'runn'; did you mean run?"),
     # Programs.
     (
         "corescale scan -- nonsuch",
