@@ -202,8 +202,7 @@ def beside(found: Recommendation, response: str) -> list[str]:
     """What else there is beside the answer, a line each."""
     lines = [found.rehearsal.says] if found.rehearsal is not None else []
     if found.same:
-        others = text.count(found.same, "combination")
-        lines.append(f"not tried: {others} with other threads, for the program reads no variable that sets them")
+        lines.append(f"not tried: {text.count(found.same, 'combination')} with other threads, which nothing reads")
     if (other := found.cheaper) is not None:
         lost = f"about {other.slower:.0%} slower" if other.slower >= 0.005 else "no slower"
         lines.append(
