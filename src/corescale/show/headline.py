@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one sentence for each kind of answer)
 """The sentences that sum up a run: the same words in the terminal, the report and every export."""
 
 import math
