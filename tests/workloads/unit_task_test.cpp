@@ -236,6 +236,8 @@ TEST(UnitTaskProgram, BadInputIsOneLineAndStatusTwo) {
                                 "--policy taskflow --block 5",
                                 "--in-turn 1,,2",
                                 "--in-turn 0",
+                                "--in-turn 1,1",
+                                "--in-turn auto,4,auto",
                                 "--in-turn 1,nothing",
                                 "--in-turn fixed",
                                 "--in-turn 16 --policy static",

@@ -11,6 +11,7 @@
 #include <corescale/machine/clock.hpp>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 // What cache lines cost on their way between cores.
@@ -30,11 +31,15 @@ inline double at(std::vector<double>& values, std::size_t rank) {
   return *place;
 }
 
-/// The lower quartile of some nanoseconds: other programs only make runs longer, up to three quarters of them.
-inline Quantity typical(std::vector<double> values) {
-  const double low = at(values, values.size() / 4), high = at(values, values.size() * 3 / 4);
-  return {low, (high - low) / low};
+/// The value below which so many quarters of some nanoseconds lie.
+inline Quantity quartile(std::vector<double> values, std::size_t quarters) {
+  const auto quarter = [&](std::size_t which) { return at(values, values.size() * which / 4); };
+  const double value = quarter(quarters), middle_half = quarter(3) - quarter(1);
+  return {value, value > 0 ? middle_half / value : 0};
 }
+
+/// Of what other programs only make longer: right where they do so to three quarters of the runs.
+inline Quantity typical(std::vector<double> values) { return quartile(std::move(values), 1); }
 
 /// Binds the calling thread; without effect where that is forbidden.
 inline void pin(int cpu) {
@@ -114,7 +119,8 @@ class Pair {
   }
 
   /// A fetch-and-add of two threads that do nothing else: nanoseconds for each of both's, so what one counter serves. Runs in which
-  /// the other thread made less than a tenth of them do not count, as it was not there; 0 where no run counts.
+  /// the other thread made less than a tenth of them do not count, as it was not there; 0 where no run counts. The median, as a run
+  /// in which the other one was there for a part is too short.
   Quantity contended() const {
     constexpr std::uint64_t adds = 20'000;
     Line line, started;
@@ -138,7 +144,7 @@ class Pair {
           }
           ended = true;
         });
-    return seen.empty() ? Quantity{} : typical(seen);
+    return seen.empty() ? Quantity{} : quartile(seen, 2);
   }
 
   /// How a line is held before this core claims it.

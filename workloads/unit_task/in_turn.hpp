@@ -53,7 +53,11 @@ inline std::vector<Contender> contenders(std::string_view list, const corescale:
   std::vector<Contender> all;
   for (std::size_t comma = 0; comma != std::string_view::npos; list.remove_prefix(comma + 1)) {
     comma = list.find(',');
-    all.push_back(contender(list.substr(0, comma), cost));
+    const std::string_view name = list.substr(0, comma);
+    if (std::ranges::find(all, name, &Contender::name) != all.end())
+      throw driver::Error("unit_task", "--in-turn '" + std::string(name) + "' is given twice",
+                          "give each once");
+    all.push_back(contender(name, cost));
     if (comma == std::string_view::npos) break;
   }
   return all;

@@ -27,7 +27,13 @@ instant both_clocks() noexcept {
   return best;
 }
 
-const instant loaded = both_clocks();
+// Taken as the library is loaded, or before: in a static link a program's own initialisers may come first, and ask.
+const instant& loaded() noexcept {
+  static const instant first = both_clocks();
+  return first;
+}
+[[maybe_unused]] const instant& at_load = loaded();
+
 std::atomic<double> settled{0};
 
 // 30 ns are 0.001% of this.
@@ -37,10 +43,11 @@ constexpr std::int64_t long_enough_ns = 3'000'000;
 
 double ns_per_tick() noexcept {
   if (const double known = settled.load(std::memory_order_relaxed); known > 0) return known;
+  const instant& first = loaded();
   const instant now = both_clocks();
-  if (now.ticks <= loaded.ticks || now.ns <= loaded.ns) return 1;
-  const double rate = static_cast<double>(now.ns - loaded.ns) / static_cast<double>(now.ticks - loaded.ticks);
-  if (now.ns - loaded.ns >= long_enough_ns) settled.store(rate, std::memory_order_relaxed);
+  if (now.ticks <= first.ticks || now.ns <= first.ns) return 1;
+  const double rate = static_cast<double>(now.ns - first.ns) / static_cast<double>(now.ticks - first.ticks);
+  if (now.ns - first.ns >= long_enough_ns) settled.store(rate, std::memory_order_relaxed);
   return rate;
 }
 

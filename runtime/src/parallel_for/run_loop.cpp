@@ -66,7 +66,9 @@ void run_alone(std::uint64_t n, const loop_body& body, loop_record* record, loop
 void run_timed(const team_ref& team, const loop_description& loop, const loop_plan& plan,
                const loop_body& body, loop_record* record, loop_statistics* statistics) {
   timed_loop run(loop, plan, body, statistics);
-  const bool wakes_it = team.asleep(plan.threads);
+  // Those tell who are told. A first call may be late for other reasons, and where calls follow closely one sleeper among many,
+  // or a team that always says that it sleeps, would tell of next to nothing.
+  const bool tells = loop.iteration_ns > 0 && !loop.hot && plan.threads > 1 && team.asleep(plan.threads);
   if (!run.run(team)) return run_alone(loop.n, body, record, statistics);
   const double elapsed = run.elapsed_ns();
   const loop_times times = run.times();
@@ -75,8 +77,7 @@ void run_timed(const team_ref& team, const loop_description& loop, const loop_pl
     const bool believed = record->learn(mean, times.spread());
     if (believed && !plan.adapt) record->learn_gain(elapsed, mean * static_cast<double>(loop.n));
   }
-  // Not by a first call, which may be late for other reasons, nor by one of a single thread.
-  if (wakes_it && !plan.adapt && plan.threads > 1)
+  if (tells)
     wakes.learn({team.team, team.num_threads},
                 run.fork_join_ns() / policies::fork_ns(loop.machine.fork_cold, plan.threads, loop.machine));
   if (statistics) run.report(*statistics);
@@ -98,6 +99,12 @@ void run_planned(const team_ref& team, const loop_description& loop, const loop_
   if (plan.counters == 0 || !plain_loop(loop.n, plan, body).run(team)) body(0, loop.n);
 }
 
+// What kept a loop alone, where it was what waking was told to take.
+void doubt_what_waking_takes(const team_ref& team, const block_policy& policy, loop_description loop) {
+  loop.wake_times = 1;
+  if (policy.plan(loop).counters > 0) wakes.doubt({team.team, team.num_threads});
+}
+
 }  // namespace
 
 void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, const loop_options& options,
@@ -115,6 +122,7 @@ void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, cons
   const loop_description loop = describe(team, n, options, record);
   loop_plan plan = policy.plan(loop);
   plan.threads = std::clamp(plan.threads, 1U, loop.threads);
+  if (sampled && plan.counters == 0 && loop.wake_times > 1) doubt_what_waking_takes(team, policy, loop);
   run_planned(team, loop, plan, body, options, record, sampled);
 }
 

@@ -143,6 +143,14 @@ TEST(PublishedModel, SaysWhereItIsNotPositive) {
   EXPECT_EQ(plan.largest, 512U);
 }
 
+TEST(PublishedModel, TakesAShareThatNoDoubleHolds) {
+  const std::uint64_t n = ~std::uint64_t{0};
+  const loop_plan plan =
+      find_block_policy("published_cost_model")->plan({.n = n, .threads = 1, .cost = {64, 64, 1024}});
+  EXPECT_TRUE(plan.clamped);
+  EXPECT_EQ(plan.largest, n);
+}
+
 TEST(Guided, TaskflowsBlocksAreHalfOfTheRestOverTheThreads) {
   const loop_description loop{.n = 4000, .threads = 4};
   const loop_plan plan = find_block_policy("taskflow_guided")->plan(loop);

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -13,12 +14,13 @@
 
 #include "corescale/parallel_for/block_policy.hpp"
 #include "corescale/parallel_for/parallel_for.hpp"
-#include "corescale/team/team.hpp"
+#include "pretended_teams.hpp"
 
 namespace corescale::test {
 namespace {
 
 using detail::wake_times;
+using namespace std::chrono_literals;
 
 constexpr double most = wake_times::most_times;
 
@@ -65,6 +67,20 @@ TEST(WakeTimes, AreBoundedAndForgetALoadOnceItIsOver) {
   EXPECT_NEAR(known.of(one_team), 1, 0.1);
 }
 
+TEST(WakeTimes, OfATeamThatNobodyWakesReturnToTheConstantsAndNoFurther) {
+  wake_times known;
+  tell(known, 1000, 1e9);
+  known.doubt(one_team);
+  EXPECT_LT(known.of(one_team), most);
+  EXPECT_GT(known.of(one_team), 0.98 * most);
+  for (int loop = 0; loop < 300; ++loop) known.doubt(one_team);
+  EXPECT_EQ(known.of(one_team), 1);
+  tell(known, 10, 0);
+  const double below = known.of(one_team);
+  known.doubt(one_team);
+  EXPECT_EQ(known.of(one_team), below);
+}
+
 TEST(WakeTimes, OfOneTeamAreNotAnothers) {
   wake_times known;
   tell(known, 100, 3);
@@ -89,42 +105,62 @@ TEST(WakeTimes, AnyThreadsMayReadAndWriteAtOnce) {
   down.join();
 }
 
-/// A team of two that starts its second thread for each round, and says of itself what it is told to.
-struct pretended_team {
-  bool sleeps = false;
-  static std::size_t num_threads() { return 2; }
-  static outcome work(std::size_t k, worker_ref worker) {
-    std::thread other([&] {
-      if (k > 1) worker(1);
-    });
-    worker(0);
-    other.join();
-    return outcome::done;
-  }
-  bool asleep(std::size_t) const { return sleeps; }
-};
-
-/// Forks every loop, and notes what it was told.
+/// Forks every loop, notes what it was told, and counts those that may tell: neither first calls nor such as follow closely.
 double told_wake_times = 0;
+int may_tell = 0;
 loop_plan note(const loop_description& loop) {
   told_wake_times = loop.wake_times;
-  return {.threads = 2, .counters = 2, .largest = loop.n, .steal = true};
+  may_tell += loop.iteration_ns > 0 && !loop.hot;
+  return one_share_each(loop);
 }
 constexpr block_policy noting{"noting", "", note, false, true};
 
-void long_loops(pretended_team& crew, int loops) {
+/// Stays alone where waking was told to be dearer than the constants say.
+loop_plan stay(const loop_description& loop) { return loop.wake_times > 1 ? loop_plan{} : note(loop); }
+constexpr block_policy staying{"staying", "", stay, false, true};
+
+/// Stays alone whatever it was told.
+loop_plan never(const loop_description& /*loop*/) { return {}; }
+constexpr block_policy alone{"alone", "", never, false, true};
+
+loop_plan with_one_thread(const loop_description& loop) {
+  return {.threads = 1, .counters = 1, .largest = loop.n};
+}
+constexpr block_policy one_thread{"one_thread", "", with_one_thread, false, true};
+
+/// A name that no loop of this process has had.
+std::string new_name() {
+  static int names = 0;
+  return "wakes " + std::to_string(++names);
+}
+
+/// Two timed calls of each of so many loops, of which the second may tell: a third might stay alone, as the first two did not pay.
+/// The first iteration takes that long.
+template <class Team>
+void told_by(Team& crew, int loops, std::chrono::milliseconds first, const block_policy& policy = noting) {
   std::array<loop_share, 2> shares{};
   loop_statistics timed{.shares = shares};
+  const auto body = [&](int i) {
+    if (i == 0) std::this_thread::sleep_for(first);
+  };
+  for (int loop = 0; loop < loops; ++loop) {
+    const std::string name = new_name();
+    for (int call = 0; call < 2; ++call)
+      parallel_for(crew, 0, 2, body, {.policy = &policy, .name = name.c_str(), .statistics = &timed});
+  }
+}
+
+/// Calls of so many loops, one of each.
+template <class Team>
+void first_calls(Team& crew, int loops, const block_policy& policy) {
   for (int loop = 0; loop < loops; ++loop)
-    parallel_for(crew, 0, 2, [](int) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); },
-                 {.policy = &noting, .statistics = &timed});
+    parallel_for(crew, 0, 2, [](int) {}, {.policy = &policy, .name = new_name().c_str()});
 }
 
 /// What a loop is told that nobody has run before.
-double told_of(pretended_team& crew) {
-  static int loops = 0;
-  const std::string name = "told " + std::to_string(++loops);
-  parallel_for(crew, 0, 2, [](int) {}, {.policy = &noting, .name = name.c_str()});
+template <class Team>
+double told_of(Team& crew) {
+  first_calls(crew, 1, noting);
   return told_wake_times;
 }
 
@@ -136,24 +172,61 @@ auto parts_of(const loop_plan& one) {
 }
 
 TEST(WakeTimes, LongLoopsOfATeamThatSpinsTellNothing) {
-  static pretended_team crew;
-  long_loops(crew, 20);
+  static late_team crew{.sleeps = false, .late = 2ms};
+  told_by(crew, 20, 2ms);
   EXPECT_EQ(told_of(crew), 1);
 }
 
-TEST(WakeTimes, LongLoopsThatWakeTheirTeamTellItsNextOnesAndNoOthers) {
-  static pretended_team crew{true}, other{true};
-  long_loops(crew, 20);
-  EXPECT_NE(told_of(crew), 1);
-  EXPECT_GE(told_of(crew), 1 / most);
-  EXPECT_LE(told_of(crew), most);
+TEST(WakeTimes, LongLoopsThatWakeTheirTeamTellItsNextOnesAndNoOthersButForAFirstCall) {
+  static late_team crew{.late = 2ms}, other{.late = 2ms};
+  told_by(crew, 20, 0ms);
+  EXPECT_NEAR(told_of(crew), std::pow(1.025, 20), 1e-3);
   EXPECT_EQ(told_of(other), 1);
+}
+
+// They take 2 ms, but no thread of theirs waits for anything but the machine.
+TEST(WakeTimes, OfATeamThatIsThereAtOnceFallHoweverLongItsLoopsAre) {
+  static thread_for_two crew;
+  told_by(crew, 40, 2ms);
+  EXPECT_LT(told_of(crew), 0.9);
+}
+
+TEST(WakeTimes, LoopsOfOneThreadTellNothing) {
+  static thread_for_two crew;
+  told_by(crew, 20, 2ms, one_thread);
+  EXPECT_EQ(told_of(crew), 1);
+}
+
+// Where the machine came between their calls they do not follow closely: others are tried.
+TEST(WakeTimes, LoopsThatFollowCloselyTellNothing) {
+  static std::array<thread_for_two, 50> crews;
+  for (thread_for_two& crew : crews) {
+    may_tell = 0;
+    told_by(crew, 20, 0ms);
+    if (may_tell > 0) continue;
+    EXPECT_EQ(told_of(crew), 1);
+    return;
+  }
+  GTEST_SKIP() << "not decided: the machine came between the calls of each of fifty loops";
+}
+
+TEST(WakeTimes, ThatKeepLoopsAloneAreDoubtedUntilTheseWakeTheTeamAgain) {
+  static late_team crew{.late = 2ms};
+  told_by(crew, 4, 0ms);
+  const double dear = told_of(crew);
+  EXPECT_NEAR(dear, std::pow(1.025, 4), 1e-3);
+  first_calls(crew, 25, alone);
+  EXPECT_EQ(told_of(crew), dear) << "the constants too would have left them alone";
+  first_calls(crew, 10, staying);
+  EXPECT_NEAR(told_of(crew), dear * std::pow(0.995, 10), 1e-3);
+  first_calls(crew, 15, staying);
+  EXPECT_EQ(told_of(crew), 1);
 }
 
 // The tiny loop is planned with what it was told behind forty long ones, whatever these took.
 TEST(WakeTimes, LongLoopsBeforeATinyLoopDoNotChangeItsPlan) {
-  static pretended_team crew{true};
-  long_loops(crew, 40);
+  static late_team crew{.late = 2ms};
+  told_by(crew, 40, 0ms);
   loop_description tiny{.n = 1024, .threads = 2, .cores = 2, .iteration_ns = 1.37, .spread = 0.1};
   for (const bool hot : {true, false}) {
     tiny.hot = hot;
@@ -184,6 +257,9 @@ TEST(WakeTimes, ALoopThatWakesItsTeamIsNotDividedIntoShares) {
   loop.wake_times = 1 / most;
   EXPECT_GT(plan(loop).counters, 0U);
   EXPECT_TRUE(plan(loop).steal);
+  loop.hot = true;
+  EXPECT_GT(plan(loop).counters, 0U);
+  EXPECT_FALSE(plan(loop).steal);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@ namespace corescale::inline v0 {
 
 /// What the policy `auto` has to know of a machine, in nanoseconds. The defaults are of x86 servers between 2019 and
 /// 2024; a wrong one costs a few per cent, as the time of a loop is flat around its best block.
+/// Forks are of empty rounds. A loop that others take over from loses the mean of what its threads are late, half of fork_cold on two.
 struct calibration {
   double claim_own = 10;      ///< an atomic addition to a line that nobody else touches
   double line_near = 80;      ///< a line comes from another core of the core group

@@ -32,7 +32,8 @@ class any_team {
   [[nodiscard]] outcome adopt() { return team_ ? team_->adopt() : outcome::empty; }
   std::size_t num_threads() const noexcept { return team_ ? team_->num_threads() : 0; }
 
-  /// Whether work(k, ...) would now have to wake a thread by the kernel; false where the team does not tell.
+  /// Whether work(k, ...) would now have to wake a thread by the kernel; false where the team does not tell. `spin` tells of the eight
+  /// threads that the master itself wakes; after rounds of a few threads the others may sleep unseen.
   bool asleep(std::size_t k) const noexcept { return team_ && team_->asleep(k); }
 
  private:

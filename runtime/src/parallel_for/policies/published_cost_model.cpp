@@ -29,11 +29,9 @@ loop_plan policies::published_cost_model(const loop_description& loop) {
   const auto share = static_cast<double>(iterations);
   const bool usable = block >= 1 && block <= share;
   const double taken = usable ? std::floor(block) : block >= 0 && block < 1 ? 1 : share;
-  return {.threads = loop.threads,
-          .counters = 1,
-          .largest = static_cast<std::uint64_t>(taken),
-          .smallest = 1,
-          .clamped = !usable};
+  // A share near 2^64 may be 2^64 as a double.
+  const std::uint64_t largest = taken >= share ? iterations : static_cast<std::uint64_t>(taken);
+  return {.threads = loop.threads, .counters = 1, .largest = largest, .smallest = 1, .clamped = !usable};
 }
 
 }  // namespace corescale
