@@ -12,6 +12,9 @@ Printed by `corescale study claims`, from data/claims.csv and data/verdicts.csv.
 *holds* or *does not hold* where the whole interval of the ratio lies within the claim or outside it, and is *open*
 else. *Not on this machine*: what it compares was not there. *Not run*: the study has no recorded run on that
 machine. `corescale study claims RUN` records the verdicts of a run of a study.
+
+Each answer has its confidence by itself: of ten answers where nothing differs, one says "> 1 holds" by chance in every
+seventh run of six blocks, so a single one among open ones says little. A row is one run; another may say otherwise.
 """
 SAID = {"not measured": "not on this machine"}
 
