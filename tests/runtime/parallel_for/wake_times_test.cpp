@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <string>
 #include <thread>
 
@@ -128,6 +129,13 @@ loop_plan with_one_thread(const loop_description& loop) {
 }
 constexpr block_policy one_thread{"one_thread", "", with_one_thread, false, true};
 
+/// A team where none has been in this process, also where a test is repeated.
+template <class Team>
+Team& new_team(Team like) {
+  static std::list<Team> all;
+  return all.emplace_back(like);
+}
+
 /// A name that no loop of this process has had.
 std::string new_name() {
   static int names = 0;
@@ -172,13 +180,13 @@ auto parts_of(const loop_plan& one) {
 }
 
 TEST(WakeTimes, LongLoopsOfATeamThatSpinsTellNothing) {
-  static late_team crew{.sleeps = false, .late = 2ms};
+  late_team& crew = new_team(late_team{.sleeps = false, .late = 2ms});
   told_by(crew, 20, 2ms);
   EXPECT_EQ(told_of(crew), 1);
 }
 
 TEST(WakeTimes, LongLoopsThatWakeTheirTeamTellItsNextOnesAndNoOthersButForAFirstCall) {
-  static late_team crew{.late = 2ms}, other{.late = 2ms};
+  late_team &crew = new_team(late_team{.late = 2ms}), &other = new_team(late_team{.late = 2ms});
   told_by(crew, 20, 0ms);
   EXPECT_NEAR(told_of(crew), std::pow(1.025, 20), 1e-3);
   EXPECT_EQ(told_of(other), 1);
@@ -186,21 +194,21 @@ TEST(WakeTimes, LongLoopsThatWakeTheirTeamTellItsNextOnesAndNoOthersButForAFirst
 
 // They take 2 ms, but no thread of theirs waits for anything but the machine.
 TEST(WakeTimes, OfATeamThatIsThereAtOnceFallHoweverLongItsLoopsAre) {
-  static thread_for_two crew;
+  thread_for_two& crew = new_team(thread_for_two{});
   told_by(crew, 40, 2ms);
   EXPECT_LT(told_of(crew), 0.9);
 }
 
 TEST(WakeTimes, LoopsOfOneThreadTellNothing) {
-  static thread_for_two crew;
+  thread_for_two& crew = new_team(thread_for_two{});
   told_by(crew, 20, 2ms, one_thread);
   EXPECT_EQ(told_of(crew), 1);
 }
 
 // Where the machine came between their calls they do not follow closely: others are tried.
 TEST(WakeTimes, LoopsThatFollowCloselyTellNothing) {
-  static std::array<thread_for_two, 50> crews;
-  for (thread_for_two& crew : crews) {
+  for (int tries = 0; tries < 50; ++tries) {
+    thread_for_two& crew = new_team(thread_for_two{});
     may_tell = 0;
     told_by(crew, 20, 0ms);
     if (may_tell > 0) continue;
@@ -211,7 +219,7 @@ TEST(WakeTimes, LoopsThatFollowCloselyTellNothing) {
 }
 
 TEST(WakeTimes, ThatKeepLoopsAloneAreDoubtedUntilTheseWakeTheTeamAgain) {
-  static late_team crew{.late = 2ms};
+  late_team& crew = new_team(late_team{.late = 2ms});
   told_by(crew, 4, 0ms);
   const double dear = told_of(crew);
   EXPECT_NEAR(dear, std::pow(1.025, 4), 1e-3);
@@ -225,7 +233,7 @@ TEST(WakeTimes, ThatKeepLoopsAloneAreDoubtedUntilTheseWakeTheTeamAgain) {
 
 // The tiny loop is planned with what it was told behind forty long ones, whatever these took.
 TEST(WakeTimes, LongLoopsBeforeATinyLoopDoNotChangeItsPlan) {
-  static late_team crew{.late = 2ms};
+  late_team& crew = new_team(late_team{.late = 2ms});
   told_by(crew, 40, 0ms);
   loop_description tiny{.n = 1024, .threads = 2, .cores = 2, .iteration_ns = 1.37, .spread = 0.1};
   for (const bool hot : {true, false}) {
