@@ -161,4 +161,18 @@ TEST(Derivatives, NoOperationEscapes) {
       corescale::operations::table());
 }
 
+// Three levels, of several operators each: also a program that must stay quick to compile (operators.apply()).
+TEST(Nested, TypesInThreeLevelsHaveThirdDerivatives) {
+  gradient_tape<double> first;
+  gradient_tape<real<double>> second;
+  gradient_tape<real<real<double>>> third;
+  const real<double> x = first.variable(0.7);
+  const real<real<double>> y = second.variable(x);
+  const real<real<real<double>>> z = third.variable(y);
+  third.reverse(exp(2.0 * z) + z * z * z - sin(z) / 3.0);
+  second.reverse(third.adjoint(z));
+  first.reverse(second.adjoint(y));
+  expect_close(first.adjoint(x), 8 * std::exp(1.4) + 6 + std::cos(0.7) / 3, "third");
+}
+
 }  // namespace
