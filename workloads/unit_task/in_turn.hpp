@@ -89,6 +89,7 @@ inline void take_turns(std::vector<Contender>& all, corescale::any_team& team, L
   const auto start = std::chrono::steady_clock::now();
   do {
     std::vector<Contender*> order;
+    order.reserve(all.size());
     for (Contender& one : all) order.push_back(&one);
     for (std::size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[draw.bits() % (i + 1)]);
     for (Contender* one : order) visit(*one, team, loop);
