@@ -18,7 +18,8 @@ def compare(words: list[str], request: CompareRequest) -> None:
     """Which command is faster: corescale compare 'xz -T1 -k FILE' 'xz -T2 -k FILE'"""
     must_be_writable(request)
     request = stdin.kept(request)
-    machine, gate = Machine.here(), quantities.share(request.gate, "--gate") if request.gate else None
+    machine = Machine.here()
+    gate = None if request.gate is None else quantities.share(request.gate, "--gate")
     declare = partial(command_line.compare, request, words, machine)
     if request.dry_run:
         return dry_run(declare(), request, machine)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command templates: `{name}` is a placeholder, `{{` and `}}` are braces."""
+"""Command templates: `{name}` is a placeholder, `{{name}}` is `{name}` as text, and any other brace is as typed."""
 
 import difflib
 import re
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from corescale.errors import UsageError
 
-_TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_TOKEN = re.compile(r"\{(\{[A-Za-z_][A-Za-z0-9_]*\})\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 _STARTER = re.compile(r"(?:^|[\s/;&|(])((?:mpirun|mpiexec|orterun|prterun|srun)(?:\.\w+)?)(?=\s|$)")
 _OPERATOR = re.compile(r"[;<>|&()]+|[*`]|\$(?=[\w({])|(?<!\S)~")
@@ -38,7 +38,7 @@ def starter(argv: Iterable[str]) -> str:
 
 def placeholders(argv: Iterable[str]) -> frozenset[str]:
     """The names that a template asks for."""
-    return frozenset(match[1] for word in argv for match in _TOKEN.finditer(word) if match[1])
+    return frozenset(match[2] for word in argv for match in _TOKEN.finditer(word) if match[2])
 
 
 def check(argv: Iterable[str], known: Iterable[str]) -> None:
@@ -49,7 +49,7 @@ def check(argv: Iterable[str], known: Iterable[str]) -> None:
         remedy = (
             f"did you mean {{{near[0]}}}?"
             if near
-            else f"give its levels (-L {name} a,b) or write {{{{{name}}}}} for the braces"
+            else f"give its levels (-L {name} a,b) or write {{{{{name}}}}} for {{{name}}} as text"
         )
         raise UsageError(f"unknown placeholder {{{name}}}", where="command", remedy=remedy)
 
@@ -60,4 +60,4 @@ def fill(argv: Iterable[str], values: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _one(match: re.Match[str], values: Mapping[str, str]) -> str:
-    return match[0][0] if match[1] is None else values[match[1]]
+    return match[1] or values[match[2]]

@@ -264,7 +264,7 @@ def test_what_is_no_weak_scaling_is_refused(words: list[str], says: list[str], i
 
 def test_work_that_does_not_grow_with_the_threads_is_found_out(tmp_path: Path) -> None:
     words = ["scan", "--weak", "-q", "-r", "6", "-t", "1,2", "-L", "load", "1", "--"]
-    done = corescale(*words, "sh", "-c", 'sleep 0.02; echo "{{\\"work\\": 1, \\"load\\": {load}}}"', cwd=tmp_path)
+    done = corescale(*words, "sh", "-c", 'sleep 0.02; echo "{\\"work\\": 1, \\"load\\": {load}}"', cwd=tmp_path)
     assert done.returncode == ExitCode.INCONCLUSIVE, done.stderr
     said = " ".join(done.stdout.split())
     assert "no weak scaling" in said and "the program reports, 1 at p = 1 and 0.5 at p = 2" in said

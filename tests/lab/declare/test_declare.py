@@ -181,8 +181,15 @@ def test_bad_input_is_one_line_with_a_remedy(
     assert "\n" not in str(caught.value)
 
 
-def test_braces_are_written_twice() -> None:
-    assert template.fill(["awk", "{{print $1}}", "{n}"], {"n": "7"}) == ("awk", "{print $1}", "7")
+@pytest.mark.parametrize(
+    "word", ['{"a":{"b":1}}', "BEGIN{for(i=0;i<9;i++){x+=i}}", "{{print $1}}", "{}", "a{", "}}", "{1}", "${#x}"]
+)
+def test_braces_around_no_name_are_as_typed(word: str) -> None:
+    assert template.fill([word], {}) == (word,)
+
+
+def test_braces_around_a_name_are_a_placeholder_or_written_twice() -> None:
+    assert template.fill(['{"a":{n}}', "{{n}}", "x{n}y"], {"n": "7"}) == ('{"a":7}', "{n}", "x7y")
     assert template.placeholders(["{{n}}", "{m}"]) == {"m"}
 
 

@@ -60,7 +60,7 @@ def experiment(
         cores=_cores(request, chosen, machine),
         warmup=request.warmup,
         # No launch takes longer than the budget for all, so that one that hangs is not waited for.
-        timeout=seconds(request.timeout, "--timeout") if request.timeout else stop.budget,
+        timeout=stop.budget if request.timeout is None else seconds(request.timeout, "--timeout"),
         ignore_failure=request.ignore_failure,
         same_output=request.same_output,
         rehearsal=_rehearsal(request, commands[0]),

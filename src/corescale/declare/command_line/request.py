@@ -73,10 +73,12 @@ class Request(RunRequest):
     warmup: int = option(0, "-w", "--warmup", metavar="N", help="untimed launches of each configuration first")
     width: str = option("2%", "--width", metavar="2%", help="stop at this half width of every ratio")
     confidence: str = option("95%", "--confidence", metavar="95%", help="confidence of every interval")
-    budget: str = option(
-        "", "--budget", metavar="5m", help="limit for all launches: 90s, 5m, 2h, 100x (launches) or none"
+    budget: str | None = option(
+        None, "--budget", metavar="5m", help="limit for all launches: 90s, 5m, 2h, 100x (launches) or none"
     )
-    timeout: str = option("", "--timeout", metavar="60s", help="kill a launch after this long; it counts as failed")
+    timeout: str | None = option(
+        None, "--timeout", metavar="60s", help="kill a launch after this long; it counts as failed"
+    )
     setup: str = option("", "--setup", "-s", metavar="CMD", help="command to run before the first launch")
     prepare: str = option("", "--prepare", "-p", metavar="CMD", help="command to run before each launch")
     conclude: str = option("", "--conclude", "-C", metavar="CMD", help="command to run after each launch")
@@ -126,7 +128,7 @@ class CompareRequest(Request):
     """Options of `compare`."""
 
     name: list[str] = option([], "-n", "--command-name", metavar="NAME", help="name of each command, in order")
-    gate: str = option("", "--gate", metavar="5%", help="exit 1 if certainly slower by more than this")
+    gate: str | None = option(None, "--gate", metavar="5%", help="exit 1 if certainly slower by more than this")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,6 +35,6 @@ def of(request: Request, confirm: str, within: str) -> Stop:
 
 def _limit(request: Request) -> dict[str, float | int | bool | None]:
     """The budget that was typed, which binds; else the usual one, or none beside a number of blocks."""
-    if request.budget:
+    if request.budget is not None:
         return budget(request.budget) | {"binding": True}
     return {"budget": None} if request.runs else budget(USUAL_BUDGET)

@@ -46,6 +46,10 @@ TRIES: tuple[Try, ...] = (
     ('corescale compare "echo \'a"', 2, "corescale: command: .*: no closing quotation; close the quotes"),
     ("corescale compare 'sleep 0.01 | cat'", 2, "corescale: command: '|' in .* is for a shell"),
     ("corescale compare --gate 5% -r 8 true", 2, "corescale: --gate: there is nothing to compare with"),
+    # Braces around no name are as typed.
+    ("corescale scan -q -r 1 -t 1 -- test '{\"a\":{\"b\":1}}' = '{\"a\":{\"b\":1''}''}'", 0, "threads=1: "),
+    ("corescale scan -q -r 1 -t 1 -- awk 'BEGIN{for(i=0;i<9;i++){x+=i}}'", 0, "threads=1: "),
+    ('corescale scan -q -r 1 -t 1 -- sh -c \'test {{n}} = "{"n"}"\'', 0, "threads=1: "),
     # Levels.
     ("corescale scan -r 0 -- true", 2, "corescale: -r: 0 runs are no measurement; write -r 10"),
     ("corescale study run -r 0 demo", 2, "corescale: .*-r: 0 runs are no measurement"),
@@ -89,6 +93,9 @@ TRIES: tuple[Try, ...] = (
         "corescale: --p-ref: p = 7 is not measured; write one of 1, 2",
     ),
     ("corescale compare --gate 5 true false", 2, "corescale: --gate: '5' is not a share; write 2% or 0.02"),
+    ('corescale compare --gate "$UNSET" true false', 2, "corescale: --gate: '' is not a share; write 2% or 0.02"),
+    ("corescale scan --budget '' -- touch made", 2, "corescale: --budget: '' is not a time; write 90s, 5m or 1h30m"),
+    ("corescale scan --timeout '' -- touch made", 2, "corescale: --timeout: '' is not a time; write 90s, 5m or 1h30m"),
     ("corescale tune --rehearse '' -- touch made", 2, "corescale: --rehearse: no arguments"),
     (
         "corescale scan --metric a=b -- true",
