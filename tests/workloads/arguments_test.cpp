@@ -76,6 +76,17 @@ TEST(Arguments, FaultsSayWhatWhereAndTheRemedy) {
               "program: --count '" + std::string(bad) + "' cannot be used; give a whole number from 1 to 10");
 }
 
+TEST(Arguments, ProgramWithoutOptionsRefusesAll) {
+  driver::Arguments arguments("program", "takes none");
+  const char* const argv[] = {"program", "--quick"};
+  try {
+    arguments.parse(2, argv);
+    FAIL() << "was taken";
+  } catch (const driver::Error& error) {
+    EXPECT_STREQ(error.what(), "program: unknown option '--quick'; --help lists the options");
+  }
+}
+
 TEST(Result, IsOneJsonLine) {
   driver::Result result;
   result.metric("length", 7542.0);

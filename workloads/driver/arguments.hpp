@@ -139,10 +139,10 @@ class Arguments {
     const auto nearer = [argument](const Option& a, const Option& b) {
       return distance(argument, "--" + a.name) < distance(argument, "--" + b.name);
     };
-    const Option& nearest = *std::min_element(options_.begin(), options_.end(), nearer);
-    const bool near = distance(argument, "--" + nearest.name) <= 3;
+    const auto nearest = std::min_element(options_.begin(), options_.end(), nearer);
+    const bool near = nearest != options_.end() && distance(argument, "--" + nearest->name) <= 3;
     throw Error(program_, "unknown option '" + std::string(argument) + "'",
-                near ? "did you mean --" + nearest.name + "?" : "--help lists the options");
+                near ? "did you mean --" + nearest->name + "?" : "--help lists the options");
   }
 
   /// Levenshtein's: insertions, deletions and replacements of a character.
