@@ -11,7 +11,7 @@ import typer
 
 from corescale.cli.output import machine_name, outputs, result, show, written
 from corescale.conclude.answers.machines import Part, together
-from corescale.declare import studies, study_file
+from corescale.declare import paths, studies, study_file
 from corescale.errors import StoreError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, store
@@ -47,7 +47,7 @@ def report(
 def _named(given: Path) -> tuple[str, Path]:
     """What a run's machine is to be called, empty for its own name, and its folder: `intel=RUN`."""
     name, equals, path = str(given).partition("=")
-    return (name, Path(path)) if equals and "/" not in name and not given.exists() else ("", given)
+    return (name, Path(path)) if equals and "/" not in name and not paths.exists(given) else ("", given)
 
 
 def _measured(path: Path) -> store.Run:

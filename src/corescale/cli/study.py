@@ -15,7 +15,7 @@ from corescale.cli.dry_run import dry_run, missing
 from corescale.cli.measure import loadable
 from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable, outputs, result
-from corescale.declare import studies, study_file
+from corescale.declare import paths, studies, study_file
 from corescale.declare.command_line.request import StudyRequest
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import KINDS
@@ -105,7 +105,7 @@ def check(study: Study) -> None:
 
 def new(file: Annotated[Path, typer.Argument(help="the file to write")] = Path("study.toml")) -> None:
     """Write a commented study to start from; it passes `study check`."""
-    if file.exists():
+    if paths.exists(file):
         raise UsageError("exists already", where=str(file), remedy="name another file")
     kinds = ", ".join(name for name, kind in KINDS.items() if kind.named)
     exchange.write(str(file), studies.TEMPLATE.format(schema=study_file.SCHEMA, file=file, kinds=kinds))

@@ -4,6 +4,7 @@
 import difflib
 from pathlib import Path
 
+from corescale.declare import paths
 from corescale.errors import UsageError
 
 
@@ -22,7 +23,7 @@ def shipped() -> dict[str, Path]:
 def find(name_or_file: str) -> Path:
     """A study by its name, or any by its file; raises UsageError."""
     path = Path(name_or_file)
-    if path.is_file():
+    if paths.is_file(path):
         return path
     known = shipped()
     if name_or_file in known:

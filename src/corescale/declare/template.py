@@ -30,6 +30,14 @@ def split(text: str, where: str) -> tuple[str, ...]:
     )
 
 
+def told(text: str) -> tuple[str, ...]:
+    """The words of a shell's text that may name programs; those between blanks where only a shell can split it."""
+    try:
+        return tuple(shlex.split(text))
+    except ValueError:
+        return tuple(text.split())
+
+
 def starter(argv: Iterable[str]) -> str:
     """The program among these words that starts ranks, such as mpirun, also in a script of one word; empty for none."""
     found = _STARTER.search(" ".join(argv))

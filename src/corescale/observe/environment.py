@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from corescale import __version__
+from corescale.declare import paths
 from corescale.declare.factors import THREAD_VARIABLES
 from corescale.declare.programs import WORKLOADS
 from corescale.errors import ProgramError
@@ -54,11 +55,15 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def identity(program: str) -> dict[str, Any]:
-    """Which file a program's name means, by its content; raises ProgramError where there is none."""
+    """Which file a program's name means, by its content, or its time where it may not be read; raises ProgramError."""
     path = locate(program)
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"path": str(path), "size": path.stat().st_size, "sha256": digest}
+    seen = path.stat()
+    try:
+        with path.open("rb") as file:
+            told: dict[str, Any] = {"sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+    except PermissionError:  # it may be launched, and not read
+        told = {"modified": seen.st_mtime_ns}
+    return {"path": str(path), "size": seen.st_size} | told
 
 
 def locate(program: str) -> Path:
@@ -68,10 +73,9 @@ def locate(program: str) -> Path:
         return Path(found).resolve()
     if "/" not in program:
         raise ProgramError("no such program", where=program, remedy=_how_to_name(program))
-    path = Path(program)
-    if path.is_dir():
+    if paths.is_folder(program):
         raise ProgramError("is a folder, not a program", where=program)
-    if path.exists():
+    if paths.exists(program):
         raise ProgramError("may not be executed", where=program, remedy=f"chmod +x {program}")
     raise ProgramError("no such file", where=program, remedy=f"looked from {Path.cwd()}")
 
@@ -85,7 +89,7 @@ def _how_to_name(program: str) -> str:
 def programs(argv: Iterable[str]) -> list[str]:
     """The first word, and others that are executable files: in `taskset -c 0 ./solver` both count."""
     first, *rest = argv
-    return [first, *(word for word in rest if "/" in word and Path(word).is_file() and os.access(word, os.X_OK))]
+    return [first, *(word for word in rest if "/" in word and paths.is_file(word) and os.access(word, os.X_OK))]
 
 
 def _plain(value: Any) -> Any:

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Self
 
+from corescale.declare import paths
 from corescale.declare.factors import Launch
 from corescale.observe.spawn import SpawnedProcess
 
@@ -49,7 +50,7 @@ class Scratch:
 
     def said(self, size: int) -> str:
         """The last `size` bytes of standard output, where it was kept."""
-        if self.output is None or not self.output.is_file():
+        if self.output is None or not paths.is_file(self.output):
             return ""
         with self.output.open("rb") as file:
             file.seek(max(0, self.output.stat().st_size - size))

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from corescale.declare import paths
 from corescale.declare.catalogue import elf
 from corescale.errors import UnavailableError, UsageError
 
@@ -119,7 +120,7 @@ def remedy_for(name: str) -> str:
 
 
 def _by_path(path: Path) -> Path:
-    reason = "no such file" if not path.exists() else elf.refusal(path)
+    reason = "no such file" if not paths.exists(path) else elf.refusal(path)
     if any(c.isspace() or c == ":" for c in str(path.absolute())):
         reason = "a blank or colon in its path, which LD_PRELOAD cannot carry"
     if reason is not None:

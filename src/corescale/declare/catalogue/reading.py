@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from corescale.declare import paths
 from corescale.declare.catalogue import elf
 
 THREAD_VARIABLES = (
@@ -44,7 +45,7 @@ def unheard(argv: Sequence[str], files: Iterable[Path]) -> frozenset[str]:
 
 def deaf(program: Path) -> bool:
     """Whether nothing can listen in it: Go's programs and others that are linked statically."""
-    return program.is_file() and elf.static(program)
+    return paths.is_file(program) and elf.static(program)
 
 
 def _of(file: Path) -> frozenset[str]:

@@ -2,13 +2,12 @@
 """Launches programs on this machine, one at a time, through the spawner."""
 
 import contextlib
-import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from corescale.declare import grid
+from corescale.declare import grid, paths, template
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
@@ -75,8 +74,8 @@ class Local:
         orphans.adopt()
         self._is_set_up = True
         self._hooks.run("setup")
-        if self._experiment.input is not None and not Path(self._experiment.input).is_file():
-            what = "is no regular file" if Path(self._experiment.input).exists() else "no such file"
+        if self._experiment.input is not None and not paths.is_file(self._experiment.input):
+            what = "is no regular file" if paths.exists(self._experiment.input) else "no such file"
             raise ProgramError(what, where=f"--input {self._experiment.input}", remedy="name a file, or - for stdin")
         for words in self._commands():
             environment.locate(words[0])
@@ -121,7 +120,7 @@ class Local:
         for argv, prefix, shell in dict.fromkeys((each.argv, each.prefix, each.shell) for each in launches):
             if prefix:
                 yield prefix
-            yield ("/bin/sh", *shlex.split(" ".join(argv))) if shell else argv
+            yield ("/bin/sh", *template.told(" ".join(argv))) if shell else argv
 
     def _launch_of(self, configuration: Configuration, phase: Phase = "measure") -> Launch:
         return grid.launch(self._experiment, configuration, self._machine, phase)

@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from corescale.declare import grid
+from corescale.declare import grid, paths
 from corescale.declare.experiment import Experiment
 from corescale.declare.plan import Invocation
 from corescale.machine import Machine
@@ -113,7 +113,7 @@ class Recorder:
         output, own = scratch.output, found.fields.get("metrics", {})
         self._memory_kind = self._memory_kind or report.peak_memory_kind
         measured = {
-            "stdout-size": float(output.stat().st_size) if output is not None and output.is_file() else 0.0,
+            "stdout-size": float(output.stat().st_size) if output is not None and paths.is_file(output) else 0.0,
             "cpu-time": report.user + report.system,
         } | {f"output:{name}": value for name, value in own.items()}
         if report.peak_memory_kind == self._memory_kind:

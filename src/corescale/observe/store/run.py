@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from corescale.declare import paths
 from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import strange_level
@@ -43,7 +44,7 @@ class Run:
 def load(path: Path) -> Run:
     """The run in a folder, or the last one where it is an experiment's folder; torn last lines are passed over."""
     there = numbers(path)
-    if not (path / PLAN).is_file() and there:
+    if there and not paths.is_file(path / PLAN):
         return load(path / str(there[-1]))
     experiment, launcher = planned(path)
     history = read(path / RECORDS)
@@ -55,7 +56,7 @@ def load(path: Path) -> Run:
         records=tuple(history.records),
         all_records=tuple(history.all_records),
         environment=read_object(path / ENVIRONMENT),
-        finished=(path / FINISHED).exists(),
+        finished=paths.exists(path / FINISHED),
     )
 
 
@@ -119,7 +120,8 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def numbers(home: Path) -> list[int]:
-    """The runs of an experiment's folder, in order; none where there is no such folder."""
-    if not home.is_dir():
+    """The runs of an experiment's folder, in order; none where no such folder can be read."""
+    try:
+        return sorted(int(path.name) for path in home.iterdir() if path.name.isdecimal() and path.is_dir())
+    except OSError:
         return []
-    return sorted(int(path.name) for path in home.iterdir() if path.name.isdecimal() and path.is_dir())

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from corescale.declare import paths
 from corescale.errors import UsageError
 from corescale.show.exchange import csv, hyperfine, markdown, tidy
 from corescale.show.exchange.result_json import schema, to_json
@@ -39,15 +40,26 @@ def write(target: str, content: str) -> None:
 def must_be_writable(target: str) -> None:
     """Raises the UsageError of `write` before anything is measured, where it is known already that it will come."""
     path = Path(target)
-    if target == "-" or (path.exists() and not path.is_dir() and os.access(path, os.W_OK)):
+    if target == "-" or (paths.exists(path) and not paths.is_folder(path) and os.access(path, os.W_OK)):
         return
     folder = path.parent
     why = (
-        "is a folder" if path.is_dir() else "no such folder" if not folder.is_dir() else
-        "" if os.access(folder, os.W_OK) else "no permission"
+        "is a folder" if paths.is_folder(path) else "no such folder" if not paths.is_folder(folder) else
+        "no permission" if not os.access(folder, os.W_OK) else _name_fault(path)
     )  # fmt: skip
     if why:
         raise UsageError(f"cannot be written: {why}", where=target, remedy="name a writable file, or - for stdout")
+
+
+def _name_fault(path: Path) -> str:
+    """What the operating system has against this name of a new file, such as its length; empty for nothing."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def make_folder(folder: Path) -> None:

@@ -144,6 +144,21 @@ TRIES: tuple[Try, ...] = (
     ),
     ("corescale tune --dry-run -- ./nosuch 2>&1 >/dev/null", 4, "corescale: ./nosuch: no such file; looked from "),
     ("PATH=$PATH:/sbin corescale scan -- nonsuch 2>&1 | grep -c /sbin", 1, "0"),
+    # Names that are too long to be looked at.
+    ("corescale scan -q -r 1 -t 1 -- true /$(printf %0300d 0)", 0, "threads=1: "),
+    (
+        "corescale scan --input /$(printf %0300d 0) -- true",
+        4,
+        "corescale: --input .*: no such file; name a file",
+    ),
+    (
+        "corescale scan --export-json $(printf %0300d 0) -- true",
+        2,
+        "corescale: 0*: cannot be written: File name too long",
+    ),
+    ("corescale report $(printf %0300d 0)", 6, "corescale: 0*/plan.json: no run folder: File name too long"),
+    # What a shell reads and nobody else can split.
+    ('corescale compare -q -r 1 --shell "true # don\'t" true', 0, ""),
 )
 
 

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a path names that somebody typed: nothing, where it is too long or lies where one may not look."""
+
+import stat
+from pathlib import Path
+
+
+def exists(path: str | Path) -> bool:
+    """Whether there is something that may be looked at; never raises."""
+    return _mode(path) != 0
+
+
+def is_file(path: str | Path) -> bool:
+    """Whether it is a regular file; never raises."""
+    return stat.S_ISREG(_mode(path))
+
+
+def is_folder(path: str | Path) -> bool:
+    """Whether it is a folder; never raises."""
+    return stat.S_ISDIR(_mode(path))
+
+
+def _mode(path: str | Path) -> int:
+    try:
+        return Path(path).stat().st_mode
+    except (OSError, ValueError):
+        return 0
