@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from corescale.cli.measure import RUNS
 from corescale.declare.command_line.request import Request
-from corescale.errors import CorescaleError
+from corescale.errors import CorescaleError, UsageError
 from corescale.show import exchange
 
 NAMES = ("-", "/dev/stdin", "/dev/fd/0")
@@ -28,13 +28,24 @@ def kept(request: R) -> R:
     """`--input -` and `--input /dev/stdin` as the file that has what was piped in, named by its content."""
     if request.input not in NAMES or request.dry_run:
         return request
-    content = sys.stdin.buffer.read()
+    content = _read()
     folder = Path(request.out or RUNS) / "inputs"
     exchange.make_folder(folder)
     file = folder / hashlib.sha256(content).hexdigest()[:16]
     if not file.exists():
         file.write_bytes(content)
     return replace(request, input=str(file))
+
+
+def _read() -> bytes:
+    """All of standard input; raises UsageError where it is closed or cannot be read."""
+    try:
+        if sys.stdin is not None:
+            return sys.stdin.buffer.read()
+        why = "is closed"
+    except OSError as error:
+        why = f"cannot be read: {error.strerror}"
+    raise UsageError(why, where="standard input", remedy="pipe the file in, or name it")
 
 
 @contextlib.contextmanager
@@ -58,5 +69,5 @@ def study(word: str) -> str:
         return word
     folder = Path(tempfile.mkdtemp(prefix=PIPED))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    (folder / "stdin.toml").write_bytes(sys.stdin.buffer.read())
+    (folder / "stdin.toml").write_bytes(_read())
     return str(folder / "stdin.toml")

@@ -3,6 +3,7 @@
 
 import functools
 import hashlib
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -74,6 +75,8 @@ class Constraint(Model):
             if match is None:
                 raise ValueError
             name, relation, bound, relative = match.groups()
+            if not math.isfinite(float(bound)):
+                raise ValueError
             return cls.model_validate(
                 {"metric": name, "relation": relation, "bound": float(bound), "relative": relative is not None}
             )

@@ -33,6 +33,14 @@ def share(text: str, where: str) -> float:
     return value
 
 
+def confidence(text: str, where: str) -> float:
+    """A share above a half; raises UsageError."""
+    value = share(text, where)
+    if value <= 0.5:
+        raise UsageError(f"{text!r} is not above 50%", where=where, remedy="write 95% or 0.95")
+    return value
+
+
 def budget(text: str) -> dict[str, float | int | None]:
     """Seconds, or launches as 100x; neither for `none`."""
     launches = re.fullmatch(r"\s*([1-9]\d*)\s*(x|launches)\s*", text)

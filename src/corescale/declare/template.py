@@ -14,19 +14,27 @@ _STARTER = re.compile(r"(?:^|[\s/;&|(])((?:mpirun|mpiexec|orterun|prterun|srun)(
 _OPERATOR = re.compile(r"[;<>|&()]+|[*`]|\$(?=[\w({])|(?<!\S)~")
 
 
-def split(text: str, where: str) -> tuple[str, ...]:
-    """The words of a command that goes through no shell; raises UsageError for what only a shell would understand."""
+def words(text: str, where: str) -> tuple[str, ...]:
+    """The words of a text as a shell would split it; raises UsageError for quotes that are left open."""
     try:
-        words = tuple(shlex.split(text))
+        return tuple(shlex.split(text))
     except ValueError as error:
         raise UsageError(f"{text!r}: {str(error).lower()}", where=where, remedy="close the quotes") from None
+
+
+def split(text: str, where: str, shell: str = "--shell") -> tuple[str, ...]:
+    """The words of a command that goes through no shell; raises UsageError for what only a shell would understand.
+
+    `shell` is what to add for one.
+    """
+    found = words(text, where)
     operator = _OPERATOR.search(_QUOTED.sub("", text))
     if operator is None:
-        return words
+        return found
     raise UsageError(
         f"{operator[0]!r} in {text!r} is for a shell, and no shell is used",
         where=where,
-        remedy=f"write sh -c {shlex.quote(text)}, or add --shell",
+        remedy=f"write sh -c {shlex.quote(text)}, or add {shell}",
     )
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every verb's request becomes: one Experiment."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -155,4 +154,4 @@ def _rehearsal(request: Request, command: Command) -> tuple[str, ...]:
         raise UsageError("no arguments", where="--rehearse", remedy="name those of a smaller input, or leave it out")
     if request.runs or request.shell:
         raise UsageError("needs a race and a command without a shell", where="--rehearse", remedy="drop -r or --shell")
-    return (command.argv[0], *shlex.split(request.rehearse))
+    return (command.argv[0], *template.words(request.rehearse, "--rehearse"))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the options that name factors (-f, -L, -P, --threads and similar) to factors with levels."""
 
+import math
 import re
 from collections.abc import Collection, Iterable, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Literal
 
 from corescale.declare import factors
@@ -75,11 +76,12 @@ def factor_of(
         _must_be_distinct(name, texts, where)
         for text in texts:
             try:
-                levels.append(table.parse(text, machine))
+                levels.append(_finite(name, table.parse(text, machine), where))
             except UnavailableError as error:
                 if not lenient:
                     raise
                 left_out.append(f"{error.what} ({error.remedy})")
+    _must_be_distinct_numbers(name, levels, where)
     why = {level: table.unavailable(level, machine) for level in levels}
     left_out += [reason for reason in why.values() if reason is not None]
     kept = tuple(dict.fromkeys(level for level in levels if why[level] is None))
@@ -116,6 +118,22 @@ def _must_be_distinct(name: str, texts: Sequence[str], where: str) -> None:
         raise UsageError(f"{name}={twice} is given twice", where=where, remedy="each level once; -r N repeats them all")
 
 
+def _finite(name: str, level: Level, where: str) -> Level:
+    if isinstance(level, float) and not math.isfinite(level):
+        raise UsageError(f"{name}={level} is no finite number", where=where, remedy="write a number, or another word")
+    return level
+
+
+def _must_be_distinct_numbers(name: str, levels: Sequence[Level], where: str) -> None:
+    """1 and 1.0 would be one level of two spellings."""
+    first: dict[Level, Level] = {}
+    for level in levels:
+        other = first.setdefault(level, level)
+        if str(other) != str(level):
+            what = f"{name}={other} and {name}={level} are the same number"
+            raise UsageError(what, where=where, remedy="each level once; -r N repeats them all")
+
+
 def _split(name: str, text: str, table: factors.Kind) -> list[str]:
     levels = table.split(text)
     if not text.strip() or not all(levels):
@@ -140,21 +158,25 @@ def _parameter(text: str, asked: Iterable[str], where: str) -> tuple[str, str]:
     return name, values
 
 
+_EXACT = Context(prec=1000, traps=[InvalidOperation, Inexact])
+"""levels of -P have every digit that was typed"""
+
+
 def _scanned(text: str, step: str, asked: Iterable[str]) -> tuple[str, str]:
     name, bounds = _parameter(text, asked, "-P")
     try:
         low, high, by = (Decimal(part) for part in (*bounds.split(":"), step or "1"))
         if not all(each.is_finite() for each in (low, high, by)) or by <= 0 or high < low:
             raise ValueError
-    except (ValueError, InvalidOperation):
+        most = _EXACT.divide_int(_EXACT.subtract(high, low), by)
+        _must_be_few(name, _EXACT.add(most, Decimal(1)), "-P")
+        return name, ",".join(f"{_EXACT.fma(Decimal(k), by, low):f}" for k in range(int(most) + 1))
+    except (ValueError, InvalidOperation, Inexact):
         raise UsageError(
             f"cannot go from {bounds.replace(':', ' to ')} by {step or '1'}",
             where="-P",
             remedy="write -P NAME MIN MAX -D STEP, in numbers",
         ) from None
-    most = (high - low) / by
-    _must_be_few(name, most + 1, "-P")
-    return name, ",".join(f"{low + k * by:f}" for k in range(int(most) + 1))
 
 
 def todays(text: str, chosen: Sequence[Factor], machine: Machine) -> list[tuple[str, Level]]:

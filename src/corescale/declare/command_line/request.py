@@ -153,8 +153,12 @@ def joined(words: list[str]) -> list[str]:
         count = {"-L": 2, "--parameter-list": 2, "-P": 3, "--parameter-scan": 3}.get(word, 0)
         result.append(word)
         if count:
-            values = list(itertools.islice(rest, count))
-            if len(values) < count:
+            values = list(itertools.islice(rest, 1))
+            if values and "=" in values[0]:
+                result.append(values[0])
+                continue
+            values += itertools.islice(rest, count - 1)
+            if len(values) < count or "--" in values:
                 needs = "NAME A,B" if count == 2 else "NAME MIN MAX"
                 raise UsageError(f"needs {needs}", where=word)
             result.append("=".join((values[0], ":".join(values[1:]))))

@@ -2,7 +2,7 @@
 """When enough was measured, as the options say it."""
 
 from corescale.declare.command_line.request import Request
-from corescale.declare.quantities import budget, fresh_blocks, share
+from corescale.declare.quantities import budget, confidence, fresh_blocks, share
 from corescale.declare.stop import USUAL_BUDGET, Stop
 from corescale.errors import UsageError
 
@@ -19,7 +19,7 @@ def of(request: Request, confirm: str, within: str) -> Stop:
             raise UsageError(f"{runs:,} runs are more than {MOST:,}", where=name, remedy=f"write {name} 100")
     rule = {
         "width": share(request.width, "--width"),
-        "confidence": share(request.confidence, "--confidence"),
+        "confidence": confidence(request.confidence, "--confidence"),
         **_limit(request),
         "confirm_blocks": fresh_blocks(confirm),
     }

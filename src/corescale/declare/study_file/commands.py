@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands of a study file."""
 
-import shlex
 from pathlib import Path
 
+from corescale.declare import template
 from corescale.declare.experiment import SERIAL, Command
 from corescale.declare.programs import bundled, data_folder, near
 from corescale.declare.study_file.tables import StudyFile, Template
@@ -22,10 +22,10 @@ def of(file: StudyFile, path: Path, replaced: str) -> tuple[Command, ...]:
 
 def _argv(text: Template, shell: bool, path: Path) -> tuple[str, ...]:
     """{here} is the folder of the study file, {data} that of the data that ships with corescale."""
-    try:
-        words = ([text] if shell else shlex.split(text)) if isinstance(text, str) else list(text)
-    except ValueError as error:
-        raise UsageError(f"{error}: {text!r}", where="command") from None
+    if isinstance(text, str):
+        words = [text] if shell else list(template.split(text, "command", "shell = true"))
+    else:
+        words = list(text)
     if not words:
         raise UsageError("no command", where="command", remedy='write command = "./program {threads}"')
     places = {"{here}": near(path.resolve().parent), "{data}": near(data_folder())}

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rule that the table [stop] declares."""
 
+import math
 from typing import Any
 
-from corescale.declare.quantities import seconds, share
+from corescale.declare.quantities import confidence, seconds, share
 from corescale.declare.stop import MOST_BLOCKS, USUAL_BUDGET, Stop
 from corescale.declare.study_file.tables import StopTable
 from corescale.errors import UsageError
@@ -18,7 +19,7 @@ def of(table: StopTable, runs: int | None) -> Stop:
         "rule": "replicates" if runs else table.rule,
         "width": share(str(table.width), "stop.width"),
         "within": share(str(table.within), "stop.within"),
-        "confidence": share(str(table.confidence), "stop.confidence"),
+        "confidence": confidence(str(table.confidence), "stop.confidence"),
         "confirm_blocks": table.confirm_blocks if table.rule == "race" else 0,
     }
     budget = table.budget if table.budget is not None or rule["rule"] == "replicates" else USUAL_BUDGET
@@ -31,5 +32,5 @@ def of(table: StopTable, runs: int | None) -> Stop:
 
 
 def seconds_of(value: object, where: str) -> float:
-    """Seconds of a number, or of a text such as 90s."""
-    return float(value) if isinstance(value, int | float) else seconds(str(value), where)
+    """Seconds of a number, or of a text such as 90s; raises UsageError."""
+    return float(value) if isinstance(value, int | float) and 0 < value < math.inf else seconds(str(value), where)

@@ -62,6 +62,27 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan -t 1-3 --dry-run -- true | tail -1", 0, "time: "),
     ("corescale scan -t 1 -P x 1000000 1000003 --dry-run -- echo {x} | grep -c 'echo 100000[0-3]$'", 0, "4"),
     ("corescale scan -t 1 -P x 0.1 0.3 -D 0.1 --dry-run -- echo {x} | grep -c 'echo 0.[1-3]$'", 0, "3"),
+    ("corescale scan -L x 1,inf -- echo {x}", 2, "corescale: -f: x=inf is no finite number; write a number"),
+    ("corescale scan -f x=nan,2 -- echo {x}", 2, "corescale: -f: x=nan is no finite number; write a number"),
+    ("corescale scan -L x 1,1.0 -- echo {x}", 2, "corescale: -f: x=1 and x=1.0 are the same number; each level once"),
+    ("corescale scan -t 1 -L n=1,2 --dry-run -- echo {n} | grep -c 'echo [12]$'", 0, "2"),
+    ("corescale scan -L n -- echo {n}", 2, "corescale: -L: needs NAME A,B"),
+    (
+        "corescale scan -t 1 -P x 123456789012345678901234567890123 123456789012345678901234567890124 --dry-run"
+        " -- echo {x} | grep -c 'echo 12345678901234567890123456789012[34]$'",
+        0,
+        "2",
+    ),
+    (
+        "corescale scan --confidence 40% -- true",
+        2,
+        "corescale: --confidence: '40%' is not above 50%; write 95% or 0.95",
+    ),
+    (
+        "corescale tune --metric b=stdout-size --subject-to 'b<=1e999' -- true",
+        2,
+        "corescale: --subject-to: not a constraint: 'b<=1e999'; write METRIC<=NUMBER",
+    ),
     ("corescale scan -P x 1 nan -- echo {x}", 2, "corescale: -P: cannot go from 1 to nan by 1"),
     ("corescale scan -P x 1 inf -- echo {x}", 2, "corescale: -P: cannot go from 1 to inf by 1"),
     (
@@ -96,6 +117,22 @@ TRIES: tuple[Try, ...] = (
     ('corescale compare --gate "$UNSET" true false', 2, "corescale: --gate: '' is not a share; write 2% or 0.02"),
     ("corescale scan --budget '' -- touch made", 2, "corescale: --budget: '' is not a time; write 90s, 5m or 1h30m"),
     ("corescale scan --timeout '' -- touch made", 2, "corescale: --timeout: '' is not a time; write 90s, 5m or 1h30m"),
+    ('corescale tune --rehearse "\'a" -- touch made', 2, "corescale: --rehearse: .*: no closing quotation; close"),
+    ("corescale scan --input - -- cat <&-", 2, "corescale: standard input: is closed; pipe the file in, or name it"),
+    ("corescale study check - <&-", 2, "corescale: standard input: is closed; pipe the file in, or name it"),
+    *(
+        (f"printf '{text}' > wrong.toml; corescale study check wrong.toml", 2, f"corescale: wrong.toml:{says}")
+        for text, says in (
+            ('title = "x"\\ncommand = "echo {n}"\\n[factors]\\nn = [1, nan]\\n', "4: factors.n: n=nan is no finite"),
+            ('title = "x"\\ncommand = "true"\\ntimeout = inf\\n', "3: timeout: 'inf' is not a time"),
+            ('title = "x"\\ncommand = "true"\\n[stop]\\nconfidence = 0.3\\n', "4: stop.confidence: '0.3' is not above"),
+            ('title = "x"\\ncommand = "true"\\n[stop]\\nbudget = -5\\n', "4: stop.budget: '-5.0' is not a time"),
+            (
+                'title = "x"\\ncommand = "cat f | wc"\\n',
+                "2: command: '[|]' in 'cat f [|] wc' is for a shell, .*; write sh -c .*, or add shell = true",
+            ),
+        )
+    ),
     ("corescale tune --rehearse '' -- touch made", 2, "corescale: --rehearse: no arguments"),
     (
         "corescale scan --metric a=b -- true",
