@@ -135,7 +135,7 @@ def must_be_writable(request: RunRequest) -> None:
         exchange.must_be_writable(target)
 
 
-STDOUT = ("-", "/dev/stdout", "/dev/fd/1")
+STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 def _to_stdout(request: RunRequest) -> bool:

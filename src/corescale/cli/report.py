@@ -81,7 +81,7 @@ def _must_differ(found: Sequence[store.Run]) -> None:
 
 def _together(found: Sequence[store.Run], given: Sequence[str]) -> store.Run:
     names = [name or own for name, own in zip(given, _names(found), strict=True)]
-    parts = [Part(name, run.experiment, run.records) for name, run in zip(names, found, strict=True)]
+    parts = [Part(name, run.experiment, run.records, run.launcher) for name, run in zip(names, found, strict=True)]
     experiment, records = together(parts)
     described = {name: run.environment for name, run in zip(names, found, strict=True)}
     return replace(found[0], experiment=experiment, records=records, all_records=records, environment=described)

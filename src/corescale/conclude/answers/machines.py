@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several runs together: the machine becomes a factor. Blocks stay apart, so nothing is paired across machines."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import PurePath
 
 from corescale.declare.experiment import Experiment, Factor
 from corescale.declare.stop import Stop
@@ -17,20 +19,19 @@ class Part:
     machine: str
     experiment: Experiment
     records: Sequence[Record]
+    launcher: str = "direct"
 
 
 def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:
-    """One experiment with the factor `machine`, and all records; raises UsageError where they vary different things.
+    """One experiment with the factor `machine`, and all records; raises UsageError where they launched different things.
 
     What is shown is declared by the first part. Warm-ups and confirmations are left out.
     """
     first = parts[0].experiment
     for part in parts[1:]:
-        if _asked(part.experiment) != _asked(first):
+        for here, there in _differences(parts[0], part):
             raise UsageError(
-                f"cannot be seen together: {_asked(first)} and {_asked(part.experiment)}",
-                where="report",
-                remedy="give runs of one experiment",
+                f"cannot be seen together: {here} and {there}", where="report", remedy="give runs of one experiment"
             )
     factors = [_merged(name, parts) for name in (factor.name for factor in first.factors)]
     machine = Factor(name="machine", kind="parameter", levels=tuple(dict.fromkeys(part.machine for part in parts)))
@@ -40,8 +41,34 @@ def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:
     return first.model_copy(update=changed | {"bandwidth": rates}), tuple(_records(parts))
 
 
-def _asked(experiment: Experiment) -> str:
-    return f"{' '.join(factor.name for factor in experiment.factors) or 'no factor'} -> {experiment.response}"
+def _differences(one: Part, other: Part) -> Iterator[tuple[str, str]]:
+    """What of their launches, other than the levels, would make one number of two things; first what says most."""
+    of_one_machine = one.machine == other.machine
+    for here, there in zip_longest(_said(one, of_one_machine), _said(other, of_one_machine), fillvalue="no other"):
+        if here != there:
+            yield here, there
+
+
+def _said(part: Part, of_one_machine: bool) -> Iterator[str]:
+    """Each thing that must be alike. On another machine programs and files may lie in other folders."""
+    asked, place = part.experiment, str if of_one_machine else _without_folders
+    yield f"a {asked.verb}"
+    yield f"{' '.join(factor.name for factor in asked.factors) or 'no factor'} -> {asked.response}"
+    yield " ".join(sorted({record.origin for record in part.records})) or "measured"
+    yield f"launched by {part.launcher.partition('-')[0] if not of_one_machine else part.launcher}"
+    yield f"--input {place(asked.input or 'none')}"
+    hooks = [f"--{name} {text}" for name, text in asked.hooks.model_dump().items() if text]
+    yield " ".join(hooks) or "no hooks"
+    yield "-i" if asked.lets_fail else "no -i"
+    yield " ".join(f"{name}={value}" for name, value in sorted(asked.derived.items())) or "nothing derived"
+    yield asked.metrics.get(asked.response.removeprefix("metric:"), "no metric")
+    for command in asked.commands:
+        named = f"-n {command.name} " if len(asked.commands) > 1 else ""
+        yield f"{named}{' '.join(map(place, command.argv))}"
+
+
+def _without_folders(text: str) -> str:
+    return " ".join(PurePath(word).name for word in text.split())
 
 
 def _merged(name: str, parts: Sequence[Part]) -> Factor:

@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +28,10 @@ EXPORTERS: dict[str, Exporter] = {
 
 
 def write(target: str, content: str) -> None:
-    """Text into a file, whole or not at all: an earlier file stays until the new one is complete."""
+    """Text into a file, whole or not at all: an earlier file stays until the new one is complete.
+
+    What is open already (/dev/stdout, /dev/fd/3), a pipe or a device is written to, behind what it holds.
+    """
     try:
         _replace(Path(target), content)
     except OSError as error:
@@ -77,7 +81,28 @@ UNTOLD = "backslashreplace"
 """error handler for the bytes of arguments that are no UTF-8: `\\udce9`, which JSON reads back as it was"""
 
 
+LINKS = 40
+"""links that are followed, as Linux does"""
+
+
+def _descriptor(target: Path) -> int | None:
+    """The open file that /dev/stdout, /dev/fd/N, /proc/self/fd/N or a link to one of them names; None for others."""
+    for _ in range(LINKS):
+        folder, number = target.absolute().parent, target.name
+        if str(folder) in ("/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd") and number.isdecimal():
+            return int(number)
+        if not target.is_symlink():
+            return None
+        target = folder / target.readlink()
+    return None
+
+
 def _replace(target: Path, content: str) -> None:
+    if (number := _descriptor(target)) is not None:  # whoever opened it writes on: it is never replaced
+        sys.stdout.flush()
+        with os.fdopen(os.dup(number), "w", encoding="utf-8", errors=UNTOLD, newline="") as stream:
+            stream.write(content)
+        return
     if target.exists() and not target.is_file():
         target.write_text(content, encoding="utf-8", errors=UNTOLD)
         return

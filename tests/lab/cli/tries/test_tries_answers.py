@@ -57,6 +57,19 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan -q -- false", 4, "corescale: today's launch failed with exit code 1; make it work, or pass -i"),
     ("corescale compare -q -r 2 --export-json - true false -i 2>/dev/null | head -1", 0, "{"),
     ("corescale compare -q -r 2 --export-csv /dev/stdout true 2>&1 >/dev/null | head -1", 0, "true: "),
+    # What is open is written to, behind what it holds.
+    (
+        "echo precious > log; corescale compare -q -r 1 --export-csv /dev/stdout true 2>/dev/null >> log;"
+        " head -c 8 log; grep -c command,mean log",
+        0,
+        "precious1",
+    ),
+    (
+        "ln -s /proc/self/fd/3 third; echo precious > log;"
+        " corescale compare -q -r 1 --export-csv third true 3>> log >/dev/null; test -L third; head -1 log",
+        0,
+        "precious",
+    ),
     ("corescale scan -q -r 1 -t 1 --response metric:missing -- true", 3, "no launch gave metric:missing"),
     ("corescale scan -q -r 1 -t 1 -P n 1 2 -- sleep 0.0{n}", 0, "from 1 thread n=[12]: .* to 1 thread n=[12]: "),
     # A budget that was typed binds whatever else was: a number of blocks, and a block that is under way.

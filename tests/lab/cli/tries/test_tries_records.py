@@ -24,6 +24,33 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: report: copied: has launches that kept has too; give each run once",
     ),
+    # What was launched otherwise is not pooled; the same once more is.
+    (
+        f"corescale scan {QUIETLY} --out more -- true >/dev/null; corescale report kept more/*/1",
+        0,
+        "from threads=1|thr",
+    ),
+    (
+        f"corescale scan {QUIETLY} --out other -- sleep 0.01 >/dev/null; corescale report kept other/*/1",
+        2,
+        "corescale: report: cannot be seen together: true and sleep 0.01; give runs of one experiment",
+    ),
+    (
+        "corescale scan -q -r 1 -t 1 --prepare true --out hooked -- true >/dev/null; corescale report kept hooked/*/1",
+        2,
+        "corescale: report: cannot be seen together: no hooks and --prepare true; give",
+    ),
+    (
+        f"touch flat.toml; corescale scan {QUIETLY} --on fake --landscape flat.toml --out faked -- true >/dev/null;"
+        " corescale report a=kept b=faked/*/1",
+        2,
+        "corescale: report: cannot be seen together: measured and fake; give",
+    ),
+    (
+        "corescale tune -q -r 1 -t 1 --out tuned -- true >/dev/null; corescale report kept tuned/*/1",
+        2,
+        "corescale: report: cannot be seen together: a scan and a tune; give",
+    ),
     ("corescale predict kept --cores nan", 2, "corescale: predict: invalid value for '--cores'"),
     ("corescale predict kept --cores 1000000000000000000000", 2, "corescale: predict: invalid value for '--cores'"),
     (

@@ -311,6 +311,15 @@ def test_runs_of_different_factors_are_not_seen_together() -> None:
         together([Part("a", EXPERIMENT, []), Part("b", other, [])])
 
 
+def test_a_program_may_lie_elsewhere_on_another_machine_but_not_on_the_same() -> None:
+    command = EXPERIMENT.commands[0]
+    moved = command.model_copy(update={"argv": (f"/opt/{command.argv[0]}", *command.argv[1:])})
+    elsewhere = EXPERIMENT.model_copy(update={"commands": (moved, *EXPERIMENT.commands[1:])})
+    together([Part("a", EXPERIMENT, []), Part("b", elsewhere, [])])
+    with pytest.raises(UsageError, match="cannot be seen together: .* and .*/opt/"):
+        together([Part("a", EXPERIMENT, []), Part("a", elsewhere, [])])
+
+
 def test_extremes_are_those_of_all_levels_where_an_answer_is_about_one() -> None:
     normalise = {"to": {"threads": "min"}, "within": ("allocator", "load")}
     finding = asked(
