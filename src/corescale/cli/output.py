@@ -123,6 +123,7 @@ def written(target: str, content: str) -> None:
         sys.stdout.write(content)
         sys.stdout.flush()
     else:
+        sys.stdout.flush()  # the target may be the same file
         exchange.write(target, content)
 
 

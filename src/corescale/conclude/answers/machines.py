@@ -23,7 +23,7 @@ class Part:
 
 
 def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:
-    """One experiment with the factor `machine`, and all records; raises UsageError where they launched different things.
+    """One experiment with the factor `machine`, and all records; raises UsageError where launches differ otherwise.
 
     What is shown is declared by the first part. Warm-ups and confirmations are left out.
     """

@@ -7,6 +7,7 @@ a file that no record names; `sweep` removes it.
 
 import gzip
 import hashlib
+import re
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,6 +18,9 @@ from corescale.observe.store import durable
 FOLDER = "sidecars"
 LEVEL = 6
 """level of gzip; its default of 9 takes three times as long to save a twentieth"""
+
+OWN = re.compile(r"[0-9a-f]{64}\.gz|\.[0-9a-f]{64}\.gz\.new")
+"""names of sidecars, and of their drafts (durable.write_whole)"""
 
 
 def write(folder: Path, content: bytes) -> str:
@@ -41,10 +45,14 @@ def read(folder: Path, name: str) -> bytes:
 
 
 def sweep(folder: Path, named: Iterable[str]) -> None:
-    """Removes every file that no record names, unfinished ones included."""
+    """Removes every sidecar that no record names, unfinished ones included, and nothing else; raises StoreError where
+    the folder is a link, for it may lead to files of somebody else.
+    """
+    if folder.is_symlink():
+        raise StoreError("is a link", where=str(folder), remedy="put the folder itself there, or choose --out DIR")
     kept = {_path(folder, name) for name in named}
     for path in folder.iterdir() if folder.is_dir() else ():
-        if path not in kept:
+        if path not in kept and OWN.fullmatch(path.name):
             with durable.writing(path):
                 path.unlink()
 

@@ -3,7 +3,6 @@
 
 import contextlib
 import os
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -99,7 +98,6 @@ def _descriptor(target: Path) -> int | None:
 
 def _replace(target: Path, content: str) -> None:
     if (number := _descriptor(target)) is not None:  # whoever opened it writes on: it is never replaced
-        sys.stdout.flush()
         with os.fdopen(os.dup(number), "w", encoding="utf-8", errors=UNTOLD, newline="") as stream:
             stream.write(content)
         return

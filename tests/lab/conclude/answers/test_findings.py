@@ -316,7 +316,7 @@ def test_a_program_may_lie_elsewhere_on_another_machine_but_not_on_the_same() ->
     moved = command.model_copy(update={"argv": (f"/opt/{command.argv[0]}", *command.argv[1:])})
     elsewhere = EXPERIMENT.model_copy(update={"commands": (moved, *EXPERIMENT.commands[1:])})
     together([Part("a", EXPERIMENT, []), Part("b", elsewhere, [])])
-    with pytest.raises(UsageError, match="cannot be seen together: .* and .*/opt/"):
+    with pytest.raises(UsageError, match=r"cannot be seen together: .* and .*/opt/"):
         together([Part("a", EXPERIMENT, []), Part("a", elsewhere, [])])
 
 

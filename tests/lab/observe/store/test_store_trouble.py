@@ -201,3 +201,22 @@ def test_no_bytes_make_the_reader_fail_otherwise(tmp_path_factory: pytest.TempPa
         return
     assert lines[0] == {"event": "x"}
     assert 0 <= torn <= len(data)
+
+
+def test_a_sweep_removes_sidecars_and_nothing_else(tmp_path: Path) -> None:
+    own, letter = tmp_path / f"{'0' * 64}.gz", tmp_path / "letter"
+    for path in (own, letter, tmp_path / f".{'1' * 64}.gz.new"):
+        path.write_text("")
+    sidecars.sweep(tmp_path, ())
+    assert list(tmp_path.iterdir()) == [letter]
+
+
+def test_a_link_to_another_folder_is_not_swept(tmp_path: Path) -> None:
+    kept = tmp_path / "foreign" / f"{'0' * 64}.gz"
+    kept.parent.mkdir()
+    kept.write_text("")
+    link = tmp_path / "sidecars"
+    link.symlink_to(kept.parent)
+    with pytest.raises(StoreError, match="sidecars: is a link; put the folder"):
+        sidecars.sweep(link, ())
+    assert kept.exists()
