@@ -187,6 +187,14 @@ class Experiment(Model):
                 )
         return self
 
+    @model_validator(mode="after")
+    def _levels_are_finite(self) -> Self:
+        beside = ((one.name, value) for one in self.along for _, value in one.values)
+        for name, level in (*self.today, *beside):
+            if isinstance(level, float) and not math.isfinite(level):
+                raise UsageError(f"{name}={level} is no finite number", remedy="write a number, or another word")
+        return self
+
     def factor(self, name: str) -> Factor | None:
         """The factor of that name, or None."""
         return next((factor for factor in self.factors if factor.name == name), None)

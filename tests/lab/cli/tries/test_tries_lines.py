@@ -64,6 +64,7 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan -t 1 -P x 0.1 0.3 -D 0.1 --dry-run -- echo {x} | grep -c 'echo 0.[1-3]$'", 0, "3"),
     ("corescale scan -L x 1,inf -- echo {x}", 2, "corescale: -f: x=inf is no finite number; write a number"),
     ("corescale scan -f x=nan,2 -- echo {x}", 2, "corescale: -f: x=nan is no finite number; write a number"),
+    ("corescale scan -L x 1,2 --today x=inf -- echo {x}", 2, "corescale: x=inf is no finite number; write a number"),
     ("corescale scan -L x 1,1.0 -- echo {x}", 2, "corescale: -f: x=1 and x=1.0 are the same number; each level once"),
     ("corescale scan -t 1 -L n=1,2 --dry-run -- echo {n} | grep -c 'echo [12]$'", 0, "2"),
     ("corescale scan -L n -- echo {n}", 2, "corescale: -L: needs NAME A,B"),
@@ -124,6 +125,10 @@ TRIES: tuple[Try, ...] = (
         (f"printf '{text}' > wrong.toml; corescale study check wrong.toml", 2, f"corescale: wrong.toml:{says}")
         for text, says in (
             ('title = "x"\\ncommand = "echo {n}"\\n[factors]\\nn = [1, nan]\\n', "4: factors.n: n=nan is no finite"),
+            (
+                'title = "x"\\ncommand = "echo {n} {m}"\\n[factors]\\nn = {levels = [1, 2], along = {m = [inf, 2]}}\\n',
+                "1: m=inf is no finite",
+            ),
             ('title = "x"\\ncommand = "true"\\ntimeout = inf\\n', "3: timeout: 'inf' is not a time"),
             ('title = "x"\\ncommand = "true"\\n[stop]\\nconfidence = 0.3\\n', "4: stop.confidence: '0.3' is not above"),
             ('title = "x"\\ncommand = "true"\\n[stop]\\nbudget = -5\\n', "4: stop.budget: '-5.0' is not a time"),
