@@ -13,6 +13,9 @@ from corescale.records import Record, from_dict
 REMEDY = "the file was changed: restore it, or measure again with --out DIR"
 
 
+YEAR_9999 = 253_370_764_800
+"""seconds since 1970: beyond it there is no date"""
+
 SHORTEST = 1e-6
 """seconds: below it no program has started and ended"""
 
@@ -24,6 +27,8 @@ def _must_be_a_launch(record: Record) -> None:
     """Raises StoreError for times that no launch has."""
     if record.origin == "measured" and record.started < 0:
         raise StoreError(f"started = {record.started:g} s is before 1970", remedy=REMEDY)
+    if not record.started < YEAR_9999:
+        raise StoreError(f"started = {record.started:g} s is beyond the year 9999", remedy=REMEDY)
     for name in ("wall", "user", "system"):
         value = getattr(record, name)
         if not (math.isfinite(value) and value >= 0) or (name == "wall" and value < SHORTEST and record.ok):
@@ -32,6 +37,14 @@ def _must_be_a_launch(record: Record) -> None:
     if cpu > MOST_CORES * record.wall and record.ok:
         what = f"user + system = {cpu:g} s within wall = {record.wall:g} s: no machine has the cores"
         raise StoreError(what, remedy=REMEDY)
+
+
+def _number(values: Mapping[str, Any], name: str) -> int:
+    """Which block or attempt an event is of; raises StoreError for what counts none."""
+    number = values.get(name)
+    if type(number) is not int or number < 0:
+        raise StoreError(f"{name} = {str(number)[:40]} is no number of a block", remedy=REMEDY)
+    return number
 
 
 class History:
@@ -59,7 +72,7 @@ class History:
         """Ends a block; events of other names say nothing about which records count."""
         if values["event"] not in ("block-complete", "block-abandoned"):
             return
-        attempt = (int(values["block"]), int(values["attempt"]))
+        attempt = _number(values, "block"), _number(values, "attempt")
         made = self._open.pop(attempt, [])
         self._ended.add(attempt)
         if values["event"] == "block-complete":

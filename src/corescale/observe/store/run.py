@@ -10,11 +10,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from corescale.declare import paths
+from corescale.declare import factors, paths
 from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import strange_level
-from corescale.errors import StoreError
+from corescale.errors import CorescaleError, StoreError
 from corescale.observe.store import sidecars
 from corescale.observe.store.history import History, read
 from corescale.records import FORMAT, Record
@@ -55,7 +55,7 @@ def load(path: Path) -> Run:
         launcher=launcher,
         records=tuple(history.records),
         all_records=tuple(history.all_records),
-        environment=read_object(path / ENVIRONMENT),
+        environment=circumstances(path),
         finished=paths.exists(path / FINISHED),
     )
 
@@ -65,9 +65,9 @@ CHANGED = "restore the file, or measure again with --out DIR"
 
 def _must_be_whole(path: Path, experiment: Experiment, history: History) -> None:
     """Raises StoreError where records are missing at the end, or are of levels that were never asked for."""
-    told = (path / FINISHED).read_text(encoding="utf-8").split() if (path / FINISHED).is_file() else []
-    if told and told[0].isdecimal() and int(told[0]) != len(history.records):
-        what = f"holds {len(history.records)} launches that count, but {told[0]} were measured"
+    told = (path / FINISHED).read_bytes().split() if paths.is_file(path / FINISHED) else []
+    if told and told[0] != str(len(history.records)).encode():
+        what = f"holds {len(history.records)} launches that count, but {told[0].decode(errors='replace')} were measured"
         raise StoreError(what, where=str(path / RECORDS), remedy=CHANGED)
     for record in history.all_records:
         if strange := strange_level(experiment, record.configuration):
@@ -95,15 +95,30 @@ def planned(path: Path) -> tuple[Experiment, str]:
             remedy=f"use corescale {plan['corescale']}, or choose --out DIR",
         )
     try:
-        return Experiment.model_validate(_found(path) | plan["experiment"]), str(plan["launcher"])
-    except (ValidationError, KeyError) as error:
-        raise StoreError("a plan that this version cannot read", where=str(path / PLAN)) from error
+        experiment = Experiment.model_validate(_found(path) | plan["experiment"])
+        unknown = [factor.kind for factor in experiment.factors if factor.kind not in factors.KINDS]
+        if unknown:
+            raise KeyError(unknown[0])
+        return experiment, str(plan["launcher"])
+    except (ValidationError, CorescaleError, LookupError, TypeError) as error:
+        if isinstance(error, StoreError):
+            raise
+        raise StoreError("a plan that this version cannot read", where=str(path / PLAN), remedy=CHANGED) from error
 
 
 def _found(path: Path) -> dict[str, Any]:
     """What earlier formats kept in the environment and not in the plan."""
-    variables = read_object(path / ENVIRONMENT).get("variables", {})
+    variables = circumstances(path)["variables"]
     return {"inherited_allocator": allocators.named_in(variables.get("LD_PRELOAD") or "") or ""}
+
+
+def circumstances(path: Path) -> dict[str, Any]:
+    """environment.json of a run; raises StoreError, also where one of its parts is no object."""
+    values = {"variables": {}, "description": {}} | read_object(path / ENVIRONMENT)
+    for name in ("variables", "description"):
+        if not isinstance(values[name], dict):
+            raise StoreError(f"{name} is no JSON object", where=str(path / ENVIRONMENT), remedy=CHANGED)
+    return values
 
 
 def read_object(path: Path) -> dict[str, Any]:

@@ -103,6 +103,42 @@ TRIES: tuple[Try, ...] = (
         6,
         "corescale: e/records.jsonl: block 0 is of threads=9, which the plan does not have",
     ),
+    (
+        'cp -r kept i && sed -i \'s/"block":0,"attempt":0,"time"/"block":null,"attempt":0,"time"/\''
+        " i/records.jsonl; corescale report i",
+        6,
+        "corescale: i/records.jsonl:2: block = None is no number of a block",
+    ),
+    (
+        'cp -r kept j && sed -i \'s/"started":[^,]*/"started":1e300/\' j/records.jsonl; corescale report j',
+        6,
+        "corescale: j/records.jsonl:1: started = 1e.300 s is beyond the year 9999",
+    ),
+    (
+        "cp -r kept k && echo '{\"variables\": null}' > k/environment.json; corescale report k",
+        6,
+        "corescale: k/environment.json: variables is no JSON object",
+    ),
+    (
+        "cp -r kept l && echo '{\"description\": []}' > l/environment.json; corescale report l",
+        6,
+        "corescale: l/environment.json: description is no JSON object",
+    ),
+    (
+        'cp -r kept m && sed -i \'s/"experiment": {/"experiment": [], "x": {/\' m/plan.json; corescale report m',
+        6,
+        "corescale: m/plan.json: a plan that this version cannot read",
+    ),
+    (
+        'cp -r kept n && sed -i \'s/"kind": "threads"/"kind": "nosuch"/\' n/plan.json; corescale report n',
+        6,
+        "corescale: n/plan.json: a plan that this version cannot read",
+    ),
+    (
+        "cp -r kept o && printf '\\xff\\xfe' > o/finished; corescale report o",
+        6,
+        "corescale: o/records.jsonl: holds 1 launches that count, but .* were measured",
+    ),
 )
 
 
