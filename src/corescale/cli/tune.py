@@ -44,6 +44,8 @@ def more(words: list[str], request: TuneRequest, machine: Machine) -> None:
     longer = {name: 2 * limit for name in ("budget", "launches") if (limit := getattr(stop, name)) is not None}
     patience = {"timeout": longer.get("budget")} if experiment.timeout == stop.budget else {}
     wider = experiment.model_copy(update={"stop": stop.model_copy(update=longer), **patience})
-    asked = replace(request, on=made.launcher)
+    asked = replace(request, on="fake" if made.launcher.startswith("fake-") else made.launcher)
+    if request.dry_run:
+        return dry_run(wider, asked, machine)
     run = measure(wider, policy_of(wider), asked, machine)
     return finish(result(run, machine, every_variable=request.every_variable), request)

@@ -55,6 +55,13 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: --more: there is no tune in none; corescale tune -- COMMAND",
     ),
+    ("corescale tune --more --dry-run --out more | grep -c '^4 configurations: '", 0, "1"),
+    (
+        "printf 'base = 0.1\\n' > l.toml; corescale tune -q --budget 3x --on fake --landscape l.toml --out faked -t 1,2"
+        " -- true >/dev/null; corescale tune -q --more --out faked",
+        2,
+        "corescale: --on fake: the fake launcher needs a landscape; add --landscape FILE",
+    ),
     ("corescale tune -q --more --out more >/dev/null; ls -r more/tune-*", 0, "lock$|2$"),
 )
 
