@@ -30,6 +30,9 @@ INHERITED = "inherited"
 SHORT = 0.010
 """Seconds; of a shorter launch, starting the process is a large part."""
 
+COUNTS = "and counts: -i"
+"""end of the doubt of a launch that failed and counts as if it had not"""
+
 Origin = Literal["measured", "simulated", "fake", "extrapolated"]
 Phase = Literal["warmup", "rehearse", "measure", "confirm"]
 Status = Literal["ok", "failed", "signal", "timeout", "not-started", "check", "output-differs", "capped", "unproved"]
@@ -189,6 +192,11 @@ class Record:
     def ok(self) -> bool:
         """Whether its time may be used."""
         return self.status == "ok"
+
+    @property
+    def let_fail(self) -> bool:
+        """Whether it failed, and counts as if it had not."""
+        return any(said.endswith(COUNTS) for said in self.doubts)
 
     @property
     def timed(self) -> bool:

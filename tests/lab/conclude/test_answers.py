@@ -179,6 +179,15 @@ def test_a_gate_without_an_interval_is_inconclusive() -> None:
     assert (found.decision, found.gate) == ("too few blocks", "inconclusive")
 
 
+def test_no_gate_passes_where_launches_failed() -> None:
+    experiment = command_line.compare(CompareRequest(runs=20), ["a", "b"], MACHINE)
+    records = play(experiment, lambda c: 0.8 if c["command"] == "b" else 1.0, policy.uniform(experiment))
+    failed = [dataclasses.replace(r, status="failed") if r.block == 3 and r.configuration["command"] == "b" else r
+              for r in records]  # fmt: skip
+    (found,) = compare(failed, experiment, gate=0.05)
+    assert (found.decision, found.gate) == ("failed", "inconclusive")
+
+
 @pytest.mark.parametrize(("confidence", "enough"), [(0.95, True), (0.99, False)])
 def test_what_is_left_without_noisy_blocks_must_allow_an_interval(confidence: float, enough: bool) -> None:
     """Of nine blocks two are flagged; seven are enough at 95%, and at 99% eight are needed."""

@@ -45,7 +45,7 @@ def compare(records: Sequence[Record], experiment: Experiment, gate: float | Non
 
     With k comparisons each interval is at the Bonferroni confidence, so that all hold together. `gate` is the relative
     slowdown that is tolerated (0.05 is 5%): failed where the whole interval lies beyond it, passed where the whole
-    interval lies within, else inconclusive.
+    interval lies within, else inconclusive, as where launches failed; with -i where all of `other` did.
     """
     times = table(records, experiment.response)
     order = [c for c in configurations(experiment) if c in times.configurations]
@@ -88,7 +88,11 @@ def _compare(
         decision=decision,
         failures=(failures[0], failures[1]),
         never=tuple(filter(None, (_never(records, c) for c in (reference, other)))),
-        gate=None if gate is None else judge(ratio, gate),
+        gate=None
+        if gate is None
+        else "inconclusive"
+        if decision == "failed" or _fails(records, other)
+        else judge(ratio, gate),
         confidence=confidence,
     )
 
@@ -97,6 +101,12 @@ def _never(records: Sequence[Record], configuration: Configuration) -> Record | 
     """The last launch, where none succeeded."""
     launches = of(records, configuration)
     return launches[-1] if launches and not any(record.ok for record in launches) else None
+
+
+def _fails(records: Sequence[Record], configuration: Configuration) -> bool:
+    """Whether every launch failed, and counts (-i): how long that takes says nothing of the program."""
+    launches = of(records, configuration)
+    return bool(launches) and all(record.let_fail for record in launches)
 
 
 def decide(ratio: Interval) -> Decision:

@@ -11,7 +11,7 @@ from corescale.observe.ranks import processes
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources import Found
 from corescale.observe.spawn import SpawnReport
-from corescale.records import Noise, Record, Status
+from corescale.records import COUNTS, Noise, Record, Status
 
 TAIL = 4096
 """bytes of the end of stderr, or else of stdout, that a record keeps"""
@@ -100,7 +100,7 @@ class Recorder:
         if not self._lets_pass(report):
             return ()
         how = f"was killed by signal {report.signal}" if report.signal else f"failed with exit code {report.exit_code}"
-        return (f"{self._experiment.command(invocation.configuration).name} {how}, and counts: -i",)
+        return (f"{self._experiment.command(invocation.configuration).name} {how}, {COUNTS}",)
 
     def _was_capped(self, invocation: Invocation) -> bool:
         limit = self._experiment.timeout
