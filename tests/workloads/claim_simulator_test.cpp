@@ -169,6 +169,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{"--policy fixed", "lacks its block"}, Refused{"--counters group", "give --block"},
                     Refused{"--iteration-ns x", "iteration-ns 'x' cannot be used"},
                     Refused{"--variation 1 --n 9000000000", "more than 2^26"},
+                    Refused{"--policy fixed --block 1 --n 9007199254740992", "more than 2^26 claims"},
                     Refused{"--cases /nowhere", "cannot be read"}, Refused{"--cases /tmp", "cannot be read"},
                     Refused{"--cases -", "stdin:1: two columns are named 'threads'",
                             "threads,threads\\n2,4\\n"},

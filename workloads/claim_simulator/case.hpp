@@ -133,7 +133,7 @@ inline void set(Case& one, const Quantity& quantity, std::string_view text, cons
 
 /// Throws driver::Error for a combination that cannot be.
 inline void check(const Case& one, const std::string& where) {
-  constexpr double most_threads = 4096, most_drawn = 1 << 26;
+  constexpr double most_threads = 4096, most_drawn = 1 << 26, most_claims = 1 << 26;
   if (one.threads > most_threads) refuse(where, "more than 4096 threads", "give --threads of at most 4096");
   if (one.core_groups > one.threads)
     refuse(where, "more core groups than threads",
@@ -141,6 +141,8 @@ inline void check(const Case& one, const std::string& where) {
   if (one.unevenness >= 1) refuse(where, "unevenness is 1 or more", "give a share below 1");
   if (one.variation > 0 && one.n > most_drawn)
     refuse(where, "more than 2^26 iterations that vary", "give fewer of --n, or --variation 0");
+  if (one.block > 0 && one.n / one.block > most_claims)
+    refuse(where, "more than 2^26 claims", "give a larger --block, or fewer of --n");
   if (one.block == 0 && corescale::find_block_policy(one.policy)->needs_block)
     refuse(where, "policy " + one.policy + " lacks its block", "give --block of at least 1");
   if (one.counters != "policy" && one.block == 0)
