@@ -136,6 +136,9 @@ def must_be_writable(request: RunRequest) -> None:
         exchange.must_be_writable(target)
 
 
+NO_WIDTH = 80
+"""columns of a terminal that does not know how many it has"""
+
 STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
@@ -149,9 +152,9 @@ def show(result: Result, *, as_json: bool, verbose: bool = False, law: bool = Tr
     if as_json:
         written("-", exchange.to_json(result))
     else:
-        Console(stderr=aside).print(
-            terminal.render(result, verbose=verbose, law=law), crop=False
-        )  # a line to paste is never cut
+        console = Console(stderr=aside)
+        console.width = console.width or NO_WIDTH  # COLUMNS=0, as terminals say that know none
+        console.print(terminal.render(result, verbose=verbose, law=law), crop=False)  # a line to paste is never cut
 
 
 def exit_code(conclusion: Conclusion) -> ExitCode:

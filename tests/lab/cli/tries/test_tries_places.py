@@ -78,6 +78,7 @@ TRIES: tuple[Try, ...] = (
     ("HOME=/nonexistent TMPDIR=/nonexistent corescale scan -q -r 1 -t 1 -- true", 0, "threads=1: "),
     ("LC_ALL=xx_YY.UTF-8 PYTHONIOENCODING=ascii corescale scan -q -r 2 -t 1 -- true", 0, "threads=1: .* .xb1 "),
     ("COLUMNS=abc corescale scan -q -r 1 -t 1 -- true", 0, "threads=1: "),
+    ("COLUMNS=0 corescale scan -q -r 1 -t 1 -- true", 0, "threads=1: "),
     ("corescale scan -q -r 1 -t 1 -- cat <&-", 0, "threads=1: "),
     ("ulimit -f 0; corescale scan -q -r 1 -t 1 -- true", 6, "corescale: corescale-runs/.*: File too large"),
     ("corescale scan -q -r 1 -t 1 --out /dev/null -- true", 6, "corescale: /dev/null/.*: cannot be written: Not a dir"),
