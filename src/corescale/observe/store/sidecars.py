@@ -19,7 +19,7 @@ FOLDER = "sidecars"
 LEVEL = 6
 """level of gzip; its default of 9 takes three times as long to save a twentieth"""
 
-OWN = re.compile(r"[0-9a-f]{64}\.gz|\.[0-9a-f]{64}\.gz\.new")
+OWN = re.compile(r"[0-9a-f]{64}\.gz|\..*\.gz\.new")
 """names of sidecars, and of their drafts (durable.write_whole)"""
 
 
