@@ -87,6 +87,14 @@ class InterruptedRunError(CorescaleError):
         self.exit_code = exit_code
 
 
+class AfterwardsError(CorescaleError):
+    """All was measured and is kept, and then something failed: said behind the answer."""
+
+    def __init__(self, what: str, exit_code: ExitCode) -> None:
+        super().__init__(what)
+        self.exit_code = exit_code
+
+
 class UnavailableError(CorescaleError):
     """Something is not installed here."""
 

@@ -50,6 +50,8 @@ def _run(words: list[str]) -> int:
         if not error.format_message():  # a group of verbs alone: its help was printed
             return ExitCode.USAGE
         fail(mistakes.line(error, words), ExitCode.USAGE)
+    if code == ExitCode.INTERRUPTED:  # so typer ends for each KeyboardInterrupt
+        raise interruptions.last()
     return int(code or 0)
 
 

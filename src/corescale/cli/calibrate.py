@@ -9,7 +9,7 @@ from rich.console import Console
 
 from corescale.calibration import VARIABLE, file_text, of_machine, standard_file
 from corescale.cli.measure import measure, policy_of
-from corescale.cli.output import outputs, result
+from corescale.cli.output import console, outputs, result
 from corescale.declare import studies, study_file
 from corescale.declare.command_line.request import StudyRequest
 from corescale.errors import UsageError
@@ -50,7 +50,7 @@ def _write(machine: Machine, file: Path, *, quiet: bool) -> None:
     with Console(stderr=True, quiet=quiet).status("measuring this machine") as status:
         found = constants.measure(machine, status.update)
     exchange.write(str(file), file_text(found, machine.in_words))
-    Console().print(show.table(found))
+    console().print(show.table(found))
     if found.doubt:
         typer.echo(f"doubtful: {found.doubt} meanwhile, and loops would believe it; calibrate again on a quiet machine")
     typer.echo(f"wrote {file}; loops of this library read it after: export {VARIABLE}={file}")
@@ -65,7 +65,7 @@ def _train(machine: Machine, request: StudyRequest) -> None:
     outputs(result(made, machine), made.folder / "outputs")
     groups = len({cpu.core_group for cpu in machine.usable})
     found, (known, missing) = own.scores(own.trained(made.records, groups)), of_machine(machine.fingerprint())
-    Console().print(show.scores(found), show.fitted(found, known.values if known else {}))
+    console().print(show.scores(found), show.fitted(found, known.values if known else {}))
     if known is not None and known.doubt:
         typer.echo(f"the calibrated constants are doubtful: {known.doubt} while they were measured")
     if missing:

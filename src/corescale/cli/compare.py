@@ -24,4 +24,4 @@ def compare(words: list[str], request: CompareRequest) -> None:
     if request.dry_run:
         return dry_run(declare(), request, machine)
     run = loadable(declare, request, machine)
-    return finish(result(run, machine, gate, every_variable=request.every_variable), request)
+    return finish(result(run, machine, gate, every_variable=request.every_variable), request, run.late)

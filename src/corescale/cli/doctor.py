@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from corescale.cli.output import console
 from corescale.observe.doctor import doctor as diagnose
 from corescale.show import doctor as show
 
@@ -20,4 +21,4 @@ def doctor(
     if json:
         typer.echo(show.to_json(diagnosis))
     else:
-        show.render(diagnosis, Console())
+        show.render(diagnosis, console())

@@ -18,7 +18,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, launch, parameters, today
 from corescale.errors import CorescaleError
 from corescale.machine import Machine
-from corescale.observe import environment, launchers, store
+from corescale.observe import environment, launchers, redirects, store
 from corescale.records import Configuration, Layout, Record
 from corescale.show import text
 
@@ -32,8 +32,8 @@ FIRST_ANSWER = f"--budget {4 * OPTIONS.first_block}x"
 def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> None:
     """Print the plan and the time that it takes.
 
-    Raises ProgramError, as measuring would, where a program cannot be launched; of a study, which may be meant for
-    another machine, that is a note.
+    Raises ProgramError and UsageError, as measuring would, where a program cannot be launched or its files are not
+    there; of a study, which may be meant for another machine, a missing program is a note.
     """
     launcher = launchers.create(request.on, experiment, machine, request.landscape or None)
     for chosen in configurations(experiment):
@@ -43,6 +43,8 @@ def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> No
     typer.echo(f"\n{_amount(experiment)}\n{_time(experiment, known, root, machine)}")
     for reason in experiment.left_out:
         typer.echo(f"left out: {reason}")
+    if request.on != "fake" and experiment.verb != "study" and not redirects.are_made(experiment):
+        redirects.must_work(experiment)
     for program in missing(experiment) if request.on != "fake" else ():
         if experiment.verb != "study":
             environment.locate(program)

@@ -6,6 +6,8 @@ from types import FrameType
 
 from corescale.errors import ExitCode
 
+_came: list["Ended"] = []
+
 CODES = {signal.SIGTERM: ExitCode.TERMINATED, signal.SIGHUP: ExitCode.HANGUP}
 
 
@@ -29,6 +31,12 @@ def exit_code(error: BaseException | None) -> ExitCode:
     return error.exit_code if isinstance(error, Ended) else ExitCode.INTERRUPTED
 
 
+def last() -> KeyboardInterrupt:
+    """The last that came, where a library lost it; Ctrl-C where none did."""
+    return _came[-1] if _came else KeyboardInterrupt()
+
+
 def _end(number: int, frame: FrameType | None) -> None:
     del frame
-    raise Ended(number)
+    _came.append(Ended(number))
+    raise _came[-1]

@@ -2,6 +2,7 @@
 """The pipeline that scan, tune and compare share: experiment -> run folder -> records."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -14,7 +15,7 @@ from corescale.conclude.race.race import race
 from corescale.declare.command_line.request import RunRequest
 from corescale.declare.experiment import Experiment
 from corescale.declare.plan import Block
-from corescale.errors import InterruptedRunError, PreloadError
+from corescale.errors import AfterwardsError, InterruptedRunError, PreloadError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
 from corescale.observe import run as loop
@@ -79,4 +80,6 @@ def measure(experiment: Experiment, policy: Policy, request: RunRequest, machine
                 typer.echo(f"corescale: {said}", err=True)
             kept = f"what was measured is kept in {folder.path} (corescale report); the same command continues"
             raise InterruptedRunError(f"interrupted; {kept}", interruptions.exit_code(end)) from None
+        except AfterwardsError as error:
+            return replace(folder.finished(), late=error)
         return folder.finished()

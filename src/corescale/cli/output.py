@@ -102,8 +102,8 @@ def machine_name(environment: Mapping[str, Any]) -> str:
     return str(environment.get("description", {}).get("hostname") or "this machine")
 
 
-def finish(result: Result, request: RunRequest) -> None:
-    """Print, export, and exit by the table in docs/exit_codes.md."""
+def finish(result: Result, request: RunRequest, late: CorescaleError | None = None) -> None:
+    """Print, export, and exit by the table in docs/exit_codes.md; raises what failed late when the answer is out."""
     law, aside = getattr(request, "law", False), _to_stdout(request)
     show(result, as_json=request.json, verbose=request.verbose, law=law, aside=aside)
     for name, export in exchange.EXPORTERS.items():
@@ -114,6 +114,9 @@ def finish(result: Result, request: RunRequest) -> None:
 
         written(request.report, html.report(result))
         typer.echo(f"report: {request.report}", err=True)
+    if late is not None:
+        sys.stdout.flush()
+        raise late
     sys.exit(exit_code(result.conclusion))
 
 
@@ -152,9 +155,15 @@ def show(result: Result, *, as_json: bool, verbose: bool = False, law: bool = Tr
     if as_json:
         written("-", exchange.to_json(result))
     else:
-        console = Console(stderr=aside)
-        console.width = console.width or NO_WIDTH  # COLUMNS=0, as terminals say that know none
-        console.print(terminal.render(result, verbose=verbose, law=law), crop=False)  # a line to paste is never cut
+        rendered = terminal.render(result, verbose=verbose, law=law)
+        console(stderr=aside).print(rendered, crop=False)  # a line to paste is never cut
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Where tables are printed; COLUMNS=0 is what terminals say that know no width."""
+    made = Console(stderr=stderr)
+    made.width = made.width or NO_WIDTH
+    return made
 
 
 def exit_code(conclusion: Conclusion) -> ExitCode:

@@ -23,4 +23,4 @@ def scan(words: list[str], request: ScanRequest) -> None:
     if request.dry_run:
         return dry_run(declare(), request, machine)
     run = loadable(declare, request, machine)
-    return finish(result(run, machine, every_variable=request.every_variable), request)
+    return finish(result(run, machine, every_variable=request.every_variable), request, run.late)

@@ -51,7 +51,7 @@ def run(words: list[str], request: StudyRequest) -> None:
     made = loadable(declare, request, machine)
     found = result(made, machine, every_variable=request.every_variable)
     outputs(found, Path(request.outputs or made.folder / "outputs"))
-    return finish(found, request)
+    return finish(found, request, made.late)
 
 
 def _startable(declare: Declare, request: StudyRequest) -> tuple[Declare, StudyRequest]:

@@ -11,6 +11,7 @@ from corescale.cli.measure import RUNS, loadable, measure, policy_of
 from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable, result
 from corescale.declare import command_line
+from corescale.declare.command_line import going_on
 from corescale.declare.command_line.request import TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Machine
@@ -29,23 +30,34 @@ def tune(words: list[str], request: TuneRequest) -> None:
     if request.dry_run:
         return dry_run(declare(), request, machine)
     run = loadable(declare, request, machine)
-    return finish(result(run, machine, every_variable=request.every_variable), request)
+    return finish(result(run, machine, every_variable=request.every_variable), request, run.late)
 
 
 def more(words: list[str], request: TuneRequest, machine: Machine) -> None:
-    """Go on with the last run of a tune, by twice its budget; raises UsageError where there is none."""
-    root = Path(request.out or RUNS)
-    last = max(root.glob("tune-*/*/records.jsonl"), key=lambda path: path.stat().st_mtime, default=None)
-    if words or last is None:
-        what = "continues the last run, and takes no command" if words else f"there is no tune in {root}"
-        raise UsageError(what, where="--more", remedy="corescale tune -- COMMAND begins one")
-    made = store.load(last.parent)
+    """Go on with the last run of a tune, by twice its budget or up to the one that is named.
+
+    Raises UsageError where there is none, and for an option that would make another run of it.
+    """
+    going_on.must_go_on(request)
+    made = _last(words, Path(request.out or RUNS))
     stop, experiment = made.experiment.stop, made.experiment
-    longer = {name: 2 * limit for name in ("budget", "launches") if (limit := getattr(stop, name)) is not None}
-    patience = {"timeout": longer.get("budget")} if experiment.timeout == stop.budget else {}
-    wider = experiment.model_copy(update={"stop": stop.model_copy(update=longer), **patience})
+    longer = going_on.longer(stop, request.budget)
+    if made.finished and not store.goes_further(stop, longer):
+        where = f"--more --budget {request.budget}"
+        raise UsageError(f"the run had {going_on.had(stop)}", where=where, remedy="name more than that")
+    patience = {"timeout": longer.budget} if experiment.timeout == stop.budget else {}
+    wider = experiment.model_copy(update={"stop": longer, **patience})
     asked = replace(request, on="fake" if made.launcher.startswith("fake-") else made.launcher)
     if request.dry_run:
         return dry_run(wider, asked, machine)
     run = measure(wider, policy_of(wider), asked, machine)
-    return finish(result(run, machine, every_variable=request.every_variable), request)
+    return finish(result(run, machine, every_variable=request.every_variable), request, run.late)
+
+
+def _last(words: list[str], root: Path) -> store.Run:
+    """The last run of a tune there; raises UsageError where there is none, and for a command."""
+    last = max(root.glob("tune-*/*/records.jsonl"), key=lambda path: path.stat().st_mtime, default=None)
+    if words or last is None:
+        what = "continues the last run, and takes no command" if words else f"there is no tune in {root}"
+        raise UsageError(what, where="--more", remedy="corescale tune -- COMMAND begins one")
+    return store.load(last.parent)

@@ -39,7 +39,8 @@ def confirmed(experiment: Experiment) -> Policy:
     wanted = CONFIRM_BLOCKS if wanted is None else wanted
 
     def next_block(records: Sequence[Record]) -> Block | None:
-        block = None if any(record.phase == "confirm" for record in records) else measure(records)
+        confirming = any(record.phase == "confirm" for record in records) and experiment.stop.rule != "replicates"
+        block = None if confirming else measure(records)
         if block is not None:
             return block
         answer = recommend(records, experiment)

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands around the launches: untimed, through no shell unless the measured command goes through one."""
 
+import math
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import IO
 
 from corescale.declare import template
 from corescale.declare.experiment import Experiment
-from corescale.errors import ProgramError
+from corescale.errors import InconclusiveError, ProgramError
+from corescale.observe.spawn import orphans
 
 EACH = ("prepare", "conclude")
 """Around each launch, and so with placeholders."""
@@ -28,29 +31,44 @@ class HookRunner:
             if not self._shell:
                 template.split(text, f"--{name}")
 
-    def run(self, name: str, values: Mapping[str, str] | None = None) -> None:
-        """Raises ProgramError where it cannot be started or fails."""
+    def run(self, name: str, values: Mapping[str, str] | None = None, seconds: float = math.inf) -> None:
+        """Raises ProgramError where it cannot be started or fails, InconclusiveError where it lasts longer than that.
+
+        Of one that is ended, so or by Ctrl-C, nothing is left running.
+        """
         text = getattr(self._experiment.hooks, name)
         if text is None:
             return
         words = ("/bin/sh", "-c", text) if self._shell else tuple(shlex.split(text))
         with tempfile.TemporaryFile() as said:
             try:
-                result = subprocess.run(
-                    template.fill(words, values or {}),
-                    check=False,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=said,
-                )
+                status = _ended(template.fill(words, values or {}), said, seconds)
             except OSError as error:
                 raise ProgramError(
                     f"cannot be started: {error.strerror}",
                     where=f"--{name} {text}",
                     remedy=f"what only a shell knows needs --shell, or sh -c {shlex.quote(text)}",
                 ) from error
-            if result.returncode != 0:
+            except subprocess.TimeoutExpired as error:
+                what = f"did not end within {seconds:.3g} s, the time that is left"
+                where, remedy = f"--{name} {text}", "give it more: --budget"
+                raise (ProgramError if name == "cleanup" else InconclusiveError)(
+                    what, where=where, remedy=remedy
+                ) from error
+            if status != 0:
                 said.seek(0)
                 last = said.read().decode(errors="replace").strip().splitlines()[-1:] or [""]
-                what = f"failed with exit code {result.returncode}{': ' if last[0] else ''}{last[0]}"
+                what = f"failed with exit code {status}{': ' if last[0] else ''}{last[0]}"
                 raise ProgramError(what, where=f"--{name} {text}", remedy="make it succeed, or leave it out")
+
+
+def _ended(words: Sequence[str], said: IO[bytes], seconds: float) -> int:
+    """The exit code of the command; what ends it from outside ends all that it started."""
+    orphans.adopt()
+    begun, null = orphans.now(), subprocess.DEVNULL
+    limit = None if math.isinf(seconds) else seconds
+    try:
+        return subprocess.run(words, check=False, stdin=null, stdout=null, stderr=said, timeout=limit).returncode
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        orphans.end(begun, (), of_this_session=True)
+        raise

@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from corescale.declare import plan
@@ -16,7 +16,7 @@ from corescale.declare.grid import configurations, today
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
 from corescale.endings import ending
-from corescale.errors import CorescaleError, InconclusiveError, ProgramError
+from corescale.errors import AfterwardsError, CorescaleError, InconclusiveError, ProgramError
 from corescale.observe.launchers import Launcher
 from corescale.observe.store import Store
 from corescale.observe.watcher import Watcher
@@ -48,7 +48,8 @@ def run(
 
     On any error, and on Ctrl-C, nothing of the program is left running, the block in flight is abandoned, and the
     records so far stay. Raises ProgramError where today's launch fails before it ever succeeded (unless failures are
-    ignored), or where every launch of a first block fails. `began`: when the budget did, by the monotonic clock.
+    ignored), or where every launch of a first block fails; AfterwardsError where the run is finished and its clean-up
+    fails. `began`: when the budget did, by the monotonic clock.
     """
     loop = _Loop(experiment, store, launcher, watcher or Watcher(), fresh_seed)
     loop.start = loop.start if began is None else began
@@ -61,8 +62,11 @@ def run(
         with contextlib.suppress(CorescaleError):
             launcher.close()
         raise
-    launcher.close()
     store.finish()
+    try:
+        launcher.close()
+    except CorescaleError as error:
+        raise AfterwardsError(str(error), error.exit_code) from error
     return tuple(store.records)
 
 
@@ -85,7 +89,11 @@ class _Loop:
 
     def go(self, next_block: NextBlock) -> None:
         block = next_block(self.store.records)
-        if block is not None and self.warm_up():
+        before = len(self.store.records)
+        for warming in self.warm_ups() if block is not None else ():
+            if not self.makes(warming):
+                return
+        if len(self.store.records) > before:
             block = next_block(self.store.records)
         while block is not None and (fitting := self.fitting(block)) is not None:
             if not self.makes(fitting):
@@ -154,19 +162,29 @@ class _Loop:
                 f" {others + 1} configurations need about {wanted}: --budget {math.ceil(wanted * each / 60)}m"
             )
 
-    def warm_up(self) -> bool:
-        """Whether anything was launched. Warm-up is repeated when a run is resumed: caches are cold then.
+    def warm_ups(self) -> Iterator[Block]:
+        """Warm-up is repeated when a run is resumed: caches are cold then. Half of a budget is left for measuring.
 
         Of a race the first launch of all is today's: it must work, and tells how long is far too long.
         """
-        race = self.experiment.stop.rule == "race"
-        first = (self.experiment.same_output or race) and not self.store.records
-        if first:
-            self.make(Block("warmup", (self.today,)))
+        everyone, wanted = configurations(self.experiment), self.experiment.warmup
+        began, before = time.monotonic(), len(self.store.records)
+        if (self.experiment.same_output or self.experiment.stop.rule == "race") and not before:
+            yield Block("warmup", (self.today,))
             self.say_what_it_buys()
-        for _ in range(self.experiment.warmup):
-            self.make(Block("warmup", configurations(self.experiment)))
-        return first or self.experiment.warmup > 0
+        for made in range(wanted):
+            walls = sum(record.wall for record in self.store.records[before:])
+            took = max(walls, time.monotonic() - began)  # the walls of a virtual clock, hooks and proofs by ours
+            if self.store.records and took + self.seconds(everyone) > self.for_warming_up():
+                self.watcher.note(f"{made} of {wanted} warm-ups were made: half of --budget is for measuring")
+                return
+            yield Block("warmup", everyone)
+
+    def for_warming_up(self) -> float:
+        """Seconds; inf where no budget bounds the whole."""
+        stop = self.experiment.stop
+        bounds = stop.budget is not None and (stop.binding or stop.rule == "race")
+        return ((stop.budget or 0.0) - self.earlier) / 2 if bounds else math.inf
 
     def make(self, block: Block) -> None:
         """All launches of a block, or none that count."""

@@ -38,7 +38,7 @@ from support.commands import ROOT, corescale, refused, started
         (["scan", "-L", "x"], ExitCode.USAGE, ["NAME A,B"]),
         (["scan"], ExitCode.USAGE, ["no command"]),
         (["report", "nowhere"], ExitCode.STORE, ["nowhere"]),
-        (["scan", "--input", "nowhere", "--", "cat"], ExitCode.PROGRAM, ["nowhere"]),
+        (["scan", "--input", "nowhere", "--", "cat"], ExitCode.USAGE, ["nowhere"]),
     ],
 )
 def test_a_mistake_is_one_line_and_a_documented_code(

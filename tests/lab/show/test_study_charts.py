@@ -4,6 +4,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.transforms import Bbox
 
@@ -36,6 +37,13 @@ def test_each_level_has_a_chart_of_its_own_rows() -> None:
     assert all(chart.title.startswith("Times; load ") for chart in made)
     (largest,) = of(bars(where={"load": "max"}, facet=("threads",)))
     assert replace(made[-1], name="", title="") == replace(largest, name="", title="")
+
+
+def test_each_level_that_is_a_path_has_a_file_of_its_own() -> None:
+    rows = pd.DataFrame({"allocator": ["/a/b", "/a-b", "-a/b", f"/{'x' * 300}/a", f"/{'x' * 300}/b"]})
+    names = [chart.name for chart in charts._each(bars(each="allocator"), rows)]
+    assert len(set(names)) == len(names) == len(rows)
+    assert all("/" not in name and len(name) < 200 for name in names)
 
 
 def test_panels_that_share_a_range_cut_no_bar() -> None:

@@ -2,20 +2,22 @@
 """Launches programs on this machine, one at a time, through the spawner."""
 
 import contextlib
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from corescale.declare import grid, paths, template
+from corescale.declare import grid, template
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
-from corescale.errors import ProgramError, UsageError
+from corescale.errors import InconclusiveError, UsageError
 from corescale.machine import Machine
-from corescale.observe import environment, neighbours, preload, sources
+from corescale.observe import environment, neighbours, preload, redirects, sources
 from corescale.observe.hooks import HookRunner
 from corescale.observe.launchers.recorder import TAIL, Recorder, keeps_output
+from corescale.observe.patience import Patience
 from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, orphans
 from corescale.records import Configuration, Layout, Phase, Record
@@ -40,7 +42,7 @@ class Local:
             )
         self._experiment, self._machine = experiment, machine
         self._spawner = spawner or Spawner()
-        self._hooks = HookRunner(experiment)
+        self._hooks, self._patience = HookRunner(experiment), Patience(experiment.stop)
         self._sources = sources.wanted(experiment)
         self._probes = tuple(source.name for source in self._sources if source.probe)
         self._proved: dict[tuple[Layout, tuple[Path, ...]], tuple[tuple[str, str], ...]] = {}
@@ -72,11 +74,13 @@ class Local:
         sweep()
         neighbours.announce()
         orphans.adopt()
+        if not redirects.are_made(self._experiment):
+            redirects.must_work(self._experiment)
         self._is_set_up = True
-        self._hooks.run("setup")
-        if self._experiment.input is not None and not paths.is_file(self._experiment.input):
-            what = "is no regular file" if paths.exists(self._experiment.input) else "no such file"
-            raise ProgramError(what, where=f"--input {self._experiment.input}", remedy="name a file, or - for stdin")
+        self._patience.begin(history)
+        self._hooks.run("setup", seconds=self._patience.whole)
+        if not self._experiment.hooks.prepare:
+            redirects.must_work(self._experiment)
         for words in self._commands():
             environment.locate(words[0])
         self._recorder.open(history, keep)
@@ -110,7 +114,7 @@ class Local:
     def close(self) -> None:
         if self._is_set_up:
             self._is_set_up = False
-            self._hooks.run("cleanup")
+            self._hooks.run("cleanup", seconds=self._patience.whole)
 
     def _commands(self) -> Iterator[tuple[str, ...]]:
         """Every distinct argv, and what it goes through."""
@@ -172,9 +176,9 @@ class Local:
     @contextlib.contextmanager
     def _prepared(self, configuration: Configuration) -> Iterator[None]:
         values = {name: str(value) for name, value in grid.parameters(self._experiment, configuration).items()}
-        self._hooks.run("prepare", values)
+        self._hooks.run("prepare", values, self._patience.left)
         yield
-        self._hooks.run("conclude", values)
+        self._hooks.run("conclude", values, self._patience.left)
 
     def _spawn(
         self,
@@ -187,12 +191,14 @@ class Local:
         cap: float | None = None,
     ) -> SpawnReport:
         scratch.output = self._output(scratch)
+        usual = min(filter(None, (self._experiment.timeout, cap)), default=math.inf)
+        longest = min(usual, self._patience.of_a_launch)
         request = SpawnRequest(
             argv=launch.command,
             environment=sources.environment(watching, launch.variables, scratch),
             inherited=scratch.inherited,
             affinity=launch.affinity or (),
-            timeout=min(filter(None, (self._experiment.timeout, cap)), default=None),
+            timeout=None if math.isinf(longest) else longest,
             stdin=Path(self._experiment.input) if self._experiment.input else None,
             stdout=scratch.output,
             hash_output=self._experiment.same_output,
@@ -200,8 +206,12 @@ class Local:
             prove=prove,
         )
         report = self._spawner.spawn(self.through(request, layout, scratch))
+        self._patience.launched()
         if report.status == "cancelled":
             raise KeyboardInterrupt
+        if report.status == "timeout" and longest < usual:
+            what = f"its time ended within a launch ({launch.line})"
+            raise InconclusiveError(what, where="--budget", remedy="give it more time")
         if report.survivors:
             self._note(f"{report.survivors} processes of {launch.line} could not be killed")
         return report

@@ -32,13 +32,13 @@ def now() -> int:
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 
-def end(since: int, spared: Collection[int]) -> int:
+def end(since: int, spared: Collection[int], *, of_this_session: bool = False) -> int:
     """Kills every adopted process that was born at or after `since` and is of another session than this one, with its
-    descendants; returns how many. `spared` are children that others look after.
+    descendants; returns how many. `spared` are children that others look after. `of_this_session`: those too.
     """
     killed: set[int] = set()
     deadline = time.monotonic() + _PATIENCE
-    while (left := list(_left(since, spared))) and time.monotonic() < deadline:
+    while (left := list(_left(since, spared, of_this_session))) and time.monotonic() < deadline:
         for process in left:
             if process.state == "Z":
                 with suppress(ChildProcessError):
@@ -59,12 +59,12 @@ class _Process:
     """clock ticks since boot"""
 
 
-def _left(since: int, spared: Collection[int]) -> Iterator[_Process]:
+def _left(since: int, spared: Collection[int], of_this_session: bool) -> Iterator[_Process]:
     """Adopted children; the next round finds theirs, which are adopted in turn."""
     here, session = os.getpid(), os.getsid(0)
     for process in _processes():
         ours = process.parent == here and process.pid not in spared
-        if ours and process.born >= since and process.session != session:
+        if ours and process.born >= since and (of_this_session or process.session != session):
             yield process
 
 

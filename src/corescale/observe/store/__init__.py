@@ -7,8 +7,8 @@ docs/results_format.md describes the files.
 """
 
 from corescale.observe.store.contract import Memory, Store
-from corescale.observe.store.folder import Folder, open_run
+from corescale.observe.store.folder import Folder, goes_further, open_run
 from corescale.observe.store.run import Run, load, runs
 from corescale.observe.store.sealing import sealed
 
-__all__ = ["Folder", "Memory", "Run", "Store", "load", "open_run", "runs", "sealed"]
+__all__ = ["Folder", "Memory", "Run", "Store", "goes_further", "load", "open_run", "runs", "sealed"]

@@ -142,7 +142,7 @@ def _number(home: Path, stop: Stop) -> int:
     last = (numbers(home) or [0])[-1]
     if not last or not (home / str(last) / FINISHED).exists():
         return last or 1
-    return last if more(planned(home / str(last))[0].stop, stop) else last + 1
+    return last if goes_further(planned(home / str(last))[0].stop, stop) else last + 1
 
 
 def _or_more(limit: float | None) -> float:
@@ -150,7 +150,7 @@ def _or_more(limit: float | None) -> float:
     return math.inf if limit is None else limit
 
 
-def more(made: Stop, asked: Stop) -> bool:
+def goes_further(made: Stop, asked: Stop) -> bool:
     """Whether a finished run goes on: by the same rule, further in one way and shorter in none."""
     if made.rule != asked.rule:
         return False

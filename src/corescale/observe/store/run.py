@@ -35,6 +35,8 @@ class Run:
     """records, with those of attempts that were cut short"""
     environment: Mapping[str, Any]
     finished: bool
+    late: CorescaleError | None = None
+    """what failed when all was measured"""
 
     def sidecar(self, record: Record, name: str) -> bytes:
         """The sidecar that a record names; raises StoreError, or KeyError where the record names none of that name."""

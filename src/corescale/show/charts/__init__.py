@@ -22,6 +22,10 @@ from corescale.show.result import Result
 __all__ = ["Chart", "concluded", "declared", "must_have_references", "of", "of_study", "write"]
 
 
+LONGEST = 100
+"""characters of a level in the name of a chart's file"""
+
+
 def of(result: Result, scan: Scan | None, rows: pd.DataFrame | None = None) -> tuple[Chart, ...]:
     """Those of the study, then those of every run whose names are not taken.
 
@@ -62,10 +66,19 @@ def _each(chart: outputs.Chart, rows: pd.DataFrame) -> Iterator[outputs.Chart]:
     if not chart.each:
         yield chart
         return
+    taken: set[str] = set()
     for level in sorted(rows[chart.each].unique()):
         where = {**chart.where, chart.each: level}
-        name, title = f"{chart.name}-{chart.each}-{level}", f"{chart.title}; {chart.each} {level}"
+        name, title = f"{chart.name}-{chart.each}-{_in_a_name(level)}", f"{chart.title}; {chart.each} {level}"
+        while name in taken:
+            name += "-"
+        taken.add(name)
         yield chart.model_copy(update={"name": name, "title": title, "where": where})
+
+
+def _in_a_name(level: object) -> str:
+    """A level as part of a file's name: a path or a long command too."""
+    return str(level).replace("/", "-").replace("\0", "")[:LONGEST]
 
 
 def write(charts: tuple[Chart, ...], folder: Path) -> tuple[Path, ...]:

@@ -43,9 +43,10 @@ def write(target: str, content: str) -> None:
 def must_be_writable(target: str) -> None:
     """Raises the UsageError of `write` before anything is measured, where it is known already that it will come."""
     path = Path(target)
-    if target == "-" or (paths.exists(path) and not paths.is_folder(path) and os.access(path, os.W_OK)):
+    special = paths.exists(path) and not paths.is_folder(path) and not paths.is_file(path)
+    if target == "-" or _descriptor(path) is not None or (special and os.access(path, os.W_OK)):
         return
-    folder = path.parent
+    folder = path.resolve().parent if path.is_symlink() else path.parent
     why = (
         "is a folder" if paths.is_folder(path) else "no such folder" if not paths.is_folder(folder) else
         "no permission" if not os.access(folder, os.W_OK) else _name_fault(path)

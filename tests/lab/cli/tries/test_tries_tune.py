@@ -62,6 +62,16 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: --on fake: the fake launcher needs a landscape; add --landscape FILE",
     ),
+    (
+        "corescale tune -q --more --budget 2x --out more",
+        2,
+        "corescale: --more --budget 2x: the run had --budget 9x; name",
+    ),
+    (
+        "corescale tune -q --more -t 1 --out more",
+        2,
+        "corescale: --more: goes on with the launches of the last run, and",
+    ),
     ("corescale tune -q --more --out more >/dev/null; ls -r more/tune-*", 0, "lock$|2$"),
 )
 

@@ -73,7 +73,7 @@ def test_output_goes_to_a_file_and_input_comes_from_one(
     records = direct(e, two_cores)
     assert (tmp_path / "out").read_text() == "what was put in"
     assert [r.metrics["n"] for r in records] == [15, 15]
-    with pytest.raises(ProgramError, match="--input /nowhere: no such file"):
+    with pytest.raises(UsageError, match="--input /nowhere: no such file"):
         direct(experiment("cat", input="/nowhere"), two_cores)
 
 
@@ -227,3 +227,17 @@ def test_a_cancelled_launcher_launches_nothing_more(experiment: Make, two_cores:
     with pytest.raises(KeyboardInterrupt):
         list(launcher.launch(plan.invocations(Block("measure", configurations(e)), 0, 0, today(e), 1)))
     assert not (tmp_path / "launched").exists()
+
+
+def test_input_and_output_are_looked_at_before_the_first_command_or_behind_the_one_that_makes_them(
+    experiment: Make, two_cores: Machine, tmp_path: Path
+) -> None:
+    made, log = tmp_path / "made", tmp_path / "log"
+    with pytest.raises(UsageError, match=r"--output .*no/where: cannot be written: no such folder; name a file"):
+        direct(experiment("echo", output=str(tmp_path / "no" / "where")), two_cores)
+    with pytest.raises(UsageError, match="cannot be written: is a folder"):
+        direct(experiment("echo", output=str(tmp_path)), two_cores)
+    hooks = {"setup": f"touch {made}", "prepare": f"touch {log}"}
+    assert len(direct(experiment("cat", input=str(made), hooks=hooks), two_cores)) == 2
+    with pytest.raises(UsageError, match=r"--input .*other: no such file"):
+        direct(experiment("cat", input=str(tmp_path / "other"), hooks={"setup": f"touch {made}"}), two_cores)

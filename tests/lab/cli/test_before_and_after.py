@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is checked before anything is measured, and how the command ends from outside."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from corescale.cli.dry_run import dry_run
+from corescale.cli.output import NO_WIDTH, console
+from corescale.declare import command_line
+from corescale.declare.command_line.request import ScanRequest
+from corescale.errors import ExitCode, UsageError
+from corescale.machine import Machine
+from corescale.show import exchange
+from support.commands import ROOT
+
+
+@pytest.mark.parametrize("option", ["input", "output"])
+def test_a_dry_run_checks_the_files_of_the_launches(tmp_path: Path, option: str) -> None:
+    request = ScanRequest(threads="1", **{option: str(tmp_path / "no" / "where")})  # type: ignore[arg-type]
+    experiment = command_line.scan(request, ["cat"], Machine.here())
+    with pytest.raises(UsageError, match=f"--{option} .*: no such f"):
+        dry_run(experiment, request, Machine.here())
+
+
+def test_an_export_to_a_file_in_a_folder_that_may_not_be_written_is_refused_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is put in the place of the file, which needs the folder."""
+    target = tmp_path / "there.csv"
+    target.write_text("")
+    exchange.must_be_writable(str(target))
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
+    with pytest.raises(UsageError, match=r"there\.csv: cannot be written: no permission"):
+        exchange.must_be_writable(str(target))
+    for stream in ("-", "/dev/stdout", "/dev/null"):
+        exchange.must_be_writable(stream)
+
+
+ENDED = """
+import os, signal, sys
+from corescale import cli
+from corescale.cli import app
+app.typer.echo = lambda *_: os.kill(os.getpid(), signal.{name})
+sys.argv = ["corescale", "version"]
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("SIGTERM", ExitCode.TERMINATED), ("SIGHUP", ExitCode.HANGUP), ("SIGINT", ExitCode.INTERRUPTED)],
+)
+def test_a_signal_behind_the_measuring_is_said_and_has_its_code(name: str, code: ExitCode) -> None:
+    """Where no run is open: while a report is drawn."""
+    done = subprocess.run(
+        [sys.executable, "-c", "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+         + ENDED.format(name=name)],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert done.stderr == "corescale: interrupted; what was measured is kept; the same command continues\n"
+
+
+def test_a_terminal_that_knows_no_width_has_a_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "0")
+    assert console().width == console(stderr=True).width == NO_WIDTH

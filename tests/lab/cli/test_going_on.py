@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tune --more`: what it refuses, and for how long it goes on."""
+
+import dataclasses
+
+import pytest
+
+from corescale.conclude import policy
+from corescale.declare.command_line import going_on
+from corescale.declare.command_line.request import TuneRequest
+from corescale.declare.stop import Stop
+from corescale.errors import UsageError
+from corescale.observe import store
+from support.play import play, race_truth, race_tuning
+
+
+@pytest.mark.parametrize(
+    ("option", "flag"),
+    [({"threads": "1"}, "-t"), ({"factor": ["a=1,2"]}, "-f"), ({"runs": 6}, "-r"), ({"shell": True}, "--shell")],
+)
+def test_what_would_make_another_run_is_refused(option: dict[str, object], flag: str) -> None:
+    with pytest.raises(UsageError, match=f"--more: goes on with the launches of the last run, and takes no {flag}; "):
+        going_on.must_go_on(dataclasses.replace(TuneRequest(more=True), **option))  # type: ignore[arg-type]
+
+
+def test_what_is_only_shown_otherwise_goes_on() -> None:
+    going_on.must_go_on(TuneRequest(more=True, budget="9m", json=True, quiet=True, out="here", report="r.html"))
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted", "then"),
+    [
+        (Stop(rule="race", budget=300), None, {"budget": 600}),
+        (Stop(rule="race", launches=50), None, {"launches": 100}),
+        (Stop(rule="race", launches=50), "60x", {"launches": 60, "budget": None}),
+        (Stop(rule="race", budget=300), "1h", {"budget": 3600}),
+        (Stop(rule="replicates", min_blocks=6, max_blocks=6), None, {"min_blocks": 12, "max_blocks": 12}),
+        (Stop(rule="race"), None, {"max_blocks": 80}),
+    ],
+)
+def test_for_how_long(made: Stop, wanted: str | None, then: dict[str, float | None]) -> None:
+    longer = going_on.longer(made, wanted)
+    assert {name: getattr(longer, name) for name in then} == then
+    assert store.goes_further(made, longer)
+
+
+def test_less_than_the_run_had_is_not_further() -> None:
+    made = Stop(rule="race", launches=50)
+    assert not store.goes_further(made, going_on.longer(made, "20x"))
+    assert not store.goes_further(made, going_on.longer(made, "5m"))
+    assert going_on.had(made) == "--budget 50x"
+
+
+def test_more_blocks_are_measured_behind_a_confirmation() -> None:
+    six, twelve = race_tuning(runs=6), race_tuning(runs=12)  # type: ignore[arg-type]
+    records = play(six, race_truth, policy.confirmed(six))
+    assert any(record.phase == "confirm" for record in records)
+    assert policy.confirmed(six)(records) is None
+    block = policy.confirmed(twelve)(records)
+    assert block is not None and block.phase == "measure"
