@@ -6,10 +6,14 @@ from corescale.records import Record
 SPEAKING = ("failed", "signal", "timeout", "not-started", "check")
 """statuses whose last line is likely to be the reason"""
 
+LONGEST = 200
+"""characters of that line that are shown"""
+
 
 def ending(record: Record) -> str:
     """What the launch did, as the rest of a sentence: `failed with exit code 7: cannot open grid.dat`."""
     said = next((line.strip() for line in reversed(record.tail.splitlines()) if line.strip()), "")
+    said = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
     return f"{_how(record)}: {said}" if said and record.status in SPEAKING else _how(record)
 
 

@@ -12,6 +12,9 @@ from corescale.errors import CorescaleError, ExitCode
 
 KEPT = "interrupted; what was measured is kept; the same command continues"
 
+HALF = 700
+"""characters of each half of the longest line of complaint"""
+
 _began: list[float] = []
 
 
@@ -63,9 +66,14 @@ def _defect(error: Exception) -> str:
     return f"a defect in corescale: {what} (at {where}); please report it with the command"
 
 
+def _short(line: str) -> str:
+    """The line without the middle of one that fills the screen, as an argument may: reason and remedy stand outside."""
+    return line if len(line) <= 2 * HALF else f"{line[:HALF]} ... {line[-HALF:]}"
+
+
 def fail(line: str, code: ExitCode) -> None:
     """Say one line on stderr and exit."""
     with contextlib.suppress(OSError):
-        printable = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+        printable = "".join(c if c.isprintable() else repr(c)[1:-1] for c in _short(line))
         sys.stderr.write(f"corescale: {printable}\n")
     sys.exit(code)

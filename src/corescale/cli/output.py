@@ -2,6 +2,7 @@
 """What the measuring verbs share behind the records: conclude, show, export, exit code."""
 
 import contextlib
+import math
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ from corescale.observe import launchers
 from corescale.observe.store import Run
 from corescale.records import Configuration
 from corescale.show import exchange, terminal
+from corescale.show.alone import alone
 from corescale.show.exchange import table
 from corescale.show.result import Result, concluded
 
@@ -150,7 +152,7 @@ def _to_stdout(request: RunRequest) -> bool:
     return any(getattr(request, f"export_{name}") in STDOUT for name in exchange.EXPORTERS)
 
 
-def show(result: Result, *, as_json: bool, verbose: bool = False, law: bool = True, aside: bool = False) -> None:
+def show(result: Result, *, as_json: bool, verbose: bool = False, law: bool = False, aside: bool = False) -> None:
     """Print the result on standard output, for a person or a program; `aside`: on standard error, for a person."""
     if as_json:
         written("-", exchange.to_json(result))
@@ -169,9 +171,9 @@ def console(*, stderr: bool = False) -> Console:
 def exit_code(conclusion: Conclusion) -> ExitCode:
     """OK, or what a gate makes of a comparison.
 
-    INCONCLUSIVE: a scan or comparison in which something never succeeded, a scan or tune of which no launch gave the
-    response or met the constraint, a weak scan whose work turned out uneven, a tune whose budget ended before anything
-    was compared or decided.
+    INCONCLUSIVE: a scan or comparison in which something never succeeded, launches of which none gave the response or
+    met the constraint, a weak scan whose work turned out uneven, a tune whose budget ended before anything was compared
+    or decided.
     """
     if isinstance(conclusion, Recommendation) and not (conclusion.answered and conclusion.decided):
         return ExitCode.INCONCLUSIVE
@@ -184,12 +186,12 @@ def exit_code(conclusion: Conclusion) -> ExitCode:
     gates = {comparison.gate for comparison in conclusion}
     if "failed" in gates:
         return ExitCode.REGRESSION
-    never = not conclusion or any(comparison.never for comparison in conclusion)
+    never = not conclusion or any(one.never or math.isnan(one.ratio.estimate) for one in conclusion)
     return ExitCode.INCONCLUSIVE if never or "inconclusive" in gates else ExitCode.OK
 
 
 def _lacks_a_level(found: Scan) -> bool:
-    """Whether a level never succeeded, or no launch gave the response."""
+    """Whether a level never succeeded, or no launch gave the response, which is above 0 where levels are compared."""
     if any(row.failures == row.launches > 0 for row in found.rows):
         return True
-    return bool(found.rows) and not any(row.time.estimate > 0 for row in found.rows)
+    return bool(found.rows) and alone(found) is None and not any(row.time.estimate > 0 for row in found.rows)

@@ -56,31 +56,34 @@ def predict(
     if law and track_record:
         raise UsageError("a law to score", where="--law", remedy="leave it out: a track record is of the law chosen")
     sums = overhead or []
-    said = _track_record(runs, sums) if cores is None else _predictions(runs, cores, law, sums, anyway=anyway)
-    lines = [forecasts.line(one) for one in said]
+    found = [_scanned(path, study=bool(overhead)) for path in runs]
+    said = [
+        (run, _scores(run, sums) if cores is None else _forecasts(run, cores, law, sums, anyway=anyway))
+        for run in found
+    ]
+    every = [one for _, of_run in said for one in of_run]
+    if not every and not track_record:
+        remedy = "scan at least 2 levels of threads or ranks"
+        raise UsageError("no law can be fitted", where=str(runs[0]), remedy=remedy)
+    lines = [forecasts.line(one, run.experiment.response) for run, of_run in said for one in of_run]
     if track_record:
-        lines.append(forecasts.coverage([one for one in said if isinstance(one, Scored)]))
-    typer.echo(json_format.dumps([asdict(one) for one in said], indent=2) if json else "\n".join(lines))
+        lines.append(forecasts.coverage([one for one in every if isinstance(one, Scored)]))
+    typer.echo(json_format.dumps([asdict(one) for one in every], indent=2) if json else "\n".join(lines))
 
 
-def _predictions(
-    runs: Sequence[Path], cores: int, law: str, overhead: Sequence[str], *, anyway: bool
-) -> list[Prediction | Scored]:
-    found: list[Prediction | Scored] = []
-    for path in runs:
-        for one in _forecasts(_scanned(path, study=bool(overhead)), cores, law, overhead):
-            if one.beyond > FAR and not anyway:
-                reach = f"{cores} cores are {one.beyond:.3g} times the {one.measured[1]:g} that were measured"
-                raise UsageError(reach, where=str(path), remedy="measure more cores, or give --anyway")
-            found.append(one)
-    if not found:
-        raise UsageError(
-            "no law can be fitted", where=str(runs[0]), remedy="scan at least 2 levels of threads or ranks"
-        )
+def _forecasts(
+    run: store.Run, cores: int, law: str, overhead: Sequence[str], *, anyway: bool
+) -> Sequence[Prediction | Scored]:
+    """Raises UsageError beyond the reach of what was measured."""
+    found = _predicted(run, cores, law, overhead)
+    far = next((one for one in found if one.beyond > FAR), None)
+    if far is not None and not anyway:
+        reach = f"{cores} cores are {far.beyond:.3g} times the {far.measured[1]:g} that were measured"
+        raise UsageError(reach, where=str(run.folder), remedy="measure more cores, or give --anyway")
     return found
 
 
-def _forecasts(run: store.Run, cores: int, law: str, overhead: Sequence[str]) -> Sequence[Prediction]:
+def _predicted(run: store.Run, cores: int, law: str, overhead: Sequence[str]) -> Sequence[Prediction]:
     if overhead:
         return overhead_forecast.predict(run.records, run.experiment, cores, overhead)
     try:
@@ -89,12 +92,8 @@ def _forecasts(run: store.Run, cores: int, law: str, overhead: Sequence[str]) ->
         raise UsageError(str(error), where=str(run.folder), remedy="scan more levels of p") from None
 
 
-def _track_record(runs: Sequence[Path], overhead: Sequence[str]) -> list[Prediction | Scored]:
+def _scores(run: store.Run, overhead: Sequence[str]) -> Sequence[Prediction | Scored]:
     """What was sealed while measuring, where there is such; else the run's smaller half against the rest."""
-    return [one for path in runs for one in _scores(_scanned(path, study=bool(overhead)), overhead)]
-
-
-def _scores(run: store.Run, overhead: Sequence[str]) -> Sequence[Scored]:
     records, experiment = run.records, run.experiment
     if overhead:
         return overhead_forecast.held_back(records, experiment, overhead)
@@ -107,4 +106,7 @@ def _scanned(path: Path, *, study: bool = False) -> store.Run:
     run = store.load(path)
     if run.experiment.verb != "scan" and not (study and run.experiment.verb == "study"):
         raise StoreError(f"is a run of {run.experiment.verb}", where=str(path), remedy="give the folder of a scan")
+    if run.experiment.verb == "scan" and run.experiment.weak is not None:
+        what = "is weak scaling, and a forecast is of the same work at every p"
+        raise UsageError(what, where=str(path), remedy="give the folder of a scan without --weak")
     return run

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale report`: what runs say, again, from their records alone; of several, with the machine as a factor."""
 
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -16,17 +17,25 @@ from corescale.errors import StoreError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, store
 
+PAGE = "report.html"
+
 
 def report(
     runs: Annotated[
         list[Path],
         typer.Argument(metavar="RUN...", help="run folders, such as corescale-runs/scan-1234/1; MACHINE=RUN names one"),
     ],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="write HTML here")] = "report.html",
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="FILE", help="write HTML here (default: report.html)"),
+    ] = "",
     folder: Annotated[
         str, typer.Option("--outputs", metavar="DIR", help="write tables and every chart there as PNG and SVG")
     ] = "",
     study: Annotated[str, typer.Option("--study", metavar="NAME|FILE", help="show it as this study declares")] = "",
+    law: Annotated[
+        bool, typer.Option("--law", help="fit laws of scaling to two levels too, and say what the columns are")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="print the result as JSON")] = False,
 ) -> None:
     """Show runs again, and write report.html and every declared output; of several runs the machine is a factor."""
@@ -39,9 +48,22 @@ def report(
     run = found[0] if len(found) == 1 else _together(found, [name for name, _ in given])
     shown = result(run, machine)
     declared = found[0].folder / "outputs" if len(found) == 1 else Path("outputs")
-    outputs(shown, Path(folder or declared), every_chart=bool(folder))
-    written(output, html.report(shown))
-    show(shown, as_json=json)
+    with _unasked(folder):
+        outputs(shown, Path(folder or declared), every_chart=bool(folder))
+    with _unasked(output):
+        written(output or PAGE, html.report(shown))
+    show(shown, as_json=json, law=law)
+
+
+@contextlib.contextmanager
+def _unasked(named: str) -> Iterator[None]:
+    """What nobody named and cannot be written, as beside an archive, is a note: the answer is printed."""
+    try:
+        yield
+    except UsageError as error:
+        if named:
+            raise
+        typer.echo(f"note: {error}", err=True)
 
 
 def _named(given: Path) -> tuple[str, Path]:

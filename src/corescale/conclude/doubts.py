@@ -12,7 +12,7 @@ from corescale.conclude import memory, noise
 from corescale.conclude.agreement import agreements
 from corescale.conclude.response import response
 from corescale.declare.experiment import Experiment
-from corescale.records import SHORT, Record
+from corescale.records import COUNTS, SHORT, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,18 @@ def doubts(records: Sequence[Record], experiment: Experiment) -> Doubts:
     bad = {flag.block for flag in flags if noise.RULES[flag.rule].from_outside}
     undisturbed = tuple(record for record in records if not record.timed or record.block not in bad)
     differing = [said for each in agreements(records, experiment) for said in each.broken]
-    lines = [*differing, *_flagged(flags, records), *_drift(records, experiment), *_short(records)]
-    lines += memory.doubt([records[k] for k in timed])
-    lines += _told([records[k] for k in timed])
+    failing, told = _told([records[k] for k in timed])
+    lines = [*failing, *differing, *_flagged(flags, records), *_drift(records, experiment), *_short(records)]
+    lines += [*memory.doubt([records[k] for k in timed]), *told]
     return Doubts(tuple(lines), frozenset(timed[flag.launch] for flag in flags), undisturbed)
 
 
-def _told(records: Sequence[Record]) -> list[str]:
-    """What the records themselves say is doubtful."""
+def _told(records: Sequence[Record]) -> tuple[list[str], list[str]]:
+    """What the records themselves say is doubtful: of launches that failed and count, and all else."""
     counts = Counter(said for record in records for said in record.doubts)
-    return [f"{said} (in {count} of {len(records)} launches)" for said, count in counts.items()]
+    lines = {said: f"{said} (in {count} of {len(records)} launches)" for said, count in counts.items()}
+    failing = [line for said, line in lines.items() if said.endswith(COUNTS)]
+    return failing, [line for said, line in lines.items() if not said.endswith(COUNTS)]
 
 
 def _launches(records: Sequence[Record]) -> noise.Launches:

@@ -17,7 +17,7 @@ from corescale.conclude.laws.fit import Fit
 from corescale.conclude.laws.normal_form import normal_form
 from corescale.conclude.response import Table, table
 from corescale.conclude.stats import Floats, Interval
-from corescale.declare.experiment import SERIAL, Experiment
+from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.records import Configuration, Level, Record
 
@@ -112,7 +112,7 @@ def held_back(records: Sequence[Record], experiment: Experiment) -> tuple[Scored
 
 def half(experiment: Experiment) -> tuple[Configuration, ...]:
     """The configurations at p <= P / 2, from which a forecast of P can be sealed; empty where no law comes of them."""
-    every = [c for c in configurations(experiment) if c.get("command") != SERIAL]
+    every = [c for c in configurations(experiment) if not experiment.is_serial(c)]
     small = [c for c in every if 2 * c.layout.p <= max(one.layout.p for one in every)]
     return tuple(small) if len({c.layout.p for c in small}) >= 2 else ()
 
@@ -121,7 +121,7 @@ def to_seal(records: Sequence[Record], experiment: Experiment) -> list[dict[str,
     """What is written down of each curve before its largest p is measured, as JSON values."""
     largest: dict[tuple[tuple[str, Level], ...], int] = {}
     for c in configurations(experiment):
-        if c.get("command") != SERIAL:
+        if not experiment.is_serial(c):
             beside = experiment.beside_p(c)
             largest[beside] = max(c.layout.p, largest.get(beside, 1))
     return [

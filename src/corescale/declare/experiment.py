@@ -229,6 +229,17 @@ class Experiment(Model):
         return next((command for command in self.commands if command.name == wanted), self.commands[0])
 
     @property
+    def has_serial(self) -> bool:
+        """Whether a serial program is the baseline; commands that are compared may have any name."""
+        compared = self.factor("command")
+        named = compared is not None and SERIAL in compared.levels
+        return not named and any(command.name == SERIAL for command in self.commands)
+
+    def is_serial(self, configuration: Configuration) -> bool:
+        """Whether that is the launch of the serial program."""
+        return self.has_serial and configuration.get("command") == SERIAL
+
+    @property
     def lets_fail(self) -> bool:
         """Whether a launch that fails counts with its time, as hyperfine's -i has it."""
         return self.verb == "compare" and self.ignore_failure

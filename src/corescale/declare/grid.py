@@ -23,7 +23,7 @@ def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
     grid = (choice for choice in _grid(experiment) if not left_out(choice, None))
     launched = (chosen for chosen in (configuration(experiment, choice) for choice in grid)
                 if not left_out(dict(chosen.levels), chosen.layout.p))  # fmt: skip
-    serial = [_serial(experiment)] if any(command.name == SERIAL for command in experiment.commands) else []
+    serial = [_serial(experiment)] if experiment.has_serial else []
     return tuple(dict.fromkeys([today(experiment), *launched, *serial]))
 
 
@@ -175,7 +175,7 @@ def strange_level(experiment: Experiment, chosen: Configuration) -> str:
 
     Today's may be beside the others, and those of the serial program are its own.
     """
-    if chosen.get("command") == SERIAL:
+    if experiment.is_serial(chosen):
         return ""
     known = {factor.name: {*factor.levels} for factor in experiment.factors}
     for name, level in experiment.today:

@@ -83,6 +83,8 @@ def locate(program: str) -> Path:
 def _how_to_name(program: str) -> str:
     if program in WORKLOADS:
         return "this workload of corescale is not built here: run scripts/setup"
+    if re.match(r"[A-Za-z_]\w*=", program):
+        return f"a variable before a program is for a shell: write env {program} and the program"
     return "no folder of PATH has it: check the spelling, or give its path"
 
 

@@ -24,7 +24,8 @@ class HookRunner:
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
         self._shell = any(command.shell for command in experiment.commands)
-        known = {"threads", *(factor.name for factor in experiment.factors)}
+        known = {"p", "threads", "ranks", "nodes", *(factor.name for factor in experiment.factors)}
+        known |= {*experiment.derived, *(one.name for one in experiment.along)}
         for name in (*EACH, *ONCE):
             text = getattr(experiment.hooks, name) or ""
             template.check((text,), known if name in EACH else ())

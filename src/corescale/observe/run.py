@@ -244,13 +244,20 @@ class _Loop:
             )
 
     def must_be_later(self, record: Record) -> None:
-        """Today's launch is what everything is compared with: nothing can come of it if it never works."""
+        """Today's launch, or the reference, is what everything is compared with: nothing can come if it never works."""
         if not any(earlier.ok and earlier.configuration == self.today for earlier in self.store.records):
             raise ProgramError(
-                f"today's launch {ending(record)}",
+                f"{self.called(record)} {ending(record)}",
                 remedy=_remedy(record, "make it work, or pass -i to measure the others nevertheless")
                 + self._launched(record),
             )
+
+    def called(self, record: Record) -> str:
+        """Today's launch; of verbs that have none the command, or the level."""
+        if self.experiment.verb in ("tune", "study"):
+            return "today's launch"
+        alone = len(configurations(self.experiment)) == 1
+        return "the program" if alone else record.configuration.label.removeprefix("command=")
 
     def must_have_succeeded(self, made: Sequence[Record]) -> None:
         if not any(record.ok for record in itertools.chain(made, self.store.records)):

@@ -14,8 +14,14 @@ def alone(conclusion: Conclusion) -> Timing | None:
     return conclusion[0].alone if isinstance(conclusion, tuple) and len(conclusion) == 1 else None
 
 
-def timed(label: str, found: Timing, response: str = "wall") -> str:
-    """`sleep 0.1: 101 ms ± 1.2 ms (mean ± deviation of 10 launches), from 100 ms to 103 ms`."""
+def timed(label: str, found: Timing, response: str, failures: int) -> str:
+    """`sleep 0.1: 101 ms ± 1.2 ms (mean ± deviation of 10 launches), from 100 ms to 103 ms`; how many failed."""
+    return _timed(label, found, response) + (
+        f"; {text.count(failures, 'launch', 'launches')} failed" if failures else ""
+    )
+
+
+def _timed(label: str, found: Timing, response: str) -> str:
     mean, low, high = (text.value(one, response) for one in (found.mean, found.least, found.most))
     if found.deviation is None:
         return f"{label}: {mean} in one launch"

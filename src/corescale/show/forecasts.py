@@ -7,18 +7,19 @@ from corescale.conclude.forecast import Prediction, Scored
 from corescale.show import text
 
 
-def line(one: Prediction | Scored) -> str:
+def line(one: Prediction | Scored, response: str = "wall") -> str:
     """A forecast with its law and its reach; one that was scored with what was measured."""
+    write = text.quantity(response)
     label = f"{text.clean(one.label)}: " if one.label else ""
     if isinstance(one, Scored):
         verdict = {True: "covered", False: "missed", None: "no interval"}[one.covered]
-        told = text.join(text.time(one.forecast))
+        told = text.join(write(one.forecast))
         made = f"{one.p} cores from up to {one.p // 2}, {one.made}"
         more = " (oversubscribed: not counted)" if one.oversubscribed else ""
-        return f"{label}{made}: {told}; measured {text.seconds(one.measured)}: {verdict}{more}"
+        return f"{label}{made}: {told}; measured {text.value(one.measured, response)}: {verdict}{more}"
     reach = "" if one.beyond <= 1 else f", extrapolated {one.beyond:.3g} times beyond the {one.measured[1]:g} measured"
     doubt = f"; doubt: {one.doubt}" if one.doubt else ""
-    return f"{label}{one.p} cores: {text.join(text.time(one.seconds))}{reach} (law {one.law}: {one.reason}{doubt})"
+    return f"{label}{one.p} cores: {text.join(write(one.seconds))}{reach} (law {one.law}: {one.reason}{doubt})"
 
 
 def coverage(scored: Sequence[Scored]) -> str:

@@ -2,6 +2,7 @@
 """The sentences that sum up a run: the same words in the terminal, the report and every export."""
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 
 from corescale.conclude.answers.recommendation import Recommendation
@@ -27,37 +28,60 @@ MATTERS = 0.0005
 
 def headline(result: Result, between: str = "; ") -> str:
     """The first line: what was found, with its interval, and that it is fake or simulated where it is."""
-    said = conclusion_headline(result.conclusion, result.confidence, between)
+    said = conclusion_headline(result.conclusion, result.confidence, between, result.experiment.response)
     return f"{said} ({', '.join(result.origins)})" if result.origins else said
 
 
-def conclusion_headline(conclusion: Conclusion, confidence: float, between: str = "; ") -> str:
-    """What a conclusion says: one sentence, or one for each comparison."""
-    if isinstance(conclusion, Recommendation):
-        return recommendation(conclusion)
+def conclusion_headline(conclusion: Conclusion, confidence: float, between: str = "; ", response: str = "wall") -> str:
+    """What a conclusion says: one sentence, or one for each comparison; of a metric also which direction is better."""
     if isinstance(conclusion, Study):
         return findings(conclusion.answers) or scan(conclusion.found, confidence)
-    if isinstance(conclusion, Scan):
-        return scan(conclusion, confidence)
-    if (one := alone(conclusion)) is not None:
-        return timed(name(conclusion[0].reference), one)
-    return between.join(comparison(one, confidence) for one in conclusion) or "no launch succeeded"
+    said = (
+        recommendation(conclusion) if isinstance(conclusion, Recommendation) else
+        scan(conclusion, confidence) if isinstance(conclusion, Scan) else
+        compared(conclusion, confidence, between, response)
+    )  # fmt: skip
+    direction = not text.is_time(response) and re.search("faster|slower|fastest", said)
+    return f"{said} (less {text.amount_of(response)} is better)" if direction else said
+
+
+def compared(found: tuple[Comparison, ...], confidence: float, between: str, response: str) -> str:
+    """A sentence for each comparison; the time of a command that has nothing beside it."""
+    if (one := alone(found)) is not None:
+        return timed(name(found[0].reference), one, response, found[0].failures[0])
+    return between.join(comparison(one, confidence, response) for one in found) or none_gave(response)
+
+
+def none_gave(response: str) -> str:
+    """Where launches succeeded, and have nothing that can be compared."""
+    return "no launch succeeded" if response == "wall" else f"no launch gave {text.clean(response)}"
 
 
 def scan(found: Scan, confidence: float) -> str:
-    """The largest speedup, behind the warning that cores were not used where that is so."""
+    """The largest speedup, behind the warning that cores were not used where that is so; then what failed at times."""
+    if (one := alone(found)) is not None:
+        return timed(name(found.rows[0].configuration), one, found.response, found.rows[0].failures)
+    return _scaled(found, confidence) + _flaky(found)
+
+
+def _flaky(found: Scan) -> str:
+    """`; 2 of 8 launches of 2 threads failed`, of the level with the most; empty where none or all of one did."""
+    row = max(found.rows, key=lambda row: row.failures, default=None)
+    if row is None or not 0 < row.failures < row.launches:
+        return ""
+    return f"; {row.failures} of {text.count(row.launches, 'launch', 'launches')} of {at(found, row)} failed"
+
+
+def _scaled(found: Scan, confidence: float) -> str:
     ran, lost = [row for row in found.rows if row.speedup.estimate > 0], failed(found)
     if not ran:
         gave = any(row.failures < row.launches for row in found.rows)
-        return lost or (f"no launch gave {text.clean(found.response)}" if gave else "no launch succeeded")
+        zero = " above 0" if any(row.timing for row in found.rows) else ""
+        return lost or (none_gave(found.response) + zero if gave else "no launch succeeded")
     if lost:
         return lost
     if found.weak is not None:
         return found.weak.refusal or weak(found, ran)
-    if len(found.rows) == 1:
-        return (
-            timed(name(ran[0].configuration), ran[0].timing, found.response) if ran[0].timing else "no launch succeeded"
-        )
     if len({row.p for row in ran}) == 1 and not found.baseline.startswith("serial"):
         return _apart(found, ran)
     best = max(ran, key=lambda row: row.speedup.estimate)
@@ -86,10 +110,10 @@ def failed(found: Scan) -> str:
     if not never:
         return ""
     row = max(never, key=lambda row: row.p)
-    others = [other for other in found.rows if other.time.estimate > 0]
+    others, write = [other for other in found.rows if other.time.estimate > 0], text.quantity(found.response)
     launches = "the only launch" if row.launches == 1 else f"all {row.launches} launches"
     more = f", as at {len(never) - 1} more levels" if len(never) > 1 else ""
-    rest = f"; {at(found, others[0])} took {text.join(text.time(others[0].time))}" if len(others) == 1 else ""
+    rest = f"; {at(found, others[0])} took {text.join(write(others[0].time))}" if len(others) == 1 else ""
     return f"{at(found, row)}: {launches} failed{more}{rest}"
 
 
@@ -111,11 +135,12 @@ def idle(rows: Sequence[Row]) -> str:
     return f"asked for {counted(row.configuration)}, used {row.effective_cores:.1f} cores"
 
 
-def parameters(fit: Fit) -> Iterator[str]:
+def parameters(fit: Fit, response: str) -> Iterator[str]:
     """`T1 = 236 ms [230, 241]`: each parameter of a law in its unit; none where the levels do not determine it."""
+    write = text.quantity(response)
     for one in LAWS[fit.law].parameters:
         if (value := fit.parameters.get(one.name)) is not None:
-            yield f"{one.name} = {text.join((text.time if one.unit == 's' else text.number)(value))}"
+            yield f"{one.name} = {text.join((write if one.unit == 's' else text.number)(value))}"
 
 
 def at(found: Scan, row: Row) -> str:
@@ -142,9 +167,10 @@ def recommendation(found: Recommendation) -> str:
     if found.gain is None:
         raise ValueError("a change is recommended only after confirmation")
     value, ends = text.times(found.gain)
+    than = text.join(("today's", ends))
     by = " by a t interval" if found.fresh is not None and found.fresh.by == "t" else ""
     sure = f", {near}" if near else f" at {text.percent(found.confidence)}"
-    return f"{value} faster than today's {ends}{by}{sure}{_fallen(found)}"
+    return f"{value} faster than {than}{by}{sure}{_fallen(found)}"
 
 
 def _others(found: Recommendation) -> str:
@@ -245,13 +271,22 @@ def _not_confirmed(found: Recommendation, gain: Interval, name: str) -> str:
     return f"{name} looked faster, but takes {slower} of today's time in fresh blocks"
 
 
-def comparison(found: Comparison, confidence: float) -> str:
-    """`B is 1.31x faster than A [1.27, 1.36] at 95%`."""
+def comparison(found: Comparison, confidence: float, response: str = "wall") -> str:
+    """`B is 1.31x faster than A [1.27, 1.36] at 95%`, and how many launches failed that count (-i)."""
+    said = _comparison(found, confidence, response)
+    if found.decision == "failed" or found.never or not any(found.failures):
+        return said
+    pairs = zip((found.reference, found.other), found.failures, strict=True)
+    return f"{said} ({', '.join(f'{failures} launches of {name(of)} failed' for of, failures in pairs if failures)})"
+
+
+def _comparison(found: Comparison, confidence: float, response: str) -> str:
     a, b = name(found.reference), name(found.other)
     if found.never:
         return "; ".join(f"{name(r.configuration)} never succeeded: its last launch {ending(r)}" for r in found.never)
     if math.isnan(found.ratio.estimate):
-        return f"no verdict on {b} against {a}: in no block did both succeed"
+        did = "succeed" if response == "wall" else f"give {text.clean(response)} above 0"
+        return f"no verdict on {b} against {a}: in no block did both {did}"
     if found.decision == "failed":
         return f"no verdict on {b} against {a}: {found.failures[0]} and {found.failures[1]} launches failed"
     inverse = found.ratio.map(lambda ratio: 1 / ratio)
@@ -264,7 +299,8 @@ def comparison(found: Comparison, confidence: float) -> str:
         return f"{b} looks {value} {'faster' if faster else 'slower'} than {a}, but {few}"
     at_level = f"at {text.percent(confidence)}"
     if found.decision == "no difference shown":
-        return f"no difference shown: {b} takes {text.join(text.times(found.ratio))} of the time of {a} {at_level}"
+        takes = f"{text.join(text.times(found.ratio))} of the {text.amount_of(response)}"
+        return f"no difference shown: {b} takes {takes} of {a} {at_level}"
     return f"{b} is {value} {found.decision} than {a} {ends} {at_level}"
 
 
@@ -302,7 +338,8 @@ def undisturbed(result: Result) -> str:
     """The headline without the flagged blocks; empty where none was flagged."""
     if result.undisturbed is None:
         return ""
-    return f"without the noisy blocks: {conclusion_headline(result.undisturbed, result.confidence)}"
+    response = result.experiment.response
+    return f"without the noisy blocks: {conclusion_headline(result.undisturbed, result.confidence, response=response)}"
 
 
 def _faster(speedup: Interval, confidence: float) -> str:

@@ -117,9 +117,9 @@ def terms(fit: OverheadFit) -> list[str]:
     return [f"{text.join(text.number(value))} x {name}" for name, value in fit.coefficients.items()]
 
 
-def flat(line: Line) -> str:
+def flat(line: Line, response: str = "wall") -> str:
     """`p=2: T = 0.10 s [0.08, 0.12] + 0.30 s [0.29, 0.31] x work: 25% of the time at load=1 does not grow`."""
     if not line.fit.identifiable:
         return text.clean(f"{line.label}: T = a + b work cannot be fitted: {line.fit.doubt}")
-    a, b = (text.join(text.time(line.fit.parameters[name])) for name in ("a", "b"))
+    a, b = (text.join(text.quantity(response)(line.fit.parameters[name])) for name in ("a", "b"))
     return text.clean(f"{line.label}: T = {a} + {b} x work" + (f" (doubt: {line.fit.doubt})" if line.fit.doubt else ""))

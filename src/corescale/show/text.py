@@ -108,12 +108,22 @@ def number(interval: Interval) -> Shown:
 
 def quantity(response: str) -> Callable[[Interval], Shown]:
     """How values of a declared response are written: a metric has no unit that we know of."""
-    return number if response.startswith("metric:") else time
+    return time if is_time(response) else number
 
 
 def value(estimate: float, response: str) -> str:
     """One value of a declared response, as `84.1 ms`."""
     return quantity(response)(Interval(estimate, None, None, None, 0))[0]
+
+
+def is_time(response: str) -> bool:
+    """Whether a declared response is one: a metric is whatever the program says."""
+    return not response.startswith("metric:")
+
+
+def amount_of(response: str) -> str:
+    """What a command takes of a declared response, in a sentence: `time`, or the metric's name."""
+    return "time" if is_time(response) else clean(response.removeprefix("metric:"))
 
 
 def quantity_name(response: str) -> str:

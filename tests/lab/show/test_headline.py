@@ -1,15 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first line of an answer is short."""
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
+from corescale.conclude import policy
+from corescale.conclude.conclusion import conclude
+from corescale.declare import command_line
+from corescale.declare.command_line.request import CompareRequest, ScanRequest
+from corescale.declare.experiment import Experiment
+from corescale.records import COUNTS, Record
 from corescale.show.headline import headline
-from corescale.show.result import Result
+from corescale.show.result import Result, concluded
 from support import samples
+from support.play import MACHINE, play
 
 
 @pytest.mark.parametrize("made", [samples.scan_result, samples.weak_result, samples.tune_result, samples.failing_tune])
 def test_a_first_line_has_at_most_25_words(made: Callable[[], Result]) -> None:
     assert 4 < len(headline(made()).split()) <= 25
+
+
+def failing(experiment: Experiment, fails: Callable[[Record], bool], **how: Any) -> Sequence[Record]:
+    made = play(experiment, lambda c: 1.0, policy.uniform(experiment))
+    return [dataclasses.replace(record, **(how if fails(record) else {}), origin="measured") for record in made]
+
+
+def now_and_then(record: Record) -> bool:
+    """Two launches of eight, of the last level."""
+    return record.block in (3, 5) and record.configuration.levels[0][1] != 1
+
+
+def test_a_program_that_fails_now_and_then_says_so_in_the_first_line() -> None:
+    alone = command_line.compare(CompareRequest(runs=8), ["flaky"], MACHINE)
+    two = command_line.scan(ScanRequest(threads="1,2", runs=8), ["flaky"], MACHINE)
+    one = command_line.scan(ScanRequest(threads="2", runs=8), ["flaky"], MACHINE)
+    for experiment, said in (
+        (alone, "; 2 launches failed"),
+        (one, "; 2 launches failed"),
+        (two, "; 2 of 8 launches of 2 threads failed"),
+    ):
+        made = failing(experiment, now_and_then, status="failed")
+        assert headline(concluded(made, experiment, {}, {})).endswith(said)
+
+
+def test_failures_that_count_stand_in_the_first_line_and_are_the_first_doubt() -> None:
+    experiment = command_line.compare(CompareRequest(runs=8, ignore_failure=True), ["a", "b"], MACHINE)
+    said = (f"b failed with exit code 1, {COUNTS}",)
+    made = failing(experiment, lambda r: r.configuration["command"] == "b", doubts=said, wall=0.001)
+    found = concluded(made, experiment, {}, {})
+    assert "faster than a" in headline(found)
+    assert headline(found).endswith("(8 launches of b failed)")
+    assert len(headline(found).split()) <= 25
+    assert conclude(made, experiment).doubts[0] == f"{said[0]} (in 8 of 16 launches)"
+
+
+def test_a_command_may_be_called_serial() -> None:
+    request = CompareRequest(runs=8, name=["serial", "parallel"], threads="1,2")
+    experiment = command_line.compare(request, ["x", "y"], MACHINE)
+    made = play(experiment, lambda c: 1.0, policy.uniform(experiment))
+    assert len({record.configuration for record in made}) == 4
+    assert "parallel threads=1" in headline(concluded(made, experiment, {}, {}))

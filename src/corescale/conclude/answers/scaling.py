@@ -18,7 +18,7 @@ from corescale.conclude.laws import LAWS, Choice, Fit, choose, overhead_factors
 from corescale.conclude.laws.overhead_factors import Measured, OverheadChoice
 from corescale.conclude.response import Table, median, of, table
 from corescale.conclude.stats import Floats, Interval
-from corescale.declare.experiment import SERIAL, Experiment
+from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.records import Configuration, Level, Record
 
@@ -108,9 +108,9 @@ def scan(records: Sequence[Record], experiment: Experiment, *, laws: bool = True
     times = table(records, experiment.response)
     groups: dict[tuple[tuple[str, Level], ...], list[Configuration]] = {}
     for configuration in configurations(experiment):
-        if configuration in times.configurations and configuration.get("command") != SERIAL:
+        if configuration in times.configurations and not experiment.is_serial(configuration):
             groups.setdefault(experiment.beside_p(configuration), []).append(configuration)
-    serial = next((c for c in times.configurations if c.get("command") == SERIAL), None)
+    serial = next((c for c in times.configurations if experiment.is_serial(c)), None)
     curves = [
         _curve(records, times, levels, sorted(group, key=lambda c: c.layout.p), serial, experiment, laws)
         for levels, group in groups.items()

@@ -30,7 +30,7 @@ class Comparison:
     p_value: float
     decision: Decision
     failures: tuple[int, int]
-    """failed launches of reference and other"""
+    """failed launches of reference and other, those that count (-i) among them"""
     never: tuple[Record, ...] = ()
     """last launch of each of the two that never succeeded"""
     gate: Gate | None = None
@@ -61,7 +61,7 @@ def _alone(records: Sequence[Record], experiment: Experiment, only: Configuratio
     if found is None:
         return ()
     time = stats.median_interval(table(records, experiment.response).column(only), experiment.stop.confidence)
-    one, failures = Interval(1.0, None, None, None, 0), sum(not record.ok for record in of(records, only))
+    one, failures = Interval(1.0, None, None, None, 0), _failures(records, only)
     return (Comparison(only, only, time, time, one, 1.0, "no difference shown", (failures, failures), alone=found),)
 
 
@@ -76,7 +76,7 @@ def _compare(
     times = table(records, experiment.response)
     log_ratio = times.log_ratio(other, reference)
     ratio = stats.hodges_lehmann(log_ratio, confidence).map(math.exp)
-    failures = tuple(sum(not record.ok for record in of(records, c)) for c in (reference, other))
+    failures = (_failures(records, reference), _failures(records, other))
     decision = "failed" if any(failures) and not experiment.ignore_failure else decide(ratio)
     return Comparison(
         reference=reference,
@@ -86,7 +86,7 @@ def _compare(
         ratio=ratio,
         p_value=stats.signed_rank_p(log_ratio),
         decision=decision,
-        failures=(failures[0], failures[1]),
+        failures=failures,
         never=tuple(filter(None, (_never(records, c) for c in (reference, other)))),
         gate=None
         if gate is None
@@ -95,6 +95,10 @@ def _compare(
         else judge(ratio, gate),
         confidence=confidence,
     )
+
+
+def _failures(records: Sequence[Record], configuration: Configuration) -> int:
+    return sum(not record.ok or record.let_fail for record in of(records, configuration))
 
 
 def _never(records: Sequence[Record], configuration: Configuration) -> Record | None:

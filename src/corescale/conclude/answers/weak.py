@@ -13,7 +13,7 @@ import numpy as np
 from corescale.conclude.laws import Fit, fit
 from corescale.conclude.laws.flat import FLAT
 from corescale.conclude.response import Table, median, of, table
-from corescale.declare.experiment import SERIAL, Experiment, Weak
+from corescale.declare.experiment import Experiment, Weak
 from corescale.declare.grid import configurations
 from corescale.declare.work import uneven, work_of
 from corescale.records import Configuration, Level, Record
@@ -47,7 +47,7 @@ class WeakScaling:
 def weak(records: Sequence[Record], experiment: Experiment, declared: Weak) -> WeakScaling:
     """Weak scaling in the measured records; lines in order of p, then of the other factors' levels."""
     times = table(records, experiment.response)
-    chosen = [c for c in configurations(experiment) if c in times.configurations and c.get("command") != SERIAL]
+    chosen = [c for c in configurations(experiment) if c in times.configurations and not experiment.is_serial(c)]
     chosen.sort(key=lambda c: c.layout.p)
     works = {c: _work(records, experiment, c) for c in chosen}
     groups: dict[tuple[object, ...], list[Configuration]] = {}

@@ -36,7 +36,7 @@ def scan(
 
 def _sealing(request: ScanRequest, made: Experiment) -> Experiment:
     """Nothing may launch the largest p early; raises UsageError where that cannot be."""
-    levels = {c.layout.p for c in configurations(made) if c.get("command") != SERIAL}
+    levels = {c.layout.p for c in configurations(made) if not made.is_serial(c)}
     if len([p for p in levels if 2 * p <= max(levels)]) < 2:
         what = f"p = {', '.join(map(str, sorted(levels)))} leaves nothing to forecast from"
         raise UsageError(what, where="--seal", remedy="scan at least p = 1, 2 and 4")

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from corescale.declare import arithmetic, template
+from corescale.declare import arithmetic, paths, template
 from corescale.declare.catalogue import allocators
 from corescale.declare.command_line import checks, shell, stopping
 from corescale.declare.command_line.named_factors import named, todays
@@ -34,6 +34,8 @@ def experiment(
     derived: Mapping[str, str] | None = None,
 ) -> Experiment:
     """What a verb asks for, checked as far as nothing needs to be launched for it; raises UsageError."""
+    if request.shell and request.no_shell:
+        raise UsageError("no shell, and a shell", where="-N", remedy="leave out -N or --shell")
     asked = _asked(commands, derived or {})
     chosen, left_out = named(request, asked, machine, default_threads)
     for argv in (*(command.argv for command in commands), _rehearsal(request, commands[0])):
@@ -140,8 +142,12 @@ def _within_cores(experiment: Experiment) -> Experiment:
 
 
 def command(name: str, words: Sequence[str], shell: bool) -> Command:
-    """A command as typed; one quoted word is split as a shell would, unless a shell gets it. Raises UsageError."""
-    argv = template.split(words[0], "command") if len(words) == 1 and not shell else tuple(words)
+    """A command as typed; one quoted word is split as a shell would, unless it is a file's name, or a shell gets it.
+
+    Raises UsageError.
+    """
+    quoted = len(words) == 1 and not shell and not paths.is_file(words[0])
+    argv = template.split(words[0], "command") if quoted else tuple(words)
     if not argv:
         raise UsageError("no command", remedy="put it after --, as in: corescale scan -- ./program {threads}")
     return Command(name=name, argv=argv if shell else (bundled(argv[0]), *argv[1:]), shell=shell)

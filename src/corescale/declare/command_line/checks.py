@@ -61,6 +61,9 @@ def must_be_a_response(response: str) -> None:
     source, _, name = response.partition(":")
     if (source, bool(name)) not in {("wall", False), ("region", True), ("metric", True)}:
         raise UsageError(f"{response!r} is none", where="--response", remedy="write wall, region:NAME or metric:NAME")
+    if source == "metric" and re.search(":(max|min)$", name):
+        remedy = "let the program print its inverse, such as seconds for each of what it makes"
+        raise UsageError(f"{response!r}: of every metric less is better", where="--response", remedy=remedy)
 
 
 def must_be_few(chosen: Sequence[Factor]) -> None:

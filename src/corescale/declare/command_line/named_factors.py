@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the options that name factors (-f, -L, -P, --threads and similar) to factors with levels."""
 
+import contextlib
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Literal
 
@@ -35,13 +36,26 @@ def named(
         texts.insert(0, ("threads", request.threads or default_threads))
     found: list[Factor] = []
     left_out: list[str] = []
+    filled = {text.partition("=")[0].strip() for text in (*request.parameter_list, *request.parameter_scan)}
     for name, text in texts:
         kind = factors.kind_of(name, asked)
         levels: list[str] | Literal["auto"] = "auto" if text == "auto" else _split(name, text, factors.KINDS[kind])
-        factor, missing = factor_of(name, kind, levels, machine, where="-f")
+        with _name_taken(name if kind != "parameter" and name in filled else ""):
+            factor, missing = factor_of(name, kind, levels, machine, where="-f")
         left_out += missing
         found.append(factor)
     return filling(found, {name for name, text in texts if text == "auto"}, machine), left_out
+
+
+@contextlib.contextmanager
+def _name_taken(name: str) -> Iterator[None]:
+    """A fault of a placeholder's level says that corescale has a factor of this name, where there is one."""
+    try:
+        yield
+    except UsageError as error:
+        if name:
+            error.remedy = f"{error.remedy}; or call the placeholder otherwise, as {name} is a factor of corescale's"
+        raise
 
 
 def filling(chosen: Sequence[Factor], automatic: Collection[str], machine: Machine) -> list[Factor]:

@@ -60,7 +60,9 @@ class Request(RunRequest):
     today: str = option(
         "", "--today", metavar="NAME=LEVEL,...", help="today's levels, where they are not those of this shell"
     )
-    response: str = option("wall", "--response", help="what is compared: wall, region:NAME or metric:NAME")
+    response: str = option(
+        "wall", "--response", help="what is compared, less is better: wall, region:NAME or metric:NAME"
+    )
     metric: list[str] = option(
         [], "--metric", metavar="NAME=SOURCE", help="also measure stdout-size, peak-memory, cpu-time or output:KEY"
     )

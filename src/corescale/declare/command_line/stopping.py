@@ -28,9 +28,21 @@ def of(request: Request, confirm: str, within: str) -> Stop:
         return Stop.model_validate(rule | {"rule": "replicates"} | exactly)
     if within:
         rule["within"] = rule["width"] = share(within, "--within")
-    most = max(request.max_runs, request.min_runs)
+    least, most = _blocks(request)
     kind = "race" if within else "width"
-    return Stop.model_validate(rule | {"rule": kind, "min_blocks": request.min_runs, "max_blocks": most})
+    return Stop.model_validate(rule | {"rule": kind, "min_blocks": least, "max_blocks": most})
+
+
+def _blocks(request: Request) -> tuple[int, int]:
+    """The first and the last look; a usual one gives way to the one that was typed. Raises UsageError."""
+    least, most, usual = request.min_runs, request.max_runs, type(request)
+    if least <= most:
+        return least, most
+    if most == usual.max_runs:
+        return least, least
+    if least == usual.min_runs:
+        return most, most
+    raise UsageError(f"{least} runs at least and {most} at most", where="-m", remedy=f"write -m {most} -M {least}")
 
 
 def _limit(request: Request) -> dict[str, float | int | bool | None]:

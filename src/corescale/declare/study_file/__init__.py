@@ -29,7 +29,7 @@ __all__ = ["SCHEMA", "StudyFile", "experiment", "presentation", "read", "schema"
 def read(path: Path) -> StudyFile:
     """The file as declared; raises UsageError."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError("cannot be read: not UTF-8", where=str(path), remedy="save it as UTF-8") from None
     except OSError as error:
@@ -59,7 +59,7 @@ def experiment(
     What this machine lacks (an allocator, a socket) is left out and named in `left_out`, and so are allocators that
     cannot be preloaded into the program, by its file or by `unloadable`, what a launch showed. Raises UsageError.
     """
-    file, text = read(path), path.read_text(encoding="utf-8")
+    file, text = read(path), path.read_text(encoding="utf-8-sig")
     try:
         made = _experiment(file, path, machine, levels, command, runs)
     except UsageError as error:
@@ -97,8 +97,9 @@ def _experiment(
         template.check(each.argv, varied.LAYOUT.union(file.factors, file.derived, beside))
     reached = varied.names_used(launched, file.derived, file.factors, beside)
     declared = reached | varied.names_used(commands.of(file, path, ""), file.derived, file.factors, beside)
-    given = dict(file.factors) | varied.replaced(levels, file.factors, declared)
-    chosen, left_out = varied.chosen(given, declared, reached, machine)
+    typed = varied.replaced(levels, file.factors, declared)
+    given = dict(file.factors) | typed
+    chosen, left_out = varied.chosen(given, typed, declared, reached, machine)
     if file.commands and not command:
         chosen.insert(0, Factor(name="command", kind="command", levels=tuple(file.commands)))
     names = varied.LAYOUT.union(factor.name for factor in chosen)

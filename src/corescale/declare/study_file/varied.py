@@ -49,12 +49,19 @@ def replaced(
 
 
 def chosen(
-    given: Mapping[str, FactorTable], declared: frozenset[str], reached: frozenset[str], machine: Machine
+    given: Mapping[str, FactorTable],
+    typed: Collection[str],
+    declared: frozenset[str],
+    reached: frozenset[str],
+    machine: Machine,
 ) -> tuple[list[Factor], list[str]]:
-    """`declared`: the names that reach the study's own command; `reached`: those that reach the one launched."""
+    """`declared`: the names that reach the study's own command; `reached`: those that reach the one launched.
+
+    A fault of a level that was `typed` is none of the file.
+    """
     found, left_out = [], []
     for name, table in given.items():
-        where = f"factors.{name}"
+        where = "--levels" if name in typed else f"factors.{name}"
         kind = table.kind or factors.kind_of(name, declared, where)
         if kind == "parameter" and name not in declared:
             what = f"reaches no program: neither the command nor a derived parameter of it has {name}"

@@ -36,7 +36,7 @@ class Local:
     at_once: ClassVar[int] = 1
 
     def __init__(self, experiment: Experiment, machine: Machine, spawner: Spawner | None = None) -> None:
-        if experiment.output in ("inherit", "pipe"):
+        if experiment.output in ("inherit", "pipe", "-", "/dev/stdout"):
             raise UsageError(
                 f"standard output cannot go to {experiment.output!r}", where="--output", remedy="name a file, or null"
             )

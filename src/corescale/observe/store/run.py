@@ -128,7 +128,8 @@ def read_object(path: Path) -> dict[str, Any]:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise StoreError(f"no run folder: {error.strerror}", where=str(path)) from error
+        remedy = "give the folder of one run, such as corescale-runs/scan-1234/1"
+        raise StoreError(f"no run folder: {error.strerror}", where=str(path), remedy=remedy) from error
     except ValueError as error:
         raise StoreError(f"not JSON: {error}", where=str(path)) from error
     if not isinstance(values, dict):

@@ -27,7 +27,7 @@ EXPORTERS: dict[str, Exporter] = {
 
 
 def write(target: str, content: str) -> None:
-    """Text into a file, whole or not at all: an earlier file stays until the new one is complete.
+    """Text into a file, whole or not at all: an earlier file stays until the new one is complete, which has its mode.
 
     What is open already (/dev/stdout, /dev/fd/3), a pipe or a device is written to, behind what it holds.
     """
@@ -109,7 +109,7 @@ def _replace(target: Path, content: str) -> None:
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", errors=UNTOLD, newline="") as file:
             file.write(content)
-        Path(name).chmod(0o666 & ~_umask())
+        Path(name).chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
         Path(name).replace(target.resolve())
     except BaseException:
         with contextlib.suppress(OSError):

@@ -75,18 +75,25 @@ def _notes(result: Result) -> Iterator[str]:
 
 def laws(found: Scan | None) -> list[Part]:
     """The law of every curve with its parameters; a forecast says that it is extrapolated."""
+    if found is None:
+        return []
     return [
-        {"label": curve.label, "statement": curve.choice.statement, "lines": list(_lines(curve, curve.choice.best))}
-        for curve in (found.curves if found else ())
+        {
+            "label": curve.label,
+            "statement": curve.choice.statement,
+            "lines": list(_lines(curve, curve.choice.best, found.response)),
+        }
+        for curve in found.curves
         if curve.choice is not None and curve.choice.best is not None
     ]
 
 
-def _lines(curve: Curve, best: Fit) -> Iterator[str]:
-    yield from headline.parameters(best)
+def _lines(curve: Curve, best: Fit, response: str) -> Iterator[str]:
+    yield from headline.parameters(best, response)
     if best.identifiable:
         beyond = best.forecast(2 * best.measured[1])
-        yield f"at p={beyond.p:g}: {text.join(text.time(beyond.seconds))}, extrapolated: valid if the law holds"
+        value = text.join(text.quantity(response)(beyond.seconds))
+        yield f"at p={beyond.p:g}: {value}, extrapolated: valid if the law holds"
     if best.doubt:
         yield f"doubt: {best.doubt}"
     if curve.overhead is not None and curve.overhead.best is not None:

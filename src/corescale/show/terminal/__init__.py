@@ -48,7 +48,7 @@ def render(result: Result, *, verbose: bool = False, law: bool = False) -> Rende
 def _body(result: Result, *, law: bool) -> Iterable[RenderableType]:
     found = result.conclusion
     if (only := alone(found)) is not None:
-        return _timed(only)
+        return _timed(only, result.experiment.response)
     if isinstance(found, Recommendation):
         return _recommended(result, found)
     if isinstance(found, Study):
@@ -56,11 +56,10 @@ def _body(result: Result, *, law: bool) -> Iterable[RenderableType]:
     return _scanned(result, found, law=law) if isinstance(found, Scan) else _compared(result, found)
 
 
-def _timed(found: Timing) -> Iterable[RenderableType]:
+def _timed(found: Timing, response: str) -> Iterable[RenderableType]:
     """One command alone: the median and the CPU time beneath the first line."""
-    yield Text(
-        f"median {text.seconds(found.median)}; user {text.seconds(found.user)}, system {text.seconds(found.system)}"
-    )
+    cpu = f"user {text.seconds(found.user)}, system {text.seconds(found.system)}"
+    yield Text(f"median {text.value(found.median, response)}; {cpu}")
     if found.apart:
         far = text.count(found.apart, "launch stands", "launches stand")
         yield Text(f"{far} far from the others: something else ran, or the first launches warmed a cache", "yellow")
@@ -151,7 +150,7 @@ def _flat(found: Scan) -> Iterable[RenderableType]:
     yield Text()
     yield Text("T = a + b work over the loads; a is overhead that does not grow with the work", style="bold")
     for line in found.weak.lines:
-        yield Text(f"  {statements.flat(line)}")
+        yield Text(f"  {statements.flat(line, found.response)}")
 
 
 def _scanned(result: Result, found: Scan, *, chart: bool = True, law: bool = True) -> Iterable[RenderableType]:
@@ -161,7 +160,7 @@ def _scanned(result: Result, found: Scan, *, chart: bool = True, law: bool = Tru
         if curve.label:
             yield Text(text.clean(curve.label), style="bold")
         yield tables.curve(result, curve)
-        yield from _law(curve) if more else ()
+        yield from _law(curve, found.response) if more else ()
     yield from _flat(found)
     if not more:
         return
@@ -173,28 +172,29 @@ def _scanned(result: Result, found: Scan, *, chart: bool = True, law: bool = Tru
         yield Chart(found)
 
 
-def _law(curve: Curve) -> Iterable[RenderableType]:
+def _law(curve: Curve, response: str) -> Iterable[RenderableType]:
     if curve.choice is None or curve.choice.best is None:
         return
     best = curve.choice.best
     yield Text(f"law: {curve.choice.statement}")
-    for line in headline.parameters(best):
+    for line in headline.parameters(best, response):
         yield Text(f"  {line}")
     if best.doubt:
         yield Text(f"  doubt: {best.doubt}", style="yellow")
-    yield from _forecast(best)
+    yield from _forecast(best, response)
     if curve.overhead is not None and curve.overhead.best is not None:
         yield Text(f"overhead f: {curve.overhead.statement}")
         for term in statements.terms(curve.overhead.best):
             yield Text(f"  {term}")
 
 
-def _forecast(best: Fit) -> Iterable[RenderableType]:
+def _forecast(best: Fit, response: str) -> Iterable[RenderableType]:
     if not best.identifiable:
         return
     beyond = best.forecast(2 * best.measured[1])
     word = "extrapolated" if beyond.extrapolated else "interpolated"
-    yield Text(f"  forecast at p={beyond.p:g}: {text.join(text.time(beyond.seconds))} ({word}: valid if the law holds)")
+    value = text.join(text.quantity(response)(beyond.seconds))
+    yield Text(f"  forecast at p={beyond.p:g}: {value} ({word}: valid if the law holds)")
 
 
 def _compared(result: Result, found: Sequence[Comparison]) -> Iterable[RenderableType]:

@@ -85,16 +85,20 @@ TRIES: tuple[Try, ...] = (
     ("cd /proc && corescale scan -q -r 1 -t 1 -- true", 6, "corescale: corescale-runs/.*; choose --out DIR"),
     ("mkdir gone; cd gone; rmdir ../gone; corescale scan -q -r 1 -t 1 -- true", 6, "corescale: corescale-runs/.*"),
     # Programs that end badly.
-    ("corescale scan -q -r 1 -t 1 -- sh -c 'kill -SEGV $$'", 4, "corescale: today's launch was killed by signal 11"),
+    ("corescale scan -q -r 1 -t 1 -- sh -c 'kill -SEGV $$'", 4, "corescale: the program was killed by signal 11"),
     ("printf 'true' > bare; chmod +x bare; corescale scan -q -- ./bare", 4, "corescale: .*nor a script with a #! line"),
     ("printf '#!/no/such' > lost; chmod +x lost; corescale scan -q -- ./lost", 4, "corescale: .*its interpreter or"),
     ("corescale scan -q -- ./few", 4, "corescale: ./few: is a folder, not a program"),
     (
         "corescale scan -q -t 1 -- sh -c 'printf \"\\033[2Jbad\" >&2; exit 3'",
         4,
-        r"corescale: today's launch failed with exit code 3: \\x1b.2Jbad; make it work",
+        r"corescale: the program failed with exit code 3: \\x1b.2Jbad; make it work",
     ),
-    ("corescale scan -q -t 1 --timeout 1s -- sh -c 'kill -STOP $$'", 4, "corescale: today's .* did not end within 1 s"),
+    (
+        "corescale scan -q -t 1 --timeout 1s -- sh -c 'kill -STOP $$'",
+        4,
+        "corescale: the program did not end within 1[.0-9]* s",
+    ),
     ("corescale scan -q -t 1 -r 1 -- sh -c 'sleep 60 & sleep 0.01'", 0, "threads=1: "),
     # A signal is what Ctrl-C is; nohup is heeded.
     (

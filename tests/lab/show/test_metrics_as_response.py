@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A response that is no time has no unit of time, and the first line says which direction is better."""
+
+import dataclasses
+import io
+import re
+from collections.abc import Sequence
+
+import pytest
+from rich.console import Console
+
+from corescale.cli.output import exit_code
+from corescale.conclude import policy
+from corescale.conclude.forecast import predict
+from corescale.declare import command_line
+from corescale.declare.command_line.request import CompareRequest, ScanRequest, TuneRequest
+from corescale.declare.experiment import Experiment
+from corescale.errors import ExitCode, UsageError
+from corescale.records import Record
+from corescale.show import html, terminal
+from corescale.show.forecasts import line
+from corescale.show.headline import headline
+from corescale.show.result import Result, concluded
+from support.play import MACHINE, Truth, play
+
+SCORE = {"response": "metric:score", "metric": ["score=output:score"]}
+ONE: dict[str, object] = {"runs": 8, **SCORE}
+
+
+def printed(shown: Result) -> str:
+    console = Console(file=io.StringIO(), width=200)
+    console.print(terminal.render(shown, law=True))
+    return str(console.file.getvalue())  # type: ignore[attr-defined]
+
+
+def told(experiment: Experiment, truth: Truth, factor: float = 1.0) -> Result:
+    """A run in which the metric is the time times `factor`."""
+    made = play(experiment, truth, policy.uniform(experiment))
+    return result([dataclasses.replace(r, metrics={"score": factor * r.wall}) for r in made], experiment)
+
+
+def result(made: Sequence[Record], experiment: Experiment) -> Result:
+    return concluded([dataclasses.replace(r, origin="measured") for r in made], experiment, {}, {})
+
+
+def scanning(**options: object) -> Experiment:
+    request = ScanRequest(threads="1,2,4", **(ONE | options))  # type: ignore[arg-type]
+    return command_line.scan(request, ["x"], MACHINE)
+
+
+def comparing(*commands: str, **options: object) -> Experiment:
+    return command_line.compare(CompareRequest(**(ONE | options)), commands, MACHINE)  # type: ignore[arg-type]
+
+
+def test_a_command_alone() -> None:
+    shown = told(comparing("x"), lambda _: 0.04, 1000)
+    assert headline(shown).startswith("x: 40")
+    assert " ms" not in headline(shown)
+    assert re.match(r"median 40[.]?\d*; user ", printed(shown).splitlines()[1])
+
+
+def test_two_commands_say_that_less_is_better() -> None:
+    shown = told(comparing("a", "b"), lambda c: 2.0 if c["command"] == "b" else 1.0)
+    assert re.match(r"b is [12][.]\d+x slower than a .* at 95% [(]less score is better[)]$", headline(shown))
+    assert len(headline(shown).split()) <= 25
+
+
+def test_a_scan_with_its_law_its_page_and_its_forecast() -> None:
+    shown = told(scanning(), lambda c: 0.2 + 0.8 / c.layout.p, 10)
+    assert headline(shown).endswith("(less score is better)")
+    law = [one for one in printed(shown).splitlines() if one.strip().startswith(("T1 =", "forecast"))]
+    assert len(law) == 2
+    page = html.report(shown)
+    for said in (*law, *(part for part in page.splitlines() if "T1 = " in part)):
+        assert " ms" not in said and " s [" not in said
+    (forecast,) = predict(shown.records, shown.experiment, 8)
+    assert " ms" not in line(forecast, "metric:score") and " s [" not in line(forecast, "metric:score")
+    assert " s [" in line(forecast) or " ms [" in line(forecast)
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.0])
+def test_a_tune_says_that_less_is_better(noise: float) -> None:
+    """Where the gain has no interval, as without any noise, no blank stands before the comma."""
+    timed = command_line.tune(TuneRequest(threads="1,2", runs=8), ["x"], MACHINE)
+    made = play(timed, lambda c: c.layout.p, policy.confirmed(timed), noise=noise)
+    scored = timed.model_copy(update={"response": "metric:score", "metrics": {"score": "output:score"}})
+    shown = result([dataclasses.replace(r, metrics={"score": r.wall}) for r in made], scored)
+    ends = r" \[[0-9., ]+\]" if noise else ""
+    assert re.match(rf"\d[.]\d+x faster than today's{ends}(,| at) .*[(]less score is better[)]$", headline(shown))
+
+
+@pytest.mark.parametrize("verb", ["scan", "compare"])
+@pytest.mark.parametrize(("factor", "said"), [(None, "no launch gave metric:score"), (0.0, "metric:score above 0")])
+def test_launches_that_give_no_response_did_succeed(verb: str, factor: float | None, said: str) -> None:
+    experiment = scanning() if verb == "scan" else comparing("a", "b")
+    made = play(experiment, lambda _: 1.0, policy.uniform(experiment))
+    given = [dataclasses.replace(r, metrics={} if factor is None else {"score": factor}) for r in made]
+    shown = result(given, experiment)
+    wanted = said if verb == "scan" else "no verdict on b against a: in no block did both give metric:score above 0"
+    assert wanted in headline(shown)
+    assert exit_code(shown.conclusion) is ExitCode.INCONCLUSIVE
+    printed(shown)
+
+
+def test_one_command_may_give_0_and_not_nothing() -> None:
+    shown = told(comparing("a"), lambda _: 1.0, 0.0)
+    assert headline(shown).startswith("a: 0 ± 0 ")
+    assert exit_code(shown.conclusion) is ExitCode.OK
+    bare = result([dataclasses.replace(r, metrics={}) for r in shown.records], shown.experiment)
+    assert headline(bare) == "no launch gave metric:score"
+    assert exit_code(bare.conclusion) is ExitCode.INCONCLUSIVE
+
+
+def test_a_direction_cannot_be_asked_for() -> None:
+    with pytest.raises(UsageError, match="'metric:score:max': of every metric less is better; let the program print"):
+        scanning(response="metric:score:max")
