@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "corescale/memory/capacity_vector.hpp"
+#include "corescale/tape/detail/cheap.hpp"
 #include "corescale/tape/operations.hpp"
 
 namespace corescale::inline v0 {
@@ -44,9 +45,18 @@ class series {
   }
   // NOLINTEND(google-explicit-constructor)
 
-  /// The series with `size` coefficients, the k-th of which is coefficient(k, those before it).
+  /// The series with `size` coefficients, the k-th of which is coefficient(k, those before it). Inlined by order where
+  /// those are a few numbers, as arithmetic on them is, and never where they are not: a call returns the two of order 1
+  /// apart, and whoever then reads them as one waits for both stores.
   template <class Coefficient>
-  static series generate(std::size_t size, Coefficient coefficient) {
+  requires(detail::is_cheap<series>) [[gnu::always_inline]] static series
+      generate(std::size_t, Coefficient coefficient) {
+    series result;
+    for (std::size_t k = 0; k <= Order; ++k) result.coefficients_[k] = coefficient(k, result);
+    return result;
+  }
+  template <class Coefficient>
+  [[gnu::noinline]] static series generate(std::size_t size, Coefficient coefficient) {
     series result;
     if constexpr (!is_fixed) result.coefficients_.resize(size);
     for (std::size_t k = 0; k < result.size(); ++k) result.coefficients_[k] = coefficient(k, result);
@@ -58,23 +68,24 @@ class series {
   Base& operator[](std::size_t k) { return coefficients_[k]; }
   Base at(std::size_t k) const { return k < size() ? coefficients_[k] : Base(0.0); }
 
-  friend series operator+(const series& x, const series& y) {
+  [[gnu::always_inline]] friend series operator+(const series& x, const series& y) {
     return generate(longer(x, y), [&](std::size_t k, const series&) { return x.at(k) + y.at(k); });
   }
-  friend series operator-(const series& x, const series& y) {
+  [[gnu::always_inline]] friend series operator-(const series& x, const series& y) {
     return generate(longer(x, y), [&](std::size_t k, const series&) { return x.at(k) - y.at(k); });
   }
-  friend series operator-(const series& x) {
+  [[gnu::always_inline]] friend series operator-(const series& x) {
     return generate(x.size(), [&](std::size_t k, const series&) { return -x[k]; });
   }
-  friend series operator*(const series& x, const series& y) {
-    return generate(longer(x, y), [&](std::size_t k, const series&) {
-      Base sum = x.at(0) * y.at(k);
-      for (std::size_t j = 1; j <= k; ++j) sum += x.at(j) * y.at(k - j);
-      return sum;
-    });
+  [[gnu::always_inline]] friend series operator*(const series& x, const series& y) {
+    return generate(
+        longer(x, y), [&](std::size_t k, const series&) __attribute__((always_inline)) {
+          Base sum = x.at(0) * y.at(k);
+          for (std::size_t j = 1; j <= k; ++j) sum += x.at(j) * y.at(k - j);
+          return sum;
+        });
   }
-  friend series operator/(const series& x, const series& y) {
+  [[gnu::always_inline]] friend series operator/(const series& x, const series& y) {
     return generate(longer(x, y), [&](std::size_t k, const series& z) {
       Base rest = x.at(k);
       for (std::size_t j = 1; j <= k; ++j) rest -= y.at(j) * z[k - j];

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <type_traits>
-
+#include "corescale/tape/detail/cheap.hpp"
 #include "corescale/tape/detail/recorder.hpp"
 #include "corescale/tape/operations.hpp"
 
@@ -17,27 +16,23 @@ namespace detail {
 /// recording, append the operation to it. Parameters alone give a parameter and are not recorded. Partial
 /// derivatives are computed here, where the operands are at hand, and not at the reverse sweep.
 ///
-/// Inlined by order: g++ leaves functions of this size as calls, through which numbers travel in memory. That costs
-/// more than an operation does.
+/// Inlined by order where Base is cheap: g++ leaves functions of this size as calls, through which numbers travel in
+/// memory, and that costs more than an operation does. Not where Base itself records, as each operator would then hold
+/// all that it records there: 37 operators of real<real<double>> took 40 s to compile.
 template <class Base>
 struct operators {
   using number = real<Base>;
 
-  // Inlined where the machine calculates with Base itself. Inlined in a type that records within a recorded type, each operator would hold all that it
-  // records there: 37 operators of real<real<double>> took 40 s to compile.
   template <class Row>
-  [[gnu::always_inline]] static number apply(const number& x) {
-    if constexpr (std::is_floating_point_v<Base>)
-      return apply_inlined<Row>(x);
-    else
-      return apply_called<Row>(x);
+  requires is_cheap<Base>
+  [[gnu::always_inline]] static number apply(const auto&... operands) { return applied<Row>(operands...); }
+  template <class Row>
+  [[gnu::noinline]] static number apply(const auto&... operands) {
+    return applied<Row>(operands...);
   }
+
   template <class Row>
-  [[gnu::noinline]] static number apply_called(const number& x) {
-    return apply_inlined<Row>(x);
-  }
-  template <class Row>
-  [[gnu::always_inline]] static number apply_inlined(const number& x) {
+  [[gnu::always_inline]] static number applied(const number& x) {
     if (x.place_ == 0) [[unlikely]]
       return number(static_cast<Base>(Row::value(x.value_)));
     recorder<Base>& tape = *open_recording<Base>;
@@ -51,18 +46,7 @@ struct operators {
   }
 
   template <class Row>
-  [[gnu::always_inline]] static number apply(const number& x, const number& y) {
-    if constexpr (std::is_floating_point_v<Base>)
-      return apply_inlined<Row>(x, y);
-    else
-      return apply_called<Row>(x, y);
-  }
-  template <class Row>
-  [[gnu::noinline]] static number apply_called(const number& x, const number& y) {
-    return apply_inlined<Row>(x, y);
-  }
-  template <class Row>
-  [[gnu::always_inline]] static number apply_inlined(const number& x, const number& y) {
+  [[gnu::always_inline]] static number applied(const number& x, const number& y) {
     recorder<Base>& tape = *open_recording<Base>;
     if (is_open(x, tape) && is_open(y, tape)) return record<Row, true, true>(tape, x, y);
     if (y.place_ == 0 && is_open(x, tape)) return record<Row, true, false>(tape, x, y);
@@ -122,7 +106,7 @@ struct operators {
   template <class Row>
   [[gnu::noinline, gnu::cold]] static number apply_with_room(number x) {
     open_recording<Base>->grow(*open_recording<Base>);
-    return apply_inlined<Row>(x);
+    return applied<Row>(x);
   }
   template <class Row, bool XVaries, bool YVaries>
   [[gnu::noinline, gnu::cold]] static number record_with_room(number x, number y) {

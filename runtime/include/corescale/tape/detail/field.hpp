@@ -1,24 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <type_traits>
-
+#include "corescale/tape/detail/cheap.hpp"
 #include "corescale/tape/real.hpp"
-
-namespace corescale::inline v0 {
-template <class Base, std::size_t Order>
-class series;
-}
 
 /// What a reverse sweep asks of the type of its adjoints.
 namespace corescale::inline v0::detail {
-
-/// Whether an addition costs less than a branch around it: not where it records, rounds in some way or gets memory.
-template <class T>
-inline constexpr bool adds_cheaply = std::is_floating_point_v<T>;
-template <class Base, std::size_t Order>
-inline constexpr bool adds_cheaply<series<Base, Order>> = std::is_floating_point_v<Base>&& Order <= 3;
 
 /// Whether x is 0 and stays 0: such an adjoint is not handed on. It saves work, and lets a selection that
 /// took the other side ignore an infinite derivative.

@@ -9,7 +9,7 @@ namespace corescale::inline v0::detail {
 /// adjoints[of] += weight * partial, where `of` may be "no variable". Returns the sum.
 template <class T>
 [[gnu::always_inline]] inline T hand_on(T* adjoints, std::uint32_t of, const T& weight, const T& partial) {
-  if constexpr (!adds_cheaply<T>) {
+  if constexpr (!is_cheap<T>) {
     if (of < parameter_slots) return T(0.0);
   }
   add_product(adjoints[of], weight, partial);
@@ -36,7 +36,7 @@ void reverse_sweep(const operation_list<Base, Alloc>& operations, std::uint32_t 
       }
       const std::uint32_t x = one->x(), y = one->y();
       Base x_sum, y_sum;
-      if (adds_cheaply<Base> && one->op() == operations::number_of<operations::add>()) {
+      if (is_cheap<Base> && one->op() == operations::number_of<operations::add>()) {
         x_sum = adjoints[x] += weight;
         y_sum = adjoints[y] += weight;
       } else {
