@@ -18,6 +18,7 @@ from corescale.conclude.forecast import Prediction, Scored, typical
 from corescale.conclude.frame import frame
 from corescale.conclude.laws.overhead_factors import OverheadChoice, choose
 from corescale.conclude.stats import Interval, median_interval
+from corescale.declare import arithmetic
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Overheads
 from corescale.errors import UsageError
@@ -31,10 +32,8 @@ WHERE = "--overhead"
 
 def split(model: str) -> tuple[str, ...]:
     """The formulas of a sum: `p / points + p` has two; brackets stay together. UsageError for no formula."""
-    try:
-        tree = ast.parse(model.strip(), mode="eval").body
-    except (SyntaxError, ValueError):
-        raise UsageError(f"not a formula: {model!r}", where=WHERE, remedy="write such as 'p / points'") from None
+    arithmetic.parse(model, WHERE)
+    tree = ast.parse(model.strip(), mode="eval").body
     parts: list[str] = []
     while isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add):
         parts.append(ast.unparse(tree.right))

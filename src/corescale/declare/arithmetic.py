@@ -20,6 +20,9 @@ from corescale.records import Level
 LONGEST = 500
 """characters; bounds the depth of the tree, and the size of numbers"""
 
+MOST_BITS = 1024
+"""of a whole number: as large as any that is no whole one"""
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "isqrt": math.isqrt,
     "gcd": math.gcd,
@@ -53,9 +56,11 @@ class Expression:
         """Of these values; raises UsageError that names `where` for division by zero and what else has no value."""
         try:
             found = _value(self._tree, values)
-            if isinstance(found, int | float) and (isinstance(found, int) or math.isfinite(found)):
+            if isinstance(found, float) and math.isfinite(found):
                 return found
-            why = "is not a finite number"
+            if isinstance(found, int) and found.bit_length() <= MOST_BITS:
+                return found
+            why = "is not a finite number, or one too large"
         except ZeroDivisionError:
             why = "divides by zero"
         except TypeError:

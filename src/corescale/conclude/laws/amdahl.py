@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from corescale.conclude.laws.law import Law, Parameter
+from corescale.conclude.laws.law import Law, Parameter, exp
 
 AMDAHL = Law(
     name="amdahl",
@@ -13,7 +13,7 @@ AMDAHL = Law(
     terms=("parallel", "serial"),
     basis=lambda p: np.stack([1 / p, np.ones_like(p)], axis=-1),
     parameters=(
-        Parameter("T1", "seconds on one core", lambda x: np.log(x[..., 0] + x[..., 1]), math.exp, low=0.0, unit="s"),
+        Parameter("T1", "seconds on one core", lambda x: np.log(x[..., 0] + x[..., 1]), exp, low=0.0, unit="s"),
         Parameter("s", "serial fraction", lambda x: x[..., 1] / (x[..., 0] + x[..., 1]), low=0.0, high=1.0),
         Parameter(
             "limit",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a scaling law is: a sum of terms in p (or another variable), each some seconds >= 0, and numbers with names."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -45,3 +46,11 @@ class Law:
     variable: str = "p"
     least: float = 1.0
     """least value of the variable"""
+
+
+def exp(logarithm: float) -> float:
+    """The number of a logarithm; inf where it is beyond all numbers, as the end of an interval may be."""
+    try:
+        return math.exp(logarithm)
+    except OverflowError:
+        return math.inf

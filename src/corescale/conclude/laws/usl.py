@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from corescale.conclude.laws.law import Law, Parameter
+from corescale.conclude.laws.law import Law, Parameter, exp
 
 USL = Law(
     name="usl",
@@ -18,9 +18,7 @@ USL = Law(
     terms=("parallel", "serial", "crosstalk"),
     basis=lambda p: np.stack([1 / p, np.ones_like(p), p - 1], axis=-1),
     parameters=(
-        Parameter(
-            "lambda", "launches a second on one core", lambda x: -np.log(x[..., 0] + x[..., 1]), math.exp, low=0.0
-        ),
+        Parameter("lambda", "launches a second on one core", lambda x: -np.log(x[..., 0] + x[..., 1]), exp, low=0.0),
         Parameter("sigma", "contention", lambda x: x[..., 1] / (x[..., 0] + x[..., 1]), low=0.0, high=1.0),
         Parameter("kappa", "crosstalk", lambda x: x[..., 2] / (x[..., 0] + x[..., 1]), low=0.0),
         Parameter(

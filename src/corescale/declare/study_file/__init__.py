@@ -37,10 +37,10 @@ def read(path: Path) -> StudyFile:
         raise UsageError(f"cannot be read: {error.strerror}", where=str(path), remedy=remedy) from None
     try:
         return StudyFile.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"not TOML: {error}", where=str(path)) from None
     except ValidationError as error:
         raise fault(error, StudyFile, path, text) from None
+    except (ValueError, RecursionError) as error:  # brackets or digits without end, too
+        raise UsageError(f"not TOML: {error}", where=str(path)) from None
     except UsageError as error:
         raise in_file(error, path, text) from None
 

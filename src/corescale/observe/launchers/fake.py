@@ -21,6 +21,9 @@ from corescale.observe.launchers.disturbances import Stream, stream
 from corescale.observe.launchers.landscape import Disturbance, Failure, Landscape, meets
 from corescale.records import Configuration, Layout, Noise, Record, Status, canonical
 
+LONGEST = 1e9
+"""seconds of a launch: 32 years"""
+
 EPOCH = 1_000_000_000.0
 """where the virtual clock starts"""
 
@@ -121,7 +124,10 @@ class Fake:
         place = self._place(invocation.configuration)
         disturbed, slow = next(self._stream(place))
         truth = place.rehearsed if invocation.phase == "rehearse" else place.truth
-        wall = truth * math.exp(self._machine(invocation, place) + disturbed)
+        wall = _scaled(truth, self._machine(invocation, place) + disturbed)
+        if not 0 < wall < LONGEST:
+            what = f"a launch of {invocation.configuration.label} would take {wall:g} s"
+            raise UsageError(what, where="landscape", remedy="give it smaller numbers")
         self._before = invocation.configuration
         failure = self._failure(place) if place.failures else None
         status: Status = "ok" if failure is None else failure.status
@@ -166,7 +172,7 @@ class Fake:
 
     def _metric(self, name: str, value: float) -> float:
         size = self._landscape.metrics[name].size
-        return value * math.exp(size * self._random.gauss()) if size else value
+        return _scaled(value, size * self._random.gauss()) if size else value
 
     def _failure(self, place: "_Place") -> Failure | None:
         return next((each for each in place.failures if self._random.random() < each.probability), None)
@@ -199,6 +205,14 @@ class _Place:
             drift=landscape.drift + (own.drift if own is not None else 0.0),
             noise=landscape.noise if own is None or own.noise is None else own.noise,
         )
+
+
+def _scaled(value: float, logarithm: float) -> float:
+    """The value times e to that power; inf beyond all numbers."""
+    try:
+        return value * math.exp(logarithm)
+    except OverflowError:
+        return math.inf
 
 
 _QUIET = Noise()

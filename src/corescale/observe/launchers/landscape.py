@@ -15,7 +15,11 @@ from corescale.errors import UsageError
 from corescale.records import Configuration, Level
 
 
-class Disturbance(Model):
+class Finite(Model, allow_inf_nan=False):
+    """Its numbers are numbers."""
+
+
+class Disturbance(Finite):
     """How times scatter about the truth. `size` is a standard deviation of the logarithm (about the relative one)."""
 
     kind: Literal["none", "normal", "lognormal", "bimodal", "ar1", "bursts"] = "lognormal"
@@ -30,18 +34,18 @@ class Disturbance(Model):
     """bimodal, bursts: share of the CPU time of a slow launch that is recorded as stolen"""
 
 
-Times = Mapping[str, Mapping[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]]
+Times = Mapping[str, Mapping[str, Annotated[float, Field(gt=0)]]]
 """factor -> level -> multiplier"""
 
 
-class Interaction(Model):
+class Interaction(Finite):
     """Where all of `levels` come together, the time is also multiplied by `times`."""
 
     levels: Mapping[str, Level]
     times: float = Field(gt=0)
 
 
-class Failure(Model):
+class Failure(Finite):
     """How a launch that has all of `levels` ends, with `probability`."""
 
     levels: Mapping[str, Level] = {}
@@ -51,7 +55,7 @@ class Failure(Model):
     tail: str = ""
 
 
-class Own(Model):
+class Own(Finite):
     """Noise and drift of the launches that have all of `levels`; without a noise of their own they have that of all."""
 
     levels: Mapping[str, Level]
@@ -59,14 +63,14 @@ class Own(Model):
     drift: float = 0.0
 
 
-class CarryOver(Model):
+class CarryOver(Finite):
     """A launch behind one with all of `after` takes longer: log time is increased by `adds`."""
 
     after: Mapping[str, Level]
     adds: float
 
 
-class Period(Model):
+class Period(Finite):
     """A swing of the logarithm of every time, by `height` up and down every `seconds` of the virtual clock."""
 
     seconds: float = Field(gt=0)
@@ -77,7 +81,7 @@ class Period(Model):
         return self.height * math.sin(2 * math.pi * clock / self.seconds)
 
 
-class Metric(Model):
+class Metric(Finite):
     """A metric of every launch: `base` times the entries of the levels, with log-normal noise."""
 
     base: float
@@ -90,7 +94,7 @@ class Metric(Model):
         return self.base * math.prod(table[str(configuration[name])] for name, table in self.times.items())
 
 
-class Smaller(Model):
+class Smaller(Finite):
     """The input of a rehearsal."""
 
     base: float = Field(default=0.1, gt=0)
@@ -103,7 +107,7 @@ class Smaller(Model):
         return self.base * math.prod(table[str(configuration[name])] for name, table in self.times.items())
 
 
-class Landscape(Model):
+class Landscape(Finite):
     """The truth: seconds = base x Amdahl(threads) x the entry of each level x interactions."""
 
     base: float = Field(default=1.0, gt=0)
@@ -146,7 +150,7 @@ class Landscape(Model):
             if first["type"] == "extra_forbidden":
                 raise UsageError("no such key", where=f"{path}: {where}", remedy="docs/fake.md lists all") from error
             raise UsageError(f"{first['msg']}: {first['input']!r}", where=f"{path}: {where}") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"not TOML: {error}", where=str(path)) from error
 
     def truth(self, configuration: Configuration) -> float:

@@ -2,7 +2,6 @@
 """What a measured program says about itself: the files of region.h, else the last JSON object on its stdout."""
 
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -131,15 +130,19 @@ def _regions(files: list[_File]) -> Iterable[Region]:
         threads[file.rank] = first + 1 + max((line.thread for line in file.regions), default=-1)
 
 
+LARGEST, SMALLEST = 1e150, 1e-150
+"""of a metric: products and ratios of two are numbers still"""
+
+
 def _finite(pairs: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, float]]:
-    """The pairs whose value is a number that a float holds; truth values are none."""
+    """The pairs whose value is a number that one can calculate with; truth values are none."""
     for name, value in pairs:
         if isinstance(value, int | float) and not isinstance(value, bool):
             try:
                 number = float(value)
             except OverflowError:
                 continue
-            if math.isfinite(number):
+            if number == 0 or SMALLEST <= abs(number) <= LARGEST:
                 yield name, number
 
 

@@ -130,7 +130,7 @@ def read_object(path: Path) -> dict[str, Any]:
     except OSError as error:
         remedy = "give the folder of one run, such as corescale-runs/scan-1234/1"
         raise StoreError(f"no run folder: {error.strerror}", where=str(path), remedy=remedy) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise StoreError(f"not JSON: {error}", where=str(path)) from error
     if not isinstance(values, dict):
         raise StoreError("not a JSON object", where=str(path))

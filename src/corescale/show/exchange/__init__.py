@@ -26,6 +26,9 @@ EXPORTERS: dict[str, Exporter] = {
 """json, csv, markdown: what hyperfine's users expect of --export-NAME. records: every launch, a line each."""
 
 
+NAME_ANOTHER = "name a writable file, or - for stdout"
+
+
 def write(target: str, content: str) -> None:
     """Text into a file, whole or not at all: an earlier file stays until the new one is complete, which has its mode.
 
@@ -35,31 +38,31 @@ def write(target: str, content: str) -> None:
         _replace(Path(target), content)
     except OSError as error:
         why = error.strerror or str(error)
-        raise UsageError(
-            f"cannot be written: {why}", where=target, remedy="name a writable file, or - for stdout"
-        ) from error
+        raise UsageError(f"cannot be written: {why}", where=target, remedy=NAME_ANOTHER) from error
 
 
 def must_be_writable(target: str) -> None:
     """Raises the UsageError of `write` before anything is measured, where it is known already that it will come."""
     path = Path(target)
+    if why := _name_fault(path):
+        raise UsageError(f"cannot be written: {why}", where=target, remedy=NAME_ANOTHER)
     special = paths.exists(path) and not paths.is_folder(path) and not paths.is_file(path)
     if target == "-" or _descriptor(path) is not None or (special and os.access(path, os.W_OK)):
         return
     folder = path.resolve().parent if path.is_symlink() else path.parent
     why = (
         "is a folder" if paths.is_folder(path) else "no such folder" if not paths.is_folder(folder) else
-        "no permission" if not os.access(folder, os.W_OK) else _name_fault(path)
+        "" if os.access(folder, os.W_OK) else "no permission"
     )  # fmt: skip
     if why:
-        raise UsageError(f"cannot be written: {why}", where=target, remedy="name a writable file, or - for stdout")
+        raise UsageError(f"cannot be written: {why}", where=target, remedy=NAME_ANOTHER)
 
 
 def _name_fault(path: Path) -> str:
     """What the operating system has against this name of a new file, such as its length; empty for nothing."""
     try:
         path.lstat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
         return error.strerror or str(error)
