@@ -86,8 +86,9 @@ class Raced:
 
     @property
     def wrong(self) -> bool:
-        """Whether the claim is false."""
-        return self.failed or (self.bound is not None and self.behind > self.bound + 1e-9)
+        """Whether the claim is false, or the answer breaks a constraint and does not say that it may."""
+        breaks = not self.fake.allowed(self.answer.chosen) and not self.answer.not_shown
+        return self.failed or breaks or (self.bound is not None and self.behind > self.bound + 1e-9)
 
     @property
     def gain(self) -> float:
@@ -97,6 +98,19 @@ class Raced:
 
 def few(size: float, **more: Any) -> dict[str, Any]:
     return {"kind": "lognormal", "size": size} | more
+
+
+def limited(times: Mapping[str, float], multiple: float, size: float) -> Adversary:
+    """b is the fastest and has this multiple of what the others have of a metric, of which 4% more are allowed."""
+    land = {
+        "metrics": {
+            "bytes": {"base": 100, "size": size, "times": {"MODE": dict.fromkeys(times, 1.0) | {"b": multiple}}}
+        }
+    }
+    options = {"metric": ["bytes=stdout-size"], "subject_to": ["bytes<=1.04*today"]}
+    return Adversary(
+        times, few(0.02), f"the fastest needs {multiple - 1:.2%} more, +-{size:.0%}, of 4% allowed", land, options
+    )
 
 
 PLAIN: dict[str, Any] = {
@@ -155,14 +169,21 @@ ADVERSARIES: dict[str, Adversary] = {
         "what follows e is slower by 3%, and every time swings by 10%",
         {"carry_over": [{"after": {"MODE": "e"}, "adds": 0.03}], "period": {"seconds": 40, "height": 0.1}},
     ),
-    "a metric at its limit": Adversary(
-        SIX,
-        few(0.02),
-        "the best needs 1.97% more memory, +-1%, of 4% allowed",
-        {"metrics": {"bytes": {"base": 100, "size": 0.01,
-                               "times": {"MODE": dict.fromkeys(SIX, 1.0) | {"b": 1.0197}}}}},
-        {"metric": ["bytes=stdout-size"], "subject_to": ["bytes<=1.04*today"]},
+    "carry-over of an equal": Adversary(
+        {"a": 1.0, "b": 1.0},
+        few(0.01),
+        "what follows b is slower by 5%, so drawn orders slow today's launch more often than b",
+        {"carry_over": [{"after": {"MODE": "b"}, "adds": 0.05}]},
     ),
+    "carry-over of the best": Adversary(
+        SIX,
+        few(0.01),
+        "what follows b is slower by 5%: its gain is that of drawn orders and of its own",
+        {"carry_over": [{"after": {"MODE": "b"}, "adds": 0.05}]},
+    ),
+    "a metric at its limit": limited(SIX, 1.0197, 0.01),
+    "a metric within its limit": limited(SIX | {"b": 0.85}, 1.035, 0.02),
+    "a metric beyond its limit": limited(SIX | {"b": 0.85}, 1.045, 0.02),
 }  # fmt: skip
 
 

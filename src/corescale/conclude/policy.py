@@ -14,7 +14,7 @@ from corescale.conclude.response import table
 from corescale.conclude.stopping import Decision, should_stop
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, today
-from corescale.declare.plan import Block
+from corescale.declare.plan import Block, counted_pairs, next_pair
 from corescale.declare.stop import CONFIRM_BLOCKS
 from corescale.records import Configuration, Record
 
@@ -44,10 +44,10 @@ def confirmed(experiment: Experiment) -> Policy:
         if block is not None:
             return block
         answer = recommend(records, experiment)
-        made = sum(record.phase == "confirm" and record.configuration == answer.winner for record in records)
+        made = len(counted_pairs(records, answer.winner))
         if answer.winner == answer.today or made >= wanted:
             return None
-        block = Block("confirm", (answer.today, answer.winner))
+        block = next_pair(answer.today, answer.winner, records)
         return None if exceeds(block, records, experiment) else block
 
     return next_block

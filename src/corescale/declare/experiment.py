@@ -67,6 +67,11 @@ class Constraint(Model):
     bound: float
     relative: bool = False
 
+    def met(self, value: float, of_today: float) -> bool:
+        """Whether a value meets it, beside that of today's launch."""
+        limit = self.bound * (of_today if self.relative else 1)
+        return value <= limit if self.relation == "<=" else value >= limit
+
     @classmethod
     def parse(cls, text: str) -> Self:
         """The constraint `METRIC<=NUMBER[*today]`; raises UsageError."""

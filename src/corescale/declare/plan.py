@@ -15,14 +15,21 @@ TODAY_EVERY = 8
 """A block in which this many launches would have gone by without today's has it too, so that slow drift cannot hide."""
 
 
+SHIFTED = 8
+"""Of so many fresh pairs one, the fifth, repeats the order of the last instead of reversing it: what comes back every
+four launches then hits the other one. It does not count, for its launches come behind different ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What the loop is to do next: these configurations, once each, in an order drawn afresh."""
+    """What the loop is to do next: these configurations, once each."""
 
     phase: Phase
     configurations: tuple[Configuration, ...]
     cap: float | None = None
     """seconds after which a launch has lost and is killed; never today's"""
+    drawn: bool = True
+    """whether their order is drawn afresh; else it is the one here"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +62,48 @@ class Invocation:
 def invocations(
     block: Block, number: int, attempt: int, today: Configuration, seed: int, since: int | None = 0
 ) -> tuple[Invocation, ...]:
-    """The launches of a block in their random order, today's among them where 8 would go by without it.
+    """The launches of a block in their order, drawn or given, today's among them where 8 would go by without it.
 
     Its place is drawn as any other's: the first in a block may be slower or faster than what follows.
     `since`: launches since today's last one, before this block; None: it need not return.
     """
-    order = shuffled(_launched(block, today, since), seed)
+    launched = _launched(block, today, since)
+    order = shuffled(launched, seed) if block.drawn else list(launched)
     if since is not None and today in order:
         order = with_today(order, today)
     return tuple(
         Invocation(chosen, block.phase, number, attempt, place, seed, None if chosen == today else block.cap)
         for place, chosen in enumerate(order)
     )
+
+
+def next_pair(today: Configuration, other: Configuration, records: Sequence[Record]) -> Block:
+    """A fresh block of two: the first order is drawn, the next ones reverse the last, and one in SHIFTED repeats it.
+
+    So both launches of a pair come behind the same one, whatever it leaves to the next; over two pairs a linear drift
+    and what the first of a block has to bear come to nothing too.
+    """
+    made = [record.block for record in records if record.phase == "confirm" and record.configuration == other]
+    last = tuple(record.configuration for record in records if made and record.block == made[-1])
+    if {*last} != {today, other}:
+        return Block("confirm", (today, other))
+    return Block("confirm", last if _shifts(len(made)) else last[::-1], drawn=False)
+
+
+def counted_pairs(records: Sequence[Record], other: Configuration) -> list[int]:
+    """The fresh blocks of a configuration that count: all but those that repeat the order of the last."""
+    made = [record.block for record in records if record.phase == "confirm" and record.configuration == other]
+    return [block for k, block in enumerate(made) if not _shifts(k)]
+
+
+def counting(pairs: int) -> int:
+    """How many of so many fresh pairs count."""
+    return sum(not _shifts(k) for k in range(pairs))
+
+
+def _shifts(pair: int) -> bool:
+    """Whether this pair, counted from 0, repeats the order of the one before."""
+    return pair % SHIFTED == SHIFTED // 2
 
 
 def with_todays_due(chosen: Sequence[T], today: T, since: int | None) -> tuple[T, ...]:

@@ -160,17 +160,18 @@ def recommendation(found: Recommendation) -> str:
         return f"no answer: {text.clean(found.candidates[0].excluded or 'no launch succeeded')}"
     bound = _bound(found)
     near = "" if bound is None else nearness(bound, found.confidence, _raced(found))
+    rest = _fallen(found) + _not_shown(found)
     if not found.decided:
-        return f"not decided{f', {near}' if near else ''}: {why_keep(found)}{_others(found)}{_fallen(found)}"
+        return f"not decided{f', {near}' if near else ''}: {why_keep(found)}{_others(found)}{rest}"
     if found.keep_today:
-        return f"keep today's launch{f', {near}' if near else ''}: {why_keep(found)}{_fallen(found)}"
+        return f"keep today's launch{f', {near}' if near else ''}: {why_keep(found)}{rest}"
     if found.gain is None:
         raise ValueError("a change is recommended only after confirmation")
     value, ends = text.times(found.gain)
     than = text.join(("today's", ends))
     by = " by a t interval" if found.fresh is not None and found.fresh.by == "t" else ""
     sure = f", {near}" if near else f" at {text.percent(found.confidence)}"
-    return f"{value} faster than {than}{by}{sure}{_fallen(found)}"
+    return f"{value} faster than {than}{by}{sure}{rest}"
 
 
 def _others(found: Recommendation) -> str:
@@ -187,6 +188,11 @@ def _fallen(found: Recommendation) -> str:
     return "".join(f"; {label(c.configuration)} {text.clean(c.excluded or '')}" for c in found.fallen)
 
 
+def _not_shown(found: Recommendation) -> str:
+    """What the launch to use is neither shown to meet nor to break, with its number."""
+    return "".join(f"; {text.clean(said)}" for said in found.not_shown)
+
+
 def _excluding_today(found: Recommendation) -> str | None:
     """Where today's launch failed or breaks a constraint: what does not, or that nothing does; None for neither."""
     if found.broken is None and found.failing is None:
@@ -197,8 +203,11 @@ def _excluding_today(found: Recommendation) -> str | None:
         "" if found.gain is None else f"; it takes {text.join(text.times(found.gain.map(lambda g: 1 / g)))} of its time"
     )
     if found.failing is not None:
-        return f"{label(found.winner)} is the fastest that did not fail, and today's launch {found.failing}{cost}"
-    return f"{label(found.winner)} is the fastest that meets the constraint, and today's launch does not{cost}"
+        said = f"{label(found.winner)} is the fastest that did not fail, and today's launch {found.failing}"
+    else:
+        meets = "is not shown to break" if found.not_shown else "meets"
+        said = f"{label(found.winner)} is the fastest that {meets} the constraint, and today's launch does not"
+    return f"{said}{cost}{_not_shown(found)}"
 
 
 def _bound(found: Recommendation) -> float | None:

@@ -11,7 +11,8 @@ from corescale.declare import plan
 from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.grid import configurations
 from corescale.declare.plan import TODAY_EVERY, Block
-from corescale.records import Configuration
+from corescale.records import Configuration, Record
+from support.play import record
 
 CONFIGURATIONS = [Configuration((("level", k),)) for k in range(40)]
 
@@ -68,6 +69,30 @@ def test_todays_launch_is_not_added_to_a_rehearsal_or_where_it_need_not_return()
         assert CONFIGURATIONS[0] not in [
             i.configuration for i in plan.invocations(block, 0, 0, CONFIGURATIONS[0], 1, since)
         ]
+
+
+def test_both_launches_of_a_fresh_pair_that_counts_come_behind_the_same_one() -> None:
+    """The first order is drawn, the next reverse the last, but for one in SHIFTED."""
+    today, other = CONFIGURATIONS[:2]
+    records: list[Record] = []
+    for number in range(40 * plan.SHIFTED):
+        block = plan.next_pair(today, other, records)
+        assert (block.phase, {*block.configurations}, block.drawn) == ("confirm", {today, other}, number == 0)
+        made = plan.invocations(block, number, 0, today, seed=number)
+        records += [record(one.configuration, 1.0, phase="confirm", block=number, order=one.order) for one in made]
+    counted = plan.counted_pairs(records, other)
+    assert len(counted) == 40 * (plan.SHIFTED - 1)
+    order = [one.configuration for one in records]
+    assert all(order[2 * k - 1] == order[2 * k] for k in counted if k), "the first behind itself, so both behind one"
+    outer = sum(order.index(other, 2 * k) % 4 in (0, 3) for k in counted)
+    assert abs(2 * outer - len(counted)) <= plan.SHIFTED, "what comes back every four launches hits both alike"
+
+
+def test_the_first_fresh_pair_with_another_is_drawn() -> None:
+    today, one, another = CONFIGURATIONS[:3]
+    records = [record(c, 1.0, phase="confirm", block=3, order=k) for k, c in enumerate((today, one))]
+    assert plan.next_pair(today, one, records) == Block("confirm", (one, today), drawn=False)
+    assert plan.next_pair(today, another, records) == Block("confirm", (today, another))
 
 
 def test_the_seed_alone_decides_the_order() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corescale.conclude import stats
-from corescale.conclude.answers.constraints import violation
+from corescale.conclude.answers.constraints import broken
 from corescale.conclude.race.lost import struck
 from corescale.conclude.race.records import Statement
 from corescale.conclude.response import Table, median, of, response, table
@@ -53,8 +53,8 @@ def candidates(
     times = table(records, experiment.response)
     if not times.configurations:
         return ()
-    now = today(experiment)
-    reasons = {c: _excluded(_judged(records, c, now), of(records, now), experiment) for c in times.configurations}
+    now, breaking = today(experiment), broken(records, experiment)
+    reasons = {c: _excluded(_judged(records, c, now), experiment) or breaking.get(c) for c in times.configurations}
     eligible = [k for k, c in enumerate(times.configurations) if reasons[c] is None]
     regrets = racing.regrets if racing is not None else _regrets(times, eligible, experiment)
     rows = [
@@ -118,11 +118,9 @@ def _judged(records: Sequence[Record], c: Configuration, now: Configuration) -> 
     return (*of(records, c), *(record for record in fresh if not record.ok))
 
 
-def _excluded(launches: Sequence[Record], now: Sequence[Record], experiment: Experiment) -> str | None:
+def _excluded(launches: Sequence[Record], experiment: Experiment) -> str | None:
     bad = [record for record in launches if not record.ok and (record.status != "capped" or struck(launches))]
     if bad:
         return ending(bad[0]) + (" while it was confirmed" if bad[0].phase == "confirm" else "")
-    launches = [record for record in launches if record.ok]
-    if any(math.isnan(response(record, experiment.response)) for record in launches):
-        return f"gave no {experiment.response}"
-    return next(filter(None, (violation(constraint, launches, now) for constraint in experiment.constraints)), None)
+    silent = any(math.isnan(response(record, experiment.response)) for record in launches if record.ok)
+    return f"gave no {experiment.response}" if silent else None

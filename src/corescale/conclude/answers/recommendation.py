@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from corescale.conclude import stats
 from corescale.conclude.answers.alternatives import Cheaper, Front, cheaper, fronts
 from corescale.conclude.answers.candidates import Candidate, candidates, winner
-from corescale.conclude.answers.constraints import violated
+from corescale.conclude.answers.constraints import broken, not_shown
 from corescale.conclude.race.confirmation import Gain, gain
 from corescale.conclude.race.favourite import favourite
 from corescale.conclude.race.lost import todays_failures
@@ -46,6 +46,8 @@ class Recommendation:
     rehearsal: Rehearsal | None = None
     broken: str | None = None
     """how today's launch breaks a constraint; None where it breaks none"""
+    not_shown: tuple[str, ...] = ()
+    """the constraints that the launch to use is neither shown to meet nor to break"""
     failing: str | None = None
     """how today's launch failed while another one never did; None where it did not"""
     others: int = 0
@@ -113,7 +115,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
     tied = racing is not None and answer.chosen == racing.answer
     raced_whole = racing is not None and racing.rehearsal is None
     different = told_apart(experiment, heard(records) if raced_whole else None)
-    return replace(
+    answer = replace(
         answer,
         cheaper=cheaper(records, experiment, _not_refuted(answer), answer.chosen),
         fronts=fronts(experiment, found),
@@ -126,8 +128,9 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         fresh=fresh,
         proved=racing is None or (racing.bound is not None and racing.bound <= experiment.stop.within * (1 + 1e-9)),
         fallen=tuple(c for c in found if c.excluded is not None and _fell(records, c.configuration, now)),
-        broken=violated(records, experiment).get(now),
+        broken=broken(records, experiment).get(now),
     )
+    return replace(answer, not_shown=not_shown(records, experiment, answer.chosen))
 
 
 def _picked(

@@ -27,6 +27,7 @@ from corescale.conclude.response import response, table
 from corescale.conclude.stats import Floats, Interval
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import today
+from corescale.declare.plan import counted_pairs
 from corescale.declare.stop import MOST_BLOCKS
 from corescale.records import Configuration, Record
 
@@ -94,8 +95,8 @@ def gain(
 
 
 def fresh(records: Sequence[Record], experiment: Experiment, winner: Configuration) -> Floats:
-    """The values of log(T_today / T) in the fresh blocks of this configuration."""
-    blocks = {r.block for r in records if r.phase == "confirm" and r.configuration == winner}
+    """The values of log(T_today / T) in the fresh blocks of this configuration that count."""
+    blocks = {*counted_pairs(records, winner)}
     times = table([r for r in records if r.block in blocks], experiment.response, "confirm")
     now = today(experiment)
     if not {winner, now} <= set(times.configurations):

@@ -12,7 +12,7 @@ from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.records import Statement
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import today
-from corescale.declare.plan import Block
+from corescale.declare.plan import Block, counted_pairs, counting, next_pair
 from corescale.records import Configuration, Record
 
 
@@ -26,7 +26,7 @@ class Favourite:
     looks: tuple[int, ...] = ()
     """fresh blocks at which one looks"""
     made: int = 0
-    """fresh blocks so far"""
+    """fresh blocks so far that count"""
 
     @property
     def judged(self) -> bool:
@@ -55,7 +55,7 @@ def next_block(records: Sequence[Record], experiment: Experiment, racing: Statem
     found = favourite(records, experiment, racing)
     if found.judged:
         return None
-    block = Block("confirm", (today(experiment), found.configuration))
+    block = next_pair(today(experiment), found.configuration, records)
     return None if budget.exceeds(block, records, experiment) else block
 
 
@@ -65,7 +65,7 @@ def _confirmed(
     fresh = [r.block for r in records if r.phase == "confirm" and r.configuration == chosen]
     before = [r for r in records if r.block < fresh[0]] if fresh else records
     wanted = _wanted(before, experiment, racing, chosen)
-    return Favourite(chosen, gain(records, experiment, chosen, wanted), wanted, len(fresh))
+    return Favourite(chosen, gain(records, experiment, chosen, wanted), wanted, len(counted_pairs(records, chosen)))
 
 
 def _wanted(
@@ -76,7 +76,7 @@ def _wanted(
     if given is not None:
         return (given,) if given else ()
     left = budget.pairs_left(before, experiment, chosen)
-    pays_for = max(1, int(left)) if math.isfinite(left) else OPTIONS.longest
+    pays_for = max(1, counting(int(left))) if math.isfinite(left) else OPTIONS.longest
     confidence = experiment.stop.confidence
     if pays_for <= few(confidence):
         return (pays_for,)

@@ -20,12 +20,17 @@ def lost(records: Sequence[Record], experiment: Experiment) -> set[Configuration
         if record.phase == "measure" or (record.phase == "confirm" and record.configuration != now):
             launches.setdefault(record.configuration, []).append(record)
     out = {c for c, made in launches.items() if failed(made, experiment) or struck(made)}
-    return out | _breaking(launches, experiment)
+    return out | {c for c, each in constraints.judged(records, experiment).items() if any(map(_for_good, each))}
 
 
 def failed(launches: Sequence[Record], experiment: Experiment) -> bool:
     """Whether one gave no response; one that was killed because it had lost tells at least how long it took."""
     return any(not at_least(record, experiment.response) > 0 for record in launches)
+
+
+def _for_good(found: constraints.Judged) -> bool:
+    """Whether it breaks a constraint, and not by one launch alone unless that told nothing."""
+    return found.state == "breaks" and (found.launches >= OPTIONS.strikes or math.isnan(found.value.estimate))
 
 
 def todays_failures(records: Sequence[Record], experiment: Experiment) -> str | None:
@@ -39,21 +44,3 @@ def struck(launches: Sequence[Record]) -> bool:
     """Whether it was killed in more than half of its launches, and not once alone: a burst is no loss."""
     capped = sum(record.status == "capped" for record in launches)
     return capped >= OPTIONS.strikes and 2 * capped > len(launches)
-
-
-def _breaking(launches: dict[Configuration, list[Record]], experiment: Experiment) -> set[Configuration]:
-    """The configurations that break a constraint by the same rule; one that does not report its metric breaks it."""
-    now = [record for record in launches.get(today(experiment), []) if record.ok]
-
-    def broken(made: Sequence[Record]) -> bool:
-        good = [record for record in made if record.ok]
-        count = sum(any(constraints.violation(each, [r], now) for each in experiment.constraints) for r in good)
-        return count >= OPTIONS.strikes and 2 * count > len(good)
-
-    def silent(made: Sequence[Record]) -> bool:
-        names = [constraint.metric for constraint in experiment.constraints]
-        return any(math.isnan(r.metrics.get(name, math.nan)) for r in made if r.ok for name in names)
-
-    if not experiment.constraints:
-        return set()
-    return {c for c, made in launches.items() if silent(made) or broken(made)}

@@ -32,10 +32,11 @@ def race(experiment: Experiment) -> Policy:
             block = measuring(records, experiment)
             if block is not None:
                 return block
-        failed = sum(not record.ok for record in fresh)  # fresh launches change what a race says only by failing
-        if failed not in settled:
-            settled[failed] = statement(records, experiment)
-        return favourite.next_block(records, experiment, settled[failed])
+        # fresh launches change what a race says only by failing, or by their metrics
+        telling = sum(not record.ok or bool(experiment.constraints) for record in fresh)
+        if telling not in settled:
+            settled[telling] = statement(records, experiment)
+        return favourite.next_block(records, experiment, settled[telling])
 
     return next_block
 

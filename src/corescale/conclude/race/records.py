@@ -94,7 +94,7 @@ def statement(records: Sequence[Record], experiment: Experiment) -> Statement:
         return Statement(today(experiment), None, experiment.stop.confidence, 0, len(race.configurations), {})
     found = standing(race.field, race.blocks)
     bounds = regrets(found)
-    barred = constraints.violated([r for r in records if r.phase == "measure"], experiment)
+    barred = constraints.broken(records, experiment)
     answer = simplest(race.field, found, {k for k, c in enumerate(race.configurations) if c in barred})
     lead = found.belief.mean - found.belief.mean[found.best]
     known = {

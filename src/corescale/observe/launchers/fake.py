@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations
+from corescale.declare.grid import configurations, today
 from corescale.declare.plan import Invocation
 from corescale.errors import UsageError
 from corescale.machine import Machine
@@ -89,10 +89,16 @@ class Fake:
         return self._place(configuration).truth
 
     def best(self) -> Configuration:
-        """The configuration that is truly fastest among those that never fail."""
+        """The configuration that is truly fastest among those that never fail and meet the constraints."""
         failing = [failure.levels for failure in self._landscape.failures]
         sound = [c for c in configurations(self._experiment) if not any(meets(c, levels) for levels in failing)]
-        return min(sound, key=self.truth)
+        return min(filter(self.allowed, sound), key=self.truth)
+
+    def allowed(self, configuration: Configuration) -> bool:
+        """Whether its metrics, without noise, meet the constraints."""
+        value, of_today = (self._place(c).metrics for c in (configuration, today(self._experiment)))
+        known = [each for each in self._experiment.constraints if each.metric in value]
+        return all(each.met(value[each.metric], of_today[each.metric]) for each in known)
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
         new = {invocation.configuration for invocation in block} - self._proved

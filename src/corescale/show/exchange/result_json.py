@@ -220,6 +220,7 @@ def _recommendation(result: Result, found: Recommendation) -> Json:
         "cheaper": _cheaper(result, found.cheaper),
         "fronts": [_front(result, front) for front in found.fronts],
         "not_told_apart": [{**_configuration(result, c), "faster_at_most": most} for c, most in found.not_told_apart],
+        "not_shown": list(found.not_shown),
         "rehearsal": _rehearsal(found.rehearsal),
     }
 

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounds on metrics: shown to be met, shown to be broken, or neither, whenever one looks."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from corescale.conclude.answers.constraints import Judged, broken, judged, not_shown
+from corescale.conclude.answers.recommendation import recommend
+from corescale.conclude.race.lost import lost
+from corescale.declare import command_line
+from corescale.declare.command_line.request import TuneRequest
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
+from corescale.records import Record
+from corescale.show.headline import recommendation
+from support.play import MACHINE, record
+
+
+def limited(bound: str = "bytes<=1.04*today") -> Experiment:
+    request = TuneRequest(
+        threads="1", factor=["MODE=a,b"], budget="none", metric=["bytes=stdout-size"], subject_to=[bound]
+    )
+    return command_line.tune(request, ["x"], MACHINE)
+
+
+def launches(experiment: Experiment, now: Sequence[float], other: Sequence[float]) -> list[Record]:
+    """Blocks of today's launch and b with these metrics; NaN where it is not reported."""
+    a, b = configurations(experiment)
+    both = [pair for k in range(max(len(now), len(other))) for pair in ((a, k, now), (b, k, other)) if k < len(pair[2])]
+    return [
+        record(c, 1.0 if c == a else 0.9, block=k, metrics={} if math.isnan(given[k]) else {"bytes": given[k]})
+        for c, k, given in both
+    ]
+
+
+def of_b(experiment: Experiment, now: Sequence[float], other: Sequence[float]) -> Judged:
+    return judged(launches(experiment, now, other), experiment)[configurations(experiment)[1]][0]
+
+
+@pytest.mark.parametrize(
+    ("other", "state"),
+    [([104.0] * 2, "meets"), ([104.1] * 2, "breaks"), ([99, 101, 100], "meets"), ([119, 121, 120], "breaks"),
+     ([102, 105, 104], "not shown"), ([100, 120], "not shown")],
+)  # fmt: skip
+def test_a_metric_is_shown_to_meet_its_bound_or_to_break_it_or_neither(other: list[float], state: str) -> None:
+    assert of_b(limited(), [100, 100, 100], other).state == state
+
+
+def test_a_bound_from_below_and_one_that_is_a_number() -> None:
+    assert of_b(limited("bytes>=0.9*today"), [100, 101], [80, 81]).state == "breaks"
+    assert of_b(limited("bytes>=0.9*today"), [100, 101], [100, 101]).state == "meets"
+    assert of_b(limited("bytes<=120"), [300, 301], [100, 101]).state == "meets"
+    found = of_b(limited("bytes<=101"), [100, 101], [100, 101])
+    assert (found.state, found.limit) == ("not shown", "<= 101")
+
+
+def test_values_that_have_no_logarithm_are_compared_as_they_are() -> None:
+    assert of_b(limited("bytes<=0"), [0, 0], [0, 0]).state == "meets"
+    assert of_b(limited("bytes<=0"), [0, 0], [3, 3]).state == "breaks"
+    assert of_b(limited("bytes<=1.5*today"), [2, 2, 0], [1, 0, 1]).state == "not shown"
+
+
+def test_one_launch_is_judged_by_what_the_others_tell_of_the_scatter() -> None:
+    """It bars nothing for good, and where nothing tells, what looks broken is not the answer as things stand."""
+    experiment = limited()
+    b = configurations(experiment)[1]
+    for now, other, state in (([100], [120], "breaks"), ([100], [100], "not shown"), ([100, 101, 99], [150], "breaks")):
+        records = launches(experiment, now, other)
+        assert judged(records, experiment)[b][0].state == state
+        assert (b in broken(records, experiment)) == (state == "breaks") and b not in lost(records, experiment)
+    assert b in lost(launches(experiment, [100, 100], [150, 150]), experiment)
+
+
+def test_what_does_not_report_a_metric_breaks_its_bound_at_once() -> None:
+    experiment = limited()
+    b = configurations(experiment)[1]
+    assert broken(launches(experiment, [100], [math.nan]), experiment)[b] == "bytes was not reported"
+    assert b in lost(launches(experiment, [100], [math.nan]), experiment)
+    unknown = broken(launches(experiment, [math.nan], [100]), experiment)
+    assert unknown[b] == "bytes was not reported by today's launch"
+
+
+@pytest.mark.parametrize(("truth", "false"), [(1.0399, "breaks"), (1.0401, "meets")])
+def test_what_is_shown_at_any_moment_is_rarely_false(truth: float, false: str) -> None:
+    """Looked at after every launch, at the limit itself: 5% of runs are paid for, and three standard errors."""
+    experiment, rng, wrong, runs = limited(), np.random.default_rng(5), 0, 60
+    b = configurations(experiment)[1]
+    for _ in range(runs):
+        now, other = (100 * level * np.exp(0.02 * rng.standard_normal(20)) for level in (1.0, truth))
+        records = launches(experiment, now.tolist(), other.tolist())
+        seen = (judged(records[: 2 * n], experiment)[b][0] for n in range(1, 21))
+        wrong += any(one.state == false and one.value.low is not None for one in seen)
+    assert wrong <= 0.05 * runs + 3 * math.sqrt(0.05 * 0.95 * runs)
+
+
+def test_the_answer_says_what_it_is_not_shown_to_meet() -> None:
+    experiment = limited()
+    now, b = configurations(experiment)
+    records = launches(experiment, [100, 98, 102, 99, 101, 100], [103, 105, 102, 104, 103, 105])
+    fresh = [
+        record(c, 1.0 if c == now else 0.9 + k / 1000, phase="confirm", block=100 + k, metrics={"bytes": size + k % 2})
+        for k in range(8)
+        for c, size in ((now, 100.0), (b, 103.0))
+    ]
+    answer = recommend([*records, *fresh], experiment)
+    assert answer.chosen == b and not_shown([*records, *fresh], experiment, b) == answer.not_shown
+    assert "; bytes not shown to be <= 1.04x today's: 1.03" in recommendation(answer)
+    sized = [100.0] * 6
+    assert recommend([*launches(experiment, sized, sized), *fresh[:0]], experiment).not_shown == ()
