@@ -25,6 +25,7 @@ import race_players as players
 import race_programs
 from race_adversaries import EVERY
 from race_landscapes import GRIDS, TRUTHS, landscape
+from scipy.special import stdtr
 
 from corescale.conclude.stats import Floats
 
@@ -210,8 +211,10 @@ def _against(player: str, made_of: list[Cell], race: list[Floats], other: list[F
     ahead, behind = int((mean <= 1e-9).sum()), np.argwhere(mean > 2 * error + 1e-9)
     cells = [(*made_of[cell], BUDGETS[budget]) for cell, budget in behind]
     where = "; ".join(f"{name}, {size}, {noise:.0%}, {budget} launches" for name, size, noise, budget in cells)
+    chance = float(stdtr(differences.shape[1] - 1, -2)) * int((error > 0).sum())
     said = f"{player}: the race is not behind in {ahead} of {mean.size}, and behind by two standard errors in"
-    return f"* {said} {len(cells)}{': ' if cells else ''}{where}."
+    said += f" {len(cells)} (by chance in {chance:.0f}, if the two were alike)"
+    return f"* {said}{': ' if cells else ''}{where}."
 
 
 def _share(mean: float, best: float) -> str:

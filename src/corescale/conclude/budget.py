@@ -85,7 +85,7 @@ def _new(records: Sequence[Record]) -> list[int]:
 
 
 def launches_left(records: Sequence[Record], experiment: Experiment, confirmations: int = 0) -> float:
-    """Launches that the budget pays for, room for the confirmation kept; inf where there is none. At least 2.
+    """Launches that the budget pays for, room for the confirmation kept; inf where there is none. At least 1.
 
     Of time, as many as the last block's would be.
     """
@@ -94,7 +94,7 @@ def launches_left(records: Sequence[Record], experiment: Experiment, confirmatio
         walls = [record.wall for record in records if record.block == records[-1].block]
         each = sum(walls) / len(walls) + between(records)
         left = min(left, _seconds(records, experiment, confirmations) / each if each > 0 else math.inf)
-    return max(2.0, left)
+    return max(1.0, left)
 
 
 def pairs_left(records: Sequence[Record], experiment: Experiment, other: Configuration) -> float:

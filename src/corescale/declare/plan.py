@@ -30,6 +30,8 @@ class Block:
     """seconds after which a launch has lost and is killed; never today's"""
     drawn: bool = True
     """whether their order is drawn afresh; else it is the one here"""
+    anchored: bool = True
+    """whether today's launch returns in it, where it is due"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ def invocations(
     Its place is drawn as any other's: the first in a block may be slower or faster than what follows.
     `since`: launches since today's last one, before this block; None: it need not return.
     """
+    since = since if block.anchored else None
     launched = _launched(block, today, since)
     order = shuffled(launched, seed) if block.drawn else list(launched)
     if since is not None and today in order:
@@ -144,6 +147,7 @@ def since_today(records: Sequence[Record], today: Configuration) -> int:
 
 def most_launches(block: Block, today: Configuration, since: int | None) -> int:
     """Launches of this block at most, those of today's that it does not name included."""
+    since = since if block.anchored else None
     chosen = _launched(block, today, since)
     return len(chosen) + (0 if since is None else max(0, len(chosen) - 2) // (TODAY_EVERY - 1))
 

@@ -65,10 +65,11 @@ def test_a_block_has_at_most_the_launches_that_are_budgeted(count: int, since: i
 
 def test_todays_launch_is_not_added_to_a_rehearsal_or_where_it_need_not_return() -> None:
     chosen = tuple(CONFIGURATIONS[1:30])
-    for block, since in ((Block("rehearse", chosen), 0), (Block("measure", chosen), None)):
-        assert CONFIGURATIONS[0] not in [
-            i.configuration for i in plan.invocations(block, 0, 0, CONFIGURATIONS[0], 1, since)
-        ]
+    loose = Block("measure", chosen, anchored=False)
+    for block, since in ((Block("rehearse", chosen), 0), (Block("measure", chosen), None), (loose, 7)):
+        made = [i.configuration for i in plan.invocations(block, 0, 0, CONFIGURATIONS[0], 1, since)]
+        assert CONFIGURATIONS[0] not in made
+    assert plan.most_launches(loose, CONFIGURATIONS[0], 7) == len(chosen)
 
 
 def test_both_launches_of_a_fresh_pair_that_counts_come_behind_the_same_one() -> None:

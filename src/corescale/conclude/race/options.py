@@ -131,6 +131,8 @@ class RaceOptions:
     """Share of the highest value from which a configuration joins the block."""
     trust: float = 0.5
     """Probability that the surrogate is right."""
+    again: int = 2
+    """Launches of the favourite, at least, before others are tried: of many, the fastest once was fast by luck."""
     spread: float = 0.1
     """Share of the variance between those tried that is real, at least, however noisy they are."""
 

@@ -25,7 +25,7 @@ from corescale.declare.plan import TODAY_EVERY
 def next_columns(field: Field, blocks: Floats, left: float = math.inf) -> Columns | None:
     """Columns of the next block, or None where the leader is proved or nothing more can be learnt.
 
-    `left`: launches that may be made; more than 1.
+    `left`: launches that may be made; at least 1.
     """
     if not np.isfinite(blocks).any():
         return first_columns(field, left)
@@ -38,9 +38,14 @@ def next_columns(field: Field, blocks: Floats, left: float = math.inf) -> Column
     if not untried.size and found.bound <= field.tolerance:
         return None
     if untried.size or _with_todays(_proof(field, found)) > left:
-        return spending.most_telling(found, left, worth | (found.fit.counts > 0))
+        return _spent(found, left, worth | (found.fit.counts > 0))
     chosen = _lagging(field, found)
     return _with(chosen, found.best, *_surprise(found)) if chosen.size else None
+
+
+def pays_for_all(blocks: Floats, left: float) -> bool:
+    """Whether `left` launches are enough for what was not launched yet, with those of today's among them."""
+    return _with_todays(int((~np.isfinite(blocks).any(axis=0)).sum())) <= left
 
 
 def _with_todays(launches: float) -> float:
@@ -86,11 +91,14 @@ def _opening(field: Field, found: Standing, untried: Columns, size: int) -> Colu
     if alone := [c for c in field.alone if c in untried]:
         return np.array(alone[: OPTIONS.largest], dtype=np.intp)
     hope = _hope(field, found)
-    order = untried[np.argsort(hope[untried], kind="stable")]
-    hopeful = many - int(OPTIONS.drawn * many)
-    seen = found.rows[np.isfinite(found.rows)].view(np.uint64)
-    others = np.random.default_rng(seen).permutation(order[hopeful:])[: many - hopeful]
-    return np.concatenate([order[:hopeful], others])
+    return _half_drawn(found, untried[np.argsort(hope[untried], kind="stable")], many)
+
+
+def _half_drawn(found: Standing, order: Columns, many: int) -> Columns:
+    """That number of these, the first of them and about as many drawn at random from the others."""
+    drawing = np.random.default_rng(found.rows[np.isfinite(found.rows)].view(np.uint64))
+    first = many - int(OPTIONS.drawn * many + drawing.random())
+    return np.concatenate([order[:first], drawing.permutation(order[first:])[: many - first]])
 
 
 def _hope(field: Field, found: Standing) -> Floats:
@@ -120,6 +128,20 @@ def _surprise(found: Standing) -> list[int]:
     """The fastest so far, while the surrogate does not believe it: if it is to lead, the others have met it already."""
     fastest = int(np.nanargmin(found.fit.effects))
     return [fastest] if found.fit.counts[fastest] <= OPTIONS.surprising else []
+
+
+def _spent(found: Standing, left: float, allowed: "np.typing.NDArray[np.bool_]") -> Columns:
+    """What is most telling; of what is new to the race half is drawn, whatever the surrogate says.
+
+    The favourite takes the place of the least telling, as long as it may lead by the luck of one launch.
+    """
+    order, many = spending.most_telling(found, left, allowed)
+    chosen, new = order[:many], found.fit.counts[order] == 0
+    drawn = _half_drawn(found, order[new & allowed[order]], int(new[:many].sum()))
+    chosen = np.concatenate([chosen[~new[:many]], drawn])
+    if found.launches[found.favourite] < OPTIONS.again and found.favourite not in chosen:
+        chosen = np.array([found.favourite, *chosen[:-1]], dtype=np.intp)
+    return np.sort(chosen)
 
 
 def _with(chosen: Columns, *others: int) -> Columns:

@@ -11,7 +11,7 @@ from corescale.conclude.policy import Policy
 from corescale.conclude.race import favourite, rehearsal
 from corescale.conclude.race.confirmation import planned
 from corescale.conclude.race.options import OPTIONS
-from corescale.conclude.race.plan import next_columns
+from corescale.conclude.race.plan import next_columns, pays_for_all
 from corescale.conclude.race.records import Raced, Statement, raced, statement
 from corescale.conclude.response import median
 from corescale.declare.experiment import Experiment
@@ -52,9 +52,10 @@ def measuring(records: Sequence[Record], experiment: Experiment) -> Block | None
 def _fitting(block: Block, records: Sequence[Record], experiment: Experiment, kept: int) -> Block | None:
     """The block, without the last of what it would try first as far as the budget asks for it; None for nothing."""
     tried = {record.configuration for record in records}
+    least = 1 if any(r.phase == "measure" for r in records) and not room(records, experiment) else 2
     while exceeds(block, records, experiment, kept):
         untried = [c for c in block.configurations if c not in tried]
-        if not untried or len(block.configurations) <= 2 or block.phase != "measure":
+        if not untried or len(block.configurations) <= least or block.phase != "measure":
             return None
         block = replace(block, configurations=tuple(c for c in block.configurations if c != untried[-1]))
     return block
@@ -96,7 +97,9 @@ def _next(records: Sequence[Record], experiment: Experiment) -> Block | None:
     columns = _same_again(found, left)
     if columns is None:
         columns = next_columns(found.field, found.blocks, left)
-    return None if columns is None else Block("measure", tuple(found.configurations[c] for c in columns))
+    if columns is None:
+        return None
+    return Block("measure", tuple(found.configurations[c] for c in columns), anchored=pays_for_all(found.blocks, left))
 
 
 def _cap(records: Sequence[Record], experiment: Experiment) -> float | None:

@@ -69,9 +69,10 @@ def raced(records: Sequence[Record], experiment: Experiment) -> Raced:
     chosen = tuple(c for c in everyone if c not in out) or (now,)
     times = table(records, experiment.response, value=at_least)
     blocks = np.full((len(times.blocks), len(chosen)), np.nan)
+    measured = dict(zip(times.configurations, np.log(times.values).T, strict=True))
     for column, configuration in enumerate(chosen):
-        if configuration in times.configurations:
-            blocks[:, column] = np.log(times.column(configuration))
+        if configuration in measured:
+            blocks[:, column] = measured[configuration]
     columns, without = {c: column for column, c in enumerate(chosen)}, plain(experiment)
     entered = Field(
         codes=_codes(experiment, chosen),

@@ -20,17 +20,16 @@ from corescale.conclude.stats import Floats
 
 def block_size(left: float) -> int:
     """Configurations of the next block, while `left` launches may be made."""
-    return int(max(2, min(OPTIONS.largest, left // OPTIONS.blocks)))
+    return int(max(min(2, left), min(OPTIONS.largest, left // OPTIONS.blocks)))
 
 
-def most_telling(found: Standing, left: float, allowed: "npt.NDArray[np.bool_] | None" = None) -> Columns:
-    """Columns of the next block: the most valuable of those allowed, and those that are nearly so."""
+def most_telling(found: Standing, left: float, allowed: "npt.NDArray[np.bool_] | None" = None) -> tuple[Columns, int]:
+    """All columns, the most valuable of those allowed first, and the number of them that a block is to have."""
     value = values(found, left)
     if allowed is not None:
         value = np.where(allowed, value, -np.inf)
-    order = np.argsort(-value, kind="stable")
     size = max(2, int((value > OPTIONS.worth * value.max()).sum()))
-    return np.sort(order[: min(size, block_size(left))])
+    return np.argsort(-value, kind="stable"), min(size, block_size(left))
 
 
 def values(found: Standing, left: float) -> Floats:

@@ -52,30 +52,32 @@ def believe(codes: Codes, blocks: Floats, noise: Floats) -> Belief:
     present = np.isfinite(blocks)
     if not present.any():
         return Belief(np.zeros(len(codes)), np.eye(len(codes)))
-    grid, launches = agreement(codes), present.sum(axis=0)
+    launches = present.sum(axis=0)
     filled, weights = np.where(present, blocks, 0.0), present / noise
     typical = float(np.average(noise, weights=launches))
     spread = OPTIONS.blocks_differ * typical
     shift, least = np.zeros(len(blocks)), OPTIONS.blocks_differ_least * typical
     tried = np.flatnonzero(launches)
-    priors = _priors(grid, tried, noise[tried] / launches[tried])
+    grid = agreement(codes)
+    priors = _priors((grid[0][np.ix_(tried, tried)], grid[1][np.ix_(tried, tried)]), noise[tried] / launches[tried])
     for _ in range(OPTIONS.turns):
         means = (filled.sum(axis=0) - shift @ present)[tried] / launches[tried]
-        prior, mean = _likeliest(priors, means)
+        prior, centre = _likeliest(priors, means)
+        covariance = _covariance(*grid, prior.scale)
+        cross = covariance[:, tried]
+        mean = centre + cross @ prior.solve(means - centre)
         precision = weights.sum(axis=1) + 1 / spread
         shift = ((filled - present * mean) * weights).sum(axis=1) / precision
         shift -= shift.mean()
         spread = max(least, float((shift**2 + 1 / precision).mean()))
-    return Belief(mean, prior.posterior)
+    return Belief(mean, covariance - cross @ prior.solve(cross.T))
 
 
 @dataclass(frozen=True, slots=True)
 class _Prior:
     """What one scale says before the times are seen, with the noise of those tried: it depends on no time."""
 
-    covariance: Floats
-    """of all configurations, shape (k, k)"""
-    tried: npt.NDArray[np.intp]
+    scale: Scale
     noise: Floats
     """variances of the means of those tried"""
     factor: Floats
@@ -90,30 +92,22 @@ class _Prior:
         solved, _ = scipy.linalg.lapack.dpotrs(self.factor, values, lower=1)
         return np.asarray(solved)
 
-    @property
-    def posterior(self) -> Floats:
-        """Covariance of all configurations once the means are known."""
-        cross = self.covariance[:, self.tried]
-        return np.asarray(self.covariance - cross @ self.solve(cross.T))
 
-
-def _priors(grid: tuple[Floats, Floats], tried: npt.NDArray[np.intp], noise: Floats) -> list[_Prior]:
-    """One of each scale whose covariance can be inverted."""
+def _priors(tried: tuple[Floats, Floats], noise: Floats) -> list[_Prior]:
+    """One of each scale whose covariance can be inverted; of the agreement of those tried alone, which is quicker."""
     found = []
     for scale in OPTIONS.scales:
-        covariance = _covariance(*grid, scale)
-        factor, failed = scipy.linalg.lapack.dpotrf(covariance[np.ix_(tried, tried)] + np.diag(noise), lower=1)
+        factor, failed = scipy.linalg.lapack.dpotrf(_covariance(*tried, scale) + np.diag(noise), lower=1)
         if not failed:
-            found.append(_Prior(covariance, tried, noise, factor))
+            found.append(_Prior(scale, noise, factor))
     return found
 
 
-def _likeliest(priors: Sequence[_Prior], means: Floats) -> tuple[_Prior, Floats]:
-    """The scale by which these mean log times of those tried are likeliest, and what all are believed to be by it."""
+def _likeliest(priors: Sequence[_Prior], means: Floats) -> tuple[_Prior, float]:
+    """The scale by which these mean log times of those tried are likeliest, and their centre."""
     centre = float(np.average(means, weights=1 / priors[0].noise))
     likelihoods = [prior.log_likelihood(means - centre) for prior in priors]
-    prior = priors[int(np.argmax(likelihoods))]
-    return prior, centre + prior.covariance[:, prior.tried] @ prior.solve(means - centre)
+    return priors[int(np.argmax(likelihoods))], centre
 
 
 def _covariance(single: Floats, pairs: Floats, scale: Scale) -> Floats:

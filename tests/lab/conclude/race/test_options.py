@@ -50,6 +50,8 @@ SAYS = [
     f"{'half' if OPTIONS.drawn == 0.5 else OPTIONS.drawn} of each is what a surrogate believes in",
     f"As long as {'a third' if OPTIONS.reserved == 0.5 else OPTIONS.reserved} of the budget is left the opening goes"
     f" on, if {'half' if OPTIONS.covering == 0.5 else OPTIONS.covering} of it can be paid for",
+    f"Of what is new to it {'half' if OPTIONS.drawn == 0.5 else OPTIONS.drawn} is drawn at random",
+    f"the favourite is launched {TIMES[OPTIONS.again]} before others are tried",
     f"a smaller input, {TIMES[OPTIONS.rehearsals]} in every configuration",
     f"Then up to {WORDS[OPTIONS.checked]} configurations, spread over that ranking, and today's are launched"
     f" {TIMES[OPTIONS.checks]} in full",
