@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from corescale.cli.measure import RUNS
+from corescale.declare import paths
 from corescale.declare.command_line.request import Request
 from corescale.errors import CorescaleError, UsageError
 from corescale.show import exchange
@@ -25,10 +26,16 @@ R = TypeVar("R", bound=Request)
 
 
 def kept(request: R) -> R:
-    """`--input -` and `--input /dev/stdin` as the file that has what was piped in, named by its content."""
-    if request.input not in NAMES or request.dry_run:
+    """`--input -`, `--input /dev/stdin` and `--input <(COMMAND)` as the file that has what was piped in.
+
+    It is named by its content.
+    """
+    piped = request.input and paths.is_pipe(request.input)
+    if request.input not in NAMES and not piped:
         return request
-    content = _read()
+    if request.dry_run:
+        return replace(request, input="")
+    content = _read() if request.input in NAMES else Path(request.input).read_bytes()
     folder = Path(request.out or RUNS) / "inputs"
     exchange.make_folder(folder)
     file = folder / hashlib.sha256(content).hexdigest()[:16]

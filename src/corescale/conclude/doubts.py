@@ -84,13 +84,12 @@ def _flagged(flags: Sequence[noise.Flag], records: Sequence[Record]) -> list[str
     lines = []
     for name in dict.fromkeys(flag.rule for flag in flags):
         of_rule = [flag for flag in flags if flag.rule == name]
-        worst = max(flag.number for flag in of_rule)
-        hit = len({flag.block for flag in of_rule})
-        launches = f"{len(of_rule)} launch{'es' * (len(of_rule) > 1)}"
+        rule, hit = noise.RULES[name], len({flag.block for flag in of_rule})
+        worst, limit = (rule.form.format(n) for n in (max(flag.number for flag in of_rule), rule.threshold))
         lines.append(
-            f"noise: {name} in {launches} ({hit} of {blocks} blocks): {noise.RULES[name].says};"
-            f" worst {worst:.3g}, flagged above {of_rule[0].threshold:.3g}{_estimated(of_rule, records)}"
-            f"{'' if noise.RULES[name].from_outside else _whose(of_rule, records)}"
+            f"noise: {name}: {rule.says.format(worst)}, in {hit} of {blocks} blocks"
+            f" (above {limit}{_estimated(of_rule, records)})"
+            f"{'' if rule.from_outside else _whose(of_rule, records)}"
         )
     return lines
 
@@ -112,7 +111,7 @@ def _estimated(flags: Sequence[noise.Flag], records: Sequence[Record]) -> str:
     """Where threads came and went between two samples."""
     timed = [record for record in records if record.timed]
     sampled = flags[0].rule == "waiting" and any(timed[flag.launch].noise.sampled for flag in flags)
-    return " (estimated from samples)" if sampled else ""
+    return ", estimated from samples" if sampled else ""
 
 
 def _drift(records: Sequence[Record], experiment: Experiment) -> list[str]:

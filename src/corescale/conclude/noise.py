@@ -41,7 +41,10 @@ class Rule:
 
     number: Callable[[Launches], Floats]
     threshold: float
+    form: str
+    """format of the number, with its unit"""
     says: str
+    """what is true of the worst launch, whose number `{}` stands for"""
     from_outside: bool = False
     """nothing that a configuration does can cause it, so that its blocks may be set aside: what a configuration causes
     is part of what it costs"""
@@ -80,10 +83,12 @@ def _waiting(launches: Launches) -> Floats:
 
 
 RULES: dict[str, Rule] = {
-    "steal": Rule(lambda x: _share(x.steal, x.cpu), 0.02, "share of the CPU time that the hypervisor took", True),
-    "throttled": Rule(lambda x: x.throttled, 0.0, "seconds for which the CPU quota held the program back"),
-    "switches": Rule(_switches, 100.0, "displacements of the program by another task per CPU-second"),
-    "waiting": Rule(_waiting, 0.05, "share of their time that the program's threads waited for a core"),
+    "steal": Rule(
+        lambda x: _share(x.steal, x.cpu), 0.02, "{:.1%}", "the hypervisor took up to {} of the CPU time", True
+    ),
+    "throttled": Rule(lambda x: x.throttled, 0.0, "{:.2g} s", "the CPU quota held it back for up to {}"),
+    "switches": Rule(_switches, 100.0, "{:.0f}", "displaced by other tasks up to {} times a CPU-second"),
+    "waiting": Rule(_waiting, 0.05, "{:.1%}", "no core for up to {} of its threads' time"),
 }
 """Thresholds: 2% stolen moves a time by about the default width; a quota that bites at all changes the machine under
 test; one displacement per 10 ms means a second busy task on the core, where an idle Linux core has 1 to 10 a second."""

@@ -20,6 +20,11 @@ def is_folder(path: str | Path) -> bool:
     return stat.S_ISDIR(_mode(path))
 
 
+def is_pipe(path: str | Path) -> bool:
+    """Whether it is read once, as what `<(COMMAND)` stands for; never raises."""
+    return stat.S_ISFIFO(_mode(path))
+
+
 def _mode(path: str | Path) -> int:
     try:
         return Path(path).stat().st_mode

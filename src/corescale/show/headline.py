@@ -310,7 +310,7 @@ def _comparison(found: Comparison, confidence: float, response: str) -> str:
     if found.decision == "no difference shown":
         takes = f"{text.join(text.times(found.ratio))} of the {text.amount_of(response)}"
         return f"no difference shown: {b} takes {takes} of {a} {at_level}"
-    return f"{b} is {value} {found.decision} than {a} {ends} {at_level}"
+    return f"{b} is {value} {found.decision} than {text.join((a, ends))} {at_level}"
 
 
 def name(configuration: Configuration) -> str:

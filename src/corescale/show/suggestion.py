@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command that answers the next question."""
 
+import math
 import shlex
 
 from corescale.conclude.answers.recommendation import Recommendation
@@ -25,7 +26,8 @@ def suggestion(result: Result) -> str:
         return ""
     if isinstance(found, Scan):
         return _after_scan(result)
-    narrow = any(one.decision in ("no difference shown", "too few blocks") for one in found)
+    seen = [one.decision for one in found if math.isfinite(one.ratio.estimate)]
+    narrow = {"no difference shown", "too few blocks"}.intersection(seen)
     return "more blocks (--runs) narrow the interval" if narrow else ""
 
 

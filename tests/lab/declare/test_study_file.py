@@ -297,3 +297,28 @@ size = [3, 1, 2]
     found = {(c["threads"], c["threading"], c["size"]) for c in configurations(made)}
     every = {(t, s, n) for t in (1, 2) for s in ("spin", "none") for n in (1, 2, 3)}
     assert found == {one for one in every if one[0] == 1 or (one[1] == "spin" and one[2] == 3)}
+
+
+def test_times_are_written_as_on_the_command_line_and_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "times.toml"
+    path.write_text('\ufefftitle = "t"\ncommand = "x {n}"\ntimeout = "1m30s"\n[factors]\nn = [1, 2]\n'
+                    '[stop]\nbudget = "1h30m"\n', encoding="utf-8")  # fmt: skip
+    made = study_file.experiment(path, MACHINE)
+    assert (made.timeout, made.stop.budget) == (90.0, 5400.0)
+
+
+@pytest.mark.parametrize(
+    ("levels", "command", "where"),
+    [
+        (["threads=0"], "", "--levels"),
+        (["threads="], "", "--levels"),
+        ([], "'x", "--command"),
+        ([], "a | b", "--command"),
+    ],
+)
+def test_what_was_typed_is_no_fault_of_the_file(levels: list[str], command: str, where: str, tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY, encoding="utf-8")
+    with pytest.raises(UsageError) as refused:
+        study_file.experiment(path, MACHINE, levels, command)
+    assert refused.value.where == where

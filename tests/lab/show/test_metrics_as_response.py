@@ -99,7 +99,7 @@ def test_launches_that_give_no_response_did_succeed(verb: str, factor: float | N
     wanted = said if verb == "scan" else "no verdict on b against a: in no block did both give metric:score above 0"
     assert wanted in headline(shown)
     assert exit_code(shown.conclusion) is ExitCode.INCONCLUSIVE
-    printed(shown)
+    assert "narrow the interval" not in printed(shown)
 
 
 def test_one_command_may_give_0_and_not_nothing() -> None:
@@ -109,6 +109,13 @@ def test_one_command_may_give_0_and_not_nothing() -> None:
     bare = result([dataclasses.replace(r, metrics={}) for r in shown.records], shown.experiment)
     assert headline(bare) == "no launch gave metric:score"
     assert exit_code(bare.conclusion) is ExitCode.INCONCLUSIVE
+
+
+def test_equal_launches_leave_no_blank_where_an_interval_was() -> None:
+    experiment = comparing("a", "b")
+    made = play(experiment, lambda _: 1.0, policy.uniform(experiment))
+    given = [dataclasses.replace(r, metrics={"score": 1.0 + (r.configuration["command"] == "b")}) for r in made]
+    assert headline(result(given, experiment)) == "b is 2.00x slower than a at 95% (less score is better)"
 
 
 def test_a_direction_cannot_be_asked_for() -> None:

@@ -152,8 +152,18 @@ def test_noise_is_reported_with_and_without() -> None:
         samples.scan_experiment(), samples.amdahl(), 12, change=lambda c, block: {"noise": noisy} if block == 3 else {}
     )
     shown = printed(samples.scan_result(made=made), 140)
-    assert "doubt: noise: steal" in shown
+    assert "doubt: noise: steal: the hypervisor took up to" in shown
     assert "without the noisy blocks: " in shown
+
+
+def test_a_doubt_is_one_line_unless_all_is_asked_for() -> None:
+    made = replace(samples.scan_result(), doubts=("long " * 60 + "end", *"abc"))
+    (short,) = [line for line in printed(made, 60).splitlines() if line.startswith("doubt: long")]
+    assert len(short) <= 60 and short.endswith("...")
+    assert "1 more doubt: -v" in printed(made, 60) and "doubt: c" not in printed(made, 60)
+    whole = io.StringIO()
+    Console(file=whole, width=60).print(terminal.render(made, verbose=True))
+    assert whole.getvalue().count("long") == 60 and "doubt: c" in whole.getvalue()
 
 
 def test_a_metric_has_no_unit() -> None:

@@ -16,7 +16,8 @@ from corescale.declare.outputs import Chart, Finding, Overheads, Selection, Tabl
 Template = str | tuple[str, ...]
 """a line that is split as a shell would split it, or its words"""
 Share = float | Annotated[str, Field(pattern=r"^\s*[0-9.]+\s*%?\s*$")]
-Seconds = float | Annotated[str, Field(pattern=r"^\s*[0-9.]+\s*(ms|s|min|m|h)?\s*$")]
+_UNIT = "(ms|s|min|m|h|d)"
+Seconds = float | Annotated[str, Field(pattern=rf"^\s*[0-9.]+\s*({_UNIT}\s*([0-9.]+\s*{_UNIT}\s*)*)?$")]
 Levels = tuple[int | float | str, ...]
 
 

@@ -81,6 +81,23 @@ class Chart:
         yield Text(plot.scaling(self.scan, options.max_width, options.ascii_only), no_wrap=True)
 
 
+DOTS = "..."
+
+
+@dataclass(frozen=True)
+class OneLine:
+    """A text that ends with dots where the terminal does: -v has it whole."""
+
+    said: Text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Called by rich."""
+        if self.said.cell_len > options.max_width:
+            self.said.truncate(options.max_width - len(DOTS))
+            self.said.append(DOTS)
+        yield self.said
+
+
 def _recommended(result: Result, found: Recommendation) -> Iterable[RenderableType]:
     yield Text()
     yield Text("launch it with:" if not found.keep_today else "today's launch:")
@@ -213,7 +230,8 @@ def _footer(result: Result, *, verbose: bool) -> Iterable[RenderableType]:
         yield Text(f"{missing}: numbers without brackets are estimates only", style="yellow")
     shown = result.doubts if verbose else result.doubts[:MOST_DOUBTS]
     for doubt in shown:
-        yield Text(f"doubt: {text.clean(doubt)}", style="yellow")
+        line = Text(f"doubt: {text.clean(doubt)}", style="yellow")
+        yield line if verbose else OneLine(line)
     if more := len(result.doubts) - len(shown):
         yield Text(f"{text.count(more, 'more doubt')}: -v", style="yellow")
     if (without := headline.undisturbed(result)) != "":

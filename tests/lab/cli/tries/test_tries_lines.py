@@ -39,6 +39,19 @@ TRIES: tuple[Try, ...] = (
     ("corescale -h | grep -c Usage", 0, "1"),
     ("corescale scan -h | grep -c Usage", 0, "1"),
     ("corescale compare -n a -n b true", 2, "corescale: -n: 2 names for 1 command; name each command once, in order"),
+    (
+        "corescale compare 'OMP_NUM_THREADS=1 ./a' true",
+        4,
+        "corescale: OMP_NUM_THREADS=1: no such program; a variable before a program is for a shell: write env OMP_NUM",
+    ),
+    ("corescale compare -N --shell true", 2, "corescale: -N: no shell, and a shell; leave out -N or --shell"),
+    ("corescale scan --response metric:f:max -- true", 2, "corescale: --response: .*: of every metric less is better"),
+    ("corescale scan -q -r 1 -t 1 --input <(echo a) -- grep -q a", 0, "threads=1: "),
+    (
+        "printf '#!/bin/sh\\n' > 'my prog'; chmod +x 'my prog'; corescale scan -q -r 1 -t 1 -- './my prog'",
+        0,
+        "threads=1: ",
+    ),
     ("corescale compare -D 2 true", 2, "corescale: -D: is the step of -P, and there is none; write -P NAME MIN MAX"),
     ("corescale compare -L n '' 'sleep 0.0{n}'", 2, "corescale: -f: factor 'n' has an empty level"),
     ("corescale compare -L n 1,2 'sleep 0.01'", 2, "corescale: -L: the command has no {n}; put {n} into it"),
@@ -168,7 +181,7 @@ TRIES: tuple[Try, ...] = (
     ),
     (
         "corescale scan --input . -- touch made",
-        4,
+        2,
         "corescale: --input .: is no regular file; name a file, or - for stdin",
     ),
     (
@@ -190,7 +203,7 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan -q -r 1 -t 1 -- true /$(printf %0300d 0)", 0, "threads=1: "),
     (
         "corescale scan --input /$(printf %0300d 0) -- true",
-        4,
+        2,
         "corescale: --input .*: no such file; name a file",
     ),
     (
