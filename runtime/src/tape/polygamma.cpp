@@ -46,18 +46,22 @@ double digamma_of_positive(double x) {
   return sum;
 }
 
+/// Exact, as a difference to the floor just below a pole is not.
+double from_nearest_pole(double x) { return x - std::round(x); }
+
 double digamma(double x) {
   if (x > 0) return digamma_of_positive(x);
-  const double turn = x - std::floor(x);
-  return digamma_of_positive(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * turn);
+  return digamma_of_positive(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * from_nearest_pole(x));
 }
 
 /// The terms below 0 are two sums of positive ones.
 double zeta_of_any(double s, double x) {
-  if (x > 0) return zeta(s, x);
-  const double turn = x - std::floor(x);
-  const double below = zeta(s, 1 - turn) - zeta(s, 1 - x);
-  return zeta(s, turn) + (std::fmod(s, 2) == 0 ? below : -below);
+  if (x > 0) return std::isinf(x) ? 0 : zeta(s, x);
+  const double distance = from_nearest_pole(x);
+  const double to_right = distance > 0 ? distance : 1 + distance,
+               to_left = distance > 0 ? 1 - distance : -distance;
+  const double below = zeta(s, to_left) - zeta(s, 1 - x);
+  return zeta(s, to_right) + (std::fmod(s, 2) == 0 ? below : -below);
 }
 
 }  // namespace

@@ -50,4 +50,8 @@ void throw_reverse_before_forward(const char* function, const char* forward) {
                     "() first");
 }
 
+void throw_adjoint_before_reverse() {
+  throw tape_misuse("adjoint: no sweep went back over this recording yet: call reverse(y) first");
+}
+
 }  // namespace corescale::detail

@@ -151,4 +151,46 @@ TEST(Function, AnAdjointOfZeroWithASlopeIsHandedOn) {
   EXPECT_EQ(inner.adjoint(x[0]), 6);
 }
 
+TEST(Function, HasAllDriversOverFloat) {
+  const float x[] = {0.5F}, one[] = {1.0F};
+  const auto f = [](auto v) {
+    return sqrt(v[0]) * cbrt(v[0]) * sin(v[0]) + pow(v[0], 2.5F) + exp2(v[0]) + lgamma(v[0]);
+  };
+  const double at[] = {0.5}, unit[] = {1.0};
+  auto single = corescale::record<float>(f, x);
+  auto twice = corescale::record<double>(f, at);
+  EXPECT_NEAR(single.hessian(x, one)[0], twice.hessian(at, unit)[0], 1e-4);
+  EXPECT_NEAR(corescale::hessian_vector<float>(f, x, one)[0], twice.hessian(at, unit)[0], 1e-4);
+  const auto line = [](auto base) {
+    using series = corescale::series<decltype(base)>;
+    return series::generate(4, [](std::size_t k, const auto&) {
+      return static_cast<decltype(base)>(k == 0 ? 0.5 : k == 1 ? 1.0 : 0.0);
+    });
+  };
+  const auto of_float = single.taylor(std::vector{line(0.0F)})[0];
+  const auto of_double = twice.taylor(std::vector{line(0.0)})[0];
+  for (std::size_t k = 0; k < 4; ++k)
+    EXPECT_NEAR(of_float[k], of_double[k], 1e-4 * (1 + std::abs(of_double[k])));
+}
+
+TEST(Function, ASeriesHasACoefficientAtLeast) {
+  const auto none = corescale::series<double>::generate(0, [](std::size_t, const auto&) { return 2.0; });
+  EXPECT_EQ(none.size(), 1U);
+  auto square = corescale::record<double>([](auto v) { return v[0] * v[0]; }, std::vector{1.0});
+  EXPECT_EQ(square.taylor(std::vector{none})[0][0], 4);
+}
+
+TEST(GradientTape, AnAdjointBeforeASweepBackIsRefused) {
+  gradient_tape tape;
+  const real<double> x = tape.variable(1.0), y = sin(x);
+  EXPECT_THROW((void)tape.adjoint(x), tape_misuse);
+  tape.reverse(y);
+  EXPECT_DOUBLE_EQ(tape.adjoint(x), std::cos(1.0));
+  tape.clear();
+  const real<double> again = tape.variable(1.0);
+  EXPECT_THROW((void)tape.adjoint(again), tape_misuse);
+  tape.reverse(real<double>(3.0));
+  EXPECT_EQ(tape.adjoint(again), 0);
+}
+
 }  // namespace

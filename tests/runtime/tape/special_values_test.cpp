@@ -101,4 +101,69 @@ TEST(BranchPoints, WhatIsNotSelectedAddsNothing) {
   EXPECT_EQ(slope([](auto x) { return select_less(x, real<double>(0.0), log(x), x * x); }, 0.0), 0);
 }
 
+TEST(BranchPoints, WhatIsNotTakenAddsNothingEvenToAnInfiniteDerivative) {
+  const auto beside = [](auto x) { return select_less(real<double>(0.0), x[0], sqrt(x[0]), 2 * x[0]); };
+  auto recorded = corescale::record<double>(beside, std::vector{0.0});
+  EXPECT_EQ(recorded.reverse(std::vector{1.0}), std::vector{2.0});
+  EXPECT_EQ(recorded.tangent(std::vector{1.0}), std::vector{2.0});
+  const auto lesser = [](auto x) {
+    return sqrt(fmin(x[0], x[1])) + sqrt(select_less(x[0], x[1], x[0], x[1]));
+  };
+  auto under_root = corescale::record<double>(lesser, std::vector{0.0, 4.0});
+  EXPECT_EQ(under_root.reverse(std::vector{1.0}), (std::vector{inf, 0.0}));
+  EXPECT_EQ(under_root.tangent(std::vector{0.0, 1.0}), std::vector{0.0});
+  EXPECT_EQ(corescale::gradient<double>(lesser, std::vector{0.0, 4.0}).derivatives, (std::vector{inf, 0.0}));
+}
+
+TEST(BranchPoints, ARecordedDerivativeDecidesAnew) {
+  using nested = real<real<double>>;
+  const auto slope_of = [](auto f) {
+    corescale::gradient_tape tape;
+    const real<double> x = tape.variable(1.0);
+    return tape.finish(corescale::derivative<real<double>>(f, x).derivatives);
+  };
+  const std::vector three{3.0}, zero{0.0};
+  auto selected = slope_of([](nested v) { return select_less(v, nested(2.0), v * v, v * v * v); });
+  EXPECT_EQ(selected.value()[0], 2);
+  EXPECT_EQ(selected.forward(three)[0], 27);
+  EXPECT_EQ(selected.reverse(std::vector{1.0})[0], 18);
+  auto greater = slope_of([](nested v) { return fmax(v * v, nested(4.0)) + fmin(v, nested(2.0)) * 5.0; });
+  EXPECT_EQ(greater.value()[0], 5);
+  EXPECT_EQ(greater.forward(three)[0], 6);
+  EXPECT_EQ(slope_of([](nested v) { return fdim(v, nested(2.0)) * v; }).forward(three)[0], 4);
+  EXPECT_EQ(slope_of([](nested v) { return pow(v, nested(2.0)); }).forward(zero)[0], 0);
+}
+
+TEST(BranchPoints, ChoicesByAnInnerVariableAreDecidedAnew) {
+  using nested = real<real<double>>;
+  corescale::gradient_tape tape;
+  const real<double> x = tape.variable(1.0);
+  auto f = tape.finish(select_less(nested(x), nested(2.0), nested(x * x), nested(x)).value());
+  EXPECT_EQ(f.value()[0], 1);
+  EXPECT_EQ(f.forward(std::vector{3.0})[0], 3);
+}
+
+TEST(SpecialValues, PowersOfTwoThatBaseCannotHold) {
+  const auto scaled = [](double x, int power) { return ldexp(real<double>(x), power).value(); };
+  for (const double x : {1e-300, 1e300, 4.9406564584124654e-324, 1.7e308, -0.0, 0.1, -3.0})
+    for (const int power : {-5000, -2097, -1100, -1074, -1060, -1, 0, 1, 60, 1023, 1024, 1100, 2097, 5000})
+      EXPECT_EQ(scaled(x, power), std::ldexp(x, power)) << x << ' ' << power;
+  EXPECT_EQ(ldexp(real<float>(1e-30F), 150).value(), std::ldexp(1e-30F, 150));
+  EXPECT_EQ(slope([](auto x) { return ldexp(x, 3); }, 1.0), 8);
+}
+
+TEST(SpecialValues, DerivativesBesideThePolesOfGammaAndFarOut) {
+  const auto near = [](double is, double truth) { EXPECT_NEAR(is / truth, 1, 2e-14) << is << ' ' << truth; };
+  // by mpmath 1.3, 30 digits, at the nearest double
+  near(slope([](auto x) { return lgamma(x); }, -1e-10), 9999999999.42278433526771);
+  near(slope([](auto x) { return lgamma(x); }, -1e-20), 1e20);
+  near(slope([](auto x) { return tgamma(x); }, -1e-20), -1e40);
+  near(corescale::special::polygamma(1, -1e-20), 1e40);
+  near(corescale::special::polygamma(1, -0x1p-17), 0x1p34 + 1.644952408969953);
+  near(corescale::special::polygamma(0, -2 - 0x1p-23), 0x1p23 + 0.92278398999543);
+  EXPECT_EQ(corescale::special::polygamma(1, inf), 0);
+  near(slope([](auto x) { return asinh(x); }, 1e200), 1e-200);
+  near(slope([](auto x) { return acosh(x); }, 1e200), 1e-200);
+}
+
 }  // namespace

@@ -27,8 +27,8 @@ namespace corescale::inline v0 {
 /// Complexity   An operation O(1), amortised; reverse() linear in the operations before y; clear() and the
 /// end
 ///              linear in the chunks of memory.
-/// Throws       tape_misuse: a second recording over Base on this thread, a variable of another recording, or
-///              use after the end. std::bad_alloc, also from operators: the tape then is as before the
+/// Throws       tape_misuse: a second recording over Base on this thread, a variable of another recording,
+///              adjoint() before reverse(), or use after the end. std::bad_alloc, also from operators: the tape then is as before the
 ///              operation.
 /// Threads      One tape per Base and thread at a time, used and ended by the thread that began it.
 template <class Base = double, class Alloc = thread_alloc>
@@ -62,9 +62,10 @@ class gradient_tape : detail::recorder<Base> {
   /// The adjoints of weight * y with respect to all that was recorded before y. A parameter has none.
   void reverse(const real<Base>& y, const Base& weight = Base(1.0)) {
     require_open();
+    const std::uint32_t last = y.is_variable() ? index_of(y) : 0;
     adjoints_.clear();
+    has_reversed_ = true;
     if (!y.is_variable()) return;
-    const std::uint32_t last = index_of(y);
     note_size();
     adjoints_.resize(last + 1);
     adjoints_[last] = weight;
@@ -74,6 +75,7 @@ class gradient_tape : detail::recorder<Base> {
   /// The derivative of the last reversed y with respect to x; 0 for a parameter.
   Base adjoint(const real<Base>& x) const {
     require_open();
+    if (!has_reversed_) detail::throw_adjoint_before_reverse();
     const std::uint32_t at = x.is_variable() ? index_of(x) : 0;
     return at != 0 && at < adjoints_.size() ? adjoints_[at] : Base(0.0);
   }
@@ -97,6 +99,7 @@ class gradient_tape : detail::recorder<Base> {
     operations_.clear();
     inputs_.clear();
     adjoints_.clear();
+    has_reversed_ = false;
     begin();
   }
 
@@ -153,6 +156,7 @@ class gradient_tape : detail::recorder<Base> {
   detail::operation_list<Base, Alloc> operations_;
   capacity_vector<std::uint32_t, Alloc> inputs_;
   capacity_vector<Base, Alloc> adjoints_;
+  bool has_reversed_ = false;  ///< since the recording began
 };
 
 }  // namespace corescale

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <tuple>
 #include <type_traits>
 
@@ -96,7 +97,7 @@ struct power {
   static constexpr const char* name = "pow";
   static auto value(const auto& x, const auto& y) { return pow(x, y); }
   static auto dx(const auto& x, const auto& y, const auto&) {
-    return x == 0.0 && y == 0.0 ? 0.0 * y : y * pow(x, y - 1.0);
+    return y == 0.0 && x == 0.0 ? 0.0 * y : y * pow(x, y - 1.0);
   }
   static auto dy(const auto& x, const auto& y, const auto& z) {
     return x == 0.0 && y > 0.0 ? 0.0 * z : z * log(x);
@@ -230,16 +231,24 @@ struct hyperbolic_tangent {
   static auto dx(const auto& x, const auto&) { return squared_secant(exp(-2.0 * sign_bit(x) * x)); }
 };
 
+/// sqrt(1 + x^2), which does not overflow where T has hypot.
+auto root_of_1_and_square(const auto& x) {
+  if constexpr (requires { hypot(x, 1.0); })
+    return hypot(x, 1.0);
+  else
+    return sqrt(1.0 + x * x);
+}
+
 struct area_sine {
   static constexpr const char* name = "asinh";
   static auto value(const auto& x) { return asinh(x); }
-  static auto dx(const auto& x, const auto&) { return 1.0 / sqrt(1.0 + x * x); }
+  static auto dx(const auto& x, const auto&) { return 1.0 / root_of_1_and_square(x); }
 };
 
 struct area_cosine {
   static constexpr const char* name = "acosh";
   static auto value(const auto& x) { return acosh(x); }
-  static auto dx(const auto& x, const auto&) { return 1.0 / sqrt((x - 1.0) * (x + 1.0)); }
+  static auto dx(const auto& x, const auto&) { return 1.0 / (sqrt(x - 1.0) * sqrt(x + 1.0)); }
 };
 
 struct area_tangent {
@@ -283,6 +292,27 @@ struct polygamma_function {
   static auto dy(const auto& x, const auto& y, const auto&) { return polygamma(whole(x) + 1, y); }
 };
 
+// --- comparisons ---
+
+struct less {
+  static constexpr const char* name = "<";
+  static bool holds(const auto& x, const auto& y) { return x < y; }
+};
+struct less_equal {
+  static constexpr const char* name = "<=";
+  static bool holds(const auto& x, const auto& y) { return x <= y; }
+};
+struct equal {
+  static constexpr const char* name = "==";
+  static bool holds(const auto& x, const auto& y) { return x == y; }
+};
+
+/// left compared to right ? x : y. Where T records, each evaluation decides anew (detail/apply.hpp).
+template <class Comparison, class T>
+T choose(Comparison, const T& left, const T& right, const T& x, const T& y) {
+  return Comparison::holds(left, right) ? x : y;
+}
+
 // --- pieces: absolute value, the lesser and the greater, remainders, rounding ---
 
 struct absolute {
@@ -305,22 +335,40 @@ bool is_nan(const T& x) {
 struct lesser {
   static constexpr const char* name = "fmin";
   static auto value(const auto& x, const auto& y) { return fmin(x, y); }
-  static auto dx(const auto& x, const auto& y, const auto&) { return y < x || is_nan(x) ? 0.0 : 1.0; }
-  static auto dy(const auto& x, const auto& y, const auto&) { return y < x || is_nan(x) ? 1.0 : 0.0; }
+  template <class T>
+  static T dx(const T& x, const T& y, const T&) {
+    return choose(equal(), x, x, choose(less(), y, x, T(0.0), T(1.0)), T(0.0));
+  }
+  template <class T>
+  static T dy(const T& x, const T& y, const T&) {
+    return choose(equal(), x, x, choose(less(), y, x, T(1.0), T(0.0)), T(1.0));
+  }
 };
 
 struct greater {
   static constexpr const char* name = "fmax";
   static auto value(const auto& x, const auto& y) { return fmax(x, y); }
-  static auto dx(const auto& x, const auto& y, const auto&) { return x < y || is_nan(x) ? 0.0 : 1.0; }
-  static auto dy(const auto& x, const auto& y, const auto&) { return x < y || is_nan(x) ? 1.0 : 0.0; }
+  template <class T>
+  static T dx(const T& x, const T& y, const T&) {
+    return choose(equal(), x, x, choose(less(), x, y, T(0.0), T(1.0)), T(0.0));
+  }
+  template <class T>
+  static T dy(const T& x, const T& y, const T&) {
+    return choose(equal(), x, x, choose(less(), x, y, T(1.0), T(0.0)), T(1.0));
+  }
 };
 
 struct positive_difference {
   static constexpr const char* name = "fdim";
   static auto value(const auto& x, const auto& y) { return fdim(x, y); }
-  static auto dx(const auto& x, const auto& y, const auto&) { return x > y ? 1.0 : 0.0; }
-  static auto dy(const auto& x, const auto& y, const auto&) { return x > y ? -1.0 : 0.0; }
+  template <class T>
+  static T dx(const T& x, const T& y, const T&) {
+    return choose(less(), y, x, T(1.0), T(0.0));
+  }
+  template <class T>
+  static T dy(const T& x, const T& y, const T&) {
+    return choose(less(), y, x, T(-1.0), T(0.0));
+  }
 };
 
 struct copy_sign {
@@ -374,21 +422,6 @@ struct rounded_to_even {
   static auto dx(const auto&, const auto&) { return 0.0; }
 };
 
-// --- comparisons ---
-
-struct less {
-  static constexpr const char* name = "<";
-  static bool holds(const auto& x, const auto& y) { return x < y; }
-};
-struct less_equal {
-  static constexpr const char* name = "<=";
-  static bool holds(const auto& x, const auto& y) { return x <= y; }
-};
-struct equal {
-  static constexpr const char* name = "==";
-  static bool holds(const auto& x, const auto& y) { return x == y; }
-};
-
 /// A comparison that the program may have branched on: an evaluation where it has another outcome says so.
 template <class Comparison, bool Outcome>
 struct branch : Comparison {
@@ -397,7 +430,9 @@ struct branch : Comparison {
 
 /// A comparison for the selection that is recorded next, and decided anew at each evaluation.
 template <class Comparison>
-struct choice : Comparison {};
+struct choice : Comparison {
+  using compared = Comparison;
+};
 
 // --- what has no formula ---
 
@@ -449,6 +484,16 @@ template <class Row>
 concept unary = requires {
   Row::dx(1.0, 1.0);
 };
+
+/// What hands its result's derivative on to what it took, and nothing at all to what it did not take, even where that
+/// derivative is infinite.
+template <class... Row>
+constexpr std::uint64_t bits_of() {
+  return ((std::uint64_t{1} << number_of<Row>()) | ...);
+}
+constexpr bool picks(unsigned op) {
+  return bits_of<selection, lesser, greater, positive_difference>() >> op & 1;
+}
 
 /// Of an operation with one operand, over T.
 template <class Row, class T>

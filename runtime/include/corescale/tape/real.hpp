@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <ostream>
 #include <type_traits>
@@ -158,7 +159,16 @@ class real {
     return record::template apply<operations::ieee_remainder>(x, y);
   }
   friend real fma(const real& x, const real& y, const real& z) { return x * y + z; }
-  friend real ldexp(const real& x, int power) { return x * std::ldexp(1.0, power); }
+  /// In steps whose factors Base holds, the rest first: so a result is rounded once.
+  friend real ldexp(const real& x, int power) {
+    constexpr int exponents = std::numeric_limits<Base>::max_exponent;
+    constexpr int step = exponents > 2 ? exponents - 2 : 1022;
+    const int bounded = std::clamp(power, -3 * step, 3 * step);
+    real z = x * std::ldexp(1.0, bounded % step);
+    for (int steps = bounded / step; steps != 0; steps += steps < 0 ? 1 : -1)
+      z = z * std::ldexp(1.0, steps < 0 ? -step : step);
+    return z;
+  }
   friend real polygamma(unsigned n, const real& x) {
     return record::template apply<operations::polygamma_function>(real(static_cast<double>(n)), x);
   }

@@ -45,7 +45,7 @@ class series {
   }
   // NOLINTEND(google-explicit-constructor)
 
-  /// The series with `size` coefficients, the k-th of which is coefficient(k, those before it). Inlined by order where
+  /// The series with `size` coefficients, and at least one, the k-th of which is coefficient(k, those before it). Inlined by order where
   /// those are a few numbers, as arithmetic on them is, and never where they are not: a call returns the two of order 1
   /// apart, and whoever then reads them as one waits for both stores.
   template <class Coefficient>
@@ -58,7 +58,7 @@ class series {
   template <class Coefficient>
   [[gnu::noinline]] static series generate(std::size_t size, Coefficient coefficient) {
     series result;
-    if constexpr (!is_fixed) result.coefficients_.resize(size);
+    if constexpr (!is_fixed) result.coefficients_.resize(std::max<std::size_t>(size, 1));
     for (std::size_t k = 0; k < result.size(); ++k) result.coefficients_[k] = coefficient(k, result);
     return result;
   }

@@ -32,6 +32,7 @@ namespace detail {
                                    std::size_t should_be);
 [[noreturn]] void throw_branch_change(const char* comparison, bool recorded, std::size_t operation);
 [[noreturn]] void throw_reverse_before_forward(const char* function, const char* forward);
+[[noreturn]] void throw_adjoint_before_reverse();
 
 }  // namespace detail
 }  // namespace corescale

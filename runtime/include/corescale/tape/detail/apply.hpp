@@ -12,6 +12,12 @@ class real;
 
 namespace detail {
 
+/// Whether operations on T may be recorded themselves.
+template <class T>
+inline constexpr bool records = false;
+template <class Base>
+inline constexpr bool records<real<Base>> = true;
+
 /// What the operators of real<Base> do: compute z and, where an operand is a variable of the thread's open
 /// recording, append the operation to it. Parameters alone give a parameter and are not recorded. Partial
 /// derivatives are computed here, where the operands are at hand, and not at the reverse sweep.
@@ -70,16 +76,21 @@ struct operators {
   /// The selection `left compared to right ? x : y`, decided anew at each evaluation.
   template <class Comparison>
   static number select(const number& left, const number& right, const number& x, const number& y) {
-    const bool first = Comparison::holds(left.value_, right.value_);
-    if (left.place_ == 0 && right.place_ == 0) return first ? x : y;
+    const auto chosen = [&](const Base& first, const Base& second) {
+      return choose(Comparison(), left.value_, right.value_, first, second);
+    };
+    if (left.place_ == 0 && right.place_ == 0) {
+      if constexpr (!records<Base>) return Comparison::holds(left.value_, right.value_) ? x : y;
+      if (x.place_ == 0 && y.place_ == 0) return chosen(x.value_, y.value_);
+    }
     recorder<Base>& tape = *open_recording<Base>;
     const std::uint32_t if_first = operand(x, tape), if_second = operand(y, tape);
     append_operands(operations::number_of<operations::choice<Comparison>>(), left, right);
     const Base taken = static_cast<Base>(1.0), not_taken = static_cast<Base>(0.0);
     if (tape.is_full()) tape.grow(tape);
-    return {first ? x.value_ : y.value_,
-            tape.put(x.is_variable() ? (first ? taken : not_taken) : x.value_,
-                     y.is_variable() ? (first ? not_taken : taken) : y.value_,
+    return {chosen(x.value_, y.value_),
+            tape.put(x.is_variable() ? chosen(taken, not_taken) : x.value_,
+                     y.is_variable() ? chosen(not_taken, taken) : y.value_,
                      operations::number_of<operations::selection>(), if_first, if_second)};
   }
 
@@ -143,4 +154,14 @@ struct operators {
 };
 
 }  // namespace detail
+
+namespace operations {
+
+template <class Comparison, class Base>
+real<Base> choose(Comparison, const real<Base>& left, const real<Base>& right, const real<Base>& x,
+                  const real<Base>& y) {
+  return detail::operators<Base>::template select<Comparison>(left, right, x, y);
+}
+
+}  // namespace operations
 }  // namespace corescale

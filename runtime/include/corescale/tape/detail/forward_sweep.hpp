@@ -23,12 +23,15 @@ void for_each_operation(const operation_list<Base, Alloc>& operations, Function 
 /// point, which the caller has set; by the recorded partial derivatives.
 template <class Base, class Alloc>
 void tangent_sweep(const operation_list<Base, Alloc>& operations, Base* tangents) {
-  const auto handed_on = [tangents](std::uint32_t from, const Base& partial) {
-    return from < parameter_slots || is_zero(tangents[from]) ? Base(0.0) : Base(tangents[from] * partial);
+  const auto handed_on = [tangents](std::uint32_t from, const Base& partial, bool picked) {
+    return from < parameter_slots || is_zero(tangents[from]) || (picked && is_zero(partial))
+               ? Base(0.0)
+               : Base(tangents[from] * partial);
   };
   for_each_operation(operations, [&](const operation<Base>& one, std::uint32_t i) {
+    const bool picks = operations::picks(one.op());
     if (one.op() != operations::number_of<operations::independent>())
-      tangents[i] = handed_on(one.x(), one.dx) + handed_on(one.y(), one.dy);
+      tangents[i] = handed_on(one.x(), one.dx, picks) + handed_on(one.y(), one.dy, picks);
   });
 }
 
@@ -66,13 +69,15 @@ void evaluate(const evaluation<Base, T>& at, operation<Base>& one, std::uint32_t
     if (Row::holds(at.x(one), at.y(one)) != Row::outcome)
       throw_branch_change(Row::name, Row::outcome, i - parameter_slots);
   } else if constexpr (operations::comparison<Row>) {
-    at.values[i] = Row::holds(at.x(one), at.y(one)) ? T(1.0) : T(0.0);
+    at.values[i] = choose(typename Row::compared(), at.x(one), at.y(one), T(1.0), T(0.0));
   } else if constexpr (std::is_same_v<Row, operations::selection>) {
-    const bool first = !is_zero(at.values[i - 1]);
-    at.values[i] = first ? at.x(one) : at.y(one);
+    const auto chosen = [second = T(0.0), &choice = at.values[i - 1]](const T& x, const T& y) {
+      return choose(operations::equal(), choice, second, y, x);
+    };
+    at.values[i] = chosen(at.x(one), at.y(one));
     if constexpr (renew) {
-      if (x_varies) one.dx = first ? Base(1.0) : Base(0.0);
-      if (y_varies) one.dy = first ? Base(0.0) : Base(1.0);
+      if (x_varies) one.dx = chosen(T(1.0), T(0.0));
+      if (y_varies) one.dy = chosen(T(0.0), T(1.0));
     }
   }
 }

@@ -39,6 +39,9 @@ void reverse_sweep(const operation_list<Base, Alloc>& operations, std::uint32_t 
       if (is_cheap<Base> && one->op() == operations::number_of<operations::add>()) {
         x_sum = adjoints[x] += weight;
         y_sum = adjoints[y] += weight;
+      } else if (operations::picks(one->op())) {
+        x_sum = is_zero(one->dx) ? adjoints[x] : hand_on(adjoints, x, weight, one->dx);
+        y_sum = is_zero(one->dy) ? adjoints[y] : hand_on(adjoints, y, weight, one->dy);
       } else {
         x_sum = hand_on(adjoints, x, weight, one->dx);
         y_sum = hand_on(adjoints, y, weight, one->dy);

@@ -12,7 +12,7 @@ template <class Base, std::size_t Order>
 Base integrated(std::size_t k, const series<Base, Order>& x, const series<Base, Order>& g) {
   Base sum(0.0);
   for (std::size_t j = 1; j <= k; ++j) sum += static_cast<double>(j) * x.at(j) * g.at(k - j);
-  return sum / static_cast<double>(k);
+  return static_cast<Base>(sum / static_cast<double>(k));
 }
 
 /// z with z[0] = first and z' = x' g.
@@ -32,12 +32,12 @@ series<Base, Order> exponential(const Base& first, const series<Base, Order>& x)
 /// z with z[0] = first and x z' = exponent z x'.
 template <class Base, std::size_t Order>
 series<Base, Order> power(const Base& first, const series<Base, Order>& x, const Base& exponent) {
-  return series<Base, Order>::generate(x.size(), [&](std::size_t k, const auto& z) {
+  return series<Base, Order>::generate(x.size(), [&](std::size_t k, const auto& z) -> Base {
     if (k == 0) return first;
     Base sum(0.0);
     for (std::size_t j = 1; j <= k; ++j)
       sum += (exponent * static_cast<double>(j) - static_cast<double>(k - j)) * x.at(j) * z[k - j];
-    return sum / (static_cast<double>(k) * x[0]);
+    return static_cast<Base>(sum / (static_cast<double>(k) * x[0]));
   });
 }
 
@@ -58,7 +58,7 @@ struct circle {
     c[0] = cosine;
     for (std::size_t k = 1; k < x.size(); ++k) {
       const Base next = integrated(k, x, c);
-      c[k] = sign * integrated(k, x, s);
+      c[k] = static_cast<Base>(sign * integrated(k, x, s));
       s[k] = next;
     }
   }
@@ -105,7 +105,7 @@ CORESCALE_SERIES_FUNCTION(sqrt) {
   return detail::power(detail::first<operations::square_root>(x), x, Base(0.5));
 }
 CORESCALE_SERIES_FUNCTION(cbrt) {
-  return detail::power(detail::first<operations::cube_root>(x), x, Base(1.0) / 3.0);
+  return detail::power(detail::first<operations::cube_root>(x), x, static_cast<Base>(Base(1.0) / 3.0));
 }
 CORESCALE_SERIES_FUNCTION(exp) { return detail::exponential(detail::first<operations::exponential>(x), x); }
 CORESCALE_SERIES_FUNCTION(exp2) {

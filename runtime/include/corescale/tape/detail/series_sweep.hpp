@@ -20,8 +20,12 @@ void go_back(const evaluation<Base, T>& at, T* adjoints, const operation<Base>& 
   if constexpr (operations::unary<Row>) {
     adjoints[x] += weight * T(Row::dx(at.values[x], at.values[i]));
   } else if constexpr (operations::binary<Row>) {
-    if (x_varies) adjoints[x] += weight * T(Row::dx(at.values[x], at.y(one), at.values[i]));
-    if (y_varies) adjoints[y] += weight * T(Row::dy(at.x(one), at.values[y], at.values[i]));
+    const auto hand_on = [&](std::uint32_t to, const T& partial) {
+      if (!operations::picks(operations::number_of<Row>()) || !is_zero(partial))
+        adjoints[to] += weight * partial;
+    };
+    if (x_varies) hand_on(x, T(Row::dx(at.values[x], at.y(one), at.values[i])));
+    if (y_varies) hand_on(y, T(Row::dy(at.x(one), at.values[y], at.values[i])));
   } else if constexpr (std::is_same_v<Row, operations::selection>) {
     const bool first = !is_zero(at.values[i - 1]);
     if (first ? x_varies : y_varies) adjoints[first ? x : y] += weight;
