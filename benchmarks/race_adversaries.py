@@ -6,7 +6,7 @@ race_adversarial.py counts what came of it.
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from corescale.conclude.race.race import race
 from corescale.declare import command_line
 from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.experiment import Experiment
+from corescale.declare.plan import Invocation
 from corescale.machine import Machine
 from corescale.observe import store
 from corescale.observe.launchers.fake import Fake
@@ -40,6 +41,8 @@ class Adversary:
     """further keys of the landscape"""
     options: Mapping[str, Any] = field(default_factory=dict)
     """options of tune, where they are not threads=1 and no budget"""
+    step: float = 0.0
+    """seconds in whole multiples of which times are told; 0: as they are"""
 
     @functools.cached_property
     def experiment(self) -> Experiment:
@@ -54,9 +57,25 @@ class Adversary:
 
     def raced(self, seed: int) -> "Raced":
         """One race by the product's own loop."""
-        fake = Fake(self.experiment, self.landscape(seed))
+        fake = Coarse(self.experiment, self.landscape(seed), self.step)
         records = run(self.experiment, store.Memory(), fake, race(self.experiment), fresh_seed=seeds(seed))
         return Raced(self.experiment, fake, records, recommend(records, self.experiment))
+
+
+class Coarse(Fake):
+    """Tells times in whole steps."""
+
+    def __init__(self, experiment: Experiment, landscape: Landscape, step: float) -> None:
+        super().__init__(experiment, landscape)
+        self._step = step
+
+    def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
+        """Its launches, rounded."""
+        return map(self._rounded, super().launch(block))
+
+    def _rounded(self, record: Record) -> Record:
+        steps = max(1, round(record.wall / self._step)) if self._step else 0
+        return dataclasses.replace(record, wall=round(steps * self._step, 9)) if steps else record
 
 
 @dataclass(frozen=True)
@@ -249,7 +268,22 @@ def few_pairs(name: str) -> Adversary:
 
 
 FEW_PAIRS = {f"{name}, 24x": few_pairs(name) for name in ("bursts", "slow mode", "a noisy best among quiet ones")}
-EVERY = ADVERSARIES | SLIPPAGE | FEW_LAUNCHES | CLEAR_LEADERS | SLOW_PROOFS | FEW_PAIRS
+COARSE = {
+    "times in tenths": Adversary(
+        {"a": 1.02, "b": 0.99},
+        few(0.01),
+        "1.02 and 0.99 s are both told as 1.0: no scatter is no proof",
+        step=0.1,
+        options={"budget": "60x"},
+    ),
+    "times in hundredths": Adversary(
+        {"a": 0.204, "b": 0.196, "c": 0.21, "d": 0.202},
+        few(0.02),
+        "a step is 5% of 0.2 s, and scatter hides half of it",
+        step=0.01,
+    ),
+}
+EVERY = COARSE | ADVERSARIES | SLIPPAGE | FEW_LAUNCHES | CLEAR_LEADERS | SLOW_PROOFS | FEW_PAIRS
 
 
 def seeds(seed: int) -> Callable[[], int]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from corescale.conclude import memory, noise
 from corescale.conclude.agreement import agreements
-from corescale.conclude.response import response
+from corescale.conclude.response import median, response, step
 from corescale.declare.experiment import Experiment
 from corescale.records import COUNTS, SHORT, Record
 
@@ -35,7 +35,7 @@ def doubts(records: Sequence[Record], experiment: Experiment) -> Doubts:
     differing = [said for each in agreements(records, experiment) for said in each.broken]
     failing, told = _told([records[k] for k in timed])
     lines = [*failing, *differing, *_flagged(flags, records), *_drift(records, experiment), *_short(records)]
-    lines += [*memory.doubt([records[k] for k in timed]), *told]
+    lines += [*_coarse([records[k] for k in timed], experiment), *memory.doubt([records[k] for k in timed]), *told]
     return Doubts(tuple(lines), frozenset(timed[flag.launch] for flag in flags), undisturbed)
 
 
@@ -45,6 +45,18 @@ def _told(records: Sequence[Record]) -> tuple[list[str], list[str]]:
     lines = {said: f"{said} (in {count} of {len(records)} launches)" for said, count in counts.items()}
     failing = [line for said, line in lines.items() if said.endswith(COUNTS)]
     return failing, [line for said, line in lines.items() if not said.endswith(COUNTS)]
+
+
+def _coarse(records: Sequence[Record], experiment: Experiment) -> list[str]:
+    """Where the response is told in steps that hide what is asked for."""
+    typical, told = (
+        median([response(record, experiment.response) for record in records]),
+        step(records, experiment.response),
+    )
+    if not told > experiment.stop.within * typical:
+        return []
+    name = "the time" if experiment.response == "wall" else experiment.response
+    return [f"{name} is told in steps of {told:g}, {told / typical:.2g} of its median: what is less cannot be seen"]
 
 
 def _launches(records: Sequence[Record]) -> noise.Launches:

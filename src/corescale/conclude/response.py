@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """From records to numbers: the response of a launch, and the table blocks x configurations that everything reads."""
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 
@@ -31,6 +33,37 @@ def response(record: Record, name: str) -> float:
 def at_least(record: Record, name: str) -> float:
     """That table, but a capped launch counts with the time until it was killed, so it seems better than it is."""
     return record.wall if record.status == "capped" else response(record, name)
+
+
+DIGITS = 9
+"""significant digits by which values of a response are told apart; what a clock gives has more"""
+
+
+def step(records: Sequence[Record], name: str) -> float:
+    """The step in which a response is told: that of its last digit, or the smallest one between launches of the same.
+
+    A program that prints seconds with one decimal says the same of 0.96 and 1.04: equal values are no lack of noise.
+    """
+    told: dict[Configuration, set[float]] = {}
+    for record in records:
+        if record.timed and (value := response(record, name)) > 0:
+            told.setdefault(record.configuration, set()).add(float(f"{value:.{DIGITS}g}"))
+    values = [value for each in told.values() for value in each]
+    digits = max((-int(Decimal(repr(value)).normalize().as_tuple().exponent) for value in values), default=DIGITS)
+    apart = [after - one for each in told.values() for one, after in itertools.pairwise(sorted(each))]
+    ties = len(values) < sum(record.timed and record.ok for record in records)
+    return max(10.0 ** -max(digits, 0), min(apart) if apart and ties else 0.0)
+
+
+def half_steps(logs: Floats, variances: Floats, step: float) -> Floats:
+    """By how much the mean of each column of log responses may be off because they are told in such steps.
+
+    Half a step, where launches scatter by less than that; else rounding is a part of their noise, and its mean is 0.
+    """
+    told = np.isfinite(logs)
+    means = np.where(told, logs, 0.0).sum(axis=0) / np.maximum(told.sum(axis=0), 1)
+    half = step / 2 / np.exp(means)
+    return np.asarray(np.where((variances < half**2) & told.any(axis=0), half, 0.0))
 
 
 @dataclass(frozen=True, slots=True)

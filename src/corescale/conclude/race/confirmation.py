@@ -23,7 +23,7 @@ from corescale.conclude import stats
 from corescale.conclude.race import elimination
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.records import Lead
-from corescale.conclude.response import response, table
+from corescale.conclude.response import half_steps, response, step, table
 from corescale.conclude.stats import Floats, Interval
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import today
@@ -89,9 +89,27 @@ def gain(
         made, tail = _looked(pairs.size, first, error)
         found, by = stats.hodges_lehmann(pairs[:made], 1 - tail), "signed ranks"
     found = Interval(found.estimate, found.low, found.high, experiment.stop.confidence, found.n)
+    found = _told(found, _off(records, experiment, winner))
     verdict = _verdict(found, experiment)
     more = None if verdict else _more(found, experiment, pairs.size, first)
     return Gain(found.map(math.exp), by, verdict, more)  # type: ignore[arg-type]
+
+
+def _off(records: Sequence[Record], experiment: Experiment, winner: Configuration) -> float:
+    """By how much the log ratio may be off for the digits in which the response is told."""
+    blocks = {*counted_pairs(records, winner)}
+    times = table([r for r in records if r.block in blocks], experiment.response, "confirm")
+    logs = np.log(np.stack([times.column(c) for c in (today(experiment), winner)], axis=1))
+    logs = logs[np.isfinite(logs).all(axis=1)]
+    variances = logs.var(axis=0, ddof=1) if len(logs) > 1 else np.zeros(2)
+    return float(half_steps(logs, variances, step(records, experiment.response)).sum())
+
+
+def _told(found: Interval, off: float) -> Interval:
+    """Wider at both ends."""
+    if found.low is None or found.high is None:
+        return found
+    return Interval(found.estimate, found.low - off, found.high + off, found.confidence, found.n)
 
 
 def fresh(records: Sequence[Record], experiment: Experiment, winner: Configuration) -> Floats:

@@ -11,7 +11,7 @@ from corescale.conclude.answers import constraints
 from corescale.conclude.race.lost import lost
 from corescale.conclude.race.rehearsal import Rehearsal, rehearsed
 from corescale.conclude.race.standing import Field, Standing, regrets, simplest, standing
-from corescale.conclude.response import at_least, table
+from corescale.conclude.response import at_least, half_steps, step, table
 from corescale.conclude.stats import Floats, Regret, excess
 from corescale.declare.alike import heard, told_apart
 from corescale.declare.experiment import Experiment
@@ -94,7 +94,8 @@ def statement(records: Sequence[Record], experiment: Experiment) -> Statement:
     if tried == 0:
         return Statement(today(experiment), None, experiment.stop.confidence, 0, len(race.configurations), {})
     found = standing(race.field, race.blocks)
-    bounds = regrets(found)
+    off = half_steps(race.blocks, found.fit.variances, step(records, experiment.response))
+    bounds = regrets(found, off)
     barred = constraints.broken(records, experiment)
     answer = simplest(race.field, found, {k for k, c in enumerate(race.configurations) if c in barred})
     lead = found.belief.mean - found.belief.mean[found.best]
@@ -110,7 +111,7 @@ def statement(records: Sequence[Record], experiment: Experiment) -> Statement:
         tried,
         len(race.configurations),
         known,
-        _not_told_apart(race, found, answer),
+        _not_told_apart(race, found, answer, off),
         rehearsed(records, experiment),
         _next_best(race, found, answer, barred),
         {c: _lead(race, found, k) for k, c in enumerate(race.configurations) if found.fit.counts[k]},
@@ -129,9 +130,11 @@ def _next_best(race: Raced, found: Standing, answer: int, barred: Collection[Con
     return next((race.configurations[c] for c in order if race.configurations[c] not in barred), None)
 
 
-def _not_told_apart(race: Raced, found: Standing, answer: int) -> tuple[tuple[Configuration, float | None], ...]:
+def _not_told_apart(
+    race: Raced, found: Standing, answer: int, off: Floats
+) -> tuple[tuple[Configuration, float | None], ...]:
     """Configurations by their bounds against the answer, the nearest first."""
-    upper = found.bounds.of(answer)
+    upper = found.bounds.of(answer) + off + off[answer]
     order = np.argsort(np.nan_to_num(found.belief.mean, nan=np.inf), kind="stable")
     return tuple((race.configurations[c], excess(upper[c])) for c in order if c != answer and upper[c] > 0)
 

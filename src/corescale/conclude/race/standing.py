@@ -162,6 +162,10 @@ def regret(found: Standing, c: int) -> float:
     return float(found.bounds.of(c).max())
 
 
-def regrets(found: Standing) -> Floats:
-    """Upper bounds of every configuration's log-regret, true all together at `confidence`; inf where there is none."""
-    return np.array([regret(found, c) for c in range(found.launches.size)])
+def regrets(found: Standing, off: Floats) -> Floats:
+    """Upper bounds of every configuration's log-regret, true all together at `confidence`; inf where there is none.
+
+    `off`: by how much the log times of each may be off for the digits in which they are told.
+    """
+    told = [found.bounds.of(c) + np.where(np.arange(off.size) == c, 0.0, off + off[c]) for c in range(off.size)]
+    return np.array([float(upper.max()) for upper in told])

@@ -10,11 +10,13 @@ from scipy.stats import ttest_1samp
 
 from corescale.cli.output import exit_code
 from corescale.conclude.answers.recommendation import recommend
+from corescale.conclude.doubts import doubts
 from corescale.conclude.race.confirmation import gain, looks, planned, shares
 from corescale.conclude.race.lost import lost
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.race import race
 from corescale.conclude.race.records import Lead
+from corescale.conclude.response import step
 from corescale.declare import command_line
 from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.experiment import Experiment
@@ -187,6 +189,26 @@ def test_a_response_without_noise_ends_at_once() -> None:
     records = play(experiment, of({"a": 1.0, "b": 0.9, "c": 0.95}), race(experiment), 0.0)
     assert blocks(records, "measure") == 2
     assert not recommend(records, experiment).keep_today
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([1.0, 1.0], 1.0), ([1.0, 1.1, 1.0], 0.1), ([0.25, 0.3, 0.25], 0.05), ([1500, 1600, 1500], 100.0),
+     ([0.1 + 0.2, 0.3], 0.1), ([1.0012345678, 1.1], 1e-8), ([12345678901.0, 12345678902.0], 1.0)],
+)  # fmt: skip
+def test_the_step_of_a_response_is_that_of_its_digits_or_of_its_launches(values: list[float], expected: float) -> None:
+    (now, *_) = configurations(tuning())
+    assert step([record(now, value, block=k) for k, value in enumerate(values)], "wall") == pytest.approx(expected)
+
+
+def test_no_claim_is_narrower_than_the_digits_of_its_response() -> None:
+    experiment = tuning("a,b")
+    now, b = configurations(experiment)
+    records = [record(c, 1.1 if c == now else 1.0, block=k) for k in range(6) for c in (now, b)]
+    answer = recommend([*records, *fresh((now, b), [1.1] * 6)], experiment)
+    assert answer.gain is not None and answer.gain.low is not None and answer.gain.low < 1.01
+    (said,) = [line for line in doubts(records, experiment).lines if "steps" in line]
+    assert said == "the time is told in steps of 0.1, 0.095 of its median: what is less cannot be seen"
 
 
 def test_one_noisy_metric_bars_nothing_for_good_but_several_do() -> None:

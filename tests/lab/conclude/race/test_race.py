@@ -34,7 +34,7 @@ def test_a_race_finds_the_best_and_says_how_sure_it_is_with_few_launches() -> No
     assert answer.within is not None
     assert answer.within <= 0.02 + 1e-9
     assert answer.gain is not None
-    assert answer.gain.n == blocks(records, "confirm") == OPTIONS.room
+    assert answer.gain.n == blocks(records, "confirm") - 1 == OPTIONS.room, "one of eight does not count"
     assert len(records) < 8 * len(configurations(experiment))
 
 

@@ -106,6 +106,14 @@ def test_what_a_favourite_leaves_to_the_next_launch_is_not_its_gain(adversaries:
     assert best.missed == 0 and best.intervals - best.covered <= at_most(0.05, best.intervals)
 
 
+def test_equal_digits_are_not_taken_for_a_lack_of_noise(adversaries: ModuleType) -> None:
+    """Of two levels that are both told as 1.0 s, 20 of 20 races called the slower one the best."""
+    tenths = adversaries.tally("times in tenths", 20)
+    assert (tenths.wrong, tenths.faster, tenths.undecided) == (0, 0, 20)
+    hundredths = adversaries.tally("times in hundredths", 20)
+    assert hundredths.wrong <= 1 and hundredths.intervals - hundredths.covered <= at_most(0.05, 20)
+
+
 @pytest.mark.parametrize("landscape", ["bursts", "slow mode"])
 def test_noise_that_all_share_hides_no_gain_of_12_percent(adversaries: ModuleType, landscape: str) -> None:
     found = adversaries.tally(landscape, 4)
