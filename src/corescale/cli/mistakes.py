@@ -32,6 +32,9 @@ HYPERFINE = {
 }
 """Options of hyperfine that have another name here, or none; docs/hyperfine.md has them all."""
 
+OURS = dict.fromkeys(("--version", "-V"), "corescale --version prints it")
+"""Options that stand before a verb."""
+
 NUMBERS = {"integer": "a whole number", "number": "a number"}
 """what was wanted, in place of what a checker of types says"""
 
@@ -53,7 +56,7 @@ def _remedy(error: Any, verb: str, words: Sequence[str]) -> str:
         return f"a verb comes first: corescale scan -- {shlex.join(words)}"
     if not verb and words and words[0] in {command.name for command in study.app.registered_commands}:
         return f"did you mean study {words[0]}?"
-    if (ours := HYPERFINE.get(str(getattr(error, "option_name", "")))) is not None:
+    if (ours := (OURS | HYPERFINE).get(str(getattr(error, "option_name", "")))) is not None:
         return ours
     if (rest := _with_dashes(verb, words)) is not None:
         return f"put -- before the program: corescale {verb} {rest}"

@@ -44,7 +44,7 @@ class Stream(io.TextIOWrapper):
             raise StoreError(
                 f"cannot be written: {error.strerror}",
                 where=self._where,
-                remedy="the run is kept: corescale report shows it again",
+                remedy="what was measured is kept: corescale report RUN shows it again",
             ) from None
 
 

@@ -25,7 +25,15 @@ from corescale.machine import Machine
 from corescale.observe import launchers
 from corescale.show import exchange
 
-app = typer.Typer(help="Studies as files: list | check | run | new | claims.", no_args_is_help=True)
+app = typer.Typer(help="Studies as files: list | check | run | new | claims.")
+
+
+@app.callback(invoke_without_command=True)
+def _needs_a_verb(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        verbs = " | ".join(command.name or "" for command in app.registered_commands)
+        raise UsageError("a verb is missing", where="study", remedy=f"corescale study {verbs}")
+
 
 Declare = Callable[[PreloadError | None], Experiment]
 

@@ -27,7 +27,7 @@ def bundled(program: str) -> str:
         return program
     try:
         return str(native.find(program))
-    except UnavailableError:
+    except (UnavailableError, OSError):  # a name may be too long for a file
         return program
 
 

@@ -84,9 +84,11 @@ def _scaled(found: Scan, confidence: float) -> str:
         return found.weak.refusal or weak(found, ran)
     if len({row.p for row in ran}) == 1 and not found.baseline.startswith("serial"):
         return _apart(found, ran)
-    best = max(ran, key=lambda row: row.speedup.estimate)
+    others = [row for row in ran if row.configuration != row.reference] or ran
+    best = max(others, key=lambda row: row.speedup.estimate)
     reference = "the serial program" if found.baseline.startswith("serial") else f"p={best.reference.layout.p}"
-    if best.configuration == best.reference or best.speedup.estimate <= 1:
+    most = max((row.speedup.estimate if row.speedup.high is None else row.speedup.high for row in others), default=0)
+    if most <= 1:
         said = f"never faster than {reference}"
     elif best.speedup.low is not None and best.speedup.low <= 1:
         said = f"no speedup over {reference} shown: {at(found, best)} give {text.join(text.times(best.speedup))}"
@@ -298,19 +300,20 @@ def _comparison(found: Comparison, confidence: float, response: str) -> str:
         return f"no verdict on {b} against {a}: in no block did both {did}"
     if found.decision == "failed":
         return f"no verdict on {b} against {a}: {found.failures[0]} and {found.failures[1]} launches failed"
-    inverse = found.ratio.map(lambda ratio: 1 / ratio)
-    faster = inverse.estimate >= 1
-    value, ends = text.times(inverse if faster else found.ratio)
-    if value == "1.00x":
-        value = "less than 0.5%"
-    if found.decision == "too few blocks":
-        few = text.no_interval(confidence, fewest_blocks(found.confidence))
-        return f"{b} looks {value} {'faster' if faster else 'slower'} than {a}, but {few}"
     at_level = f"at {text.percent(confidence)}"
     if found.decision == "no difference shown":
         takes = f"{text.join(text.times(found.ratio))} of the {text.amount_of(response)}"
         return f"no difference shown: {b} takes {takes} of {a} {at_level}"
-    return f"{b} is {value} {found.decision} than {text.join((a, ends))} {at_level}"
+    inverse = found.ratio.map(lambda ratio: 1 / ratio)
+    faster = inverse.estimate >= 1
+    value, ends = text.times(inverse if faster else found.ratio)
+    equal = value == "1.00x"
+    if found.decision == "too few blocks":
+        few = text.no_interval(confidence, fewest_blocks(found.confidence))
+        looks = f"as fast as {a}" if equal else f"{value} {'faster' if faster else 'slower'} than {a}"
+        return f"{b} looks {looks}, but {few}"
+    said = "less than 0.5%" if equal else value
+    return f"{b} is {said} {found.decision} than {text.join((a, ends))} {at_level}"
 
 
 def name(configuration: Configuration) -> str:
@@ -321,7 +324,7 @@ def name(configuration: Configuration) -> str:
 
 def stop(result: Result) -> str:
     """How much was measured and why no more; "width not reached" is said with the tolerance that was."""
-    launches = len(result.timed)
+    launches = len(result.timed) or len(result.records)
     amount = f"{text.count(result.blocks, 'block')}, {text.count(launches, 'launch', 'launches')}"
     if result.confirmations:
         amount += f", {text.count(result.confirmations, 'fresh block')} to confirm"

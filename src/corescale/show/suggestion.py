@@ -52,7 +52,8 @@ def _after_tune(result: Result, found: Recommendation) -> str:
     if not found.others:
         return "name what to vary, such as -f NAME=a,b; where nothing is named, threads and allocators are tried"
     if not found.compared:
-        first = f"the first block alone launches up to {OPTIONS.first_block} configurations"
+        at_first = min(OPTIONS.first_block, found.others + 1)
+        first = f"the first block alone launches up to {at_first} configurations"
         return f"the same command with a larger --budget goes on: {first}"
     if found.winner != found.today and found.keep_today:
         most = result.experiment.stop.confirmations

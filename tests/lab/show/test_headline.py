@@ -2,17 +2,23 @@
 """The first line of an answer is short."""
 
 import dataclasses
+import io
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from corescale.cli.output import exit_code
 from corescale.conclude import policy
 from corescale.conclude.conclusion import conclude
 from corescale.declare import command_line
-from corescale.declare.command_line.request import CompareRequest, ScanRequest
+from corescale.declare.command_line.request import CompareRequest, ScanRequest, TuneRequest
 from corescale.declare.experiment import Experiment
+from corescale.errors import ExitCode
 from corescale.records import COUNTS, Record
+from corescale.show import terminal
 from corescale.show.headline import headline
 from corescale.show.result import Result, concluded
 from support import samples
@@ -64,3 +70,32 @@ def test_a_command_may_be_called_serial() -> None:
     made = play(experiment, lambda c: 1.0, policy.uniform(experiment))
     assert len({record.configuration for record in made}) == 4
     assert "parallel threads=1" in headline(concluded(made, experiment, {}, {}))
+
+
+@pytest.mark.parametrize(("runs", "said"), [(3, "not decided: nothing tried so far"), (8, "keep today's launch, the")])
+def test_a_tune_of_few_blocks_decides_nothing(runs: int, said: str) -> None:
+    experiment = command_line.tune(TuneRequest(threads="1,2", runs=runs), ["x"], MACHINE)
+    made = play(experiment, lambda c: 1.0 / c.layout.p, policy.confirmed(experiment))
+    found = concluded(made, experiment, {}, {})
+    assert headline(found).startswith(said)
+    assert exit_code(found.conclusion) is (ExitCode.INCONCLUSIVE if runs < 6 else ExitCode.OK)
+
+
+@pytest.mark.parametrize(
+    ("noise", "said"), [(0.0, "never faster than p=1"), (0.6, "no speedup over p=1 shown: 2 threads give 0.")]
+)
+def test_what_may_be_faster_is_not_called_never_faster(noise: float, said: str) -> None:
+    experiment = command_line.scan(ScanRequest(threads="1,2", runs=8), ["x"], MACHINE)
+    made = play(experiment, lambda c: 1.0 + 0.05 * c.layout.p, policy.uniform(experiment), noise=noise, seed=4)
+    busy = [dataclasses.replace(record, user=2 * record.wall) for record in made]
+    assert said in headline(concluded(busy, experiment, {}, {}))
+
+
+def test_several_layouts_of_two_p_print_no_law() -> None:
+    request = ScanRequest(runs=8, factor=["layout=1x1x1,2x1x1,1x2x1"])
+    experiment = command_line.scan(request, ["x {ranks}"], MACHINE)
+    made = play(experiment, lambda c: 1.0 / c.layout.p, policy.uniform(experiment))
+    shown = io.StringIO()
+    Console(file=shown, width=160).print(terminal.render(concluded(made, experiment, {}, {})))
+    assert "1x2x1" in shown.getvalue()
+    assert not re.search("law:|forecast|speedup 1 is", shown.getvalue())

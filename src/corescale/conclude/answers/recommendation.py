@@ -126,11 +126,20 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         others=len(different) - 1,
         same=len(configurations(experiment)) - len(different),
         fresh=fresh,
-        proved=racing is None or (racing.bound is not None and racing.bound <= experiment.stop.within * (1 + 1e-9)),
+        proved=_proved(records, experiment, racing, regret),
         fallen=tuple(c for c in found if c.excluded is not None and _fell(records, c.configuration, now)),
         broken=broken(records, experiment).get(now),
     )
     return replace(answer, not_shown=not_shown(records, experiment, answer.chosen))
+
+
+def _proved(records: Sequence[Record], experiment: Experiment, racing: Statement | None, regret: float | None) -> bool:
+    """Of a race by its tolerance; of a fixed number of blocks where they allow an interval, or a bound, as five may."""
+    if racing is not None:
+        return racing.bound is not None and racing.bound <= experiment.stop.within * (1 + 1e-9)
+    return regret is not None or len(table(records, experiment.response).blocks) >= stats.fewest_blocks(
+        experiment.stop.confidence
+    )
 
 
 def _picked(

@@ -145,9 +145,17 @@ class StudyRequest(RunRequest):
     )
 
 
+REQUESTS = (ScanRequest, TuneRequest, CompareRequest, StudyRequest)
+
+
 def joined(words: list[str]) -> list[str]:
     """The command line with hyperfine's `-L NAME A,B` and `-P NAME MIN MAX` as one word each, up to `--`."""
     result: list[str] = []
+    valued = {flag for kind in REQUESTS for field in options(kind) if field.default not in (True, False)
+              for flag in field.metadata["flags"]}  # fmt: skip
+    for word, behind in itertools.pairwise(words[: words.index("--") + 1] if "--" in words else []):
+        if behind == "--" and word in valued:
+            raise UsageError("needs a value", where=word, remedy="write it between the option and --")
     rest = iter(words)
     for word in rest:
         if word == "--":

@@ -171,7 +171,7 @@ def _flat(found: Scan) -> Iterable[RenderableType]:
 
 
 def _scanned(result: Result, found: Scan, *, chart: bool = True, law: bool = True) -> Iterable[RenderableType]:
-    more = law or max((len(curve.rows) for curve in found.curves), default=0) > 2
+    more = law or max((len({row.p for row in curve.rows}) for curve in found.curves), default=0) > 2
     for curve in found.curves:
         yield Text()
         if curve.label:

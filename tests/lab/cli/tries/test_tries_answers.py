@@ -29,7 +29,7 @@ TRIES: tuple[Try, ...] = (
         "sleep 0.01: [0-9.]+ ms ± [0-9.]+ [mu]s .mean ± deviation of 3 launches., from",
     ),
     ("corescale scan -q -r 3 -t 1 -- sleep 0.01", 0, "threads=1: [0-9.]+ ms ± "),
-    ("corescale compare -q -r 6 true true true", 0, "true #2 looks .* than true, but no 95% interval below 7 blocks"),
+    ("corescale compare -q -r 6 true true true", 0, "true #2 looks .* true, but no 95% interval below 7 blocks"),
     ("printf 'serial = 0.1\\n' > law.toml", 0, ""),
     (f"corescale scan -q -r 6 -t 1,2 {FAKE} law.toml -- x | grep -E 'law:|speedup 1 is'", 1, ""),
     (f"corescale scan -q -r 6 -t 1,2 --law {FAKE} law.toml -- x | grep -c -E 'law:|speedup 1 is'", 0, "2"),

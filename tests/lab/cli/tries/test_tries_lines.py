@@ -9,6 +9,10 @@ TRIES: tuple[Try, ...] = (
     # A line that cannot be read: what was likely meant.
     ("corescale ls -l", 2, "corescale: no such command 'ls'; a verb comes first: corescale scan -- ls -l"),
     ("corescale scn", 2, "corescale: no such command 'scn'; did you mean scan?"),
+    ("corescale study", 2, "corescale: study: a verb is missing; corescale study list | check | run | new | claims"),
+    ("corescale scan --version", 2, "corescale: scan: no such option: --version; corescale --version prints it"),
+    ("corescale scan -t -- true", 2, "corescale: -t: needs a value; write it between the option and --"),
+    ("corescale scan $(printf %0300d 0)", 4, "corescale: 0*: no such program"),
     ("corescale claims", 2, "corescale: no such command 'claims'; did you mean study claims?"),
     (
         "corescale scan ls -l",
