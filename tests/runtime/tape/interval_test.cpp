@@ -87,4 +87,16 @@ TEST(Interval, AComparisonThatCannotBeDecidedSaysSo) {
   EXPECT_TRUE(in(-1.0, tape.adjoint(x)) && in(1.0, tape.adjoint(x)));
 }
 
+TEST(Interval, ARecordedFunctionIsEvaluatedOverOtherRanges) {
+  const std::array first{bounds(2.0), bounds(3.0)}, range{bounds(0.5, 0.9), bounds(1.2, 1.4)};
+  auto recorded = corescale::record<bounds>([](auto z) { return formula(z[0], z[1]); }, first);
+  const std::array<bounds, 3> truth = answers(range[0], range[1]);
+  const bounds value = recorded.forward(range)[0];
+  const std::vector<bounds> jacobian = recorded.jacobian(range),
+                            tangent = recorded.tangent(std::array{bounds(1.0), bounds(0.0)});
+  EXPECT_TRUE(value.lower() == truth[0].lower() && value.upper() == truth[0].upper());
+  EXPECT_TRUE(subset(truth[1], jacobian[0] + digit) && subset(truth[2], jacobian[1] + digit));
+  EXPECT_TRUE(overlap(tangent[0], truth[1]) && width(tangent[0]) < 2 * width(truth[1]));
+}
+
 }  // namespace

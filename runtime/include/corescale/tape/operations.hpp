@@ -485,6 +485,10 @@ concept unary = requires {
   Row::dx(1.0, 1.0);
 };
 
+/// Whether a row can be computed over T, so that an evaluation over T holds it. Else an operator does not compile.
+template <class T, class Row>
+inline constexpr bool has_row = true;
+
 /// What hands its result's derivative on to what it took, and nothing at all to what it did not take, even where that
 /// derivative is infinite.
 template <class... Row>

@@ -49,7 +49,9 @@ template <class Row, class Base, class T>
 void evaluate(const evaluation<Base, T>& at, operation<Base>& one, std::uint32_t i) {
   constexpr bool renew = std::is_same_v<T, Base>;
   const bool x_varies = one.x() >= parameter_slots, y_varies = one.y() >= parameter_slots;
-  if constexpr (operations::unary<Row>) {
+  if constexpr (!operations::has_row<T, Row>) {
+    // no operator over T records it
+  } else if constexpr (operations::unary<Row>) {
     if constexpr (renew) {
       const auto [z, dx] = operations::value_and_dx<Row>(at.x(one));
       at.values[i] = z;
