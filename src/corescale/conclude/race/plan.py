@@ -62,13 +62,15 @@ def _proof(field: Field, found: Standing) -> float:
 def first_columns(field: Field, left: float = math.inf) -> Columns:
     """Today's launch, other allocators and thread counts alone, and others that have every level about equally often.
 
-    As many as the budget has launches for; two at least. None has settings of an allocator, unless all others have.
+    As many as the budget has launches for; two at least. All where one block has room for them, so that whatever a
+    block has in common hits all alike. None has settings of an allocator, unless all others have.
     """
     plain = field.without_settings
     plain = plain if plain.sum() > 1 else np.ones(field.size, dtype=np.bool_)
     most = int(max(2, min(OPTIONS.largest, left, plain.sum())))
     chosen = [field.today, *field.alone][:most]
-    while len(chosen) < min(OPTIONS.first_block, most):
+    wanted = plain.sum() if plain.sum() <= OPTIONS.largest else OPTIONS.first_block
+    while len(chosen) < min(wanted, most):
         chosen.append(_most_different(field.codes, chosen, plain))
     return np.array(sorted(chosen), dtype=np.intp)
 

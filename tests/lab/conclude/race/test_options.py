@@ -40,6 +40,7 @@ SAYS = [
     f"with less than {WORDS[int(OPTIONS.enough)]} degrees of freedom, the scatter of all launches",
     f"a launch that takes {WORDS[int(OPTIONS.first_cap)]} times as long has lost",
     f"where there are fewer than {WORDS[OPTIONS.opening]} of them, others",
+    f"of {WORDS[OPTIONS.largest]} configurations or fewer it has all",
     f"a first answer after {WORDS[OPTIONS.first_answer]} to {WORDS[1 + OPTIONS.largest]} launches",
     f"at a place drawn at random, where otherwise {TODAY_EVERY} launches would pass without one",
     f"A launch that takes {WORDS[int(OPTIONS.cap)]} times the leader's median ({WORDS[int(OPTIONS.first_cap)]} times",

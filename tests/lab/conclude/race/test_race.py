@@ -110,6 +110,12 @@ def test_the_first_block_has_every_level_about_equally_often() -> None:
     assert first_columns(Field(codes[:3], 1)).tolist() == [0, 1, 2]
 
 
+def test_the_first_block_has_all_where_it_has_room_for_them() -> None:
+    codes = np.arange(8)[:, None]
+    sizes = [first_columns(Field(codes[:n], 0)).size for n in (6, OPTIONS.largest, OPTIONS.largest + 1)]
+    assert sizes == [6, OPTIONS.largest, OPTIONS.first_block]
+
+
 def test_the_first_block_has_what_is_tried_alone_as_far_as_the_budget_goes() -> None:
     codes = np.array([[a, b] for a in range(6) for b in range(4)])
     field = Field(codes, 0, alone=(4, 8, 12, 16, 20, 1))
