@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one landscape behind the other)
 """Landscapes that a race has been wrong on, and a race by the product's own loop: `tune --on fake`, in this process.
 
 race_adversarial.py counts what came of it.
@@ -41,6 +41,8 @@ class Adversary:
     """further keys of the landscape"""
     options: Mapping[str, Any] = field(default_factory=dict)
     """options of tune, where they are not threads=1 and no budget"""
+    larger: tuple[int, ...] = ()
+    """launches that the same run may have afterwards, one budget after the other"""
     step: float = 0.0
     """seconds in whole multiples of which times are told; 0: as they are"""
 
@@ -57,9 +59,12 @@ class Adversary:
 
     def raced(self, seed: int) -> "Raced":
         """One race by the product's own loop."""
-        fake = Coarse(self.experiment, self.landscape(seed), self.step)
-        records = run(self.experiment, store.Memory(), fake, race(self.experiment), fresh_seed=seeds(seed))
-        return Raced(self.experiment, fake, records, recommend(records, self.experiment))
+        kept, numbers, stop = store.Memory(), seeds(seed), self.experiment.stop
+        for asked in (stop, *(stop.model_copy(update={"launches": launches}) for launches in self.larger)):
+            experiment = self.experiment.model_copy(update={"stop": asked})
+            fake = Coarse(experiment, self.landscape(seed), self.step)
+            records = run(experiment, kept, fake, race(experiment), fresh_seed=numbers)
+        return Raced(experiment, fake, records, recommend(records, experiment))
 
 
 class Coarse(Fake):
@@ -268,6 +273,15 @@ def few_pairs(name: str) -> Adversary:
 
 
 FEW_PAIRS = {f"{name}, 24x": few_pairs(name) for name in ("bursts", "slow mode", "a noisy best among quiet ones")}
+LARGER = {
+    "two alike, given more": Adversary(
+        {"a": 1.0, "b": 1.0},
+        few(0.03),
+        "a budget of 8 launches, then five times twice as many: each could be one more look",
+        options={"budget": "8x"},
+        larger=(16, 32, 64, 128, 256),
+    )
+}
 COARSE = {
     "times in tenths": Adversary(
         {"a": 1.02, "b": 0.99},
@@ -283,7 +297,7 @@ COARSE = {
         step=0.01,
     ),
 }
-EVERY = COARSE | ADVERSARIES | SLIPPAGE | FEW_LAUNCHES | CLEAR_LEADERS | SLOW_PROOFS | FEW_PAIRS
+EVERY = LARGER | COARSE | ADVERSARIES | SLIPPAGE | FEW_LAUNCHES | CLEAR_LEADERS | SLOW_PROOFS | FEW_PAIRS
 
 
 def seeds(seed: int) -> Callable[[], int]:

@@ -184,6 +184,9 @@ class Record:
     """known variables that its programs read; None where nobody listened"""
     leftovers: int = 0
     """processes that outlived the main one and were killed"""
+    looks: tuple[int, ...] = ()
+    """of fresh blocks: the numbers at which they were to be looked at first and then, as planned before them;
+    one alone where a budget paid for no second look"""
     doubts: tuple[str, ...] = ()
     """what was true while it ran that no figure here shows, a sentence each"""
     format: int = FORMAT

@@ -30,6 +30,8 @@ class Block:
     """seconds after which a launch has lost and is killed; never today's"""
     drawn: bool = True
     """whether their order is drawn afresh; else it is the one here"""
+    looks: tuple[int, ...] = ()
+    """fresh blocks at which one looks first and then, as planned before them"""
     anchored: bool = True
     """whether today's launch returns in it, where it is due"""
 
@@ -46,6 +48,7 @@ class Invocation:
     seed: int
     cap: float | None = None
     """seconds"""
+    looks: tuple[int, ...] = ()
 
     def record(self, plan: str, **found: Any) -> Record:
         """The record of it: what was asked, and the fields that the launcher found."""
@@ -57,6 +60,7 @@ class Invocation:
             attempt=self.attempt,
             order=self.order,
             seed=self.seed,
+            looks=self.looks,
             **found,
         )
 
@@ -75,7 +79,9 @@ def invocations(
     if since is not None and today in order:
         order = with_today(order, today)
     return tuple(
-        Invocation(chosen, block.phase, number, attempt, place, seed, None if chosen == today else block.cap)
+        Invocation(
+            chosen, block.phase, number, attempt, place, seed, None if chosen == today else block.cap, block.looks
+        )
         for place, chosen in enumerate(order)
     )
 

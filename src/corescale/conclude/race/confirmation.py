@@ -53,10 +53,25 @@ def looks(first: int) -> tuple[int, ...]:
     return tuple(itertools.takewhile(lambda n: n <= MOST_BLOCKS, growing))
 
 
-def shares(count: int, error: float) -> tuple[float, ...]:
-    """The error of each look: together at most `error`."""
+def going_on(begun: tuple[int, ...], confidence: float) -> tuple[int, ...]:
+    """The looks of a run that is given more than it began with: the first stays as it was planned.
+
+    Behind one at few blocks, which was to be the only one, come those that signed ranks can tell by.
+    """
+    first = begun[0]
+    if len(begun) > 1:
+        return looks(first)
+    return (first, *looks(max(math.ceil(first * OPTIONS.later), stats.fewest_blocks(confidence))))
+
+
+def shares(count: int, error: float, *, spent: bool = False) -> tuple[float, ...]:
+    """The error of each look: together at most `error`.
+
+    `spent`: the first had all of it, for it was to be the only one; the others have what later looks always have.
+    """
+    first = error if spent else error * OPTIONS.at_first
     left = error * (1 - OPTIONS.at_first)
-    return (error * OPTIONS.at_first, *(left / 2**k for k in range(1, count)))
+    return (first, *(left / 2**k for k in range(1, count)))
 
 
 def few(confidence: float) -> int:
@@ -72,26 +87,35 @@ def planned(lead: Lead) -> int:
 
 
 def gain(
-    records: Sequence[Record], experiment: Experiment, winner: Configuration, planned_looks: tuple[int, ...] = ()
+    records: Sequence[Record],
+    experiment: Experiment,
+    winner: Configuration,
+    planned_looks: tuple[int, ...] = (),
+    *,
+    spent: bool = False,
 ) -> Gain | None:
     """The gain by the fresh blocks of this configuration; None where no block has both launches.
 
-    `planned_looks`: blocks at each look; one or none where their number was fixed beforehand.
+    `planned_looks`: blocks at each look; one or none where their number was fixed beforehand. `spent`: the first was to
+    be the only one.
     """
     pairs = fresh(records, experiment, winner)
     if not pairs.size:
         return None
     confidence = experiment.stop.confidence
-    error, first = 1 - confidence, planned_looks[0] if len(planned_looks) > 1 else None
-    if pairs.size < stats.fewest_blocks(confidence) or (first is None and 0 < sum(planned_looks) <= few(confidence)):
-        found, by = _by_t(records, experiment, winner, pairs), "t"
+    several = len(planned_looks) > 1
+    each = shares(len(planned_looks), 1 - confidence, spent=spent) if several else (1 - confidence,)
+    made, share = _looked(pairs.size, planned_looks, each)
+    once = spent if several else bool(sum(planned_looks))
+    few_asked = once and planned_looks[0] <= few(confidence) and made <= few(confidence)
+    if few_asked or stats.tail_count(made, share / 2) < 0:
+        found, by = _by_t(_until(records, winner, made), experiment, winner, pairs[:made], share), "t"
     else:
-        made, tail = _looked(pairs.size, first, error)
-        found, by = stats.hodges_lehmann(pairs[:made], 1 - tail), "signed ranks"
-    found = Interval(found.estimate, found.low, found.high, experiment.stop.confidence, found.n)
+        found, by = stats.hodges_lehmann(pairs[:made], 1 - share), "signed ranks"
+    found = Interval(found.estimate, found.low, found.high, confidence, found.n)
     found = _told(found, _off(records, experiment, winner))
     verdict = _verdict(found, experiment)
-    more = None if verdict else _more(found, experiment, pairs.size, first)
+    more = None if verdict else _more(found, experiment, pairs.size, planned_looks, each)
     return Gain(found.map(math.exp), by, verdict, more)  # type: ignore[arg-type]
 
 
@@ -123,17 +147,22 @@ def fresh(records: Sequence[Record], experiment: Experiment, winner: Configurati
     return ratios[np.isfinite(ratios)]
 
 
-def _looked(made: int, first: int | None, error: float) -> tuple[int, float]:
-    """The blocks of the last look and its share of the error; all of both before the first, or where one is planned."""
-    if first is None:
-        return made, error
-    planned_looks = looks(first)
-    passed = [k for k, n in enumerate(planned_looks) if n <= made]
-    each = shares(len(planned_looks), error)
+def _looked(made: int, planned_looks: Sequence[int], each: Sequence[float]) -> tuple[int, float]:
+    """The blocks of the last look and its share of the error; all blocks before the first, or where one is planned."""
+    passed = [k for k, n in enumerate(planned_looks) if n <= made] if len(planned_looks) > 1 else []
     return (planned_looks[passed[-1]], each[passed[-1]]) if passed else (made, each[0])
 
 
-def _by_t(records: Sequence[Record], experiment: Experiment, winner: Configuration, pairs: Floats) -> Interval:
+def _until(records: Sequence[Record], winner: Configuration, made: int) -> list[Record]:
+    """The records without fresh blocks of this one that do not count, or came after so many that do."""
+    counted = {*counted_pairs(records, winner)[:made]}
+    later = {r.block for r in records if r.phase == "confirm" and r.configuration == winner} - counted
+    return [r for r in records if r.block not in later]
+
+
+def _by_t(
+    records: Sequence[Record], experiment: Experiment, winner: Configuration, pairs: Floats, error: float
+) -> Interval:
     """A t interval of few fresh pairs.
 
     The variance is that of the pairs, moderated by what the race tells of noise if it is enough to tell; where all that
@@ -150,7 +179,7 @@ def _by_t(records: Sequence[Record], experiment: Experiment, winner: Configurati
     variance = (lent * 2 * _pooled(fitted) + squares) / freedom
     if freedom < OPTIONS.enough:
         variance, freedom = _unpaired(records, experiment, winner)
-    reach = float(scipy.special.stdtrit(freedom, (1 + experiment.stop.confidence) / 2)) * math.sqrt(variance / n)
+    reach = float(scipy.special.stdtrit(freedom, 1 - error / 2)) * math.sqrt(variance / n)
     return Interval(mean, mean - reach, mean + reach, experiment.stop.confidence, n)
 
 
@@ -175,19 +204,19 @@ def _verdict(found: Interval, experiment: Experiment) -> Verdict | None:
     return "not faster" if found.high < math.log1p(experiment.stop.within) else None
 
 
-def _more(found: Interval, experiment: Experiment, made: int, first: int | None) -> int | None:
+def _more(
+    found: Interval, experiment: Experiment, made: int, planned_looks: Sequence[int], each: Sequence[float]
+) -> int | None:
     """An interval narrows with the root of its blocks, and each look has less of the error: until a verdict is near.
 
     Where no look is planned, as if every number of blocks were one with all of the error.
     """
     if found.half_width is None:
         return None
-    error = 1 - experiment.stop.confidence
     margin = max(found.estimate, math.log1p(experiment.stop.within) - found.estimate)
-    if first is None:
+    if len(planned_looks) < 2:
         return max(1, math.ceil(found.n * (found.half_width / margin) ** 2) - made)
-    planned_looks = looks(first)
-    reach = -scipy.special.ndtri(np.array(shares(len(planned_looks), error)) / 2) / np.sqrt(planned_looks)
+    reach = -scipy.special.ndtri(np.array(each) / 2) / np.sqrt(planned_looks)
     now = max((k for k, n in enumerate(planned_looks) if n <= made), default=0)
     enough = found.half_width * reach / reach[now] <= margin
     return next((n - made for n, tells in zip(planned_looks, enough, strict=True) if tells and n > made), None)

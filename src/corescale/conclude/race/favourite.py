@@ -3,10 +3,10 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corescale.conclude import budget, stats
-from corescale.conclude.race.confirmation import Gain, few, gain, looks, planned
+from corescale.conclude.race.confirmation import Gain, few, gain, going_on, looks, planned
 from corescale.conclude.race.lost import todays_failures
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.records import Statement
@@ -55,29 +55,38 @@ def next_block(records: Sequence[Record], experiment: Experiment, racing: Statem
     found = favourite(records, experiment, racing)
     if found.judged:
         return None
-    block = next_pair(today(experiment), found.configuration, records)
+    block = replace(next_pair(today(experiment), found.configuration, records), looks=found.looks[:2])
     return None if budget.exceeds(block, records, experiment) else block
 
 
 def _confirmed(
     records: Sequence[Record], experiment: Experiment, racing: Statement, chosen: Configuration
 ) -> Favourite:
-    fresh = [r.block for r in records if r.phase == "confirm" and r.configuration == chosen]
-    before = [r for r in records if r.block < fresh[0]] if fresh else records
-    wanted = _wanted(before, experiment, racing, chosen)
-    return Favourite(chosen, gain(records, experiment, chosen, wanted), wanted, len(counted_pairs(records, chosen)))
+    fresh = [r for r in records if r.phase == "confirm" and r.configuration == chosen]
+    before = [r for r in records if r.block < fresh[0].block] if fresh else records
+    begun = fresh[0].looks if fresh else ()
+    wanted = _wanted(before, experiment, racing, chosen, begun)
+    spent = len(begun) == 1 < len(wanted)
+    return Favourite(
+        chosen, gain(records, experiment, chosen, wanted, spent=spent), wanted, len(counted_pairs(records, chosen))
+    )
 
 
 def _wanted(
-    before: Sequence[Record], experiment: Experiment, racing: Statement, chosen: Configuration
+    before: Sequence[Record], experiment: Experiment, racing: Statement, chosen: Configuration, begun: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Fresh blocks at which one looks: once where their number is given, or a budget pays for few."""
+    """Fresh blocks at which one looks: once where their number is given, or a budget pays for few.
+
+    `begun`: the first looks as they were planned when they began; a larger budget since then adds some after them.
+    """
     given = experiment.stop.confirmations
     if given is not None:
         return (given,) if given else ()
     left = budget.pairs_left(before, experiment, chosen)
     pays_for = max(1, counting(int(left))) if math.isfinite(left) else OPTIONS.longest
     confidence = experiment.stop.confidence
+    if begun and begun[0] < pays_for:
+        return going_on(begun, confidence)
     if pays_for <= few(confidence):
         return (pays_for,)
     return looks(min(max(planned(racing.leads[chosen]), stats.fewest_blocks(confidence)), pays_for))

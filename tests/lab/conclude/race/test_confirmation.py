@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from scipy.stats import ttest_1samp
 from corescale.cli.output import exit_code
 from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.doubts import doubts
-from corescale.conclude.race.confirmation import gain, looks, planned, shares
+from corescale.conclude.race.confirmation import Gain, gain, looks, planned, shares
 from corescale.conclude.race.lost import lost
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.race import race
@@ -21,7 +22,7 @@ from corescale.declare import command_line
 from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
-from corescale.declare.plan import SHIFTED
+from corescale.declare.plan import SHIFTED, invocations
 from corescale.errors import ExitCode
 from corescale.records import Configuration, Record
 from corescale.show.headline import recommendation
@@ -86,6 +87,36 @@ def test_a_refuted_favourite_gives_way_to_the_next_best_once() -> None:
     answer = recommend(both, experiment)
     assert answer.decided and answer.chosen == now and exit_code(answer) == ExitCode.OK
     assert recommendation(answer).startswith("keep today's launch")
+
+
+def test_a_larger_budget_adds_looks_and_does_not_move_the_first() -> None:
+    """Two pairs were all that was paid for; the next look is at six, with what later looks have of the error."""
+    small, large = tuning("a,b", budget="12x"), tuning("a,b", budget="100x")
+    now, b = configurations(small)
+    opened = measured(tuning("a,b"), {"a": 1.0, "b": 0.97})[:8]
+    ratios = [0.97, 1.07, 1.01, 1.06, 1.02, 1.04]
+
+    def told(experiment: Experiment, count: int) -> Gain:
+        made = [replace(r, looks=(2,)) for r in fresh((now, b), ratios[:count])]
+        found = recommend([*opened, *made], experiment).fresh
+        assert found is not None
+        return found
+
+    assert told(small, 2).ratio == told(large, 2).ratio == told(large, 5).ratio
+    alone = gain([*opened, *fresh((now, b), ratios)], large, b, (6,))
+    six = told(large, 6)
+    assert alone is not None and six.by == "t" and six.ratio.n == 6
+    assert six.ratio.low is not None and alone.ratio.low is not None and six.ratio.low < alone.ratio.low
+    block = race(large)([*opened, *(replace(r, looks=(2,)) for r in fresh((now, b), ratios[:2]))])
+    assert block is not None and block.looks == (2, 6)
+
+
+def test_fresh_launches_carry_the_looks_that_were_planned_before_them() -> None:
+    experiment = tuning("a,b", budget="16x")
+    block = race(experiment)(measured(experiment, {"a": 1.0, "b": 0.8}))
+    assert block is not None and block.phase == "confirm" and len(block.looks) == 1
+    made = invocations(block, 7, 0, configurations(experiment)[0], 1)
+    assert {one.record("x", started=0.0, wall=1.0, status="ok", exit_code=0).looks for one in made} == {block.looks}
 
 
 def test_what_fails_while_it_is_confirmed_is_not_recommended_and_the_first_line_says_so() -> None:
