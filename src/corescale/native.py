@@ -7,6 +7,9 @@ from pathlib import Path
 
 from corescale.errors import UnavailableError
 
+LONGEST = 255
+"""bytes in the name of a file"""
+
 _PACKAGE = Path(__file__).resolve().parent
 _INSTRUMENTED = frozenset({"asan", "tsan"})
 """Builds that are never measured with."""
@@ -42,7 +45,7 @@ def _locate(name: str, places: tuple[str, ...], kind: str) -> Path:
 
 
 def _candidates(roots: list[Path], places: tuple[str, ...], name: str) -> Iterator[Path]:
-    for root in roots:
+    for root in roots if len(name) <= LONGEST else ():
         for place in places:
             yield from (path for path in root.glob(f"{place}/{name}") if path.is_file())
 

@@ -159,6 +159,13 @@ TEST(DigitalEvolutionProgram, NoMemoryIsOneLineAndStatusTwo) {
   EXPECT_EQ(run.output, "digital_evolution: there is not enough memory for this; ask for less\n");
 }
 
+TEST(DigitalEvolutionProgram, AWorldThatNoMachineHoldsIsRefusedAtOnce) {
+  const Finished run = digital_evolution("--width 100000 --height 100000");
+  EXPECT_EQ(run.status, 2);
+  EXPECT_EQ(run.output.rfind("memory: 10000000000 cells need 1", 0), 0U) << run.output;
+  EXPECT_NE(run.output.find(" GB are free; give a smaller --width or --height\n"), std::string::npos);
+}
+
 TEST(DigitalEvolutionProgram, FullDiskIsNoSuccess) {
   EXPECT_EQ(digital_evolution(small + ">/dev/full").status, 1);
 }

@@ -4,6 +4,7 @@
 
 #include "digital_evolution/digital_evolution.hpp"
 #include "driver/arguments.hpp"
+#include "driver/memory.hpp"
 #include "driver/openmp.hpp"
 #include "driver/result.hpp"
 
@@ -84,6 +85,10 @@ void report_account(const Request& request, const digital_evolution::Account& ac
 
 int evolve(const Request& request) {
   const Options& options = request.options;
+  const double least =
+      static_cast<double>(options.cells() * sizeof(digital_evolution::Cell<driver::PlainHeap>));
+  driver::must_have_memory(least, std::to_string(options.cells()) + " cells",
+                           "give a smaller --width or --height");
   driver::choose_schedule("digital_evolution", driver::Schedule::blocks);  // neighbours stay with one thread
   const double updates = static_cast<double>(options.cells()) * options.generations;
   using digital_evolution::Count;

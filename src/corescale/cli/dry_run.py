@@ -12,13 +12,13 @@ import typer
 
 from corescale.cli.measure import RUNS
 from corescale.conclude.race.options import OPTIONS
-from corescale.declare import template
+from corescale.declare import paths, template
 from corescale.declare.command_line.request import RunRequest
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, launch, parameters, today
-from corescale.errors import CorescaleError
+from corescale.errors import CorescaleError, StoreError
 from corescale.machine import Machine
-from corescale.observe import environment, launchers, redirects, store
+from corescale.observe import environment, hooks, launchers, redirects, store
 from corescale.records import Configuration, Layout, Record
 from corescale.show import text
 
@@ -32,8 +32,8 @@ FIRST_ANSWER = f"--budget {4 * OPTIONS.first_block}x"
 def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> None:
     """Print the plan and the time that it takes.
 
-    Raises ProgramError and UsageError, as measuring would, where a program cannot be launched or its files are not
-    there; of a study, which may be meant for another machine, a missing program is a note.
+    Raises ProgramError, UsageError and StoreError, as measuring would, where a program cannot be launched or its files
+    are not there; of a study, which may be meant for another machine, a missing program is a note.
     """
     launcher = launchers.create(request.on, experiment, machine, request.landscape or None)
     for chosen in configurations(experiment):
@@ -43,12 +43,22 @@ def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> No
     typer.echo(f"\n{_amount(experiment)}\n{_time(experiment, known, root, machine)}")
     for reason in experiment.left_out:
         typer.echo(f"left out: {reason}")
-    if request.on != "fake" and experiment.verb != "study" and not redirects.are_made(experiment):
-        redirects.must_work(experiment)
+    _must_hold_runs(root)
+    if request.on != "fake" and experiment.verb != "study":
+        hooks.must_start(experiment)
+        if not redirects.are_made(experiment):
+            redirects.must_work(experiment)
     for program in missing(experiment) if request.on != "fake" else ():
         if experiment.verb != "study":
             environment.locate(program)
         typer.echo(f"note: the program {program} is not here")
+
+
+def _must_hold_runs(root: Path) -> None:
+    """Raises StoreError where no run folder could be made."""
+    there = next(path for path in (root, *root.absolute().parents) if paths.exists(path))
+    if why := paths.refusal(there):
+        raise StoreError(f"cannot be written: {why}", where=str(root), remedy="choose --out DIR")
 
 
 def missing(experiment: Experiment) -> list[str]:

@@ -2,6 +2,7 @@
 """What a path names that somebody typed: nothing, where it is too long or lies where one may not look."""
 
 import stat
+import tempfile
 from pathlib import Path
 
 
@@ -23,6 +24,15 @@ def is_folder(path: str | Path) -> bool:
 def is_pipe(path: str | Path) -> bool:
     """Whether it is read once, as what `<(COMMAND)` stands for; never raises."""
     return stat.S_ISFIFO(_mode(path))
+
+
+def refusal(folder: str | Path) -> str:
+    """Why no file can be made in that folder, found by making one that has no name; empty where one can."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return ""
+    except OSError as error:
+        return error.strerror or str(error)
 
 
 def _mode(path: str | Path) -> int:

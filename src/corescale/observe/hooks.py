@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands around the launches: untimed, through no shell unless the measured command goes through one."""
 
+import errno
 import math
+import os
 import shlex
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -45,11 +48,7 @@ class HookRunner:
             try:
                 status = _ended(template.fill(words, values or {}), said, seconds)
             except OSError as error:
-                raise ProgramError(
-                    f"cannot be started: {error.strerror}",
-                    where=f"--{name} {text}",
-                    remedy=f"what only a shell knows needs --shell, or sh -c {shlex.quote(text)}",
-                ) from error
+                raise _unstarted(name, text, error.strerror or str(error)) from error
             except subprocess.TimeoutExpired as error:
                 what = f"did not end within {seconds:.3g} s, the time that is left"
                 where, remedy = f"--{name} {text}", "give it more: --budget"
@@ -61,6 +60,21 @@ class HookRunner:
                 last = said.read().decode(errors="replace").strip().splitlines()[-1:] or [""]
                 what = f"failed with exit code {status}{': ' if last[0] else ''}{last[0]}"
                 raise ProgramError(what, where=f"--{name} {text}", remedy="make it succeed, or leave it out")
+
+
+def must_start(experiment: Experiment) -> None:
+    """Raises ProgramError for a hook whose program is not there, and that no hook before it may make."""
+    if any(command.shell for command in experiment.commands):
+        return
+    for name in ("setup",) if experiment.hooks.setup else (*EACH, *ONCE):
+        words = shlex.split(getattr(experiment.hooks, name) or "")
+        if words and not template.placeholders(words[:1]) and shutil.which(words[0]) is None:
+            raise _unstarted(name, getattr(experiment.hooks, name), os.strerror(errno.ENOENT))
+
+
+def _unstarted(name: str, text: str, why: str) -> ProgramError:
+    remedy = f"what only a shell knows needs --shell, or sh -c {shlex.quote(text)}"
+    return ProgramError(f"cannot be started: {why}", where=f"--{name} {text}", remedy=remedy)
 
 
 def _ended(words: Sequence[str], said: IO[bytes], seconds: float) -> int:

@@ -30,4 +30,4 @@ def _fault(output: Path) -> str:
         return "" if os.access(output, os.W_OK) else "no permission"
     if not paths.is_folder(output.parent):
         return "no such folder"
-    return "" if os.access(output.parent, os.W_OK) else "no permission"
+    return paths.refusal(output.parent)

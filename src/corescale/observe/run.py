@@ -165,11 +165,12 @@ class _Loop:
     def warm_ups(self) -> Iterator[Block]:
         """Warm-up is repeated when a run is resumed: caches are cold then. Half of a budget is left for measuring.
 
-        Of a race the first launch of all is today's: it must work, and tells how long is far too long.
+        Of a tune the first launch of all is today's: it must work, tells how long is far too long, and is listened to.
         """
         everyone, wanted = configurations(self.experiment), self.experiment.warmup
         began, before = time.monotonic(), len(self.store.records)
-        if (self.experiment.same_output or self.experiment.stop.rule == "race") and not before:
+        tunes = self.experiment.verb == "tune" and self.experiment.stop.rule == "replicates"
+        if (self.experiment.same_output or self.experiment.stop.rule == "race" or tunes) and not before:
             yield Block("warmup", (self.today,))
             self.say_what_it_buys()
         for made in range(wanted):

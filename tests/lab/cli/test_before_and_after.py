@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is checked before anything is measured, and how the command ends from outside."""
 
+import errno
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,9 @@ from corescale.cli.dry_run import dry_run
 from corescale.cli.output import NO_WIDTH, console
 from corescale.declare import command_line
 from corescale.declare.command_line.request import ScanRequest
-from corescale.errors import ExitCode, UsageError
+from corescale.errors import ExitCode, ProgramError, StoreError, UsageError
 from corescale.machine import Machine
+from corescale.observe import hooks
 from corescale.show import exchange
 from support.commands import ROOT
 
@@ -26,6 +29,33 @@ def test_a_dry_run_checks_the_files_of_the_launches(tmp_path: Path, option: str)
         dry_run(experiment, request, Machine.here())
 
 
+@pytest.mark.parametrize("hook", ["setup", "prepare", "conclude", "cleanup"])
+def test_a_dry_run_looks_for_the_programs_of_hooks(tmp_path: Path, hook: str) -> None:
+    request = ScanRequest(threads="1", out=str(tmp_path), **{hook: "no-such-hook at all"})  # type: ignore[arg-type]
+    with pytest.raises(ProgramError, match=f"--{hook} no-such-hook at all: cannot be started: No such file"):
+        dry_run(command_line.scan(request, ["cat"], Machine.here()), request, Machine.here())
+
+
+def test_a_hook_that_setup_makes_is_not_looked_for(tmp_path: Path) -> None:
+    request = ScanRequest(threads="1", setup="true", prepare="./made-by-setup")
+    hooks.must_start(command_line.scan(request, ["cat"], Machine.here()))
+
+
+@pytest.mark.parametrize("out", ["file", "file/below", "/proc/none"])
+def test_a_dry_run_says_that_no_run_can_be_kept_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    request = ScanRequest(threads="1", out=out)
+    with pytest.raises(StoreError, match=f"{out}: cannot be written: "):
+        dry_run(command_line.scan(request, ["cat"], Machine.here()), request, Machine.here())
+
+
+def forbidden(**_: object) -> None:
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
 def test_an_export_to_a_file_in_a_folder_that_may_not_be_written_is_refused_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -33,8 +63,8 @@ def test_an_export_to_a_file_in_a_folder_that_may_not_be_written_is_refused_befo
     target = tmp_path / "there.csv"
     target.write_text("")
     exchange.must_be_writable(str(target))
-    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
-    with pytest.raises(UsageError, match=r"there\.csv: cannot be written: no permission"):
+    monkeypatch.setattr(tempfile, "TemporaryFile", forbidden)
+    with pytest.raises(UsageError, match=r"there\.csv: cannot be written: Permission denied"):
         exchange.must_be_writable(str(target))
     for stream in ("-", "/dev/stdout", "/dev/null"):
         exchange.must_be_writable(stream)

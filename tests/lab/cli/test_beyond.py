@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers, names and brackets beyond all measure: an answer or one line, never a defect of corescale."""
 
+import dataclasses
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from corescale import native
 from corescale.conclude import overhead_forecast
 from corescale.conclude.laws.amdahl import AMDAHL
 from corescale.conclude.laws.bootstrap import Resamples
@@ -17,13 +20,17 @@ from corescale.declare import arithmetic, study_file
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import today
 from corescale.declare.plan import Block, invocations
-from corescale.errors import CorescaleError, StoreError, UsageError
+from corescale.errors import CorescaleError, ProgramError, StoreError, UnavailableError, UsageError
+from corescale.observe import environment
 from corescale.observe.launchers.fake import Fake
 from corescale.observe.launchers.landscape import Landscape
 from corescale.observe.sources.result import parse_results
 from corescale.observe.store.durable import read_lines
+from corescale.observe.store.history import History
 from corescale.observe.store.run import read_object
+from corescale.records import Noise
 from corescale.show import exchange
+from support.play import record
 
 DEEP = 100_000
 
@@ -98,7 +105,26 @@ def test_an_end_of_an_interval_beyond_all_numbers_is_infinite() -> None:
     assert USL.parameters[0].shown(1e4) == math.inf
 
 
+def test_a_program_of_a_name_that_no_file_has() -> None:
+    for name in ("x" * 300, "y" * 5000):
+        with pytest.raises(UnavailableError):
+            native.find(name)
+        with pytest.raises(ProgramError, match="no such program"):
+            environment.locate(name)
+
+
 @pytest.mark.parametrize("name", ["x" * 300, "a/" + "y" * 300, "a" * 5000])
 def test_an_export_of_a_name_that_no_file_has(name: str) -> None:
     with pytest.raises(CorescaleError, match="cannot be written: "):
         exchange.must_be_writable(name)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [{"peak_memory": -5}, {"threads_asked": 0}, {"noise": Noise(steal=-7.0)}, {"noise": Noise(throttled=math.nan)}],
+)
+def test_a_launch_has_no_less_than_nothing(experiment: Callable[..., Experiment], edit: dict[str, object]) -> None:
+    made = record(today(experiment()), 1.0)
+    History().add_record(made)
+    with pytest.raises(StoreError, match="is less than any launch has, or no number; the file was changed"):
+        History().add_record(dataclasses.replace(made, **edit))  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ import pytest
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, today
 from corescale.declare.plan import Block, Invocation
+from corescale.declare.stop import Stop
 from corescale.errors import CorescaleError, ProgramError
 from corescale.machine import Machine
 from corescale.observe import store
@@ -246,3 +247,16 @@ def test_a_failing_open_closes_the_launcher(opened: Any, experiment: Make) -> No
     with opened(e) as held, pytest.raises(CorescaleError):
         run(e, held, launcher, blocks(e, 1))
     assert launcher.ends == ["cancelled", "closed"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "rule", "listened"), [("tune", "replicates", True), ("tune", "race", True), ("scan", "replicates", False)]
+)
+def test_a_tune_begins_with_todays_launch_whatever_ends_it(
+    opened: Any, experiment: Make, verb: Any, rule: Any, listened: bool
+) -> None:
+    """What a program reads is heard while it warms up."""
+    e = experiment(verb=verb, stop=Stop(rule=rule))
+    with opened(e) as held:
+        records = run(e, held, Fake(e, Landscape()), blocks(e, 1))
+    assert [r.configuration for r in records if r.phase == "warmup"] == [today(e)] * listened

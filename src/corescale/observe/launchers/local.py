@@ -14,7 +14,7 @@ from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
 from corescale.errors import InconclusiveError, UsageError
 from corescale.machine import Machine
-from corescale.observe import environment, neighbours, preload, redirects, sources
+from corescale.observe import environment, hooks, neighbours, preload, redirects, sources
 from corescale.observe.hooks import HookRunner
 from corescale.observe.launchers.recorder import TAIL, Recorder, keeps_output
 from corescale.observe.patience import Patience
@@ -74,6 +74,7 @@ class Local:
         sweep()
         neighbours.announce()
         orphans.adopt()
+        hooks.must_start(self._experiment)
         if not redirects.are_made(self._experiment):
             redirects.must_work(self._experiment)
         self._is_set_up = True

@@ -33,6 +33,12 @@ def _must_be_a_launch(record: Record) -> None:
         value = getattr(record, name)
         if not (math.isfinite(value) and value >= 0) or (name == "wall" and value < SHORTEST and record.ok):
             raise StoreError(f"{name} = {value:g} s is no time of a launch", remedy=REMEDY)
+    noise = record.noise
+    counts: dict[str, float] = {"peak_memory": record.peak_memory, "threads_asked": record.threads_asked - 1}
+    counts |= {"steal": noise.steal, "throttled": noise.throttled, "runqueue_wait": noise.runqueue_wait}
+    for name, value in counts.items():
+        if not (math.isfinite(value) and value >= 0):
+            raise StoreError(f"{name} is less than any launch has, or no number", remedy=REMEDY)
     cpu = record.user + record.system
     if cpu > MOST_CORES * record.wall and record.ok:
         what = f"user + system = {cpu:g} s within wall = {record.wall:g} s: no machine has the cores"

@@ -52,7 +52,7 @@ def must_be_writable(target: str) -> None:
     folder = path.resolve().parent if path.is_symlink() else path.parent
     why = (
         "is a folder" if paths.is_folder(path) else "no such folder" if not paths.is_folder(folder) else
-        "" if os.access(folder, os.W_OK) else "no permission"
+        paths.refusal(folder)
     )  # fmt: skip
     if why:
         raise UsageError(f"cannot be written: {why}", where=target, remedy=NAME_ANOTHER)
