@@ -44,7 +44,7 @@ class Stream(io.TextIOWrapper):
             raise StoreError(
                 f"cannot be written: {error.strerror}",
                 where=self._where,
-                remedy="what was measured is kept: corescale report RUN shows it again",
+                remedy="free some room, or write elsewhere; a run that was measured is kept (corescale report)",
             ) from None
 
 

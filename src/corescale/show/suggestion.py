@@ -38,8 +38,8 @@ def _after_scan(result: Result) -> str:
     fake = ["--on", "fake", "--landscape", "FILE"] if "fake" in result.origins else []
     command = result.experiment.commands[0]
     preloads = [] if _no_preload(result, command) else ["--allocators", "auto"]
-    words = ["corescale", "tune", *fake, *preloads, *levels, "--", *command.argv]
-    return text.clean(shlex.join(words))
+    line = shlex.join(["corescale", "tune", *fake, *preloads, *levels, "--", *command.argv])
+    return text.clean(line) if line.isprintable() else ""  # else it could not be pasted
 
 
 def _no_preload(result: Result, command: Command) -> bool:

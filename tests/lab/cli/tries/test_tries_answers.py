@@ -11,6 +11,19 @@ FAKE = "--on fake --landscape"
 GATED = f"corescale compare -q -r 9 --gate 5% {FAKE} gate.toml -n a -n b -L n 1,3 'x {{n}}' 'y {{n}}'"
 
 TRIES: tuple[Try, ...] = (
+    # Of one launch each nothing is decided, and there is no law of two p.
+    ("printf 'seed = 1\\nbase = 0.03\\n[noise]\\nsize = 0.1\\n[times.n]\\n1 = 1\\n2 = 0.9\\n' > noisy.toml", 0, ""),
+    (
+        f"corescale tune -q -r 1 -t 1 -L n 1,2 {FAKE} noisy.toml -- x {{n}}",
+        3,
+        "not decided: .*|no answer",
+    ),
+    (
+        f"touch flat.toml; corescale scan -q -r 6 -f layout=1x1x1,2x1x1,1x2x1 {FAKE} flat.toml -- x {{ranks}}"
+        " | grep -c -E 'law:|forecast'",
+        1,
+        "0",
+    ),
     # Answers.
     ("printf '[times.command]\\na = 1\\nb = 1\\n[times.n]\\n1 = 1\\n3 = 3\\n' > gate.toml", 0, ""),
     (
