@@ -2,6 +2,7 @@
 """The command line: one file for each verb. Only this room composes the others, and only it exits."""
 
 import contextlib
+import errno
 import sys
 import time
 import traceback
@@ -9,6 +10,9 @@ from pathlib import Path
 
 from corescale.cli import interruptions
 from corescale.errors import CorescaleError, ExitCode
+
+LACKING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+"""what the system says where files, memory or processes are used up"""
 
 KEPT = "interrupted; what was measured is kept; the same command continues"
 
@@ -36,6 +40,9 @@ def main() -> None:
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):  # as typer passes it on
             fail(KEPT, interruptions.exit_code(error.__cause__))
+        if isinstance(error, OSError) and error.errno in LACKING:
+            remedy = "raise the limit (ulimit -a shows all), or end other programs"
+            fail(f"the system gives no more: {error.strerror}; {remedy}", ExitCode.UNAVAILABLE)
         fail(_defect(error), ExitCode.INTERNAL)
 
 

@@ -95,6 +95,19 @@ def test_a_signal_behind_the_measuring_is_said_and_has_its_code(name: str, code:
     assert done.stderr == "corescale: interrupted; what was measured is kept; the same command continues\n"
 
 
+def test_a_system_that_gives_no_more_files_is_no_defect() -> None:
+    full = ENDED.replace("os.kill(os.getpid(), signal.{name})", "fail()").replace(
+        "import os, signal, sys",
+        "import errno, os, sys\ndef fail(): raise OSError(errno.EMFILE, 'Too many open files')",
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", full],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == ExitCode.UNAVAILABLE, done.stderr
+    assert done.stderr.startswith("corescale: the system gives no more: Too many open files; raise the limit")
+
+
 def test_a_terminal_that_knows_no_width_has_a_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "0")
     assert console().width == console(stderr=True).width == NO_WIDTH

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import pytest
 
 from corescale.declare import command_line, factors, plan, study_file, template
+from corescale.declare.command_line import named_factors
 from corescale.declare.command_line.request import CompareRequest, ScanRequest, joined
 from corescale.declare.experiment import Constraint, Experiment
 from corescale.declare.grid import configurations, launch, today
@@ -289,3 +290,17 @@ def test_a_quoted_command_that_only_a_shell_understands_is_refused(text: str) ->
         CompareRequest(), ["sh -c 'cat a | wc -l'", "awk '{{print $1 > 2}}' f"], Machine.here()
     )
     assert quoted.commands[0].argv == ("sh", "-c", "cat a | wc -l")
+
+
+@pytest.mark.parametrize(
+    ("scan", "step", "levels"),
+    [
+        ("1:2", "0.5", "1,1.5,2"),
+        ("0.10:0.3", "0.1", "0.10,0.20,0.30"),
+        ("10:30", "10", "10,20,30"),
+        ("0:1", "0.25", "0,0.25,0.5,0.75,1"),
+    ],
+)
+def test_levels_of_a_range_are_written_as_its_first_is(scan: str, step: str, levels: str) -> None:
+    """A program that takes whole numbers takes no 1.0."""
+    assert named_factors._scanned(f"n={scan}", step, ["n"]) == ("n", levels)

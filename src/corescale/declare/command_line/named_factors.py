@@ -184,13 +184,21 @@ def _scanned(text: str, step: str, asked: Iterable[str]) -> tuple[str, str]:
             raise ValueError
         most = _EXACT.divide_int(_EXACT.subtract(high, low), by)
         _must_be_few(name, _EXACT.add(most, Decimal(1)), "-P")
-        return name, ",".join(f"{_EXACT.fma(Decimal(k), by, low):f}" for k in range(int(most) + 1))
+        return name, ",".join(_as_typed(_EXACT.fma(Decimal(k), by, low), low) for k in range(int(most) + 1))
     except (ValueError, InvalidOperation, Inexact):
         raise UsageError(
             f"cannot go from {bounds.replace(':', ' to ')} by {step or '1'}",
             where="-P",
             remedy="write -P NAME MIN MAX -D STEP, in numbers",
         ) from None
+
+
+def _as_typed(value: Decimal, low: Decimal) -> str:
+    """With the decimals of the first level, and more only where it has more: 1 by 0.5 is 1, 1.5, 2."""
+    text, least = f"{value:f}", max(0, len(f"{low:f}".partition(".")[2]))
+    whole, point, decimals = text.partition(".")
+    decimals = decimals[:least] + decimals[least:].rstrip("0")
+    return f"{whole}{point}{decimals}" if decimals else whole
 
 
 def todays(text: str, chosen: Sequence[Factor], machine: Machine) -> list[tuple[str, Level]]:
