@@ -206,6 +206,7 @@ def _excluding_today(found: Recommendation) -> str | None:
     )
     if found.failing is not None:
         said = f"{label(found.winner)} is the fastest that did not fail, and today's launch {found.failing}"
+        said = f"not decided: {said}, which may be chance" if found.by_chance else said
     else:
         meets = "is not shown to break" if found.not_shown else "meets"
         said = f"{label(found.winner)} is the fastest that {meets} the constraint, and today's launch does not"

@@ -15,7 +15,7 @@ from corescale.conclude.answers.candidates import Candidate, candidates, winner
 from corescale.conclude.answers.constraints import broken, not_shown
 from corescale.conclude.race.confirmation import Gain, gain
 from corescale.conclude.race.favourite import favourite
-from corescale.conclude.race.lost import todays_failures
+from corescale.conclude.race.lost import launches_of, may_be_chance, todays_failures
 from corescale.conclude.race.records import Statement, statement
 from corescale.conclude.race.rehearsal import Rehearsal
 from corescale.conclude.response import of, table
@@ -50,6 +50,8 @@ class Recommendation:
     """the constraints that the launch to use is neither shown to meet nor to break"""
     failing: str | None = None
     """how today's launch failed while another one never did; None where it did not"""
+    by_chance: bool = False
+    """whether those failures may be chance: the other one was launched less often, and is not shown to be faster"""
     others: int = 0
     """configurations beside today's launch"""
     untried: int = 0
@@ -94,7 +96,7 @@ class Recommendation:
         That a favourite is not faster says nothing of what may be faster than the favourite.
         """
         if not self.keep_today or not self.others:
-            return True
+            return not self.by_chance
         refuted = self.fresh is not None and self.fresh.verdict is not None
         return self.proved and (self.winner == self.today or refuted)
 
@@ -122,7 +124,8 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         not_told_apart=racing.not_told_apart if racing is not None and tied else (),
         rehearsal=racing.rehearsal if racing is not None else None,
         untried=0 if racing is None else racing.of - racing.tried,
-        failing=None if best == now else todays_failures(records, experiment),
+        failing=_failing(records, experiment, best),
+        by_chance=best != now and answer.keep_today and may_be_chance(records, experiment, best),
         others=len(different) - 1,
         same=len(configurations(experiment)) - len(different),
         fresh=fresh,
@@ -131,6 +134,14 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         broken=broken(records, experiment).get(now),
     )
     return replace(answer, not_shown=not_shown(records, experiment, answer.chosen))
+
+
+def _failing(records: Sequence[Record], experiment: Experiment, best: Configuration) -> str | None:
+    """`failed in 2 of 95 launches, and this one in none of 14`; None where today's is the best, or never failed."""
+    said = todays_failures(records, experiment)
+    if said is None or best == today(experiment):
+        return None
+    return f"{said}, and this one in none of {launches_of(records, best)}"
 
 
 def _proved(records: Sequence[Record], experiment: Experiment, racing: Statement | None, regret: float | None) -> bool:

@@ -40,6 +40,22 @@ def todays_failures(records: Sequence[Record], experiment: Experiment) -> str | 
     return f"failed in {bad} of {len(made)} launches" if bad else None
 
 
+def may_be_chance(records: Sequence[Record], experiment: Experiment, other: Configuration) -> bool:
+    """Whether today's failures say nothing against another, which never failed, as it was launched less often.
+
+    By the probability that all failures fall into today's launches if both fail alike (Fisher's exact test).
+    """
+    made = [record for record in records if record.timed and record.configuration == today(experiment)]
+    count, bad = launches_of(records, other), sum(not record.ok for record in made)
+    alike = math.comb(len(made), bad) / math.comb(len(made) + count, bad)
+    return count < len(made) and alike > 1 - experiment.stop.confidence
+
+
+def launches_of(records: Sequence[Record], configuration: Configuration) -> int:
+    """Its launches that count."""
+    return sum(record.timed and record.configuration == configuration for record in records)
+
+
 def struck(launches: Sequence[Record]) -> bool:
     """Whether it was killed in more than half of its launches, and not once alone: a burst is no loss."""
     capped = sum(record.status == "capped" for record in launches)

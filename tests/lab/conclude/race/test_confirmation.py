@@ -161,6 +161,26 @@ def test_todays_launch_that_failed_is_not_recommended_where_another_one_never_di
     )
 
 
+def test_failures_of_todays_launch_may_be_chance_where_it_was_launched_most() -> None:
+    experiment = tuning()
+    now, b, c = configurations(experiment)
+
+    def failed(count: int) -> str:
+        records = [record(now, 1.0, block=k, status="ok" if k > 1 else "failed", exit_code=k < 2) for k in range(60)]
+        records += [record(other, 1.0, block=k) for k in range(count) for other in (b, c)]
+        answer = recommend([*records, *fresh((now, b), scattered(1.0, 0.003, 6), 2000)], experiment)
+        assert answer.winner == b and answer.failing is not None
+        assert exit_code(answer) == (ExitCode.INCONCLUSIVE if answer.by_chance else ExitCode.OK)
+        return recommendation(answer)
+
+    few = failed(8)
+    assert few.startswith(
+        "not decided: threads=1 MODE=b is the fastest that did not fail, and today's launch failed in 2"
+    )
+    assert "and this one in none of 15, which may be chance" in few
+    assert not failed(60).startswith("not decided")
+
+
 def test_what_is_not_decided_says_how_many_more_blocks_would_tell_and_exits_with_3() -> None:
     experiment = tuning("a,b")
     now, b = configurations(experiment)
