@@ -61,12 +61,12 @@ def test_an_example_of_its_readme(theirs: str, ours: str, tmp_path: Path) -> Non
         refused(
             corescale(*typed, "--dry-run", cwd=tmp_path, also={"PATH": path}),
             ExitCode.USAGE,
-            "-c" if "zsh" in ours else "shell",
+            "-c" if "zsh" in ours else HYPERFINE["--show-output"] if "--show-output" in theirs else "shell",
         )
 
 
 def test_there_are_enough_examples() -> None:
-    assert len([*EXAMPLES, *re.findall(r"^\| `", TEXT, re.MULTILINE)]) > 40 and len(EXAMPLES) == 15
+    assert len([*EXAMPLES, *re.findall(r"^\| `", TEXT, re.MULTILINE)]) > 40 and len(EXAMPLES) == 19
 
 
 def test_the_table_has_them() -> None:
