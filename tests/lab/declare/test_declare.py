@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one test for each line that is refused)
 """From a command line to configurations, launches and blocks."""
 
 import dataclasses

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one test for each line that is refused)
 """Study files: what they declare, and one clear line for each thing that can be wrong with one."""
 
 import dataclasses
