@@ -53,7 +53,7 @@ def _coarse(records: Sequence[Record], experiment: Experiment) -> list[str]:
         median([response(record, experiment.response) for record in records]),
         step(records, experiment.response),
     )
-    if not told > experiment.stop.within * typical:
+    if not (typical > 0 and told > experiment.stop.within * typical):
         return []
     name = "the time" if experiment.response == "wall" else experiment.response
     return [f"{name} is told in steps of {told:g}, {told / typical:.2g} of its median: what is less cannot be seen"]

@@ -14,7 +14,7 @@ TRIES: tuple[Try, ...] = (
     # Of one launch each nothing is decided, and there is no law of two p.
     ("printf 'seed = 1\\nbase = 0.03\\n[noise]\\nsize = 0.1\\n[times.n]\\n1 = 1\\n2 = 0.9\\n' > noisy.toml", 0, ""),
     (
-        f"corescale tune -q -r 1 -t 1 -L n 1,2 {FAKE} noisy.toml -- x {{n}}",
+        f"corescale tune -q -r 1 --confirm 0 -t 1 -L n 1,2 {FAKE} noisy.toml -- x {{n}}",
         3,
         "not decided: .*|no answer",
     ),
