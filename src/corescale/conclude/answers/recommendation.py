@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from corescale.conclude import stats
 from corescale.conclude.answers.alternatives import Cheaper, Front, cheaper, fronts
+from corescale.conclude.answers.averages import Averages, averages
 from corescale.conclude.answers.candidates import Candidate, candidates, winner
 from corescale.conclude.answers.constraints import broken, not_shown
 from corescale.conclude.race.confirmation import Gain, gain
@@ -64,6 +65,8 @@ class Recommendation:
     """the answer of the race is shown to be as good as any by the tolerance, or it was not to be proved"""
     fallen: tuple[Candidate, ...] = ()
     """favourites that failed while they were confirmed"""
+    averages: Averages | None = None
+    """the ratio of mean times in the fresh blocks, where it is not within the interval of the gain"""
 
     @property
     def compared(self) -> bool:
@@ -129,6 +132,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         others=len(different) - 1,
         same=len(configurations(experiment)) - len(different),
         fresh=fresh,
+        averages=averages(records, experiment, best, fresh.ratio if fresh else None),
         proved=_proved(records, experiment, racing, regret),
         fallen=tuple(c for c in found if c.excluded is not None and _fell(records, c.configuration, now)),
         broken=broken(records, experiment).get(now),

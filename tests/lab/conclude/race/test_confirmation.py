@@ -25,7 +25,7 @@ from corescale.declare.grid import configurations
 from corescale.declare.plan import SHIFTED, invocations
 from corescale.errors import ExitCode
 from corescale.records import Configuration, Record
-from corescale.show.headline import recommendation
+from corescale.show.headline import beside, recommendation
 from support.play import MACHINE, blocks, play, record
 
 Times = dict[str, float]
@@ -179,6 +179,22 @@ def test_failures_of_todays_launch_may_be_chance_where_it_was_launched_most() ->
     )
     assert "and this one in none of 15, which may be chance" in few
     assert not failed(60).startswith("not decided")
+
+
+def test_a_gain_that_is_another_one_on_average_says_so() -> None:
+    """Three of twenty launches take 1.5 times as long: who launches all day gains half of what the first line says."""
+    experiment = tuning("a,b")
+    now, b = configurations(experiment)
+    ratios = [1.12 * math.exp(0.004 * (k % 5 - 2)) / (1.5 if k in (15, 17, 19) else 1) for k in range(20)]
+    records = [*measured(experiment, {"a": 1.0, "b": 0.9}), *fresh((now, b), ratios)]
+    answer = recommend(records, experiment)
+    assert not answer.keep_today and answer.averages is not None
+    (line,) = [line for line in beside(answer, "wall") if "on average" in line]
+    assert line == (
+        "on average over its fresh launches it is 1.04x faster: of threads=1 MODE=b 3 of 20 take 1.5 times its median"
+    )
+    quiet = [*measured(experiment, {"a": 1.0, "b": 0.9}), *fresh((now, b), scattered(1.12, 0.01, 20))]
+    assert recommend(quiet, experiment).averages is None
 
 
 def test_what_is_not_decided_says_how_many_more_blocks_would_tell_and_exits_with_3() -> None:
