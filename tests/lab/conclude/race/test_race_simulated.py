@@ -154,7 +154,7 @@ def test_proofs_of_what_is_new_are_not_counted_for_fresh_blocks(adversaries: Mod
     """18 configurations, 80 s, 1.5 s of proof for each: as if fresh blocks were proved too, 11 to 15 were tried."""
     for seed in range(5):
         found = adversaries.EVERY["slow proofs, 10%"].raced(seed)
-        assert len({record.configuration for record in found.records}) >= 17
+        assert len({record.configuration for record in found.records}) >= 16
         assert sum(record.phase == "confirm" for record in found.records) >= 2 * OPTIONS.room
         assert found.records[-1].started + found.records[-1].wall - found.records[0].started <= 82
 
