@@ -88,6 +88,7 @@ def test_a_signal_behind_the_measuring_is_said_and_has_its_code(name: str, code:
     """Where no run is open: while a report is drawn."""
     done = subprocess.run(
         [sys.executable, "-c", "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+         "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # under nohup it is ignored, and stays so
          + ENDED.format(name=name)],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, check=False,
     )  # fmt: skip
