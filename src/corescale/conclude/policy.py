@@ -47,7 +47,7 @@ def confirmed(experiment: Experiment) -> Policy:
         made = len(counted_pairs(records, answer.winner))
         if answer.winner == answer.today or made >= wanted:
             return None
-        block = next_pair(answer.today, answer.winner, records)
+        block = next_pair(answer.today, answer.winner, records, (wanted,))
         return None if exceeds(block, records, experiment) else block
 
     return next_block

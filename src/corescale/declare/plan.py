@@ -17,7 +17,8 @@ TODAY_EVERY = 8
 
 SHIFTED = 8
 """Of so many fresh pairs one, the fifth, repeats the order of the last instead of reversing it: what comes back every
-four launches then hits the other one. It does not count, for its launches come behind different ones."""
+four launches then hits the other one. It does not count, for its launches come behind different ones. Where one look at
+no more than these is planned, none before it repeats: of six pairs one that does not count costs too much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,33 +87,46 @@ def invocations(
     )
 
 
-def next_pair(today: Configuration, other: Configuration, records: Sequence[Record]) -> Block:
+def next_pair(
+    today: Configuration, other: Configuration, records: Sequence[Record], looks: tuple[int, ...] = ()
+) -> Block:
     """A fresh block of two: the first order is drawn, the next ones reverse the last, and one in SHIFTED repeats it.
 
     So both launches of a pair come behind the same one, whatever it leaves to the next; over two pairs a linear drift
-    and what the first of a block has to bear come to nothing too.
+    and what the first of a block has to bear come to nothing too. `looks`: the numbers of pairs at the next looks.
     """
-    made = [record.block for record in records if record.phase == "confirm" and record.configuration == other]
-    last = tuple(record.configuration for record in records if made and record.block == made[-1])
+    made = _pairs(records, other)
+    last = tuple(record.configuration for record in records if made and record.block == made[-1].block)
     if {*last} != {today, other}:
-        return Block("confirm", (today, other))
-    return Block("confirm", last if _shifts(len(made)) else last[::-1], drawn=False)
+        return Block("confirm", (today, other), looks=looks)
+    order = last if _repeats(len(made), made[0].looks) else last[::-1]
+    return Block("confirm", order, drawn=False, looks=looks)
 
 
 def counted_pairs(records: Sequence[Record], other: Configuration) -> list[int]:
     """The fresh blocks of a configuration that count: all but those that repeat the order of the last."""
-    made = [record.block for record in records if record.phase == "confirm" and record.configuration == other]
-    return [block for k, block in enumerate(made) if not _shifts(k)]
+    made = _pairs(records, other)
+    return [one.block for k, one in enumerate(made) if not _repeats(k, made[0].looks)]
 
 
 def counting(pairs: int) -> int:
-    """How many of so many fresh pairs count."""
-    return sum(not _shifts(k) for k in range(pairs))
+    """How many of so many fresh pairs count, where several looks are planned."""
+    return sum(not _repeats(k, ()) for k in range(pairs))
 
 
-def _shifts(pair: int) -> bool:
-    """Whether this pair, counted from 0, repeats the order of the one before."""
-    return pair % SHIFTED == SHIFTED // 2
+def _pairs(records: Sequence[Record], other: Configuration) -> list[Record]:
+    """The launches of a configuration in fresh blocks."""
+    return [record for record in records if record.phase == "confirm" and record.configuration == other]
+
+
+def _repeats(pair: int, looks: tuple[int, ...]) -> bool:
+    """Whether this pair, counted from 0, repeats the order of the one before; `looks`: as the first one carries them.
+
+    What a larger budget adds later comes behind the one look that was planned, whose pairs stay as they are.
+    """
+    once = len(looks) == 1 and looks[0] <= SHIFTED
+    first = looks[0] if once else SHIFTED // 2
+    return pair >= first and (pair - first) % SHIFTED == 0
 
 
 def with_todays_due(chosen: Sequence[T], today: T, since: int | None) -> tuple[T, ...]:

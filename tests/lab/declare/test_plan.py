@@ -3,6 +3,7 @@
 
 import collections
 import itertools
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,21 +73,41 @@ def test_todays_launch_is_not_added_to_a_rehearsal_or_where_it_need_not_return()
     assert plan.most_launches(loose, CONFIGURATIONS[0], 7) == len(chosen)
 
 
-def test_both_launches_of_a_fresh_pair_that_counts_come_behind_the_same_one() -> None:
-    """The first order is drawn, the next reverse the last, but for one in SHIFTED."""
+def pairs(count: int, looks: tuple[int, ...]) -> list[Record]:
+    """Fresh pairs as they are planned for these looks."""
     today, other = CONFIGURATIONS[:2]
     records: list[Record] = []
-    for number in range(40 * plan.SHIFTED):
-        block = plan.next_pair(today, other, records)
+    for number in range(count):
+        block = plan.next_pair(today, other, records, looks)
         assert (block.phase, {*block.configurations}, block.drawn) == ("confirm", {today, other}, number == 0)
         made = plan.invocations(block, number, 0, today, seed=number)
-        records += [record(one.configuration, 1.0, phase="confirm", block=number, order=one.order) for one in made]
+        usual = replace(record(other, 1.0), phase="confirm", block=number, looks=looks)
+        records += [replace(usual, configuration=one.configuration, order=one.order) for one in made]
+    return records
+
+
+@given(st.sampled_from([(), (6, 9), (10,), (40, 60)]))
+def test_both_launches_of_a_fresh_pair_that_counts_come_behind_the_same_one(looks: tuple[int, ...]) -> None:
+    """The first order is drawn, the next reverse the last, but for one in SHIFTED."""
+    other, records = CONFIGURATIONS[1], pairs(40 * plan.SHIFTED, looks)
     counted = plan.counted_pairs(records, other)
     assert len(counted) == 40 * (plan.SHIFTED - 1)
     order = [one.configuration for one in records]
     assert all(order[2 * k - 1] == order[2 * k] for k in counted if k), "the first behind itself, so both behind one"
     outer = sum(order.index(other, 2 * k) % 4 in (0, 3) for k in counted)
     assert abs(2 * outer - len(counted)) <= plan.SHIFTED, "what comes back every four launches hits both alike"
+
+
+@given(st.integers(1, plan.SHIFTED))
+def test_all_pairs_of_one_look_at_few_count_and_what_is_added_behind_it_recounts_none(planned: int) -> None:
+    """The order is repeated first behind that look, in a pair that does not count, and then in one of SHIFTED."""
+    records, other = pairs(planned + 2 * plan.SHIFTED, (planned,)), CONFIGURATIONS[1]
+    counted = plan.counted_pairs(records, other)
+    assert plan.counted_pairs(records[: 2 * planned], other) == [*range(planned)] == counted[:planned]
+    leading = [record.configuration for record in records if record.order == 0]
+    assert all(a != b for a, b in itertools.pairwise(leading[:planned]))
+    assert leading[planned] == leading[planned - 1] and planned not in counted
+    assert len(counted) == planned + 2 * (plan.SHIFTED - 1)
 
 
 def test_the_first_fresh_pair_with_another_is_drawn() -> None:

@@ -36,11 +36,15 @@ def play(
     seed: int = 1,
     *,
     capping: bool = True,
+    before: Iterable[Record] = (),
 ) -> list[Record]:
-    """The loop without launches: whatever the policy asks for, with log-normal noise around the truth."""
+    """The loop without launches: whatever the policy asks for, with log-normal noise around the truth.
+
+    `before`: records of the run that goes on.
+    """
     rng = np.random.default_rng(seed)
-    records: list[Record] = []
-    number = 0
+    records = [*before]
+    number = len({r.block for r in records})
     while (block := next_block(records)) is not None:
         now, seed = today(experiment), int(rng.integers(1 << 62))
         since = plan.since_today(records, now) if experiment.anchored else None
@@ -48,7 +52,8 @@ def play(
             wall = truth(one.configuration) * math.exp(noise * rng.standard_normal())
             lost = capping and one.cap is not None and wall > one.cap
             ended: dict[str, Any] = {"wall": one.cap, "status": "capped"} if lost else {"wall": wall}
-            records.append(record(one.configuration, **ended, phase=block.phase, block=number, order=one.order))
+            made: dict[str, Any] = {"phase": block.phase, "block": number, "order": one.order, "looks": one.looks}
+            records.append(record(one.configuration, **(ended | made)))
         number += 1
     return records
 

@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from corescale.conclude import budget, stats
 from corescale.conclude.race.confirmation import Gain, few, gain, going_on, looks, planned
@@ -12,7 +12,7 @@ from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.records import Statement
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import today
-from corescale.declare.plan import Block, counted_pairs, counting, next_pair
+from corescale.declare.plan import SHIFTED, Block, counted_pairs, counting, next_pair
 from corescale.records import Configuration, Record
 
 
@@ -55,7 +55,7 @@ def next_block(records: Sequence[Record], experiment: Experiment, racing: Statem
     found = favourite(records, experiment, racing)
     if found.judged:
         return None
-    block = replace(next_pair(today(experiment), found.configuration, records), looks=found.looks[:2])
+    block = next_pair(today(experiment), found.configuration, records, found.looks[:2])
     return None if budget.exceeds(block, records, experiment) else block
 
 
@@ -82,11 +82,16 @@ def _wanted(
     given = experiment.stop.confirmations
     if given is not None:
         return (given,) if given else ()
-    left = budget.pairs_left(before, experiment, chosen)
-    pays_for = max(1, counting(int(left))) if math.isfinite(left) else OPTIONS.longest
-    confidence = experiment.stop.confidence
+    left, confidence = budget.pairs_left(before, experiment, chosen), experiment.stop.confidence
+    pays_for = _counting(int(left), confidence) if math.isfinite(left) else OPTIONS.longest
     if begun and begun[0] < pays_for:
         return going_on(begun, confidence)
     if pays_for <= few(confidence):
         return (pays_for,)
     return looks(min(max(planned(racing.leads[chosen]), stats.fewest_blocks(confidence)), pays_for))
+
+
+def _counting(pairs: int, confidence: float) -> int:
+    """How many of the pairs that a budget pays for count: all where they are for one look of few."""
+    few_enough = min(few(confidence), SHIFTED)
+    return max(1, pairs) if pairs <= few_enough else max(few_enough, counting(pairs))

@@ -22,7 +22,7 @@ from corescale.declare import command_line
 from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
-from corescale.declare.plan import SHIFTED, invocations
+from corescale.declare.plan import SHIFTED, counted_pairs, invocations
 from corescale.errors import ExitCode
 from corescale.records import Configuration, Record
 from corescale.show.headline import beside, recommendation
@@ -109,6 +109,22 @@ def test_a_larger_budget_adds_looks_and_does_not_move_the_first() -> None:
     assert six.ratio.low is not None and alone.ratio.low is not None and six.ratio.low < alone.ratio.low
     block = race(large)([*opened, *(replace(r, looks=(2,)) for r in fresh((now, b), ratios[:2]))])
     assert block is not None and block.looks == (2, 6)
+
+
+def test_each_pair_that_a_small_budget_pays_for_counts_also_when_the_run_goes_on() -> None:
+    """24 launches: the fifth pair of several looks repeats the order of the fourth and does not count."""
+    small, large = tuning("a,b", budget="24x"), tuning("a,b", budget="100x")
+    (now, b), truth = configurations(small), of({"a": 1.0, "b": 0.98})
+    first = play(small, truth, race(small), 0.05)
+    planned = next(r.looks for r in first if r.phase == "confirm")
+    assert len(first) == 24 and len(planned) == 1 and planned[0] > SHIFTED // 2
+    assert len(counted_pairs(first, b)) == blocks(first, "confirm") == planned[0]
+    both = play(large, truth, race(large), 0.05, before=first)
+    assert both[: len(first)] == first and blocks(both, "confirm") > 2 * planned[0]
+    assert counted_pairs(both, b)[: planned[0]] == counted_pairs(first, b)
+    found, then = (recommend(records, small).fresh for records in (first, both))
+    assert found is not None and then is not None and found.by == "t" and found.ratio.n == planned[0]
+    assert len(counted_pairs(both, b)) < blocks(both, "confirm") and recommend(both, large).today == now
 
 
 def test_fresh_launches_carry_the_looks_that_were_planned_before_them() -> None:
