@@ -30,6 +30,8 @@ TRUTH = math.log(1.31)
 """log-ratio of the first configuration to the second"""
 WIDTHS = (0.4, 0.5, 0.6, 0.8, 1.2)
 FITS = 500
+CHOSEN = 100
+"""of each noise; the share of all five noises near 95% has a standard error of 1.0 points"""
 Rows = list[list[str | float]]
 LEVELS = np.array([1.0, 2, 3, 4, 6, 8, 12, 16])
 
@@ -175,6 +177,17 @@ TRUE_TERMS = {"amdahl": np.array([9.5, 0.5]), "usl": np.array([9.5, 0.49, 0.01])
 FORECAST = 32
 
 
+AFTER_THE_CHOICE = (
+    "USL shown",
+    "T1",
+    "contention",
+    "contention alone",
+    "kappa",
+    f"T({FORECAST})",
+    f"T({FORECAST}) alone",
+)
+
+
 def noise_centre(noise: str, seed: int) -> float:
     """What a typical time of very many blocks is off the time without noise, in logarithm."""
     blocks = simulate(noise, np.zeros(LEVELS.size), 40, 500, seed).reshape(-1, LEVELS.size)
@@ -202,21 +215,27 @@ def fit_coverage(
     return {name: count / experiments for name, count in covered.items()}
 
 
-def choices(law: str, noise: str, blocks: int, experiments: int = 100, seed: int = SEED) -> float:
-    """How often the choice shows the USL where `law` generated the data."""
-    times = np.log(LAWS[law].basis(LEVELS) @ TRUE_TERMS[law])
-    shown = [choose(LAWS, LEVELS, log_times).best for log_times in simulate(noise, times, blocks, experiments, seed)]
-    return float(np.mean([best is not None and best.law == "usl" for best in shown]))
+def chosen_coverage(law: str, noise: str, blocks: int, experiments: int = CHOSEN, seed: int = SEED) -> dict[str, float]:
+    """After the choice among laws: how often it shows the USL, and the share of intervals that hold the truth.
 
-
-def chosen_coverage(law: str, noise: str, blocks: int, experiments: int = 100, seed: int = SEED) -> float:
-    """Of the forecast T(32) by whichever law the choice shows."""
-    times = LAWS[law].basis(LEVELS) @ TRUE_TERMS[law]
-    expected = math.exp(noise_centre(noise, seed + 1)) * float(
-        LAWS[law].basis(np.array(float(FORECAST))) @ TRUE_TERMS[law]
-    )
-    shown = [choose(LAWS, LEVELS, y).best for y in simulate(noise, np.log(times), blocks, experiments, seed)]
-    return float(np.mean([best is not None and best.forecast(FORECAST).seconds.covers(expected) for best in shown]))
+    `alone`: by the law that is shown as if there were no other. Contention is the s of one law, the sigma of the other.
+    """
+    terms, shift = TRUE_TERMS[law], math.exp(noise_centre(noise, seed + 1))
+    expected = shift * float(LAWS[law].basis(np.array(float(FORECAST))) @ terms)
+    of_usl = shift * np.append(terms, 0.0)[:3]
+    truth = {x.name: x.shown(float(x.of(of_usl))) for x in LAWS["usl"].parameters}
+    held = []
+    for log_times in simulate(noise, np.log(LAWS[law].basis(LEVELS) @ terms), blocks, experiments, seed):
+        choice = choose(LAWS, LEVELS, log_times)
+        best = choice.best
+        assert best is not None
+        usl, alone = best.law == "usl", choice.fits[best.law]
+        one_core = best.parameters["lambda" if usl else "T1"].covers(truth["lambda"] ** (1 if usl else -1))
+        contention = [x.parameters["sigma" if usl else "s"].covers(truth["sigma"]) for x in (best, alone)]
+        times = [x.forecast(FORECAST).seconds.covers(expected) for x in (best, alone)]
+        kappa = choice.fits["usl"].parameters["kappa"].covers(truth["kappa"])
+        held.append([usl, one_core, *contention, kappa, *times])
+    return dict(zip(AFTER_THE_CHOICE, np.mean(held, axis=0).tolist(), strict=True))
 
 
 def doubted(law: str, noise: str, blocks: int, experiments: int = 500, seed: int = SEED) -> float:
@@ -247,11 +266,18 @@ def stops(title: str, rule: Stop, confidence: float | None = None) -> None:
     table(title, ["noise", *(f"{width:g} sd" for width in WIDTHS)], rows)
 
 
+def per_row(title: str, cell: Callable[[str, int], dict[str, float]], counts: Sequence[int] = BLOCKS) -> None:
+    """One row a noise and number of blocks, one column each share."""
+    cells = {(noise, blocks): cell(noise, blocks) for noise in NOISE for blocks in counts}
+    rows: Rows = [[noise, str(blocks), *shares.values()] for (noise, blocks), shares in cells.items()]
+    for blocks in counts:
+        together = np.mean([list(cells[noise, blocks].values()) for noise in NOISE], axis=0)
+        rows.append(["all five", str(blocks), *together.tolist()])
+    table(title, ["noise", "blocks", *next(iter(cells.values()))], rows)
+
+
 def fits(law: str, counts: Sequence[int] = BLOCKS) -> None:
-    """One row a noise and number of blocks, one column a parameter."""
-    cells = {(noise, blocks): fit_coverage(law, noise, blocks, FITS) for noise in NOISE for blocks in counts}
-    rows: Rows = [[noise, str(blocks), *covered.values()] for (noise, blocks), covered in cells.items()]
-    table(f"Fits of {law}, {FITS} experiments a row", ["noise", "blocks", *next(iter(cells.values()))], rows)
+    per_row(f"Fits of {law}, {FITS} experiments a row", partial(fit_coverage, law, experiments=FITS), counts)
 
 
 PARTS: dict[str, Callable[[], None]] = {
@@ -267,16 +293,11 @@ PARTS: dict[str, Callable[[], None]] = {
     **{law: partial(fits, law) for law in LAWS},
     **{f"{law}-few": partial(fits, law, FEW) for law in LAWS},
     **{
-        f"choice-{law}": partial(
-            per_blocks, f"USL shown for data of {law}, 100 experiments a cell", partial(choices, law)
-        )
-        for law in LAWS
-    },
-    **{
         f"chosen-{law}": partial(
-            per_blocks,
-            f"T({FORECAST}) by the law chosen, data of {law}, 100 experiments a cell",
+            per_row,
+            f"After the choice, data of {law}, {CHOSEN} experiments a row",
             partial(chosen_coverage, law),
+            (*FEW, *BLOCKS),
         )
         for law in LAWS
     },

@@ -47,3 +47,12 @@ def test_fits(law: str, noise: str) -> None:
     """150 experiments have a standard error of 1.8 points; T1 and lambda are absolute times, which bursts may move."""
     covered = SIMULATION["fit_coverage"](law, noise, 8, 150)
     assert covered and all(0.89 <= share <= 1.0 for share in covered.values()), covered
+
+
+@pytest.mark.parametrize("law", SIMULATION["TRUE_TERMS"])
+def test_after_the_choice_among_laws(law: str) -> None:
+    """16 experiments of few blocks: mostly the simpler law is shown, and alone it rarely holds where it is false."""
+    covered = SIMULATION["chosen_coverage"](law, "normal", 6, 16)
+    assert all(covered[of] >= 13 / 16 for of in ("T1", "contention", "kappa", "T(32)")), covered
+    assert covered["USL shown"] <= 8 / 16
+    assert (covered["contention alone"] < 8 / 16) == (covered["T(32) alone"] < 8 / 16) == (law == "usl"), covered

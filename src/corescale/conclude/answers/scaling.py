@@ -74,8 +74,10 @@ class Curve:
 
     @property
     def fits(self) -> tuple[Fit, ...]:
-        """The fits of all laws, in the order of the table LAWS."""
-        return tuple(self.choice.fits.values()) if self.choice else ()
+        """The fits of all laws, in the order of the table LAWS; that of the law to show is as unsure as its rivals."""
+        best = self.choice.best if self.choice else None
+        fits = self.choice.fits.values() if self.choice else ()
+        return tuple(best if best and best.law == fit.law else fit for fit in fits)
 
     @property
     def label(self) -> str:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which law to show: the simplest that no other one surely beats at predicting a level of p it has not seen.
 
-What is not told apart is not the same: a forecast of the law that is shown is as unsure as those of all that stand.
+What is not told apart is not the same: parameters and forecasts of the law that is shown are as unsure as those of all
+that stand.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -66,7 +67,7 @@ def choose(laws: Mapping[str, Law], p: npt.ArrayLike, log_times: npt.ArrayLike, 
     chosen = next(name for name in known if name not in beaten)
     statement = _statement(chosen, winner, beaten, comparable, known) + _beyond(laws, fits)
     rivals = tuple(fits[name] for name in known if name not in beaten and name != chosen)
-    return Choice(replace(fits[chosen], rivals=rivals), fits, held_out, bool(beaten), statement)
+    return Choice(fits[chosen].beside(rivals), fits, held_out, bool(beaten), statement)
 
 
 def _statement(chosen: str, winner: str, beaten: list[str], comparable: list[str], known: list[str]) -> str:

@@ -66,6 +66,24 @@ class Fit:
         seconds = _hull(alone, [rival.forecast(p).seconds for rival in self.rivals])
         return Forecast(p, seconds, not self.measured[0] <= p <= self.measured[1])
 
+    def beside(self, rivals: tuple["Fit", ...]) -> "Fit":
+        """This fit where the levels do not tell it from its rivals: what is shown of it is as unsure as they are.
+
+        A parameter is widened by each rival that has all of this law's terms, and more: by the same number of those.
+        """
+        width = len(self._law.terms)
+        larger = [rival for rival in rivals if rival._law.terms[:width] == self._law.terms]
+        widened = {
+            x.name: _hull(self.parameters[x.name], [rival._first(x, width) for rival in larger])
+            for x in self._law.parameters
+        }
+        return replace(self, parameters=widened, rivals=rivals)
+
+    def _first(self, parameter: Parameter, width: int) -> Interval:
+        """A parameter of a law that has only the first terms of this one."""
+        of_first = replace(parameter, of=lambda terms: parameter.of(terms[..., :width]))
+        return _parameter(of_first, self._terms, self._resamples, self.confidence, self.blocks)
+
 
 def fit(
     law: Law, p: npt.ArrayLike, log_times: npt.ArrayLike, confidence: float = 0.95, resamples: int = RESAMPLES

@@ -9,6 +9,10 @@ from corescale.conclude.stats import Floats
 
 STEPS = 30
 """Gauss-Newton steps from a cold start; quadratic near the end, as residuals on log time are small"""
+SETTLED = 1e-12
+"""a step, beside the terms, after which the next would be rounding"""
+SINGULAR = 1e-12
+"""determinant of the terms' scaled normal matrix, up to which the levels do not tell them apart"""
 
 
 def gauss_newton(
@@ -27,6 +31,8 @@ def gauss_newton(
         times = terms @ basis.T
         step = _solve(basis / times[..., None], log_times - np.log(times), weights)
         terms = terms + _damping(times, step @ basis.T)[..., None] * step
+        if np.max(np.abs(step)) <= SETTLED * np.max(np.abs(terms)):
+            break
     return terms
 
 
@@ -45,20 +51,34 @@ def _damping(times: Floats, change: Floats) -> Floats:
 
 
 def _solve(design: Floats, target: Floats, weights: Floats) -> Floats:
-    return (influence(design, weights) @ target[..., None])[..., 0]
+    weighted = design * weights[:, None]
+    return _solved(design, weighted, np.sum(weighted * target[..., None], axis=-2)[..., None])[..., 0]
 
 
 def influence(design: Floats, weights: Floats) -> Floats:
     """(X' W X)^-1 X' W of design X [..., L, k]: how the fit answers to each level's datum. NaN where it is singular."""
     weighted = design * weights[:, None]
+    return _solved(design, weighted, np.swapaxes(weighted, -1, -2))
+
+
+def _solved(design: Floats, weighted: Floats, right: Floats) -> Floats:
+    """(X' W X)^-1 right [..., k, m] for many X at once, NaN where it is singular.
+
+    Gauss-Jordan on all of them together, without pivoting as they are positive definite: NumPy's solver takes one
+    after the other.
+    """
     normal = np.swapaxes(design, -1, -2) @ weighted
-    scale = np.sqrt(np.diagonal(normal, axis1=-2, axis2=-1))
-    normal = normal / (scale[..., :, None] * scale[..., None, :])
-    with np.errstate(invalid="ignore"):
-        regular = np.linalg.det(normal) > 1e-12
-    normal = np.where(regular[..., None, None], normal, np.eye(normal.shape[-1]))
-    answer = np.linalg.solve(normal, np.swapaxes(weighted, -1, -2) / scale[..., None]) / scale[..., None]
-    return np.where(regular[..., None, None], answer, np.nan)
+    scale = np.sqrt(np.diagonal(normal, axis1=-2, axis2=-1))[..., None]
+    rows = np.concatenate([normal / (scale * np.swapaxes(scale, -1, -2)), right / scale], axis=-1)
+    width, determinant = normal.shape[-1], np.ones(normal.shape[:-2])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for k in range(width):
+            pivot = rows[..., k, k].copy()
+            row = rows[..., k, :] / pivot[..., None]
+            rows = rows - rows[..., :, k, None] * row[..., None, :]
+            rows[..., k, :] = row
+            determinant *= pivot
+    return np.where((determinant > SINGULAR)[..., None, None], rows[..., width:] / scale, np.nan)
 
 
 def bounded_fit(basis: Floats, log_times: Floats, weights: Floats) -> Floats:

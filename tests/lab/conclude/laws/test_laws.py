@@ -188,7 +188,22 @@ class TestChoice:
 
     def test_without_it_the_simpler_law_is_shown(self) -> None:
         choice = choose(LAWS, P, blocks_of("amdahl", TERMS["amdahl"]))
-        assert choice.best == choice.fits["amdahl"]
+        assert choice.best is not None and choice.best.law == "amdahl"
+
+    def test_a_parameter_is_as_unsure_as_all_laws_that_are_not_told_apart(self) -> None:
+        choice = choose(LAWS, P, blocks_of("amdahl", TERMS["amdahl"]))
+        assert choice.best is not None
+        shown, alone = choice.best.parameters, choice.fits["amdahl"].parameters
+        s, sigma = alone["s"], choice.fits["usl"].parameters["sigma"]
+        assert shown["s"].estimate == s.estimate and s.low is not None and sigma.low is not None
+        assert (shown["s"].low, shown["s"].high) == (min(s.low, sigma.low), max(s.high or 0, sigma.high or 0))
+        assert (shown["s"].low, shown["s"].high) != (s.low, s.high)
+        assert shown["limit"].high == pytest.approx(1 / (shown["s"].low or 0))
+
+    def test_a_law_with_other_terms_widens_no_parameter(self) -> None:
+        choice = choose(LAWS, P, blocks_of("amdahl", TERMS["amdahl"]))
+        usl = choice.fits["usl"]
+        assert usl.beside((choice.fits["amdahl"],)).parameters == usl.parameters
 
     def test_a_forecast_is_as_unsure_as_all_laws_that_are_not_told_apart(self) -> None:
         choice = choose(LAWS, P, blocks_of("amdahl", TERMS["amdahl"]))
