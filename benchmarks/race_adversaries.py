@@ -104,9 +104,9 @@ class Raced:
 
     @property
     def failed(self) -> bool:
-        """Whether what is recommended had failed, other than by being killed as lost."""
+        """Whether what is recommended had failed, other than by being killed as lost or, it is said, by chance."""
         bad = {r.configuration for r in self.records if not r.ok and r.status != "capped"}
-        return self.answer.chosen in bad
+        return self.answer.chosen in bad and not self.answer.by_chance
 
     @property
     def wrong(self) -> bool:

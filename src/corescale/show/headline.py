@@ -163,7 +163,7 @@ def recommendation(found: Recommendation) -> str:
         return f"no answer: {text.clean(found.candidates[0].excluded or 'no launch succeeded')}"
     bound = _bound(found)
     near = "" if bound is None else nearness(bound, found.confidence, _raced(found))
-    rest = _fallen(found) + _not_shown(found)
+    rest = _fallen(found) + _flaky_one(found) + _not_shown(found)
     if not found.decided:
         return f"not decided{f', {near}' if near else ''}: {why_keep(found)}{_others(found)}{rest}"
     if found.keep_today:
@@ -191,6 +191,14 @@ def _fallen(found: Recommendation) -> str:
     return "".join(f"; {label(c.configuration)} {text.clean(c.excluded or '')}" for c in found.fallen)
 
 
+def _flaky_one(found: Recommendation) -> str:
+    """`; MODE=b looked 1.11x faster and failed in 1 of 20 launches`, which is why another one is named."""
+    if (one := found.flaky) is None:
+        return ""
+    launches = text.count(one.launches, "launch", "launches")
+    return f"; {label(one.configuration)} looked {one.faster:.2f}x faster and failed in {one.failures} of {launches}"
+
+
 def _not_shown(found: Recommendation) -> str:
     """What the launch to use is neither shown to meet nor to break, with its number."""
     return "".join(f"; {text.clean(said)}" for said in found.not_shown)
@@ -211,7 +219,7 @@ def _excluding_today(found: Recommendation) -> str | None:
     else:
         meets = "is not shown to break" if found.not_shown else "meets"
         said = f"{label(found.winner)} is the fastest that {meets} the constraint, and today's launch does not"
-    return f"{said}{cost}{_not_shown(found)}"
+    return f"{said}{cost}{_flaky_one(found)}{_not_shown(found)}"
 
 
 def _bound(found: Recommendation) -> float | None:

@@ -14,6 +14,7 @@ from corescale.conclude.answers.alternatives import Cheaper, Front, cheaper, fro
 from corescale.conclude.answers.averages import Averages, averages
 from corescale.conclude.answers.candidates import Candidate, candidates, winner
 from corescale.conclude.answers.constraints import broken, not_shown
+from corescale.conclude.answers.fallen import Flaky, fastest_flaky
 from corescale.conclude.race.confirmation import Gain, gain
 from corescale.conclude.race.favourite import favourite
 from corescale.conclude.race.lost import launches_of, may_be_chance, todays_failures
@@ -52,7 +53,7 @@ class Recommendation:
     failing: str | None = None
     """how today's launch failed while another one never did; None where it did not"""
     by_chance: bool = False
-    """whether those failures may be chance: the other one was launched less often, and is not shown to be faster"""
+    """whether those failures may be chance, and the other one is not shown to be faster"""
     others: int = 0
     """configurations beside today's launch"""
     untried: int = 0
@@ -65,6 +66,8 @@ class Recommendation:
     """the answer of the race is shown to be as good as any by the tolerance, or it was not to be proved"""
     fallen: tuple[Candidate, ...] = ()
     """favourites that failed while they were confirmed"""
+    flaky: Flaky | None = None
+    """the fastest that looked faster than the answer and failed in some launches of the race"""
     averages: Averages | None = None
     """the ratio of mean times in the fresh blocks, where it is not within the interval of the gain"""
 
@@ -88,7 +91,7 @@ class Recommendation:
     @property
     def keep_today(self) -> bool:
         """Whether nothing is certainly gained by changing today's launch."""
-        if self.failing is not None or (self.broken is not None and self.winner != self.today):
+        if (self.failing is not None and not self.by_chance) or (self.broken is not None and self.winner != self.today):
             return False
         return self.winner == self.today or self.gain is None or self.gain.low is None or self.gain.low <= 1
 
@@ -98,7 +101,7 @@ class Recommendation:
 
         That a favourite is not faster says nothing of what may be faster than the favourite.
         """
-        if not self.keep_today or not self.others:
+        if self.by_chance or not self.keep_today or not self.others:
             return not self.by_chance
         refuted = self.fresh is not None and self.fresh.verdict is not None
         return self.proved and (self.winner == self.today or refuted)
@@ -137,7 +140,11 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         fallen=tuple(c for c in found if c.excluded is not None and _fell(records, c.configuration, now)),
         broken=broken(records, experiment).get(now),
     )
-    return replace(answer, not_shown=not_shown(records, experiment, answer.chosen))
+    return replace(
+        answer,
+        not_shown=not_shown(records, experiment, answer.chosen),
+        flaky=fastest_flaky(records, experiment, found, answer.chosen),
+    )
 
 
 def _failing(records: Sequence[Record], experiment: Experiment, best: Configuration) -> str | None:

@@ -41,14 +41,14 @@ def todays_failures(records: Sequence[Record], experiment: Experiment) -> str | 
 
 
 def may_be_chance(records: Sequence[Record], experiment: Experiment, other: Configuration) -> bool:
-    """Whether today's failures say nothing against another, which never failed, as it was launched less often.
+    """Whether today's failures are not shown to be more than those of another, which never failed.
 
     By the probability that all failures fall into today's launches if both fail alike (Fisher's exact test).
     """
     made = [record for record in records if record.timed and record.configuration == today(experiment)]
     count, bad = launches_of(records, other), sum(not record.ok for record in made)
     alike = math.comb(len(made), bad) / math.comb(len(made) + count, bad)
-    return count < len(made) and alike > 1 - experiment.stop.confidence
+    return bad > 0 and alike > 1 - experiment.stop.confidence
 
 
 def launches_of(records: Sequence[Record], configuration: Configuration) -> int:

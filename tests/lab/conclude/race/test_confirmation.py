@@ -2,7 +2,6 @@
 """Fresh blocks: how many, what they decide, and what happens where they refute or fail the favourite."""
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,48 +17,14 @@ from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.race import race
 from corescale.conclude.race.records import Lead
 from corescale.conclude.response import step
-from corescale.declare import command_line
-from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.declare.plan import SHIFTED, counted_pairs, invocations
 from corescale.errors import ExitCode
-from corescale.records import Configuration, Record
+from corescale.records import Record
 from corescale.show.headline import beside, recommendation
-from support.play import MACHINE, blocks, play, record
-
-Times = dict[str, float]
-
-
-def tuning(modes: str = "a,b,c", **options: object) -> Experiment:
-    usual = {"threads": "1", "factor": [f"MODE={modes}"], "budget": "none"}
-    return command_line.tune(TuneRequest(**(usual | options)), ["x"], MACHINE)  # type: ignore[arg-type]
-
-
-def of(times: Times) -> Callable[[Configuration], float]:
-    return lambda c: times[str(c["MODE"])]
-
-
-def measured(experiment: Experiment, times: Times, noise: float = 0.01) -> list[Record]:
-    """What a race measures until it wants fresh blocks."""
-    return [r for r in play(experiment, of(times), race(experiment), noise) if r.phase == "measure"]
-
-
-def fresh(chosen: Sequence[Configuration], ratios: Sequence[float], first: int = 1000) -> list[Record]:
-    """Blocks of today's launch and another, which is faster by these ratios; and those that do not count between."""
-    now, other, made = *chosen, [*ratios]
-    for k in range(SHIFTED // 2, len(made) + len(made) // (SHIFTED - 1) + 1, SHIFTED):
-        made.insert(k, 99.0)
-    return [
-        record(c, 1.0 if c == now else 1 / ratio, phase="confirm", block=first + k)
-        for k, ratio in enumerate(made[:-1] if made[-1] == 99.0 else made)
-        for c in (now, other)
-    ]
-
-
-def scattered(ratio: float, size: float, count: int, seed: int = 1) -> list[float]:
-    draws = np.random.default_rng(seed).standard_normal(count)
-    return [ratio * math.exp(size * float(draw)) for draw in draws - draws.mean()]
+from support.fresh import fresh, measured, of, scattered, tuning
+from support.play import blocks, play, record
 
 
 def test_the_error_of_all_looks_together_is_that_of_one() -> None:
@@ -135,19 +100,6 @@ def test_fresh_launches_carry_the_looks_that_were_planned_before_them() -> None:
     assert {one.record("x", started=0.0, wall=1.0, status="ok", exit_code=0).looks for one in made} == {block.looks}
 
 
-def test_what_fails_while_it_is_confirmed_is_not_recommended_and_the_first_line_says_so() -> None:
-    experiment = tuning()
-    now, b, c = configurations(experiment)
-    records = measured(experiment, {"a": 1.0, "b": 0.8, "c": 0.9})
-    failing = [record(now, 1.0, phase="confirm", block=900),
-               record(b, 0.1, phase="confirm", block=900, status="failed", exit_code=1, tail="no")]  # fmt: skip
-    block = race(experiment)([*records, *failing])
-    assert block is not None and block.configurations == (now, c)
-    answer = recommend([*records, *failing, *fresh((now, c), scattered(1.1, 0.003, 6))], experiment)
-    assert answer.chosen == c
-    assert recommendation(answer).endswith("; threads=1 MODE=b failed with exit code 1: no while it was confirmed")
-
-
 def test_a_refuted_favourite_says_nothing_of_what_was_never_launched() -> None:
     experiment = tuning("a,b,c,d,e,f,g,h", budget="30x")
     now, b = configurations(experiment)[:2]
@@ -155,46 +107,6 @@ def test_a_refuted_favourite_says_nothing_of_what_was_never_launched() -> None:
     answer = recommend([*opened, *fresh((now, b), scattered(0.99, 0.003, 6))], experiment)
     assert answer.keep_today and not answer.decided and exit_code(answer) == ExitCode.INCONCLUSIVE
     assert recommendation(answer).startswith("not decided: ") and "6 of 8 were never launched" in recommendation(answer)
-
-
-def test_todays_launch_that_failed_is_not_recommended_where_another_one_never_did() -> None:
-    experiment = tuning()
-    now, b, _ = configurations(experiment)
-    records = measured(experiment, {"a": 1.0, "b": 1.03, "c": 1.06})
-    assert recommend(records, experiment).chosen == now
-    failed = [
-        *records,
-        record(now, 0.5, block=800, status="failed", exit_code=1, tail="no"),
-        record(b, 1.03, block=800),
-    ]
-    while (block := race(experiment)(failed)) is not None and block.phase == "measure":
-        number = failed[-1].block + 1
-        failed += [record(c, 1.03 if c == b else 1.06, block=number) for c in block.configurations]
-    answer = recommend([*failed, *fresh((now, b), scattered(1 / 1.03, 0.003, 6), 2000)], experiment)
-    assert answer.chosen == b and answer.decided and exit_code(answer) == ExitCode.OK
-    assert recommendation(answer).startswith(
-        "threads=1 MODE=b is the fastest that did not fail, and today's launch failed in"
-    )
-
-
-def test_failures_of_todays_launch_may_be_chance_where_it_was_launched_most() -> None:
-    experiment = tuning()
-    now, b, c = configurations(experiment)
-
-    def failed(count: int) -> str:
-        records = [record(now, 1.0, block=k, status="ok" if k > 1 else "failed", exit_code=k < 2) for k in range(60)]
-        records += [record(other, 1.0, block=k) for k in range(count) for other in (b, c)]
-        answer = recommend([*records, *fresh((now, b), scattered(1.0, 0.003, 6), 2000)], experiment)
-        assert answer.winner == b and answer.failing is not None
-        assert exit_code(answer) == (ExitCode.INCONCLUSIVE if answer.by_chance else ExitCode.OK)
-        return recommendation(answer)
-
-    few = failed(8)
-    assert few.startswith(
-        "not decided: threads=1 MODE=b is the fastest that did not fail, and today's launch failed in 2"
-    )
-    assert "and this one in none of 15, which may be chance" in few
-    assert not failed(60).startswith("not decided")
 
 
 def test_a_gain_that_is_another_one_on_average_says_so() -> None:

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Races of a factor MODE, and fresh blocks of chosen ratios behind them."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from corescale.conclude.race.race import race
+from corescale.declare import command_line
+from corescale.declare.command_line.request import TuneRequest
+from corescale.declare.experiment import Experiment
+from corescale.declare.plan import SHIFTED
+from corescale.records import Configuration, Record
+from support.play import MACHINE, play, record
+
+Times = dict[str, float]
+
+
+def tuning(modes: str = "a,b,c", **options: object) -> Experiment:
+    usual = {"threads": "1", "factor": [f"MODE={modes}"], "budget": "none"}
+    return command_line.tune(TuneRequest(**(usual | options)), ["x"], MACHINE)  # type: ignore[arg-type]
+
+
+def of(times: Times) -> Callable[[Configuration], float]:
+    return lambda c: times[str(c["MODE"])]
+
+
+def measured(experiment: Experiment, times: Times, noise: float = 0.01) -> list[Record]:
+    """What a race measures until it wants fresh blocks."""
+    return [r for r in play(experiment, of(times), race(experiment), noise) if r.phase == "measure"]
+
+
+def fresh(chosen: Sequence[Configuration], ratios: Sequence[float], first: int = 1000) -> list[Record]:
+    """Blocks of today's launch and another, which is faster by these ratios; and those that do not count between."""
+    now, other, made = *chosen, [*ratios]
+    for k in range(SHIFTED // 2, len(made) + len(made) // (SHIFTED - 1) + 1, SHIFTED):
+        made.insert(k, 99.0)
+    return [
+        record(c, 1.0 if c == now else 1 / ratio, phase="confirm", block=first + k)
+        for k, ratio in enumerate(made[:-1] if made[-1] == 99.0 else made)
+        for c in (now, other)
+    ]
+
+
+def scattered(ratio: float, size: float, count: int, seed: int = 1) -> list[float]:
+    draws = np.random.default_rng(seed).standard_normal(count)
+    return [ratio * math.exp(size * float(draw)) for draw in draws - draws.mean()]
