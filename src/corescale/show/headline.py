@@ -162,7 +162,8 @@ def recommendation(found: Recommendation) -> str:
     if found.candidates and not found.measured:
         return f"no answer: {text.clean(found.candidates[0].excluded or 'no launch succeeded')}"
     bound = _bound(found)
-    near = "" if bound is None else nearness(bound, found.confidence, _raced(found))
+    gains = found.decided and not found.keep_today
+    near = "" if bound is None else nearness(bound, found.confidence, _raced(found), beside=gains)
     rest = _fallen(found) + _flaky_one(found) + _not_shown(found)
     if not found.decided:
         return f"not decided{f', {near}' if near else ''}: {why_keep(found)}{_others(found)}{rest}"

@@ -103,10 +103,13 @@ def overhead(fit: OverheadFit) -> str:
     return f"f = {' + '.join(terms(fit))}{off}"
 
 
-def nearness(bound: float, confidence: float, raced: str = "") -> str:
-    """`within 1.8% of the best at 95%`; a bound of 0 means that it beat every other."""
+def nearness(bound: float, confidence: float, raced: str = "", *, beside: bool = False) -> str:
+    """`within 1.8% of the best at 95%`; a bound of 0 means that it beat every other.
+
+    `beside`: an interval stands before it, and each of the two claims holds alone: `, each at 95%`.
+    """
     of = f"within {text.at_most(bound)} of the best{raced}" if bound > 1e-9 else f"the best{raced or TRIED}"
-    return f"{of} at {text.percent(confidence)}"
+    return f"{of}{', each' if beside else ''} at {text.percent(confidence)}"
 
 
 TRIED = " of all that was tried"

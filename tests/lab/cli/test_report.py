@@ -18,7 +18,7 @@ SAID = {
     "preloaded": "not decided, within 26.5% of the best at 95%: nothing tried so far looks faster than today's",
     "scan": "4 threads MODE=a: 3.08x faster [2.98, 3.18] at 95% than p=1 (fake)",
     "study": "1 statement: 1 holds (fake)",
-    "tune": "1.27x faster than today's [1.24, 1.30], the best of all that was tried at 95% (fake)",
+    "tune": "1.27x faster than today's [1.24, 1.30], the best of all that was tried, each at 95% (fake)",
 }
 """First lines as those who wrote them said them; but `preloaded` ended too early, by bounds that were too narrow."""
 

@@ -24,12 +24,12 @@ class Flaky:
 def fastest_flaky(
     records: Sequence[Record], experiment: Experiment, found: Sequence[Candidate], chosen: Configuration
 ) -> Flaky | None:
-    """The fastest of those that look faster than the answer by more than the tolerance; None for none.
+    """The fastest of those that look faster than the answer and today's by more than the tolerance; None for none.
 
     Those that failed only in fresh blocks, which were to confirm them, are said there.
     """
     answers = next((c.ratio.estimate for c in found if c.configuration == chosen and c.ratio.estimate > 0), 1.0)
-    faster = [c for c in found if c.excluded and c.ratio.estimate > answers * (1 + experiment.stop.within)]
+    faster = [c for c in found if c.excluded and c.ratio.estimate > max(1, answers) * (1 + experiment.stop.within)]
     for candidate in sorted(faster, key=lambda c: -c.ratio.estimate):
         made = [r for r in records if r.timed and r.configuration == candidate.configuration]
         failed = [r for r in made if r.status not in ("ok", "capped")]

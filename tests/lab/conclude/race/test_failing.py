@@ -45,6 +45,7 @@ def test_todays_launch_is_replaced_where_it_is_shown_to_fail_more_often() -> Non
     experiment, records = flaky_today(12, 20, 1.03)
     answer = recommend(records, experiment)
     assert answer.chosen == configurations(experiment)[1] and exit_code(answer) == ExitCode.OK
+    assert answer.flaky is None, "today's launch is no other one that looked faster"
     assert recommendation(answer).startswith(
         "threads=1 MODE=b is the fastest that did not fail, and today's launch failed in 12 of 67 launches, "
         "and this one in none of 27; it takes 1.030x"
