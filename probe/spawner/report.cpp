@@ -28,6 +28,7 @@ void write_times(json_writer& json, const report& result) {
   json.member("voluntary", result.used.voluntary());
   json.member("steal", result.steal);
   json.member("throttled", result.throttled);
+  json.member("foreign", result.foreign);
   const auto schedule = result.used.schedule();
   json.member("on_cpu", schedule ? std::optional(schedule->on_cpu) : std::nullopt);
   json.member("runqueue_wait", schedule ? std::optional(schedule->waiting) : std::nullopt);

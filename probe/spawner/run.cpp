@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "kernel/cgroup.hpp"
 #include "kernel/clock.hpp"
-#include "kernel/steal.hpp"
+#include "kernel/cpu_time.hpp"
 #include "kernel/tree_group.hpp"
 #include "spawner/launch.hpp"
 #include "spawner/supervise.hpp"
@@ -17,14 +20,31 @@
 namespace corescale::probe {
 namespace {
 
-/// Steal and throttling since its construction.
-struct noise {
-  double steal = steal_seconds();
-  throttling throttled;
+/// What else the machine did since its construction.
+class noise {
+ public:
+  explicit noise(const std::vector<int>& cpus) : cpus_(cpus) {}
   void finish(report& result) const {
-    result.steal = steal_seconds() - steal;
-    result.throttled = throttled.seconds();
+    const cpu_time after = cpu_time_now(cpus_);
+    result.steal = after.steal - before_.steal;
+    result.throttled = throttled_.seconds();
+    result.foreign = foreign(result, after.busy - before_.busy);
   }
+
+ private:
+  /// A tick of each CPU less than what is left: no CPU's time is known better. Nothing where the launch's own
+  /// is not known.
+  std::optional<double> foreign(const report& result, double busy) const {
+    const std::string_view kind = result.cpu_kind;
+    if (kind == "sampled" || cpus_.empty()) return {};
+    const double own = result.user + result.system + seconds_of(CLOCK_PROCESS_CPUTIME_ID) - spawner_;
+    return std::max(0.0, busy - own - static_cast<double>(cpus_.size()) * tick_seconds());
+  }
+
+  std::vector<int> cpus_;
+  cpu_time before_ = cpu_time_now(cpus_);
+  double spawner_ = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+  throttling throttled_;
 };
 
 void describe_end(report& result, const supervised& outcome, int status) {
@@ -105,7 +125,7 @@ class follower {
 
 void start_and_follow(report& result, const arguments& asked, const channels& io, int report_file) {
   const auto group = asked.groups ? std::make_unique<tree_group>(asked.limit_memory) : nullptr;
-  const noise before;
+  const noise before(result.affinity);
   result.started = seconds_of(CLOCK_REALTIME);
   launched child = launch(asked, io,
                           {.limit_data = asked.limit_memory > 0 && !(group && group->limited()),
@@ -129,11 +149,11 @@ void start_and_follow(report& result, const arguments& asked, const channels& io
 report run(const arguments& asked, int report_file) {
   report result;
   result.started = seconds_of(CLOCK_REALTIME);
+  result.affinity = asked.affinity.empty() ? affinity_of(0) : asked.affinity;
   try {
     const channels io(asked);
     start_and_follow(result, asked, io, report_file);
     describe_output(result, io);
-    result.affinity = asked.affinity.empty() ? affinity_of(0) : asked.affinity;
   } catch (const start_failure& failure) {
     result.failure = failure;
   }

@@ -113,7 +113,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """What the machine did during the launch; flags follow from this by fixed rules (conclude/stats.py)."""
+    """What the machine did during the launch; flags follow from this by fixed rules (conclude/noise.py)."""
 
     steal: float = 0.0
     """seconds of all cores taken by the hypervisor during the launch"""
@@ -127,6 +127,11 @@ class Noise:
     where the kernel does not tell, and in earlier versions"""
     sampled: bool = False
     """whether some thread was not seen at its end: both times then miss the same part"""
+    foreign: float | None = None
+    """seconds that other programs ran on the CPUs that the launch might use, a lower bound; None where its own time is
+    not known, and in earlier versions"""
+    cpus: int | None = None
+    """how many CPUs these are; None in earlier versions"""
 
 
 @dataclass(frozen=True, slots=True)

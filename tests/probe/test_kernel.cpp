@@ -9,6 +9,7 @@
 
 #include "kernel/accounts.hpp"
 #include "kernel/cpu_mask.hpp"
+#include "kernel/cpu_time.hpp"
 #include "kernel/descriptors.hpp"
 #include "kernel/process_tree.hpp"
 
@@ -24,6 +25,21 @@ TEST(cpu_mask, holds_any_number) {
 }
 
 TEST(cpu_mask, of_this_thread_is_its_affinity) { EXPECT_FALSE(affinity_of(0).empty()); }
+
+TEST(cpu_time, is_busy_of_the_cpus_asked_for_and_steal_of_all) {
+  const std::string text =
+      "cpu  111 222 333 9000 50 10 20 77 5 5\ncpu0 100 20 3 4500 25 4 5 70 5 0\n"
+      "cpu1 11 202 330 4500 25 6 15 7 0 5\ncpu10 1 0 0 0 0 0 0 0 0 0\nintr 5 6 7\nctxt 8\n";
+  const double tick = tick_seconds();
+  const cpu_time first = cpu_time_in(text, {0}), both = cpu_time_in(text, {1, 10}),
+                 none = cpu_time_in("", {0});
+  EXPECT_DOUBLE_EQ(first.steal, 77 * tick);
+  EXPECT_NEAR(first.busy, (100 + 20 + 3 + 4 + 5) * tick, 1e-9);
+  EXPECT_NEAR(both.busy, (11 + 202 + 330 + 6 + 15 + 1) * tick, 1e-9);
+  EXPECT_EQ(none.busy + none.steal, 0);
+}
+
+TEST(cpu_time, passes) { EXPECT_GT(cpu_time_now(affinity_of(0)).busy, 0); }
 
 TEST(descriptors, that_are_open_are_marked_one_by_one_where_the_kernel_knows_no_range) {
   const int low = dup(0), high = fcntl(0, F_DUPFD, 900);

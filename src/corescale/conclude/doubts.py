@@ -23,18 +23,20 @@ class Doubts:
     noisy: frozenset[int]
     """positions in the records"""
     undisturbed: tuple[Record, ...]
-    """the records of all blocks in which no launch was flagged for what came from outside the program"""
+    """the records of all blocks in which no launch was flagged for what came from outside, and hit all alike"""
 
 
 def doubts(records: Sequence[Record], experiment: Experiment) -> Doubts:
     """Doubts by rules fixed beforehand, on what the machine did; never on how long a launch took."""
     timed = [k for k, record in enumerate(records) if record.timed]
-    flags = noise.flag_launches(_launches([records[k] for k in timed])) if timed else ()
-    bad = {flag.block for flag in flags if noise.RULES[flag.rule].from_outside}
+    launches = _launches([records[k] for k in timed])
+    flags = noise.flag_launches(launches) if timed else ()
+    aside = noise.to_set_aside(launches, flags)
+    bad = {flag.block for flag in flags if flag.rule in aside}
     undisturbed = tuple(record for record in records if not record.timed or record.block not in bad)
     differing = [said for each in agreements(records, experiment) for said in each.broken]
     failing, told = _told([records[k] for k in timed])
-    lines = [*failing, *differing, *_flagged(flags, records), *_drift(records, experiment), *_short(records)]
+    lines = [*failing, *differing, *_flagged(flags, aside, records), *_drift(records, experiment), *_short(records)]
     lines += [*_coarse([records[k] for k in timed], experiment), *memory.doubt([records[k] for k in timed]), *told]
     return Doubts(tuple(lines), frozenset(timed[flag.launch] for flag in flags), undisturbed)
 
@@ -63,10 +65,14 @@ def _launches(records: Sequence[Record]) -> noise.Launches:
     def column(values: list[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         return np.array(values, dtype=np.float64)
 
+    numbers = {c: k for k, c in enumerate(dict.fromkeys(record.configuration for record in records))}
     return noise.Launches(
+        configuration=np.array([numbers[record.configuration] for record in records], dtype=np.int64),
         block=np.array([record.block for record in records], dtype=np.int64),
         cpu=column([record.user + record.system for record in records]),
         steal=column([record.noise.steal for record in records]),
+        foreign=column([record.noise.foreign or 0.0 for record in records]),
+        capacity=column([record.wall * (record.noise.cpus or 0) for record in records]),
         throttled=column([record.noise.throttled for record in records]),
         involuntary_switches=column([float(record.noise.involuntary_switches) for record in records]),
         runqueue_wait=column([record.noise.runqueue_wait for record in records]),
@@ -91,7 +97,7 @@ def _on_cpu(record: Record) -> float:
     return record.user + record.system if record.noise.on_cpu is None else record.noise.on_cpu
 
 
-def _flagged(flags: Sequence[noise.Flag], records: Sequence[Record]) -> list[str]:
+def _flagged(flags: Sequence[noise.Flag], aside: frozenset[str], records: Sequence[Record]) -> list[str]:
     blocks = len({record.block for record in records if record.timed})
     lines = []
     for name in dict.fromkeys(flag.rule for flag in flags):
@@ -101,12 +107,12 @@ def _flagged(flags: Sequence[noise.Flag], records: Sequence[Record]) -> list[str
         lines.append(
             f"noise: {name}: {rule.says.format(worst)}, in {hit} of {blocks} blocks"
             f" (above {limit}{_estimated(of_rule, records)})"
-            f"{'' if rule.from_outside else _whose(of_rule, records)}"
+            f"{_whose(of_rule, name in aside, records)}"
         )
     return lines
 
 
-def _whose(flags: Sequence[noise.Flag], records: Sequence[Record]) -> str:
+def _whose(flags: Sequence[noise.Flag], aside: bool, records: Sequence[Record]) -> str:
     """The configuration with the largest share of flagged launches, beside the others: it may be their cause."""
     timed = [record for record in records if record.timed]
     launches = Counter(record.configuration for record in timed)
@@ -116,7 +122,8 @@ def _whose(flags: Sequence[noise.Flag], records: Sequence[Record]) -> str:
     if not others or not most.label:
         return ""
     rest = f"{sum(hit.values()) - hit[most]} of {others} of the others"
-    return f"; in {hit[most]} of {launches[most]} launches of {most.label}, {rest}; not set aside"
+    said = f"; in {hit[most]} of {launches[most]} launches of {most.label}, {rest}"
+    return said if aside else f"{said}; not set aside"
 
 
 def _estimated(flags: Sequence[noise.Flag], records: Sequence[Record]) -> str:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What makes a launch or an experiment doubtful: fixed rules on what the machine did, never on how long it took.
 
-Leaving out launches because they were slow biases every time towards the fast mode; leaving out those during which the
-hypervisor took the cores does not. Both results are shown, with and without flagged blocks.
+Leaving out launches because they were slow biases every time towards the fast mode; leaving out those during which
+others took the cores does not, unless one configuration draws that upon itself. Both results are shown, with and
+without flagged blocks.
 """
 
 import math
@@ -21,10 +22,16 @@ class Launches:
     """Columns of equal length, one row for each launch; in seconds unless another unit is given."""
 
     block: npt.NDArray[np.int64]
+    configuration: npt.NDArray[np.int64]
+    """a number for each"""
     cpu: Floats
     """user and system time of the program"""
     steal: Floats
     """time of all cores that the hypervisor took during the launch"""
+    foreign: Floats
+    """time of other programs on the CPUs that the launch might use"""
+    capacity: Floats
+    """time of these CPUs during the launch, used or not; 0 where unknown"""
     throttled: Floats
     involuntary_switches: Floats
     """count"""
@@ -46,8 +53,9 @@ class Rule:
     says: str
     """what is true of the worst launch, whose number `{}` stands for"""
     from_outside: bool = False
-    """nothing that a configuration does can cause it, so that its blocks may be set aside: what a configuration causes
-    is part of what it costs"""
+    """It comes from other programs or machines, so its blocks may be set aside where it does not go with a
+    configuration: more threads gather more steal, as an idle CPU cannot be robbed, and what they write is written by
+    the kernel's. What a configuration causes is part of what it costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +73,11 @@ class Flag:
 def _share(part: Floats, rest: Floats) -> Floats:
     whole = part + rest
     return np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0)
+
+
+def _foreign(launches: Launches) -> Floats:
+    known = launches.capacity > 0
+    return np.divide(launches.foreign, launches.capacity, out=np.zeros_like(launches.foreign), where=known)
 
 
 def _switches(launches: Launches) -> Floats:
@@ -86,12 +99,14 @@ RULES: dict[str, Rule] = {
     "steal": Rule(
         lambda x: _share(x.steal, x.cpu), 0.02, "{:.1%}", "the hypervisor took up to {} of the CPU time", True
     ),
+    "foreign": Rule(_foreign, 0.05, "{:.1%}", "other programs had up to {} of the time of its CPUs", True),
     "throttled": Rule(lambda x: x.throttled, 0.0, "{:.2g} s", "the CPU quota held it back for up to {}"),
     "switches": Rule(_switches, 100.0, "{:.0f}", "displaced by other tasks up to {} times a CPU-second"),
     "waiting": Rule(_waiting, 0.05, "{:.1%}", "no core for up to {} of its threads' time"),
 }
-"""Thresholds: 2% stolen moves a time by about the default width; a quota that bites at all changes the machine under
-test; one displacement per 10 ms means a second busy task on the core, where an idle Linux core has 1 to 10 a second."""
+"""Thresholds: 2% stolen moves a time by about the default width; 5% foreign is beyond what an idle system runs; a quota
+that bites at all changes the machine under test; one displacement per 10 ms means a second busy task on the core, where
+an idle Linux core has 1 to 10 a second."""
 
 
 def flag_launches(launches: Launches) -> tuple[Flag, ...]:
@@ -103,6 +118,46 @@ def _flags(name: str, rule: Rule, launches: Launches) -> Iterable[Flag]:
     numbers = rule.number(launches)
     for row in np.flatnonzero(numbers > rule.threshold):
         yield Flag(name, int(row), int(launches.block[row]), float(numbers[row]), rule.threshold)
+
+
+GOES_WITH = 0.1
+"""Level of the test that flags go with a configuration. Not 5%: what is set aside wrongly misleads, and what is kept
+wrongly costs the second analysis alone."""
+
+
+def to_set_aside(launches: Launches, flags: Iterable[Flag]) -> frozenset[str]:
+    """Rules whose flags come from outside and hit the configurations alike, so that their blocks may be set aside."""
+    rows: dict[str, list[int]] = {}
+    for flag in flags:
+        rows.setdefault(flag.rule, []).append(flag.launch)
+    return frozenset(name for name, hit in rows.items() if RULES[name].from_outside and not _goes_with(launches, hit))
+
+
+def _goes_with(launches: Launches, hit: list[int]) -> bool:
+    """Whether some configuration is hit more often than its place in random blocks explains.
+
+    Exact: the order within blocks was drawn, so given how many of a block's launches were hit, which ones is chance
+    (the stratified test of Cochran 1954 and Mantel & Haenszel 1959). Bonferroni over configurations.
+    """
+    flagged = np.zeros(launches.block.size, dtype=bool)
+    flagged[hit] = True
+    which = np.unique(launches.configuration)
+    return any(_chance(launches, flagged, one) <= GOES_WITH / which.size for one in which)
+
+
+def _chance(launches: Launches, flagged: npt.NDArray[np.bool_], configuration: int) -> float:
+    """Probability that chance hits as many launches of the configuration, or more."""
+    own, law = launches.configuration == configuration, np.ones(1)
+    for block in np.unique(launches.block[flagged]):
+        inside = launches.block == block
+        law = np.convolve(law, _draws(int(inside.sum()), int((inside & flagged).sum()), int((inside & own).sum())))
+    return float(law[int((own & flagged).sum()) :].sum())
+
+
+def _draws(launches: int, hit: int, own: int) -> Floats:
+    """Probabilities that 0 to `own` of a block's own launches are among those hit (hypergeometric)."""
+    ways = [math.comb(own, x) * math.comb(launches - own, hit - x) if x <= hit else 0 for x in range(own + 1)]
+    return np.array(ways, dtype=np.float64) / math.comb(launches, hit)
 
 
 @dataclass(frozen=True, slots=True)

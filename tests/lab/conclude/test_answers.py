@@ -3,6 +3,7 @@
 
 import dataclasses
 import math
+import re
 from typing import Any
 
 import pytest
@@ -210,6 +211,24 @@ def test_what_a_configuration_may_cause_itself_is_counted_beside_the_others_and_
     assert found.undisturbed is None
     (said,) = [line for line in found.doubts if "waiting" in line]
     assert said.endswith("; in 9 of 9 launches of command=b, 0 of 9 of the others; not set aside")
+
+
+@pytest.mark.parametrize("noise", [Noise(steal=1.0), Noise(foreign=1.0, cpus=2)])
+def test_what_comes_from_outside_is_not_set_aside_where_it_goes_with_a_configuration(noise: Noise) -> None:
+    """An idle CPU cannot be robbed: what uses more of them is robbed more, and its slow blocks must not go for it."""
+    experiment = command_line.compare(CompareRequest(runs=20), ["a", "b"], MACHINE)
+    made = play(experiment, lambda c: 1.0, policy.uniform(experiment))
+    robbed = [
+        dataclasses.replace(r, noise=noise) if r.configuration["command"] == "b" and r.block < 9 else r for r in made
+    ]
+    found = conclude(robbed, experiment)
+    assert len(found.noisy) == 9 and found.undisturbed is None
+    (said,) = [line for line in found.doubts if line.startswith("noise: ")]
+    assert said.endswith("; in 9 of 20 launches of command=b, 0 of 20 of the others; not set aside")
+    alike = conclude([dataclasses.replace(r, noise=noise) if r.block < 9 else r for r in made], experiment)
+    assert alike.undisturbed is not None
+    (said,) = [line for line in alike.doubts if line.startswith("noise: ")]
+    assert re.search(r"; in 9 of 20 launches of command=[ab], 9 of 20 of the others$", said)
 
 
 def test_responses() -> None:

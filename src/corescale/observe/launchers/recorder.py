@@ -124,7 +124,8 @@ class Recorder:
 
 def _noise(report: SpawnReport) -> Noise:
     waited = report.runqueue_wait or 0.0
-    return Noise(report.steal, report.throttled, report.involuntary, waited, report.on_cpu, report.sampled)
+    known = (report.steal, report.throttled, report.involuntary, waited, report.on_cpu, report.sampled)
+    return Noise(*known, foreign=report.foreign, cpus=len(report.affinity) or None)
 
 
 def keeps_output(experiment: Experiment) -> bool:

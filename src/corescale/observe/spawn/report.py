@@ -84,6 +84,9 @@ class SpawnReport:
     voluntary: int = 0
     steal: float = 0.0
     throttled: float = 0.0
+    foreign: float | None = None
+    """time of other programs on the CPUs of `affinity`, less a clock tick of each: a lower bound; None where its own
+    time is not known"""
     on_cpu: float | None = None
     runqueue_wait: float | None = None
     """time that the tree was ready to run and waited; None where the kernel keeps no schedstat"""

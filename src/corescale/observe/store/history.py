@@ -36,6 +36,7 @@ def _must_be_a_launch(record: Record) -> None:
     noise = record.noise
     counts: dict[str, float] = {"peak_memory": record.peak_memory, "threads_asked": record.threads_asked - 1}
     counts |= {"steal": noise.steal, "throttled": noise.throttled, "runqueue_wait": noise.runqueue_wait}
+    counts |= {"foreign": noise.foreign or 0.0, "cpus": 0 if noise.cpus is None else noise.cpus - 1}
     for name, value in counts.items():
         if not (math.isfinite(value) and value >= 0):
             raise StoreError(f"{name} is less than any launch has, or no number", remedy=REMEDY)

@@ -126,6 +126,18 @@ class TestAccounts:
         assert report.runqueue_wait > 0.7
         assert report.involuntary > 0
 
+    def test_time_of_other_programs_on_its_cpus(self) -> None:
+        """A neighbour on the only CPU that it may use; the same one, started by the launch itself, is its own."""
+        cpu = (min(os.sched_getaffinity(0)),)
+        with subprocess.Popen([FIXTURE, "burn", "20"]) as neighbour:
+            os.sched_setaffinity(neighbour.pid, cpu)
+            beside = spawn("sleep", "1", affinity=cpu)
+            neighbour.kill()
+        assert beside.affinity == cpu
+        assert beside.foreign is not None and beside.foreign > 0.2
+        own = fixture("burn", 1, affinity=cpu)
+        assert own.foreign is not None and own.foreign < own.wall - 0.5
+
     def test_schedule_of_a_single_thread_is_exact(self) -> None:
         report = fixture("burn", 0.2, sample_ms=0)
         assert not report.sampled

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernel says of CPUs as a whole, in steps of a clock tick (10 ms mostly).
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernel/file.hpp"
+#include "text/cpu_list.hpp"
+
+namespace corescale::probe {
+
+inline double tick_seconds() { return 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK)); }
+
+/// Seconds since boot.
+struct cpu_time {
+  /// Of all CPUs, given by the hypervisor to others.
+  double steal = 0;
+  /// Of the CPUs asked for, in which they ran any program or served an interrupt.
+  double busy = 0;
+};
+
+/// The figures of one line of /proc/stat behind its name, a space between two: user, nice, system, idle,
+/// iowait, irq, softirq, steal.
+inline cpu_time cpu_time_of(std::string_view figures) {
+  double ticks[8] = {};
+  for (double& one : ticks)
+    one = static_cast<double>(parse_number<unsigned long long>(take_word(figures)).value_or(0));
+  const double busy = ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6];
+  return {ticks[7] * tick_seconds(), busy * tick_seconds()};
+}
+
+/// Of the text of /proc/stat.
+inline cpu_time cpu_time_in(std::string_view text, const std::vector<int>& cpus) {
+  cpu_time total;
+  for (std::size_t end = 0; text.starts_with("cpu"); text.remove_prefix(std::min(end + 1, text.size()))) {
+    end = std::min(text.find('\n'), text.size());
+    std::string_view figures = text.substr(0, end);
+    const std::string_view name = take_word(figures).substr(3);
+    const cpu_time found = cpu_time_of(figures);
+    if (name.empty()) total.steal = found.steal;
+    const auto cpu = parse_number<int>(name);
+    if (cpu && std::find(cpus.begin(), cpus.end(), *cpu) != cpus.end()) total.busy += found.busy;
+  }
+  return total;
+}
+
+inline cpu_time cpu_time_now(const std::vector<int>& cpus) {
+  return cpu_time_in(read_file("/proc/stat"), cpus);
+}
+
+}  // namespace corescale::probe
