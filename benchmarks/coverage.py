@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: all tables of coverage come from one simulation)
 """How often the intervals cover the truth, by simulated experiments: scripts/bench coverage [PART ...].
 
 Launches are simulated one after another, in the random order that each block draws, with noise that belongs to the
