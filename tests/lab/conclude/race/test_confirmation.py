@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_1samp
+from scipy.stats import t, ttest_1samp
 
 from corescale.cli.output import exit_code
 from corescale.conclude.answers.recommendation import recommend
@@ -162,6 +162,31 @@ def test_of_six_pairs_where_no_more_are_paid_for_not_all_must_be_faster() -> Non
     told, open_ = recommend(records, six).fresh, recommend(records, more).fresh
     assert told is not None and (told.by, told.verdict) == ("t", "faster")
     assert open_ is not None and (open_.by, open_.verdict) == ("signed ranks", None)
+
+
+@pytest.mark.parametrize(("measuring", "pairwise"), [(4, False), (5, True)])
+def test_two_pairs_go_by_single_launches_unless_the_race_has_four_degrees_of_freedom(
+    measuring: int, pairwise: bool
+) -> None:
+    """The blocks of two differ by tens of per cent, their ratios by one: only differences within blocks are quiet."""
+    experiment = tuning("a,b", confirm="2")
+    (now, b), rng = configurations(experiment), np.random.default_rng(8)
+    shifts = [1.0, 1.5, 0.8, 1.3, 0.7][:measuring]
+    records = [
+        record(c, shift * math.exp(0.01 * float(rng.standard_normal())), block=block)
+        for block, shift in enumerate(shifts)
+        for c in (now, b)
+    ]
+    made = [*records, *fresh((now, b), [1.09, 1.11])]
+    found = gain(made, experiment, b, (2,))
+    assert found is not None and found.by == "t" and found.ratio.low is not None and found.ratio.high is not None
+    half = math.log(found.ratio.high / found.ratio.low) / 2
+    todays = np.log([r.wall for r in made if r.configuration == now])
+    others = np.log([1 / 1.09, 1 / 1.11])
+    freedom = len(todays) - 1 + 1
+    variance = 2 * (((todays - todays.mean()) ** 2).sum() + ((others - others.mean()) ** 2).sum()) / freedom
+    single = t.ppf(0.975, freedom) * math.sqrt(variance / 2)
+    assert half < single / 5 if pairwise else half == pytest.approx(single, rel=0.03)
 
 
 def test_quiet_others_do_not_narrow_the_t_interval_of_noisy_pairs() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from corescale.cli.output import exit_code
 from corescale.conclude.answers.recommendation import recommend
+from corescale.conclude.race.lost import lost
 from corescale.conclude.race.race import race
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
@@ -87,3 +88,16 @@ def test_what_looked_faster_and_failed_in_the_race_is_named_in_the_first_line() 
     )
     slower = [replace(r, wall=1.2) if r.configuration == c else r for r in records]
     assert recommend([*slower, *fresh((now, b), scattered(1.05, 0.003, 6), 2000)], experiment).flaky is None
+
+
+@pytest.mark.parametrize(("killed", "launches", "out"), [(1, 1, False), (2, 2, True), (2, 3, True), (2, 4, False),
+                                                          (5, 10, False), (6, 10, True)])  # fmt: skip
+def test_what_was_killed_has_lost_where_it_was_more_than_once_and_in_more_than_half(
+    killed: int, launches: int, out: bool
+) -> None:
+    """The best of all has bursts too."""
+    experiment = tuning("a,b")
+    now, b = configurations(experiment)
+    ended = ["capped" if k < killed else "ok" for k in range(launches)]
+    records = [record(b, 3.0 if how == "capped" else 1.0, block=k, status=how) for k, how in enumerate(ended)]
+    assert lost([record(now, 1.0), *records], experiment) == ({b} if out else set())

@@ -81,7 +81,8 @@ def test_told_its_budget_a_race_beats_its_peers(simulation: ModuleType) -> None:
 HARD = [
     "two levels", "three quiet levels", "six quiet allocators", "a best one that is capped", "first in a block",
     "a best one that fails", "a noisy best among quiet ones", "a metric at its limit", "a metric within its limit",
-    "a metric beyond its limit", "slippage of 3",
+    "a metric beyond its limit", "slippage of 2", "slippage of 3", "slippage of 6", "slippage of 24", "bursts",
+    "slow mode", "carry-over and a swing",
 ]  # fmt: skip
 
 
@@ -114,19 +115,25 @@ def test_equal_digits_are_not_taken_for_a_lack_of_noise(adversaries: ModuleType)
     assert hundredths.wrong <= 1 and hundredths.intervals - hundredths.covered <= at_most(0.05, 20)
 
 
-@pytest.mark.parametrize("landscape", ["bursts", "slow mode"])
-def test_noise_that_all_share_hides_no_gain_of_12_percent(adversaries: ModuleType, landscape: str) -> None:
-    found = adversaries.tally(landscape, 4)
-    assert (found.gains, found.missed, found.wrong) == (4, 0, 0)
+def test_sixty_of_which_one_is_just_beyond_the_tolerance(adversaries: ModuleType) -> None:
+    """Five races, for each takes two seconds."""
+    found = adversaries.tally("slippage of 60", 5)
+    assert found.claimed == 5 and found.wrong <= 1
+
+
+def test_none_of_six_that_are_alike_in_bursts_is_called_faster(adversaries: ModuleType) -> None:
+    found = adversaries.tally("all alike in bursts", 20)
+    assert found.claimed == 20 and found.wrong <= 1
+    assert found.false_faster <= 1 and found.faster == found.false_faster
+    assert found.intervals - found.covered <= at_most(0.05, found.intervals)
 
 
 def test_ten_launches_do_what_an_expert_does_with_them(adversaries: ModuleType) -> None:
-    """Five of six allocators after eight launches; the best of them confirmed after twelve."""
-    eight, twelve = (adversaries.tally(f"plain tune, {budget}", 20) for budget in ("8x", "12x"))
-    assert eight.led >= 20 - at_most(0.05, 20)
-    assert twelve.faster >= 20 - at_most(0.1, 20)
-    assert twelve.false_faster == 0
-    assert all(r.answer.fresh.by == "t" for r in [adversaries.EVERY["plain tune, 12x"].raced(3)])
+    """Of 40 races 95% have the leader right after eight launches, and 90% have it confirmed after twelve, by t."""
+    eight, twelve = (adversaries.tally(f"plain tune, {budget}", 40) for budget in ("8x", "12x"))
+    assert eight.led >= 0.95 * 40
+    assert twelve.faster >= 0.9 * 40 and twelve.false_faster == 0
+    assert twelve.intervals == twelve.by_t == 40
 
 
 def test_the_settings_of_a_slow_allocator_are_tried_last(adversaries: ModuleType) -> None:
