@@ -23,7 +23,7 @@ import race_adversarial
 import race_expert
 import race_players as players
 import race_programs
-from race_adversaries import EVERY
+from race_adversarial import LANDSCAPES
 from race_landscapes import GRIDS, TRUTHS, landscape
 from scipy.special import stdtr
 
@@ -227,8 +227,10 @@ def programs(given: argparse.Namespace) -> None:
 
 
 def adversarial(given: argparse.Namespace) -> None:
-    names = [name for name in given.landscapes if name in EVERY]
-    race_adversarial.main(given.races, Path(given.keep) if given.keep else None, given.seconds, names or list(EVERY))
+    names = [name for name in given.landscapes if name in LANDSCAPES]
+    race_adversarial.main(
+        given.races, Path(given.keep) if given.keep else None, given.seconds, names or list(LANDSCAPES)
+    )
 
 
 def expert(given: argparse.Namespace) -> None:
@@ -239,7 +241,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("part", choices=["guarantee", "budgets", "programs", "adversarial", "expert"])
     parser.add_argument("--programs", nargs="+", choices=list(race_programs.PROGRAMS), default=None)
-    parser.add_argument("--landscapes", nargs="+", choices=[*TRUTHS, *EVERY], default=list(TRUTHS))
+    parser.add_argument("--landscapes", nargs="+", choices=[*TRUTHS, *LANDSCAPES], default=list(TRUTHS))
     parser.add_argument("--sizes", type=int, nargs="+", choices=list(GRIDS), default=list(GRIDS))
     parser.add_argument("--noise", type=float, nargs="+", default=[0.01, 0.03, 0.1])
     parser.add_argument("--races", type=int, default=400, help="of 24 configurations; larger grids get fewer")

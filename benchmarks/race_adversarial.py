@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from race_adversaries import EVERY, Raced
+from race_gains import GAINS
 from scipy.special import betaincinv
 
+LANDSCAPES = EVERY | GAINS
 WORTH = 1.05
 """a gain from which one that is not found is missed"""
 
@@ -73,7 +75,7 @@ def tally(name: str, races: int, first: int = 0) -> Tally:
     """Of this many races with the seeds from `first`."""
     found = Tally()
     for seed in range(first, first + races):
-        found.add(EVERY[name].raced(seed))
+        found.add(LANDSCAPES[name].raced(seed))
     return found
 
 
@@ -114,14 +116,16 @@ def _together(some: list[Tally]) -> Tally:
     return Tally(**{name: sum(getattr(one, name) for one in some) for name in names})
 
 
-def main(races: int, keep: Path | None = None, seconds: float = math.inf, names: Sequence[str] = tuple(EVERY)) -> None:
+def main(
+    races: int, keep: Path | None = None, seconds: float = math.inf, names: Sequence[str] = tuple(LANDSCAPES)
+) -> None:
     """Print the table."""
     print(
         "| landscape | races | wrong | upper limit | faster | false | missed | not decided | covered | by t | leader ",
         end="",
     )
     print("| launches | fresh |\n|" + "---|" * 13)
-    rows = made(races, keep, seconds, names)
+    rows = made(races, keep, seconds, names or [*LANDSCAPES])
     for name, found in rows.items():
         print(_row(name, found))
     every = _together([*rows.values()])

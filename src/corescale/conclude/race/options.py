@@ -96,7 +96,7 @@ class RaceOptions:
     down to 0.7."""
     room: int = 6
     """Fresh blocks that a budget keeps room for: the fewest for a signed-rank interval at 95%."""
-    room_share: float = 0.25
+    room_share: float = 0.5
     """Share of a budget that is kept for as many of them as the leader's first look needs, where these are more."""
     fewest: int = 2
     """Fresh blocks that are worth keeping room for: one pair has no interval."""
