@@ -332,16 +332,23 @@ bool is_nan(const T& x) {
   return x != x;  // NOLINT(misc-redundant-expression)
 }
 
+/// Of two operands, `second` where the second one is taken: where left < right, or the first one, x, is no number.
+/// Else `first`.
+template <class T>
+T by_taken(const T& x, const T& left, const T& right, const T& first, const T& second) {
+  return choose(equal(), x, x, choose(less(), left, right, second, first), second);
+}
+
 struct lesser {
   static constexpr const char* name = "fmin";
   static auto value(const auto& x, const auto& y) { return fmin(x, y); }
   template <class T>
   static T dx(const T& x, const T& y, const T&) {
-    return choose(equal(), x, x, choose(less(), y, x, T(0.0), T(1.0)), T(0.0));
+    return by_taken(x, y, x, T(1.0), T(0.0));
   }
   template <class T>
   static T dy(const T& x, const T& y, const T&) {
-    return choose(equal(), x, x, choose(less(), y, x, T(1.0), T(0.0)), T(1.0));
+    return by_taken(x, y, x, T(0.0), T(1.0));
   }
 };
 
@@ -350,11 +357,11 @@ struct greater {
   static auto value(const auto& x, const auto& y) { return fmax(x, y); }
   template <class T>
   static T dx(const T& x, const T& y, const T&) {
-    return choose(equal(), x, x, choose(less(), x, y, T(0.0), T(1.0)), T(0.0));
+    return by_taken(x, x, y, T(1.0), T(0.0));
   }
   template <class T>
   static T dy(const T& x, const T& y, const T&) {
-    return choose(equal(), x, x, choose(less(), x, y, T(1.0), T(0.0)), T(1.0));
+    return by_taken(x, x, y, T(0.0), T(1.0));
   }
 };
 
