@@ -137,6 +137,8 @@ class RaceOptions:
     """Share of the variance between those tried that is real, at least, however noisy they are."""
 
     # The surrogate (surrogate.py)
+    outlying: int = 3
+    """Launches of a configuration from which one of them is an outlier: of two, either may be."""
     scales: tuple[Scale, ...] = (
         (0.003, 0.003, 0.003),
         *((main, main * pairs, main * alone) for main in (0.02, 0.1, 0.4) for pairs, alone in _SHARES),

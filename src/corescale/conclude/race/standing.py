@@ -12,7 +12,7 @@ import scipy
 from corescale.conclude.race import elimination
 from corescale.conclude.race.elimination import Bounds, Columns, Fit
 from corescale.conclude.race.options import OPTIONS
-from corescale.conclude.race.surrogate import Belief, Codes, believe
+from corescale.conclude.race.surrogate import Belief, Codes, believe, tamed
 from corescale.conclude.stats import Floats
 from corescale.declare.stop import Stop
 
@@ -91,7 +91,7 @@ def standing(field: Field, blocks: Floats) -> Standing:
     rows = elimination.joined(blocks, field.today)
     fitted = elimination.fit(rows)
     noise = _noise(fitted if fitted.degrees.any() else elimination.fit(blocks), blocks, field.today)
-    belief = believe(field.codes, blocks, noise)
+    belief = believe(field.codes, tamed(blocks), noise)
     leaders, launches = contenders(belief, fitted), np.isfinite(blocks).sum(axis=0)
     bounds = Bounds(rows, field.tail)
 

@@ -43,6 +43,43 @@ def agreement(codes: Codes) -> tuple[Floats, Floats]:
     return single, single * (single - 1) / 2
 
 
+def tamed(blocks: Floats) -> Floats:
+    """Log times with outliers moved to the fence, so that the mean of a few launches is not that of the one slow one.
+
+    By residuals from the medians of configurations, or of configurations and blocks, whichever leaves less. Where a
+    configuration's own launches scatter more than most its fence is further away. Of two launches either may be the
+    outlier, so nothing is done before there are more of one configuration.
+    """
+    if np.isfinite(blocks).sum(axis=0).max(initial=0) < OPTIONS.outlying:
+        return blocks
+    centre, scale = min((_medians(blocks, both) for both in (False, True)), key=lambda found: found[1])
+    residuals = blocks - centre
+    fence = OPTIONS.fence * np.fmax(scale, _median(np.abs(residuals), 0))
+    return centre + np.clip(residuals, -fence, fence) if scale > 0 else blocks
+
+
+def _medians(blocks: Floats, both: bool) -> tuple[Floats, float]:
+    """The fit by medians of configurations, and of blocks, and the median residual as if it had cost no freedom."""
+    present = np.isfinite(blocks)
+    rows, columns = (np.maximum(present.sum(axis=axis, keepdims=True), 1) for axis in (1, 0))
+    shift = np.zeros((len(blocks), 1))
+    effects = _median(blocks, 0)
+    for _ in range(OPTIONS.turns if both else 0):
+        shift = _median(blocks - effects, 1)
+        effects = _median(blocks - shift, 0)
+    freedom = (1 - 1 / columns) * (1 - 1 / rows if both else np.ones_like(shift))
+    telling = present & (freedom > 0)
+    told = np.abs(blocks - effects - shift)[telling] / np.sqrt(freedom[telling])
+    return effects + shift, float(np.median(told)) if told.size else 0.0
+
+
+def _median(values: Floats, axis: int) -> Floats:
+    """Of what is not NaN, the axis kept; NaN where all is."""
+    ordered, count = np.sort(values, axis=axis), np.isfinite(values).sum(axis=axis, keepdims=True)
+    middle = [np.take_along_axis(ordered, np.maximum(place, 0), axis) for place in ((count - 1) // 2, count // 2)]
+    return np.asarray(np.where(count > 0, (middle[0] + middle[1]) / 2, np.nan))
+
+
 def believe(codes: Codes, blocks: Floats, noise: Floats) -> Belief:
     """The posterior of all configurations from log times of blocks x configurations, NaN where not launched.
 
