@@ -10,6 +10,7 @@ from corescale.conclude.budget import exceeds, launches_in_all, launches_left
 from corescale.conclude.policy import Policy
 from corescale.conclude.race import favourite, rehearsal
 from corescale.conclude.race.confirmation import planned
+from corescale.conclude.race.lost import lost
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.plan import next_columns, pays_for_all
 from corescale.conclude.race.records import Raced, Statement, raced, statement
@@ -103,12 +104,13 @@ def _next(records: Sequence[Record], experiment: Experiment) -> Block | None:
 
 
 def _cap(records: Sequence[Record], experiment: Experiment) -> float | None:
-    """The time after which a launch has lost; only where the response is the time of the whole launch."""
+    """The time after which a launch has lost, by those that may still win; only where that is the response."""
     if experiment.response != "wall":
         return None
     walls: dict[Configuration, list[float]] = {}
+    out = lost(records, experiment)
     for record in records:
-        if record.ok and record.phase != "rehearse":
+        if record.ok and record.phase != "rehearse" and record.configuration not in out:
             walls.setdefault(record.configuration, []).append(record.wall)
     caps = [(OPTIONS.cap if len(found) >= 2 else OPTIONS.first_cap) * median(found) for found in walls.values()]
     return min(caps, default=None)

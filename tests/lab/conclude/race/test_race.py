@@ -253,6 +253,16 @@ def test_a_launch_that_has_lost_is_killed_counts_as_at_least_the_cap_and_loses_a
     assert [c.excluded for c in recommend(twice, experiment).candidates][-1] == "lost: killed after 3 s"
 
 
+def test_the_time_after_which_a_launch_has_lost_is_not_that_of_what_has_lost_itself() -> None:
+    experiment = tuning(budget="none")
+    now, other, fast = configurations(experiment)[:3]
+    records = [record(c, 1.0, block=b) for b in range(2) for c in (now, other)]
+    policy, quick = race(experiment), [record(fast, 0.1, block=b) for b in (2, 3)]
+    for behind, cap in ((quick, 0.3), ([*quick, record(fast, 0.1, status="failed", block=4)], 3.0)):
+        block = policy([*records, *behind])
+        assert block is not None and block.cap == pytest.approx(cap)
+
+
 def test_capping_saves_the_time_of_what_is_far_behind() -> None:
     experiment = tuning(budget="none")
     assert configurations(experiment)[0]["mode"] == "a"
