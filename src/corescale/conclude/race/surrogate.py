@@ -6,6 +6,7 @@ It shares what launches say among configurations, so it knows early where to loo
 never discarded by it, because an additive law may be wrong just where it matters.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -52,14 +53,18 @@ def tamed(blocks: Floats) -> Floats:
     """
     if np.isfinite(blocks).sum(axis=0).max(initial=0) < OPTIONS.outlying:
         return blocks
-    centre, scale = min((_medians(blocks, both) for both in (False, True)), key=lambda found: found[1])
+    fits = [_medians(blocks, both) for both in (False, True)]
+    centre, scale = min(fits, key=lambda found: found[1] or math.inf)
     residuals = blocks - centre
     fence = OPTIONS.fence * np.fmax(scale, _median(np.abs(residuals), 0))
     return centre + np.clip(residuals, -fence, fence) if scale > 0 else blocks
 
 
 def _medians(blocks: Floats, both: bool) -> tuple[Floats, float]:
-    """The fit by medians of configurations, and of blocks, and the median residual as if it had cost no freedom."""
+    """The fit by medians of configurations, and of blocks, and its median residual; 0 where too few tell of that.
+
+    A fit by medians goes through launches: as many of the smallest residuals as it has cost freedom say nothing.
+    """
     present = np.isfinite(blocks)
     rows, columns = (np.maximum(present.sum(axis=axis, keepdims=True), 1) for axis in (1, 0))
     shift = np.zeros((len(blocks), 1))
@@ -69,7 +74,7 @@ def _medians(blocks: Floats, both: bool) -> tuple[Floats, float]:
         effects = _median(blocks - shift, 0)
     freedom = (1 - 1 / columns) * (1 - 1 / rows if both else np.ones_like(shift))
     telling = present & (freedom > 0)
-    told = np.abs(blocks - effects - shift)[telling] / np.sqrt(freedom[telling])
+    told = np.sort(np.abs(blocks - effects - shift)[telling])[round(float((1 - freedom)[telling].sum())) :]
     return effects + shift, float(np.median(told)) if told.size else 0.0
 
 
