@@ -166,6 +166,11 @@ def test_proofs_of_what_is_new_are_not_counted_for_fresh_blocks(adversaries: Mod
         assert found.records[-1].started + found.records[-1].wall - found.records[0].started <= 82
 
 
+def test_a_budget_that_would_allow_the_gain_is_twice_what_normal_theory_asks_for(adversaries: ModuleType) -> None:
+    """Pairs of 2% noise: it needs 2 x 0.02^2 x (1.96 + 1.64)^2 / ln(1.051)^2 = 4.2 pairs, and two launches before."""
+    assert adversaries.LANDSCAPES["5% among 2, 2% noise"].experiment.stop.launches == 2 * (2 + 2 * 5)
+
+
 @pytest.mark.parametrize("prior", [OPTIONS.prior, 80.0])
 def test_a_quiet_majority_does_not_settle_a_noisy_best(monkeypatch: pytest.MonkeyPatch, prior: float) -> None:
     """Bounds of the best, which scatters ten times as much as the others; with a prior of 80 they are false."""
