@@ -134,24 +134,27 @@ def to_set_aside(launches: Launches, flags: Iterable[Flag]) -> frozenset[str]:
 
 
 def _goes_with(launches: Launches, hit: list[int]) -> bool:
-    """Whether some configuration is hit more often than its place in random blocks explains.
+    """Whether some configuration is hit more often, or less often, than its place in random blocks explains.
 
     Exact: the order within blocks was drawn, so given how many of a block's launches were hit, which ones is chance
-    (the stratified test of Cochran 1954 and Mantel & Haenszel 1959). Bonferroni over configurations.
+    (the stratified test of Cochran 1954 and Mantel & Haenszel 1959). Bonferroni over configurations and both sides; of
+    two configurations one is hit more where the other is hit less, so that one's two sides are all there is to test.
     """
     flagged = np.zeros(launches.block.size, dtype=bool)
     flagged[hit] = True
     which = np.unique(launches.configuration)
-    return any(_chance(launches, flagged, one) <= GOES_WITH / which.size for one in which)
+    tested = which[:1] if which.size == 2 else which
+    return any(_chance(launches, flagged, one) <= GOES_WITH / (2 * tested.size) for one in tested)
 
 
 def _chance(launches: Launches, flagged: npt.NDArray[np.bool_], configuration: int) -> float:
-    """Probability that chance hits as many launches of the configuration, or more."""
+    """Probability that chance hits as many launches of the configuration or more, or as few or fewer: the smaller."""
     own, law = launches.configuration == configuration, np.ones(1)
     for block in np.unique(launches.block[flagged]):
         inside = launches.block == block
         law = np.convolve(law, _draws(int(inside.sum()), int((inside & flagged).sum()), int((inside & own).sum())))
-    return float(law[int((own & flagged).sum()) :].sum())
+    count = int((own & flagged).sum())
+    return float(min(law[count:].sum(), law[: count + 1].sum()))
 
 
 def _draws(launches: int, hit: int, own: int) -> Floats:

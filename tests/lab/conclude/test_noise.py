@@ -110,6 +110,18 @@ class TestSetAside:
         """Of six, the last is hit in nine blocks, the others in two of them."""
         assert robbed(20, 6, lambda b, c: (c == 5 and b < 9) or (c == 1 and b < 2)) == frozenset()
 
+    @pytest.mark.parametrize(("blocks", "kept"), [(26, False), (27, True)])
+    def test_one_of_six_is_spared(self, blocks: int, kept: bool) -> None:
+        """Each block hits one of the others: by chance in (5/6)^26 = 0.87% of cases and (5/6)^27 = 0.73%, where each
+        side of each of six has 10% / 12 = 0.83%.
+        """
+        assert (robbed(40, 6, lambda b, c: b < blocks and c == 1 + b % 5) == frozenset()) == kept
+
+    @pytest.mark.parametrize(("blocks", "kept"), [(2, False), (3, True)])
+    def test_one_of_six_is_spared_where_all_others_are_hit(self, blocks: int, kept: bool) -> None:
+        """By chance in (1/6)^2 = 2.8% of cases and (1/6)^3 = 0.46%; to hit each other one, (5/6)^3 = 58%."""
+        assert (robbed(20, 6, lambda b, c: b < blocks and c > 0) == frozenset()) == kept
+
     def test_of_what_hits_at_random_one_in_ten_is_kept_at_most(self) -> None:
         rng = np.random.default_rng(3)
         drawn = [rng.random((12, 3)) < 0.3 for _ in range(300)]
