@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,8 @@ struct cpu_time {
   double steal = 0;
   /// Of the CPUs asked for, in which they ran any program or served an interrupt.
   double busy = 0;
+  /// How many of those asked for have a line: in a container it may be others or none, and one may be offline.
+  std::size_t found = 0;
 };
 
 /// The figures of one line of /proc/stat behind its name, a space between two: user, nice, system, idle,
@@ -31,7 +35,7 @@ inline cpu_time cpu_time_of(std::string_view figures) {
   for (double& one : ticks)
     one = static_cast<double>(parse_number<unsigned long long>(take_word(figures)).value_or(0));
   const double busy = ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6];
-  return {ticks[7] * tick_seconds(), busy * tick_seconds()};
+  return {.steal = ticks[7] * tick_seconds(), .busy = busy * tick_seconds()};
 }
 
 /// Of the text of /proc/stat.
@@ -41,12 +45,19 @@ inline cpu_time cpu_time_in(std::string_view text, const std::vector<int>& cpus)
     end = std::min(text.find('\n'), text.size());
     std::string_view figures = text.substr(0, end);
     const std::string_view name = take_word(figures).substr(3);
-    const cpu_time found = cpu_time_of(figures);
-    if (name.empty()) total.steal = found.steal;
+    const cpu_time spent = cpu_time_of(figures);
+    if (name.empty()) total.steal = spent.steal;
     const auto cpu = parse_number<int>(name);
-    if (cpu && std::find(cpus.begin(), cpus.end(), *cpu) != cpus.end()) total.busy += found.busy;
+    const auto times = cpu ? std::count(cpus.begin(), cpus.end(), *cpu) : 0;
+    if (times > 0) total.busy += spent.busy, total.found += static_cast<std::size_t>(times);
   }
   return total;
+}
+
+/// How long CPUs were busy from one reading to another; nothing where either lacks one of them.
+inline std::optional<double> busy_between(const cpu_time& before, const cpu_time& after, std::size_t cpus) {
+  if (before.found != cpus || after.found != cpus) return {};
+  return after.busy - before.busy;
 }
 
 inline cpu_time cpu_time_now(const std::vector<int>& cpus) {

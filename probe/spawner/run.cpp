@@ -28,17 +28,17 @@ class noise {
     const cpu_time after = cpu_time_now(cpus_);
     result.steal = after.steal - before_.steal;
     result.throttled = throttled_.seconds();
-    result.foreign = foreign(result, after.busy - before_.busy);
+    result.foreign = foreign(result, busy_between(before_, after, cpus_.size()));
   }
 
  private:
   /// A tick of each CPU less than what is left: no CPU's time is known better. Nothing where the launch's own
-  /// is not known.
-  std::optional<double> foreign(const report& result, double busy) const {
+  /// or that of the CPUs is not known.
+  std::optional<double> foreign(const report& result, std::optional<double> busy) const {
     const std::string_view kind = result.cpu_kind;
-    if (kind == "sampled" || cpus_.empty()) return {};
+    if (kind == "sampled" || cpus_.empty() || !busy) return {};
     const double own = result.user + result.system + seconds_of(CLOCK_PROCESS_CPUTIME_ID) - spawner_;
-    return std::max(0.0, busy - own - static_cast<double>(cpus_.size()) * tick_seconds());
+    return std::max(0.0, *busy - own - static_cast<double>(cpus_.size()) * tick_seconds());
   }
 
   std::vector<int> cpus_;

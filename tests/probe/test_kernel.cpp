@@ -37,6 +37,25 @@ TEST(cpu_time, is_busy_of_the_cpus_asked_for_and_steal_of_all) {
   EXPECT_NEAR(first.busy, (100 + 20 + 3 + 4 + 5) * tick, 1e-9);
   EXPECT_NEAR(both.busy, (11 + 202 + 330 + 6 + 15 + 1) * tick, 1e-9);
   EXPECT_EQ(none.busy + none.steal, 0);
+  EXPECT_EQ(first.found, 1U);
+  EXPECT_EQ(both.found, 2U);
+}
+
+TEST(cpu_time, between_two_readings_is_known_where_both_have_every_cpu) {
+  const std::string early = "cpu  9 0 0 0\ncpu0 2 0 0 0\ncpu1 5 0 0 0\n";
+  const std::string late = "cpu  99 0 0 0\ncpu0 3 0 0 0\ncpu1 7 0 0 0\n";
+  const std::string offline = "cpu  99 0 0 0\ncpu1 7 0 0 0\n";
+  const auto between = [](std::string_view before, std::string_view after, const std::vector<int>& cpus) {
+    return busy_between(cpu_time_in(before, cpus), cpu_time_in(after, cpus), cpus.size());
+  };
+  const auto known = between(early, late, {0, 1});
+  ASSERT_TRUE(known);
+  EXPECT_NEAR(*known, 3 * tick_seconds(), 1e-9);
+  EXPECT_FALSE(between(early, offline, {0, 1}));
+  EXPECT_FALSE(between(offline, late, {0, 1}));
+  EXPECT_TRUE(between(offline, offline, {1, 1}));
+  EXPECT_FALSE(between("", "", {0}));
+  EXPECT_FALSE(between(early, late, {0, 64}));
 }
 
 TEST(cpu_time, passes) { EXPECT_GT(cpu_time_now(affinity_of(0)).busy, 0); }
