@@ -143,7 +143,7 @@ PROGRAMS: dict[str, Program] = {
     "perl": Program(("perl", "-e", COUNT, "{file}"), (), records_of(150_000), "1", "auto"),
     "sqlite3": Program(("sqlite3", ":memory:", "PRAGMA cache_size={cache};" + QUERY), ("cache=-200,-2000,-64000",),
                        threads="1", allocators="auto"),
-    "g++": Program(("g++", "-O1", "-c", "-o", "/dev/null", "{file}.cpp"), (), source(60), "1", "auto"),
+    "g++": Program(("g++", "-O1", "-c", "-o", "/dev/null", "{file}.cpp"), (), source(15), "1", "auto"),
 }  # fmt: skip
 
 

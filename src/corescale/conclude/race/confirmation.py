@@ -32,6 +32,7 @@ from corescale.declare.stop import MOST_BLOCKS
 from corescale.records import Configuration, Record
 
 Verdict = Literal["faster", "not faster"]
+PHASES = ("measure", "confirm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +167,8 @@ def _by_t(
     """A t interval of few fresh pairs.
 
     The variance is that of the pairs, moderated by what the race tells of noise if it is enough to tell; where all that
-    is next to nothing, it is the scatter of all launches of today's and of the fresh ones, from block to block, which
-    is not too small on average.
+    is next to nothing, it is the scatter of all launches of the two, from block to block, which is not too small on
+    average.
     """
     n, mean = pairs.size, float(pairs.mean())
     if n < 2:
@@ -188,12 +189,23 @@ def _pooled(fitted: elimination.Fit) -> float:
 
 
 def _unpaired(records: Sequence[Record], experiment: Experiment, winner: Configuration) -> tuple[float, float]:
-    """The variance of a difference, from the scatter of single launches, and its degrees of freedom."""
-    wanted = [r for r in records if r.configuration == today(experiment) and r.timed]
-    groups = (wanted, [r for r in records if r.configuration == winner and r.phase == "confirm"])
-    logs = [np.log([x for r in group if (x := response(r, experiment.response)) > 0]) for group in groups]
-    freedom = sum(max(one.size - 1, 0) for one in logs)
-    return 2 * sum(float(((one - one.mean()) ** 2).sum()) for one in logs if one.size) / max(freedom, 1), float(freedom)
+    """The variance of a difference, from the scatter of single launches, and its degrees of freedom (Welch 1947).
+
+    Of each launch about the mean of its phase: what leads in the race was fast by luck.
+    """
+    told = [_scatter(records, experiment, one) for one in (today(experiment), winner)]
+    variance = sum(each for each, _ in told)
+    spread = sum(each**2 / freedom for each, freedom in told if freedom)
+    return variance, variance**2 / spread if spread else 0.0
+
+
+def _scatter(records: Sequence[Record], experiment: Experiment, one: Configuration) -> tuple[float, float]:
+    """The variance of the log response of one configuration, and its degrees of freedom."""
+    own = [r for r in records if r.configuration == one]
+    phases = [[x for r in own if r.phase == phase and (x := response(r, experiment.response)) > 0] for phase in PHASES]
+    squares = sum(float(np.var(np.log(each))) * len(each) for each in phases if each)
+    freedom = sum(max(len(each) - 1, 0) for each in phases)
+    return squares / max(freedom, 1), float(freedom)
 
 
 def _verdict(found: Interval, experiment: Experiment) -> Verdict | None:

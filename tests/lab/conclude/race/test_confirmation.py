@@ -164,6 +164,22 @@ def test_of_six_pairs_where_no_more_are_paid_for_not_all_must_be_faster() -> Non
     assert open_ is not None and (open_.by, open_.verdict) == ("signed ranks", None)
 
 
+@pytest.mark.parametrize(("todays", "others"), [(0.005, 0.1), (0.1, 0.005)])
+def test_two_pairs_of_unequal_noise_have_the_freedom_of_the_noisy_one(todays: float, others: float) -> None:
+    """Two alike, one with twenty times the scatter: many launches of the quiet one say nothing of it."""
+    experiment = tuning("a,b", confirm="2")
+    now, b = configurations(experiment)
+    rng, covered = np.random.default_rng(5), 0
+    for _ in range(200):
+        made = [
+            replace(r, wall=math.exp((todays if r.configuration == now else others) * float(rng.standard_normal())))
+            for r in [record(c, 1.0, block=k) for k in range(4) for c in (now, b)] + fresh((now, b), [1.0, 1.0])
+        ]
+        found = gain(made, experiment, b, (2,))
+        covered += found is not None and found.ratio.covers(1.0)
+    assert covered >= 180
+
+
 @pytest.mark.parametrize(("measuring", "pairwise"), [(4, False), (5, True)])
 def test_two_pairs_go_by_single_launches_unless_the_race_has_four_degrees_of_freedom(
     measuring: int, pairwise: bool
@@ -181,11 +197,14 @@ def test_two_pairs_go_by_single_launches_unless_the_race_has_four_degrees_of_fre
     found = gain(made, experiment, b, (2,))
     assert found is not None and found.by == "t" and found.ratio.low is not None and found.ratio.high is not None
     half = math.log(found.ratio.high / found.ratio.low) / 2
-    todays = np.log([r.wall for r in made if r.configuration == now])
-    others = np.log([1 / 1.09, 1 / 1.11])
-    freedom = len(todays) - 1 + 1
-    variance = 2 * (((todays - todays.mean()) ** 2).sum() + ((others - others.mean()) ** 2).sum()) / freedom
-    single = t.ppf(0.975, freedom) * math.sqrt(variance / 2)
+    phases = [
+        [np.log([r.wall for r in made if (r.configuration, r.phase) == (c, phase)]) for phase in ("measure", "confirm")]
+        for c in (now, b)
+    ]
+    squares = np.array([sum(((each - each.mean()) ** 2).sum() for each in told) for told in phases])
+    freedom = measuring - 1 + 1
+    welch = freedom * squares.sum() ** 2 / (squares**2).sum()
+    single = t.ppf(0.975, welch) * math.sqrt(squares.sum() / freedom / 2)
     assert half < single / 5 if pairwise else half == pytest.approx(single, rel=0.03)
 
 

@@ -43,7 +43,8 @@ SAYS = [
     f"of {WORDS[OPTIONS.largest]} configurations or fewer it has all",
     f"a first answer after {WORDS[OPTIONS.first_answer]} to {WORDS[1 + OPTIONS.largest]} launches",
     f"at a place drawn at random, where otherwise {TODAY_EVERY} launches would pass without one",
-    f"A launch that takes {WORDS[int(OPTIONS.cap)]} times the leader's median ({WORDS[int(OPTIONS.first_cap)]} times",
+    f"A launch that takes {WORDS[int(OPTIONS.cap)]} times the median of the fastest that may still win ("
+    f"{WORDS[int(OPTIONS.first_cap)]} times",
     f"a configuration that was killed in {WORDS[OPTIONS.strikes]} launches and in more than half of its launches has"
     " lost",
     f"(expected launches, {'doubled' if OPTIONS.doubt == 2 else OPTIONS.doubt}, exceed what is left)",
