@@ -104,9 +104,14 @@ def next_pair(
 
 
 def counted_pairs(records: Sequence[Record], other: Configuration) -> list[int]:
-    """The fresh blocks of a configuration that count: all but those that repeat the order of the last."""
-    made = _pairs(records, other)
-    return [one.block for k, one in enumerate(made) if not _repeats(k, made[0].looks)]
+    """The fresh blocks of a configuration that count: all but those that repeat the order of the block before.
+
+    By the orders that are recorded, so whatever rule planned them. Without planned looks orders were drawn, in earlier
+    versions, and repeat by chance: there all count.
+    """
+    orders = {one.block: one.order for one in _pairs(records, other)}
+    drawn = {one.block for one in _pairs(records, other) if not one.looks}
+    return [block for block, order in orders.items() if block in drawn or orders.get(block - 1) != order]
 
 
 def counting(pairs: int) -> int:

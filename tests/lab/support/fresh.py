@@ -10,7 +10,6 @@ from corescale.conclude.race.race import race
 from corescale.declare import command_line
 from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.experiment import Experiment
-from corescale.declare.plan import SHIFTED
 from corescale.records import Configuration, Record
 from support.play import MACHINE, play, record
 
@@ -32,14 +31,12 @@ def measured(experiment: Experiment, times: Times, noise: float = 0.01) -> list[
 
 
 def fresh(chosen: Sequence[Configuration], ratios: Sequence[float], first: int = 1000) -> list[Record]:
-    """Blocks of today's launch and another, which is faster by these ratios; and those that do not count between."""
-    now, other, made = *chosen, [*ratios]
-    for k in range(SHIFTED // 2, len(made) + len(made) // (SHIFTED - 1) + 1, SHIFTED):
-        made.insert(k, 99.0)
+    """Blocks of today's launch and another, which is faster by these ratios; their orders alternate, so all count."""
+    now, other = chosen
     return [
-        record(c, 1.0 if c == now else 1 / ratio, phase="confirm", block=first + k)
-        for k, ratio in enumerate(made[:-1] if made[-1] == 99.0 else made)
-        for c in (now, other)
+        record(c, 1.0 if c == now else 1 / ratio, phase="confirm", block=first + k, order=place)
+        for k, ratio in enumerate(ratios)
+        for place, c in enumerate((now, other) if k % 2 else (other, now))
     ]
 
 
