@@ -120,6 +120,9 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
     best, fresh = _picked(records, experiment, racing, picked or winner(found, now), fixed=picked is not None)
     regret = next((candidate.regret.bound for candidate in found if candidate.configuration == best), None)
     answer = Recommendation(now, best, fresh.ratio if fresh else None, regret, experiment.stop.confidence, found)
+    answer = replace(answer, broken=broken(records, experiment).get(now))
+    unsure = best != now and answer.keep_today and may_be_chance(records, experiment, best)
+    answer = replace(answer, failing=_failing(records, experiment, best), by_chance=unsure)
     tied = racing is not None and answer.chosen == racing.answer
     raced_whole = racing is not None and racing.rehearsal is None
     different = told_apart(experiment, heard(records) if raced_whole else None)
@@ -130,15 +133,12 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         not_told_apart=racing.not_told_apart if racing is not None and tied else (),
         rehearsal=racing.rehearsal if racing is not None else None,
         untried=0 if racing is None else racing.of - racing.tried,
-        failing=_failing(records, experiment, best),
-        by_chance=best != now and answer.keep_today and may_be_chance(records, experiment, best),
         others=len(different) - 1,
         same=len(configurations(experiment)) - len(different),
         fresh=fresh,
         averages=averages(records, experiment, best, fresh.ratio if fresh else None),
         proved=_proved(records, experiment, racing, regret),
         fallen=tuple(c for c in found if c.excluded is not None and _fell(records, c.configuration, now)),
-        broken=broken(records, experiment).get(now),
     )
     return replace(
         answer,

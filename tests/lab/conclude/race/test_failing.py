@@ -66,6 +66,17 @@ def test_failures_that_may_be_chance_replace_nothing(bad: int, count: int) -> No
     )
 
 
+def test_where_todays_launch_breaks_a_constraint_its_failures_leave_nothing_undecided() -> None:
+    """It is no answer, however often it fails."""
+    experiment = tuning(metric=["bytes=stdout-size"], subject_to=["bytes<=10"])
+    now = configurations(experiment)[0]
+    _, records = flaky_today(2, 60)
+    records = [replace(r, metrics={"bytes": 20.0 if r.configuration == now else 1.0} if r.ok else {}) for r in records]
+    answer = recommend(records, experiment)
+    assert answer.broken is not None and answer.failing is not None
+    assert answer.chosen == answer.winner != now and answer.decided and not answer.by_chance
+
+
 def test_one_failure_is_enough_where_the_other_one_is_shown_to_be_faster() -> None:
     experiment, records = flaky_today(1, 8, 0.9)
     answer = recommend(records, experiment)
