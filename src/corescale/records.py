@@ -9,13 +9,14 @@ Format history
 
 import dataclasses
 import functools
+import itertools
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AfterValidator, PositiveInt, TypeAdapter, ValidationError
 
 from corescale.errors import StoreError
 
@@ -134,6 +135,13 @@ class Noise:
     """how many CPUs these are; None in earlier versions"""
 
 
+def _growing(looks: tuple[int, ...]) -> tuple[int, ...]:
+    """Numbers of blocks at looks that come one behind the other; raises ValueError."""
+    if any(later <= one for one, later in itertools.pairwise(looks)):
+        raise ValueError("looks should be at more blocks each")
+    return looks
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One launch. Times in seconds, memory in bytes."""
@@ -189,7 +197,7 @@ class Record:
     """known variables that its programs read; None where nobody listened"""
     leftovers: int = 0
     """processes that outlived the main one and were killed"""
-    looks: tuple[int, ...] = ()
+    looks: Annotated[tuple[PositiveInt, ...], AfterValidator(_growing)] = ()
     """of fresh blocks: the numbers at which they were to be looked at first and then, as planned before them;
     one alone where a budget paid for no second look"""
     doubts: tuple[str, ...] = ()

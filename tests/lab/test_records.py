@@ -2,16 +2,32 @@
 """A record and its line."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from corescale.declare.experiment import Experiment
-from corescale.records import Configuration, Layout, Noise, Process, Record, Region, decode, encode
+from corescale.errors import StoreError
+from corescale.records import (
+    Configuration,
+    Layout,
+    Noise,
+    Process,
+    Record,
+    Region,
+    decode,
+    encode,
+    from_dict,
+    to_dict,
+)
+from support.play import record
 
 Make = Callable[..., Experiment]
 
 
+ONE = record(Configuration((("a", 1),)), 1.0, phase="confirm")
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 NUMBER = st.floats(0, 1e9)
 RECORDS = st.builds(
@@ -38,6 +54,18 @@ RECORDS = st.builds(
     noise=st.builds(Noise, NUMBER, NUMBER, st.integers(0, 99), NUMBER),
     format=st.just(1),
 )
+
+
+@pytest.mark.parametrize("looks", [[0], [0, 0], [-3], [3, 1], [5, 5], [2.5], [1e300], ["x"], None])
+def test_looks_that_nobody_can_have_planned_are_refused(looks: object) -> None:
+    """From a first look at 0 blocks no later one would be found."""
+    with pytest.raises(StoreError, match="not a record: looks"):
+        from_dict(to_dict(ONE) | {"looks": looks})
+
+
+@pytest.mark.parametrize("looks", [(), (2,), (5, 8), (10**30,)])
+def test_looks_that_are_numbers_of_blocks_are_read(looks: tuple[int, ...]) -> None:
+    assert decode(encode(replace(ONE, looks=looks))).looks == looks
 
 
 @given(RECORDS)
