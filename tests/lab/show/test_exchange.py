@@ -5,11 +5,14 @@ import csv
 import io
 import json
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+from corescale.conclude.answers.fallen import Flaky
+from corescale.conclude.answers.recommendation import Recommendation
 from corescale.declare.command_line.request import RunRequest, options
 from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.grid import configurations
@@ -65,6 +68,21 @@ def test_the_schema_refuses(damage: object) -> None:
     values = json.loads(exchange.to_json(samples.RESULTS["scan"]()))
     damage(values)  # type: ignore[operator]
     assert list(jsonschema.Draft202012Validator(exchange.schema()).iter_errors(values))
+
+
+def test_what_fails_now_and_then_is_said_in_json_too() -> None:
+    result = samples.RESULTS["tune"]()
+    found = result.conclusion
+    assert isinstance(found, Recommendation)
+    changed = replace(
+        found, flaky=Flaky(found.winner, 1.5, 2, 20), failing="failed in 1 of 24 launches", by_chance=True
+    )
+    values = json.loads(exchange.to_json(replace(result, conclusion=changed)))
+    jsonschema.Draft202012Validator(exchange.schema()).validate(values)
+    told, flaky = values["conclusion"], values["conclusion"]["flaky"]
+    assert (told["failing"], told["by_chance"]) == ("failed in 1 of 24 launches", True)
+    assert flaky["levels"] == dict(found.winner.levels)
+    assert (flaky["faster"], flaky["failures"], flaky["launches"]) == (1.5, 2, 20)
 
 
 def test_numbers_that_json_lacks_are_null() -> None:

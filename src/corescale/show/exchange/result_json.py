@@ -16,6 +16,7 @@ from typing import Any
 from corescale import __version__
 from corescale.conclude.answers.alternatives import Cheaper, Front
 from corescale.conclude.answers.candidates import Candidate
+from corescale.conclude.answers.fallen import Flaky
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.overheads import Modelled
 from corescale.conclude.answers.recommendation import Recommendation
@@ -221,8 +222,18 @@ def _recommendation(result: Result, found: Recommendation) -> Json:
         "fronts": [_front(result, front) for front in found.fronts],
         "not_told_apart": [{**_configuration(result, c), "faster_at_most": most} for c, most in found.not_told_apart],
         "not_shown": list(found.not_shown),
+        "failing": found.failing,
+        "by_chance": found.by_chance,
+        "flaky": _flaky(result, found.flaky),
         "rehearsal": _rehearsal(found.rehearsal),
     }
+
+
+def _flaky(result: Result, found: Flaky | None) -> Json | None:
+    if found is None:
+        return None
+    told = {"faster": found.faster, "failures": found.failures, "launches": found.launches}
+    return {**_configuration(result, found.configuration), **told}
 
 
 def _cheaper(result: Result, found: Cheaper | None) -> Json | None:
