@@ -175,7 +175,8 @@ def recommendation(found: Recommendation) -> str:
     than = text.join(("today's", ends))
     by = " by a t interval" if found.fresh is not None and found.fresh.by == "t" else ""
     sure = f", {near}" if near else f" at {text.percent(found.confidence)}"
-    return f"{value} faster than {than}{by}{sure}{rest}"
+    failing = "" if found.failing is None else f"; today's launch {found.failing}"
+    return f"{value} faster than {than}{by}{sure}{failing}{rest}"
 
 
 def _others(found: Recommendation) -> str:
@@ -206,8 +207,11 @@ def _not_shown(found: Recommendation) -> str:
 
 
 def _excluding_today(found: Recommendation) -> str | None:
-    """Where today's launch failed or breaks a constraint: what does not, or that nothing does; None for neither."""
-    if found.broken is None and found.failing is None:
+    """Where today's launch failed or breaks a constraint: what does not, or that nothing does.
+
+    None for neither, and where failures are beside the point, as another one is shown to be faster.
+    """
+    if found.broken is None and (found.failing is None or _shown_faster(found)):
         return None
     if found.winner == found.today and found.broken is not None:
         return f"no answer: nothing that was tried meets the constraint (today's launch: {text.clean(found.broken)})"
@@ -220,7 +224,11 @@ def _excluding_today(found: Recommendation) -> str | None:
     else:
         meets = "is not shown to break" if found.not_shown else "meets"
         said = f"{label(found.winner)} is the fastest that {meets} the constraint, and today's launch does not"
-    return f"{said}{cost}{_flaky_one(found)}{_not_shown(found)}"
+    return f"{said}{cost}{_fallen(found)}{_flaky_one(found)}{_not_shown(found)}"
+
+
+def _shown_faster(found: Recommendation) -> bool:
+    return found.gain is not None and found.gain.low is not None and found.gain.low > 1
 
 
 def _bound(found: Recommendation) -> float | None:

@@ -81,6 +81,9 @@ def test_one_failure_is_enough_where_the_other_one_is_shown_to_be_faster() -> No
     experiment, records = flaky_today(1, 8, 0.9)
     answer = recommend(records, experiment)
     assert answer.chosen == configurations(experiment)[1] and answer.decided and not answer.by_chance
+    said = recommendation(answer)
+    assert said.startswith("1.1") and " faster than today's [" in said
+    assert said.endswith("; today's launch failed in 1 of 66 launches, and this one in none of 14")
 
 
 def test_what_looked_faster_and_failed_in_the_race_is_named_in_the_first_line() -> None:
