@@ -32,7 +32,8 @@ struct report {
   /// mapped files included) or none. Never to be compared with one another.
   const char* peak_memory_kind = "none";
   double steal = 0, throttled = 0;
-  /// Time of other programs on the CPUs that it might use, a lower bound; nothing where its own or theirs is not known.
+  /// Time of other programs and the kernel on the CPUs that it might use, an estimate; nothing where its own or
+  /// theirs is not known.
   std::optional<double> foreign;
   int leftovers = 0, survivors = 0;
   std::vector<int> affinity;

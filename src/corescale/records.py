@@ -129,8 +129,8 @@ class Noise:
     sampled: bool = False
     """whether some thread was not seen at its end: both times then miss the same part"""
     foreign: float | None = None
-    """seconds that other programs ran on the CPUs that the launch might use, a lower bound; None where its own time or
-    that of one of these CPUs is not known, and in earlier versions"""
+    """seconds that other programs and the kernel ran on the CPUs that the launch might use, an estimate; None where its
+    own time or that of one of these CPUs is not known, and in earlier versions"""
     cpus: int | None = None
     """how many CPUs these are; None in earlier versions"""
 

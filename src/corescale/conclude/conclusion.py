@@ -36,11 +36,13 @@ class Concluded:
 def conclude(records: Sequence[Record], experiment: Experiment, gate: float | None = None) -> Concluded:
     """From the records alone, so that they say the same on any machine. `gate`: the slowdown that `compare` allows."""
     found, said = doubts(records, experiment), answer(records, experiment, gate)
-    again = None
-    if len(found.undisturbed) < len(records) and _enough(records, found.undisturbed, experiment):
+    again, lines, fewer = None, found.lines, len(found.undisturbed) < len(records)
+    if fewer and not _enough(records, found.undisturbed, experiment):
+        lines += ("noise: without those blocks too few are left for a second answer",)
+    elif fewer:
         # Fresh blocks confirm the pick of all measuring blocks: that of fewer of them was never confirmed.
         again = answer(found.undisturbed, experiment, gate, said.winner if isinstance(said, Recommendation) else None)
-    return Concluded(said, policy.decision(records, experiment), found.lines, found.noisy, again)
+    return Concluded(said, policy.decision(records, experiment), lines, found.noisy, again)
 
 
 def answer(

@@ -6,6 +6,7 @@ others took the cores does not, unless one configuration draws that upon itself.
 without flagged blocks.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -157,10 +158,12 @@ def _chance(launches: Launches, flagged: npt.NDArray[np.bool_], configuration: i
     return float(min(law[count:].sum(), law[: count + 1].sum()))
 
 
+@functools.lru_cache(1000)
 def _draws(launches: int, hit: int, own: int) -> Floats:
     """Probabilities that 0 to `own` of a block's own launches are among those hit (hypergeometric)."""
     ways = [math.comb(own, x) * math.comb(launches - own, hit - x) if x <= hit else 0 for x in range(own + 1)]
-    return np.array(ways, dtype=np.float64) / math.comb(launches, hit)
+    whole = math.comb(launches, hit)
+    return np.array([some / whole for some in ways])  # of whole numbers: beyond 1e308 there is no float
 
 
 @dataclass(frozen=True, slots=True)

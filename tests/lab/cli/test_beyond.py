@@ -121,10 +121,24 @@ def test_an_export_of_a_name_that_no_file_has(name: str) -> None:
 
 @pytest.mark.parametrize(
     "edit",
-    [{"peak_memory": -5}, {"threads_asked": 0}, {"noise": Noise(steal=-7.0)}, {"noise": Noise(throttled=math.nan)}],
+    [
+        {"peak_memory": -5},
+        {"peak_memory": 10**400},
+        {"threads_asked": 0},
+        {"noise": Noise(steal=-7.0)},
+        {"noise": Noise(throttled=math.nan)},
+        {"noise": Noise(cpus=0)},
+    ],
 )
 def test_a_launch_has_no_less_than_nothing(experiment: Callable[..., Experiment], edit: dict[str, object]) -> None:
     made = record(today(experiment()), 1.0)
     History().add_record(made)
     with pytest.raises(StoreError, match="is less than any launch has, or no number; the file was changed"):
         History().add_record(dataclasses.replace(made, **edit))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("cpus", [100_001, 10**300], ids=["a few", "far"])
+def test_a_launch_has_no_more_cpus_than_any_machine(experiment: Callable[..., Experiment], cpus: int) -> None:
+    made = record(today(experiment()), 1.0, noise=Noise(foreign=0.0, cpus=cpus))
+    with pytest.raises(StoreError, match="cpus is more than any machine has; the file was changed"):
+        History().add_record(made)

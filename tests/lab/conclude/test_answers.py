@@ -199,6 +199,7 @@ def test_what_is_left_without_noisy_blocks_must_allow_an_interval(confidence: fl
     found = conclude(noisy, experiment.model_copy(update={"stop": stop}))
     assert len(found.noisy) == 4
     assert (found.undisturbed is not None) == enough
+    assert any("too few are left for a second answer" in line for line in found.doubts) == (not enough)
 
 
 def test_what_a_configuration_may_cause_itself_is_counted_beside_the_others_and_never_set_aside() -> None:

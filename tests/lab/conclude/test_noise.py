@@ -122,6 +122,10 @@ class TestSetAside:
         """By chance in (1/6)^2 = 2.8% of cases and (1/6)^3 = 0.46%; to hit each other one, (5/6)^3 = 58%."""
         assert (robbed(20, 6, lambda b, c: b < blocks and c > 0) == frozenset()) == kept
 
+    def test_a_block_may_have_more_launches_than_floats_can_count_choices_of(self) -> None:
+        """There are 10^329 ways to hit 550 of 1,100."""
+        assert robbed(1, 1100, lambda b, c: c % 2 == 0) == {"steal"}
+
     def test_of_what_hits_at_random_one_in_ten_is_kept_at_most(self) -> None:
         rng = np.random.default_rng(3)
         drawn = [rng.random((12, 3)) < 0.3 for _ in range(300)]

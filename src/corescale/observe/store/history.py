@@ -2,6 +2,7 @@
 """The lines of a run: which records count, which block was cut short, which comes next."""
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,10 @@ def _must_be_a_launch(record: Record) -> None:
     counts |= {"steal": noise.steal, "throttled": noise.throttled, "runqueue_wait": noise.runqueue_wait}
     counts |= {"foreign": noise.foreign or 0.0, "cpus": 0 if noise.cpus is None else noise.cpus - 1}
     for name, value in counts.items():
-        if not (math.isfinite(value) and value >= 0):
+        if not 0 <= value <= sys.float_info.max:
             raise StoreError(f"{name} is less than any launch has, or no number", remedy=REMEDY)
+    if (noise.cpus or 0) > MOST_CORES:
+        raise StoreError("cpus is more than any machine has", remedy=REMEDY)
     cpu = record.user + record.system
     if cpu > MOST_CORES * record.wall and record.ok:
         what = f"user + system = {cpu:g} s within wall = {record.wall:g} s: no machine has the cores"
