@@ -66,10 +66,11 @@ def test_one_configuration_alone_is_kept_because_there_is_no_other(tmp_path: Pat
 
 
 def test_the_bound_of_the_first_line_is_that_of_the_last(tmp_path: Path) -> None:
-    """Also where the race's favourite was not confirmed, and today's launch is kept."""
+    """Also where the race's favourite was not confirmed, and today's launch is kept. Each budget has its own run."""
     found = []
     for budget in range(100, 200, 10):
-        said = tuned(tmp_path, "-t", "1", "-f", "MODE=a,b,c,d", "--budget", f"{budget}x")
+        (folder := tmp_path / str(budget)).mkdir()
+        said = tuned(folder, "-t", "1", "-f", "MODE=a,b,c,d", "--budget", f"{budget}x")
         found.append([re.search(rf"{word} ([\d.]+)%", said) for word in ("within", "spent at")])
     both = [(first[1], last[1]) for first, last in found if first and last]
     assert len(both) >= 2, "of ten budgets too few ended with a bound"
