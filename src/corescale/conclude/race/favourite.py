@@ -33,7 +33,7 @@ class Favourite:
         """Whether fresh blocks have told enough, or will not tell."""
         if not self.looks or self.made >= self.looks[-1]:
             return True
-        return self.made >= self.looks[0] and self.gain is not None and self.gain.verdict is not None
+        return self.gain is not None and self.gain.ratio.n >= self.looks[0] and self.gain.verdict is not None
 
 
 def favourite(records: Sequence[Record], experiment: Experiment, racing: Statement) -> Favourite:

@@ -43,12 +43,17 @@ def todays_failures(records: Sequence[Record], experiment: Experiment) -> str | 
 def may_be_chance(records: Sequence[Record], experiment: Experiment, other: Configuration) -> bool:
     """Whether today's failures are not shown to be more than those of another, which never failed.
 
-    By the probability that all failures fall into today's launches if both fail alike (Fisher's exact test).
+    By the probability that all failures fall into today's launches if both fail alike (Fisher's exact test), and
+    Bonferroni over those that failed and were passed over for it.
     """
-    made = [record for record in records if record.timed and record.configuration == today(experiment)]
+    now = today(experiment)
+    made = [record for record in records if record.timed and record.configuration == now]
     count, bad = launches_of(records, other), sum(not record.ok for record in made)
     alike = math.comb(len(made), bad) / math.comb(len(made) + count, bad)
-    return bad > 0 and alike > 1 - experiment.stop.confidence
+    passed_over = {r.configuration for r in records if r.timed and not r.ok and r.status != "capped"} - {
+        today(experiment)
+    }
+    return bad > 0 and alike * (1 + len(passed_over)) > 1 - experiment.stop.confidence
 
 
 def launches_of(records: Sequence[Record], configuration: Configuration) -> int:

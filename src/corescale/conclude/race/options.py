@@ -96,8 +96,11 @@ class RaceOptions:
     down to 0.7."""
     room: int = 6
     """Fresh blocks that a budget keeps room for: the fewest for a signed-rank interval at 95%."""
-    room_share: float = 0.5
+    room_share: float = 0.25
     """Share of a budget that is kept for as many of them as the leader's first look needs, where these are more."""
+    room_beyond: float = 0.6
+    """Such a share of what a budget has beyond two launches of everything, where that is more: in a large grid the
+    best is to be found first."""
     fewest: int = 2
     """Fresh blocks that are worth keeping room for: one pair has no interval."""
     enough: float = 4.0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The race as a policy: launch what may still win, until one is proved to be within the tolerance; then confirm it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -76,8 +77,12 @@ def _most_room(records: Sequence[Record], experiment: Experiment) -> int:
     least = room(records, experiment)
     if experiment.stop.confirmations is not None or least < OPTIONS.room:
         return least
-    share = min(OPTIONS.room_share * launches_in_all(records, experiment) / 2, OPTIONS.longest)
-    return max(least, int(share))
+    launches = launches_in_all(records, experiment)
+    if math.isinf(launches):
+        return OPTIONS.longest
+    beyond = launches - OPTIONS.again * len(configurations(experiment))
+    share = max(OPTIONS.room_share * launches, OPTIONS.room_beyond * beyond) / 2
+    return max(least, int(min(share, OPTIONS.longest)))
 
 
 def room(records: Sequence[Record], experiment: Experiment) -> int:

@@ -7,7 +7,7 @@ import pytest
 
 from corescale.cli.output import exit_code
 from corescale.conclude.answers.recommendation import recommend
-from corescale.conclude.race.lost import lost
+from corescale.conclude.race.lost import lost, may_be_chance
 from corescale.conclude.race.race import race
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
@@ -64,6 +64,15 @@ def test_failures_that_may_be_chance_replace_nothing(bad: int, count: int) -> No
         "not decided: threads=1 MODE=b is the fastest that did not fail, "
         f"and today's launch failed in {bad} of 66 launches, and this one in none of {count + 6}, which may be chance"
     )
+
+
+def test_what_failed_and_was_passed_over_counts_in_the_test_of_todays_failures() -> None:
+    """The one that never failed is chosen among all: 12 of 66 and none of 26 are 1.4%, of four 5.5%."""
+    experiment, records = flaky_today(12, 20, 1.03)
+    _, b, c = configurations(experiment)
+    assert not may_be_chance(records, experiment, b)
+    failed = [record(replace(c, levels=(("MODE", k),)), 1.0, block=k, status="failed", exit_code=1) for k in range(3)]
+    assert may_be_chance([*records, *failed], experiment, b)
 
 
 def test_where_todays_launch_breaks_a_constraint_its_failures_leave_nothing_undecided() -> None:

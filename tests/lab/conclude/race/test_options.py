@@ -36,7 +36,8 @@ SAYS = [
     f"as many are tried as fit into {space.MOST} configurations",
     f"The first look has {OPTIONS.at_first:.0%} of the error",
     f"keeps room for {WORDS[OPTIONS.room]} of them, for more where the leader's first look needs more and"
-    f" {'half' if OPTIONS.room_share == 0.5 else OPTIONS.room_share} of the budget pays for them",
+    f" {'a quarter' if OPTIONS.room_share == 0.25 else OPTIONS.room_share} of the budget pays for them, or"
+    f" {OPTIONS.room_beyond} of what it has beyond two launches of everything",
     f"with less than {WORDS[int(OPTIONS.enough)]} degrees of freedom, the scatter of all launches",
     f"a launch that takes {WORDS[int(OPTIONS.first_cap)]} times as long has lost",
     f"where there are fewer than {WORDS[OPTIONS.opening]} of them, others",
