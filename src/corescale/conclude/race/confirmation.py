@@ -32,7 +32,6 @@ from corescale.declare.stop import MOST_BLOCKS
 from corescale.records import Configuration, Record
 
 Verdict = Literal["faster", "not faster"]
-PHASES = ("measure", "confirm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,23 +188,27 @@ def _pooled(fitted: elimination.Fit) -> float:
 
 
 def _unpaired(records: Sequence[Record], experiment: Experiment, winner: Configuration) -> tuple[float, float]:
-    """The variance of a difference, from the scatter of single launches, and its degrees of freedom (Welch 1947).
+    """The variance of a difference, from the scatter of single launches, and its degrees of freedom.
 
-    Of each launch about the mean of its phase: what leads in the race was fast by luck.
+    The same variance for both, unless the favourite scatters more by an F test: many launches of today's, which is
+    quiet, say nothing of a noisy favourite then (Welch 1947).
     """
-    told = [_scatter(records, experiment, one) for one in (today(experiment), winner)]
-    variance = sum(each for each, _ in told)
-    spread = sum(each**2 / freedom for each, freedom in told if freedom)
-    return variance, variance**2 / spread if spread else 0.0
+    todays = [r for r in records if r.configuration == today(experiment) and r.timed]
+    own = [[r for r in records if r.configuration == winner and r.phase == phase] for phase in ("measure", "confirm")]
+    (squares, freedom), (others, few_of_it) = _scatter([todays], experiment), _scatter(own, experiment)
+    if min(freedom, few_of_it) < 1:
+        return 2 * (squares + others) / max(freedom + few_of_it, 1), freedom + few_of_it
+    first, second = squares / freedom, others / few_of_it
+    if second > first * scipy.special.fdtri(few_of_it, freedom, 1 - OPTIONS.unlike):
+        return first + second, (first + second) ** 2 / (first**2 / freedom + second**2 / few_of_it)
+    return 2 * (squares + others) / (freedom + few_of_it), freedom + few_of_it
 
 
-def _scatter(records: Sequence[Record], experiment: Experiment, one: Configuration) -> tuple[float, float]:
-    """The variance of the log response of one configuration, and its degrees of freedom."""
-    own = [r for r in records if r.configuration == one]
-    phases = [[x for r in own if r.phase == phase and (x := response(r, experiment.response)) > 0] for phase in PHASES]
-    squares = sum(float(np.var(np.log(each))) * len(each) for each in phases if each)
-    freedom = sum(max(len(each) - 1, 0) for each in phases)
-    return squares / max(freedom, 1), float(freedom)
+def _scatter(groups: Sequence[Sequence[Record]], experiment: Experiment) -> tuple[float, float]:
+    """Squares of the log responses about the mean of each group, and their degrees of freedom."""
+    logs = [np.log([x for r in group if (x := response(r, experiment.response)) > 0]) for group in groups]
+    squares = sum(float(((one - one.mean()) ** 2).sum()) for one in logs if one.size)
+    return squares, float(sum(max(one.size - 1, 0) for one in logs))
 
 
 def _verdict(found: Interval, experiment: Experiment) -> Verdict | None:

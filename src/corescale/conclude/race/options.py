@@ -107,6 +107,8 @@ class RaceOptions:
     """Degrees of freedom of a t interval of fresh pairs, below which it goes by the scatter of single launches: with
     two pairs and nothing else it would be 13 standard errors wide. A race that has fewer lends none, for the variance
     of so few residuals is too small on average."""
+    unlike: float = 0.05
+    """Level of the F test by which a favourite scatters more than today's launch, before the two lend each other."""
 
     # Who leads (standing.py)
     contenders: int = 20

@@ -197,14 +197,11 @@ def test_two_pairs_go_by_single_launches_unless_the_race_has_four_degrees_of_fre
     found = gain(made, experiment, b, (2,))
     assert found is not None and found.by == "t" and found.ratio.low is not None and found.ratio.high is not None
     half = math.log(found.ratio.high / found.ratio.low) / 2
-    phases = [
-        [np.log([r.wall for r in made if (r.configuration, r.phase) == (c, phase)]) for phase in ("measure", "confirm")]
-        for c in (now, b)
-    ]
-    squares = np.array([sum(((each - each.mean()) ** 2).sum() for each in told) for told in phases])
-    freedom = measuring - 1 + 1
-    welch = freedom * squares.sum() ** 2 / (squares**2).sum()
-    single = t.ppf(0.975, welch) * math.sqrt(squares.sum() / freedom / 2)
+    todays = [np.log([r.wall for r in made if r.configuration == now])]
+    others = [np.log([r.wall for r in made if (r.configuration, r.phase) == (b, of)]) for of in ("measure", "confirm")]
+    squares = sum(((each - each.mean()) ** 2).sum() for each in todays + others)
+    freedom = sum(each.size - 1 for each in todays + others)
+    single = t.ppf(0.975, freedom) * math.sqrt(2 * squares / freedom / 2)
     assert half < single / 5 if pairwise else half == pytest.approx(single, rel=0.03)
 
 
