@@ -109,8 +109,9 @@ def counted_pairs(records: Sequence[Record], other: Configuration) -> list[int]:
     By the orders that are recorded, so whatever rule planned them. Without planned looks orders were drawn, in earlier
     versions, and repeat by chance: there all count.
     """
-    orders = {one.block: one.order for one in _pairs(records, other)}
-    drawn = {one.block for one in _pairs(records, other) if not one.looks}
+    made = _pairs(records, other)
+    orders = {one.block: one.order for one in made}
+    drawn = {one.block for one in made if not one.looks}
     return [block for block, order in orders.items() if block in drawn or orders.get(block - 1) != order]
 
 

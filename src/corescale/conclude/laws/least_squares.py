@@ -62,23 +62,14 @@ def influence(design: Floats, weights: Floats) -> Floats:
 
 
 def _solved(design: Floats, weighted: Floats, right: Floats) -> Floats:
-    """(X' W X)^-1 right [..., k, m] for many X at once, NaN where it is singular.
-
-    Gauss-Jordan on all of them together, without pivoting as they are positive definite: NumPy's solver takes one
-    after the other.
-    """
+    """(X' W X)^-1 right [..., k, m] for many X at once, NaN where it is singular."""
     normal = np.swapaxes(design, -1, -2) @ weighted
     scale = np.sqrt(np.diagonal(normal, axis1=-2, axis2=-1))[..., None]
-    rows = np.concatenate([normal / (scale * np.swapaxes(scale, -1, -2)), right / scale], axis=-1)
-    width, determinant = normal.shape[-1], np.ones(normal.shape[:-2])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        for k in range(width):
-            pivot = rows[..., k, k].copy()
-            row = rows[..., k, :] / pivot[..., None]
-            rows = rows - rows[..., :, k, None] * row[..., None, :]
-            rows[..., k, :] = row
-            determinant *= pivot
-    return np.where((determinant > SINGULAR)[..., None, None], rows[..., width:] / scale, np.nan)
+    normal = normal / (scale * np.swapaxes(scale, -1, -2))
+    with np.errstate(invalid="ignore"):
+        regular = (np.linalg.det(normal) > SINGULAR)[..., None, None]
+    answer = np.linalg.solve(np.where(regular, normal, np.eye(normal.shape[-1])), right / scale) / scale
+    return np.where(regular, answer, np.nan)
 
 
 def bounded_fit(basis: Floats, log_times: Floats, weights: Floats) -> Floats:

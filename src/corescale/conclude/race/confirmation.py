@@ -196,12 +196,12 @@ def _unpaired(records: Sequence[Record], experiment: Experiment, winner: Configu
     todays = [r for r in records if r.configuration == today(experiment) and r.timed]
     own = [[r for r in records if r.configuration == winner and r.phase == phase] for phase in ("measure", "confirm")]
     (squares, freedom), (others, few_of_it) = _scatter([todays], experiment), _scatter(own, experiment)
-    if min(freedom, few_of_it) < 1:
-        return 2 * (squares + others) / max(freedom + few_of_it, 1), freedom + few_of_it
-    first, second = squares / freedom, others / few_of_it
-    if second > first * scipy.special.fdtri(few_of_it, freedom, 1 - OPTIONS.unlike):
-        return first + second, (first + second) ** 2 / (first**2 / freedom + second**2 / few_of_it)
-    return 2 * (squares + others) / (freedom + few_of_it), freedom + few_of_it
+    together = freedom + few_of_it
+    if min(freedom, few_of_it) > 0:
+        first, second = squares / freedom, others / few_of_it
+        if second > first * scipy.special.fdtri(few_of_it, freedom, 1 - OPTIONS.unlike):
+            return first + second, (first + second) ** 2 / (first**2 / freedom + second**2 / few_of_it)
+    return 2 * (squares + others) / max(together, 1), together
 
 
 def _scatter(groups: Sequence[Sequence[Record]], experiment: Experiment) -> tuple[float, float]:

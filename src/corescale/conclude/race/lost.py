@@ -50,9 +50,7 @@ def may_be_chance(records: Sequence[Record], experiment: Experiment, other: Conf
     made = [record for record in records if record.timed and record.configuration == now]
     count, bad = launches_of(records, other), sum(not record.ok for record in made)
     alike = math.comb(len(made), bad) / math.comb(len(made) + count, bad)
-    passed_over = {r.configuration for r in records if r.timed and not r.ok and r.status != "capped"} - {
-        today(experiment)
-    }
+    passed_over = {r.configuration for r in records if r.timed and not r.ok and r.status != "capped"} - {now}
     return bad > 0 and alike * (1 + len(passed_over)) > 1 - experiment.stop.confidence
 
 
