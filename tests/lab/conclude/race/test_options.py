@@ -38,6 +38,7 @@ SAYS = [
     f"keeps room for {WORDS[OPTIONS.room]} of them, for more where the leader's first look needs more and"
     f" {'a quarter' if OPTIONS.room_share == 0.25 else OPTIONS.room_share} of the budget pays for them, or"
     f" {OPTIONS.room_beyond} of what it has beyond two launches of everything",
+    f"unless the favourite scatters more by an F test at {OPTIONS.unlike:.0%}",
     f"with less than {WORDS[int(OPTIONS.enough)]} degrees of freedom, the scatter of all launches",
     f"a launch that takes {WORDS[int(OPTIONS.first_cap)]} times as long has lost",
     f"where there are fewer than {WORDS[OPTIONS.opening]} of them, others",
