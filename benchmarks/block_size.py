@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Block-size laws on the published tables: what each loses, and what of the study can be reproduced.
+"""Block-size models on the published tables: what each loses, and what of the study can be reproduced.
 
 scripts/bench block_size. Prints Markdown, the content of docs/results/block_size_published.md. It measures nothing on
 this machine but the seconds that training takes.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corescale.conclude.block_size import HOLD_OUT, LAWS, Case, Column, columns, examples, scored
+from corescale.conclude.block_size import HOLD_OUT, MODELS, Case, Column, columns, examples, scored
 from corescale.conclude.block_size import published as form
 from corescale.conclude.block_size.columns import ITERATIONS
 from corescale.conclude.block_size.regret import floor, replicates
@@ -38,13 +38,13 @@ def regrets(table: tuple[Column, ...]) -> None:
         f"Time lost against the best block of the same column, {len(table)} columns ({sum(usual)} usual ones: without"
     )
     print(f"the {len(table) - sum(usual)} of the 3970X that write {ODD_WRITES} bytes and more).\n")
-    print("| law | fitted to | geometric mean | worst | usual: mean | worst | seconds |")
+    print("| model | fitted to | geometric mean | worst | usual: mean | worst | seconds |")
     print("|---|---|---|---|---|---|---|")
-    for (name, law), (held, key) in itertools.product(LAWS.items(), HOLD_OUT.items()):
+    for (name, model), (held, key) in itertools.product(MODELS.items(), HOLD_OUT.items()):
         if key is not None and name in NOTHING_FITTED:
             continue  # the printed weights have seen every column; a constant has seen none
         begin = time.perf_counter()
-        all_, some = (found := scored(law, table, key)), found.of(usual)
+        all_, some = (found := scored(model, table, key)), found.of(usual)
         seconds = time.perf_counter() - begin
         said = f"{all_.mean:.1%} | {all_.worst:.0%} | {some.mean:.1%} | {some.worst:.0%} | {seconds:.1f}"
         print(f"| {name} | {held} | {said} |")
@@ -58,8 +58,8 @@ def noise(table: tuple[Column, ...]) -> None:
         f"takes a column's block from its replicates loses {found.mean:.1%}, at worst "
         f"{found.worst:.0%}. On these columns:\n"
     )
-    for name, law in LAWS.items():
-        print(f"- {name}, in-sample: {scored(law, table).of(having).mean:.1%}")
+    for name, model in MODELS.items():
+        print(f"- {name}, in-sample: {scored(model, table).of(having).mean:.1%}")
 
 
 def training() -> None:
@@ -99,7 +99,8 @@ def contradictions() -> None:
         for inputs, some in labels.items()
         if len(some) > 1
     ]
-    print(f"\nEqual inputs with labels that contradict each other, {len(said)}: {'; '.join(said)}.")
+    print(f"\nEqual inputs with labels that contradict each other: {len(said)}.\n")
+    print("\n".join(f"- {one}" for one in said) + "\n")
 
 
 def labels_beside_the_tables(table: tuple[Column, ...]) -> None:
@@ -134,9 +135,9 @@ def repeated_rows() -> None:
 VARIED: dict[str, Callable[[Column], float]] = {
     "unit read": lambda c: c.case.read,
     "unit write": lambda c: c.case.write,
-    "threads, one core group": lambda c: c.case.threads if c.case.groups == 1 else 0,
+    "threads, one L3 domain": lambda c: c.case.threads if c.case.groups == 1 else 0,
     "computation": lambda c: c.case.computation,
-    "core groups (threads grow too)": lambda c: c.case.groups,
+    "L3 domains (threads grow too)": lambda c: c.case.groups,
 }
 """What the paper says has a direction; 0 leaves a column out."""
 
@@ -144,7 +145,7 @@ VARIED: dict[str, Callable[[Column], float]] = {
 def directions(table: tuple[Column, ...]) -> None:
     """Pairs of columns that differ in one quantity alone: is the best block of the larger one larger or smaller?"""
     print("\nBest blocks of pairs of columns that differ in one quantity alone, as that grows. The paper says")
-    print("smaller, but for core groups larger; threads and groups grow together in each of its tables. Many pairs")
+    print("smaller, but for L3 domains larger; threads and groups grow together in each of its tables. Many pairs")
     print("differ by noise. A slope is the median of their log-log slopes: -1 is inversely proportional.\n")
     print("| quantity | larger | smaller | the same | slope |\n|---|---|---|---|---|")
     for name, of in VARIED.items():
@@ -171,10 +172,10 @@ def _bits(column: Column, name: str) -> float:
 
 
 def _alike(a: Column, b: Column, name: str) -> bool:
-    """In all but the quantity; where that is core groups, threads may differ too."""
+    """In all but the quantity; where that is L3 domains, threads may differ too."""
     keys = [(c.platform, c.case.threads, c.case.groups, c.case.read, c.case.write, c.case.computation) for c in (a, b)]
-    fields = ("platform", "threads", "core groups", "unit read", "unit write", "computation")
-    free = {name.partition(" (")[0].partition(",")[0]} | ({"threads"} if "core groups" in name else set())
+    fields = ("platform", "threads", "L3 domains", "unit read", "unit write", "computation")
+    free = {name.partition(" (")[0].partition(",")[0]} | ({"threads"} if "L3 domains" in name else set())
     return all(x == y for field, x, y in zip(fields, *keys, strict=True) if field not in free)
 
 
@@ -185,13 +186,13 @@ def negative() -> None:
     found = form.raw(form.WEIGHTS, np.array(cases))
     share, over = np.mean(~(found >= 1)), np.mean(found > np.array([ITERATIONS / one[1] for one in cases]))
     print(
-        f"\nThe printed formula is below 1 on {share:.0%} of {len(cases)} cases (G 1 to 8, T 2 to 64, R and W 2^6 to\n"
-        f"2^16, C 1024 to 1024^6), and more than a thread's share of {ITERATIONS} iterations on {over:.0%}; there\n"
-        "it is clamped to that share."
+        f"\nThere are {len(cases)} cases: G 1 to 8, T 2 to 64, R and W 2^6 to 2^16, C 1024 to 1024^6.\n"
+        f"The printed formula is below 1 on {share:.0%} of them. On {over:.0%} it is more than a thread's share of\n"
+        f"{ITERATIONS} iterations; there it is clamped to that share."
     )
     small = [one for one in cases if max(one[2], one[3]) <= 8]
     less = np.mean(~(form.raw(form.WEIGHTS, np.array(small)) >= 1))
-    print(f"Where at most 256 bytes are read and written it is so on {less:.0%} of {len(small)}.")
+    print(f"If at most 256 bytes are read and written, it is below 1 on {less:.0%} of {len(small)}.")
 
 
 def taskflow() -> None:
@@ -209,7 +210,7 @@ def taskflow() -> None:
 
 def main() -> None:
     table = columns(rows("tables.csv"))
-    print("# Block-size laws on the published tables\n\nFrom `scripts/bench block_size`; the tables are data/faa/.\n")
+    print("# Block-size models on the published tables\n\nFrom `scripts/bench block_size`; the tables are data/faa/.\n")
     regrets(table)
     noise(table)
     directions(table)

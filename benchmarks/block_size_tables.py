@@ -126,15 +126,15 @@ def column_of(here: Launches, body: Body, folded: bool) -> Column:
 
 
 def fitted(here: Launches, bodies: Sequence[Body]) -> Mapping[str, Callable[[Body], tuple[float, float]]]:
-    """Laws fitted to the sweeps of these bodies: the block of one of them, and its time over the best block's."""
+    """Models fitted to the sweeps of these bodies: the block of one of them, and its time over the best block's."""
     folded, told = ({body: column_of(here, body, fold) for body in bodies} for fold in (True, False))
-    laws = {
+    models = {
         "the paper's form, fitted to these": (Trained("time").fit(tuple(told.values())), told),
         "loop time, fitted to these": (LoopTime(computes=True).fit(tuple(folded.values())), folded),
     }
 
     def chosen(name: str) -> Callable[[Body], tuple[float, float]]:
-        choose, columns_ = laws[name]
+        choose, columns_ = models[name]
 
         def of(body: Body) -> tuple[float, float]:
             block = choose(columns_[body].case)
@@ -142,7 +142,7 @@ def fitted(here: Launches, bodies: Sequence[Body]) -> Mapping[str, Callable[[Bod
 
         return of
 
-    return {name: chosen(name) for name in laws}
+    return {name: chosen(name) for name in models}
 
 
 def chosen_tables(here: Launches) -> None:
@@ -151,19 +151,19 @@ def chosen_tables(here: Launches) -> None:
     print(f"\n## The formula's block, auto's, fitted ones, and the measured best: {threads_of(count)}")
     print(
         "\nEach as its iterations at once (the most, where blocks shrink), and its time over the best block's.\n"
-        "Fitted laws are fitted to the bodies of this table, and take the times of the blocks beside theirs."
+        "Fitted models are fitted to the bodies of this table, and take the times of neighbouring blocks."
     )
     bodies = [body for body in here.shares if here.sweep(body, count)]
-    laws = fitted(here, bodies)
+    models = fitted(here, bodies)
     lines = []
     for body in bodies:
         sweep = here.sweep(body, count)
         best = min(sweep, key=lambda block: sweep[block])
         cells = [Cell(body, count, policy) for policy in POLICIES]
         said = [f"{here.chosen[cell]:.0f}: {here.times[cell] / sweep[best]:.2f}" for cell in cells]
-        said += [f"{block:.0f}: {lost:.2f}" for block, lost in (law(body) for law in laws.values())]
+        said += [f"{block:.0f}: {lost:.2f}" for block, lost in (model(body) for model in models.values())]
         lines.append((name_of(body), str(best), f"{sweep[best]:.0f}", *said))
-    table(("body", "measured best", "clocks", *POLICIES, *laws), lines)
+    table(("body", "measured best", "clocks", *POLICIES, *models), lines)
 
 
 def ratio(a: float | None, b: float | None) -> str:

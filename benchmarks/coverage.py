@@ -2,7 +2,7 @@
 """How often the intervals cover the truth, by simulated experiments: scripts/bench coverage [PART ...].
 
 Launches are simulated one after another, in the random order that each block draws, with noise that belongs to the
-moment and not to the configuration. Prints the tables of docs/measuring.md, which
+moment and not to the configuration. Prints the tables of docs/measuring_appendix.md, which
 tests/lab/conclude/test_coverage.py asserts.
 """
 
@@ -13,10 +13,10 @@ from functools import partial
 
 import numpy as np
 
-from corescale.conclude.laws import LAWS, choose, fit
-from corescale.conclude.laws.centres import summarise
+from corescale.conclude.models import MODELS, choose, fit
+from corescale.conclude.models.centres import summarise
 from corescale.conclude.stats import Floats, hodges_lehmann, median_interval, tail_count, walsh_bounds, within_of_best
-from corescale.declare.plan import with_today
+from corescale.declare.plan import with_baseline
 from corescale.declare.stop import Stop
 
 EXPERIMENTS = 2000
@@ -119,13 +119,13 @@ def unequal_coverage(noise: str, blocks: int, experiments: int = EXPERIMENTS, se
 
 
 def returning_coverage(noise: str, blocks: int, experiments: int = 1000, seed: int = SEED) -> float:
-    """Of today's launch against another, of 12: in some blocks it comes twice, and counts with its mean logarithm."""
+    """Of the baseline against another, of 12: in some blocks it comes twice, and counts with its mean logarithm."""
     rng, many = np.random.default_rng([seed, list(NOISE).index(noise), blocks]), 12
     covered = 0
     for in_time in NOISE[noise](rng, (experiments, blocks * (many + 1))):
         differences, start = [], 0
         for _ in range(blocks):
-            order = np.array(with_today(rng.permutation(many).tolist(), 0))
+            order = np.array(with_baseline(rng.permutation(many).tolist(), 0))
             seen = in_time[start : start + order.size]
             differences.append(float(seen[order == 0].mean() - seen[order == 1].mean()))
             start += order.size
@@ -173,7 +173,7 @@ def regret_coverage(noise: str, blocks: int, experiments: int = 500, seed: int =
 
 
 TRUE_TERMS = {"amdahl": np.array([9.5, 0.5]), "usl": np.array([9.5, 0.49, 0.01])}
-"""What every law is tried with, in seconds: s = 0.05; sigma = 0.049, kappa = 0.001, peak at p = 30.8."""
+"""What every model is tried with, in seconds: s = 0.05; sigma = 0.049, kappa = 0.001, peak at p = 30.8."""
 FORECAST = 32
 
 
@@ -195,41 +195,45 @@ def noise_centre(noise: str, seed: int) -> float:
 
 
 def fit_coverage(
-    law: str, noise: str, blocks: int, experiments: int = EXPERIMENTS, seed: int = SEED
+    model: str, noise: str, blocks: int, experiments: int = EXPERIMENTS, seed: int = SEED
 ) -> dict[str, float]:
     """Of each parameter and of the forecast T(32), from levels up to 16.
 
-    A law describes typical times (trimmed means), so T1 and forecasts are compared with the truth times that of noise.
+    A model describes typical times (trimmed means), so T1 and forecasts are compared with the truth times that of
+    noise.
     """
-    terms = TRUE_TERMS[law]
-    true_times = LAWS[law].basis(LEVELS) @ terms
+    terms = TRUE_TERMS[model]
+    true_times = MODELS[model].basis(LEVELS) @ terms
     shift = math.exp(noise_centre(noise, seed + 1))
-    truth = {x.name: x.shown(float(x.of(terms * shift))) for x in LAWS[law].parameters}
-    expected = shift * float(LAWS[law].basis(np.array(float(FORECAST))) @ terms)
+    truth = {x.name: x.shown(float(x.of(terms * shift))) for x in MODELS[model].parameters}
+    expected = shift * float(MODELS[model].basis(np.array(float(FORECAST))) @ terms)
     covered = dict.fromkeys([*truth, f"T({FORECAST})"], 0)
     for log_times in simulate(noise, np.log(true_times), blocks, experiments, seed):
-        fitted = fit(LAWS[law], LEVELS, log_times, resamples=999)
+        fitted = fit(MODELS[model], LEVELS, log_times, resamples=999)
         for name, value in truth.items():
             covered[name] += fitted.parameters[name].covers(value)
         covered[f"T({FORECAST})"] += fitted.forecast(FORECAST).seconds.covers(expected)
     return {name: count / experiments for name, count in covered.items()}
 
 
-def chosen_coverage(law: str, noise: str, blocks: int, experiments: int = CHOSEN, seed: int = SEED) -> dict[str, float]:
-    """After the choice among laws: how often it shows the USL, and the share of intervals that hold the truth.
+def chosen_coverage(
+    model: str, noise: str, blocks: int, experiments: int = CHOSEN, seed: int = SEED
+) -> dict[str, float]:
+    """After the choice among models: how often it shows the USL, and the share of intervals that hold the truth.
 
-    `alone`: by the law that is shown as if there were no other. Contention is the s of one law, the sigma of the other.
+    `alone`: by the model that is shown as if there were no other. Contention is the s of one model, the sigma of the
+    other.
     """
-    terms, shift = TRUE_TERMS[law], math.exp(noise_centre(noise, seed + 1))
-    expected = shift * float(LAWS[law].basis(np.array(float(FORECAST))) @ terms)
+    terms, shift = TRUE_TERMS[model], math.exp(noise_centre(noise, seed + 1))
+    expected = shift * float(MODELS[model].basis(np.array(float(FORECAST))) @ terms)
     of_usl = shift * np.append(terms, 0.0)[:3]
-    truth = {x.name: x.shown(float(x.of(of_usl))) for x in LAWS["usl"].parameters}
+    truth = {x.name: x.shown(float(x.of(of_usl))) for x in MODELS["usl"].parameters}
     held = []
-    for log_times in simulate(noise, np.log(LAWS[law].basis(LEVELS) @ terms), blocks, experiments, seed):
-        choice = choose(LAWS, LEVELS, log_times)
+    for log_times in simulate(noise, np.log(MODELS[model].basis(LEVELS) @ terms), blocks, experiments, seed):
+        choice = choose(MODELS, LEVELS, log_times)
         best = choice.best
         assert best is not None
-        usl, alone = best.law == "usl", choice.fits[best.law]
+        usl, alone = best.model == "usl", choice.fits[best.model]
         one_core = best.parameters["lambda" if usl else "T1"].covers(truth["lambda"] ** (1 if usl else -1))
         contention = [x.parameters["sigma" if usl else "s"].covers(truth["sigma"]) for x in (best, alone)]
         times = [x.forecast(FORECAST).seconds.covers(expected) for x in (best, alone)]
@@ -238,15 +242,15 @@ def chosen_coverage(law: str, noise: str, blocks: int, experiments: int = CHOSEN
     return dict(zip(AFTER_THE_CHOICE, np.mean(held, axis=0).tolist(), strict=True))
 
 
-def doubted(law: str, noise: str, blocks: int, experiments: int = 500, seed: int = SEED) -> float:
-    """How often a law that is true is said to be off by more than noise."""
-    times = np.log(LAWS[law].basis(LEVELS) @ TRUE_TERMS[law])
-    fits = [fit(LAWS[law], LEVELS, y, resamples=99) for y in simulate(noise, times, blocks, experiments, seed)]
-    return float(np.mean(["more than the noise" in x.doubt for x in fits]))
+def warned(model: str, noise: str, blocks: int, experiments: int = 500, seed: int = SEED) -> float:
+    """How often a model that is true is said to be off by more than noise."""
+    times = np.log(MODELS[model].basis(LEVELS) @ TRUE_TERMS[model])
+    fits = [fit(MODELS[model], LEVELS, y, resamples=99) for y in simulate(noise, times, blocks, experiments, seed)]
+    return float(np.mean(["more than the noise" in x.warning for x in fits]))
 
 
 def trimmed(logs: Floats) -> float:
-    """What a law is fitted to, of one level."""
+    """What a model is fitted to, of one level."""
     return float(summarise(logs[:, None], np.ones(logs.size)).centres[0])
 
 
@@ -304,13 +308,13 @@ def per_row(title: str, cell: Callable[[str, int], dict[str, float]], counts: Se
     table(title, ["noise", "blocks", *next(iter(cells.values()))], rows)
 
 
-def fits(law: str, counts: Sequence[int] = BLOCKS) -> None:
-    per_row(f"Fits of {law}, {FITS} experiments a row", partial(fit_coverage, law, experiments=FITS), counts)
+def fits(model: str, counts: Sequence[int] = BLOCKS) -> None:
+    per_row(f"Fits of {model}, {FITS} experiments a row", partial(fit_coverage, model, experiments=FITS), counts)
 
 
 PARTS: dict[str, Callable[[], None]] = {
     "ratio": lambda: per_blocks("Ratios, 95% asked, 2,000 experiments a cell", ratio_coverage),
-    "returning": lambda: per_blocks("Ratios to today's launch where it comes twice in some blocks", returning_coverage),
+    "returning": lambda: per_blocks("Ratios to the baseline where it comes twice in some blocks", returning_coverage),
     "unequal": lambda: per_blocks("Ratios, one configuration three times as noisy", unequal_coverage),
     "stop": lambda: stops("At a width stop, from 8 to 40 blocks", Stop()),
     "stop-plain": lambda: stops("The same with 95% at each look, not used", Stop(), 0.95),
@@ -318,20 +322,20 @@ PARTS: dict[str, Callable[[], None]] = {
     "median": lambda: per_blocks("Median time of one configuration", median_coverage),
     "regret": lambda: per_blocks("8 bounds of regret at once, 500 experiments a cell", regret_coverage),
     "ratio-few": lambda: per_blocks("Ratios of the fewest blocks", ratio_coverage, FEW),
-    **{law: partial(fits, law) for law in LAWS},
-    **{f"{law}-few": partial(fits, law, FEW) for law in LAWS},
+    **{model: partial(fits, model) for model in MODELS},
+    **{f"{model}-few": partial(fits, model, FEW) for model in MODELS},
     **{
-        f"chosen-{law}": partial(
+        f"chosen-{model}": partial(
             per_row,
-            f"After the choice, data of {law}, {CHOSEN} experiments a row",
-            partial(chosen_coverage, law),
+            f"After the choice, data of {model}, {CHOSEN} experiments a row",
+            partial(chosen_coverage, model),
             (*FEW, *BLOCKS),
         )
-        for law in LAWS
+        for model in MODELS
     },
     "estimands": estimands,
-    "doubt": lambda: per_blocks(
-        "A true USL doubted for its residuals, 500 experiments a cell", partial(doubted, "usl")
+    "warning": lambda: per_blocks(
+        "A true USL warned for its residuals, 500 experiments a cell", partial(warned, "usl")
     ),
 }
 

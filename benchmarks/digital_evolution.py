@@ -16,13 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from corescale import native
-from corescale.cli.measure import measure
+from corescale.api.measuring import measure
 from corescale.conclude import response
-from corescale.conclude.policy import uniform
 from corescale.conclude.stats import Interval, efficiency, hodges_lehmann, ratio_interval
 from corescale.declare import command_line
 from corescale.declare.catalogue import allocators
-from corescale.declare.command_line.request import ScanRequest
+from corescale.declare.request import ScanRequest
 from corescale.machine import Machine
 
 RATE = "cell_updates_per_second"
@@ -66,7 +65,7 @@ def rates(case: Case, names: Sequence[str], blocks: int, machine: Machine) -> Ra
             threads="1,2", allocators=",".join(names), runs=blocks, budget="none", out=out, quiet=True
         )
         experiment = command_line.scan(request, words, machine)
-        records = measure(experiment, uniform(experiment), request, machine).records
+        records = measure(experiment, request, machine).records
     if failed := [record for record in records if not record.checks.get("state_hash_as_expected")]:
         raise SystemExit(f"a launch failed: {failed[0].configuration}: {failed[0].tail}")
     found = response.table(records, f"metric:{RATE}")

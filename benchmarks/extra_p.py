@@ -2,7 +2,7 @@
 """Our normal form beside Extra-P itself, on the same files: scripts/bench extra_p [RUN...].
 
 Extra-P (Calotoiu et al. 2013) is installed from PyPI into a scratch environment below build/, without its window, and
-is no dependency of anything. Both get the same JSON lines: generated times whose law is known, with 2% noise, and the
+is no dependency of anything. Both get the same JSON lines: generated times whose model is known, with 2% noise, and the
 curves of run folders that are named. Its strong-scaling option (negative exponents) is on. A row says which form each
 found, and how far each forecast at twice and eight times the largest p is from the truth, where that is known.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from corescale.conclude.answers.scaling import scan
-from corescale.conclude.laws.normal_form import normal_form
+from corescale.conclude.models.normal_form import normal_form
 from corescale.conclude.response import table
 from corescale.conclude.stats import Floats
 from corescale.observe import store
@@ -81,9 +81,9 @@ def theirs(python: Path, p: Floats, times: Floats, at: Sequence[float]) -> tuple
 
 def ours(p: Floats, times: Floats, at: Sequence[float]) -> tuple[str, Sequence[float]]:
     """Our form with its terms, and its times at other p."""
-    law, fit = normal_form(p, np.log(times))
+    model, fit = normal_form(p, np.log(times))
     terms = ", ".join(f"{name} = {value.estimate:.3g}" for name, value in fit.parameters.items())
-    return f"{law.formula} ({terms})", fit.time(np.array(at)).tolist()
+    return f"{model.formula} ({terms})", fit.time(np.array(at)).tolist()
 
 
 def row(python: Path, name: str, p: Floats, times: Floats, truth: Callable[[Floats], Floats] | None) -> str:
@@ -105,7 +105,7 @@ def measured(runs: Sequence[Path]) -> Mapping[str, tuple[Floats, Floats]]:
     found = {}
     for run in map(store.load, runs):
         times = table(run.records, run.experiment.response)
-        for curve in scan(run.records, run.experiment, laws=False).curves:
+        for curve in scan(run.records, run.experiment, models=False).curves:
             rows = [one for one in curve.rows if one.time.estimate > 0]
             if len(rows) >= 5:
                 columns = np.column_stack([times.column(one.configuration) for one in rows])

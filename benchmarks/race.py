@@ -1,259 +1,125 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a race promises, on landscapes and on programs: scripts/bench race PART.
+"""What a race promises, on simulated landscapes and on real programs: scripts/bench race PART.
 
-guarantee, by simulation with a known truth: how often a claim "within 2% of the best" is wrong; how often a change is
-recommended where nothing differs; how often the interval of the confirmation covers the truth, after selection;
-launches against uniform blocks which end by the same bounds. budgets: the true regret of the answer against peers
-(needs `pip install optuna`). programs, adversarial, expert: see race_programs.py and so on. With --keep DIR every
-finished cell is written there and not made again. docs/race.md explains, docs/results/ holds what it printed.
+landscapes: wrong claims, gains found, false gains, coverage and launches, a row a landscape and budget. ablation: every
+rule and constant off or changed in turn. loop: a few races a landscape by the product's own loop. programs: real ones
+(race_programs.py). docs/race.md explains, docs/results/race_simulation.md has what it printed.
 """
 
 import argparse
 import dataclasses
-import json
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import race_adversarial
-import race_expert
-import race_players as players
 import race_programs
-from race_adversarial import LANDSCAPES
-from race_landscapes import GRIDS, TRUTHS, landscape
-from scipy.special import stdtr
+from race_landscapes import LANDSCAPES, Outcome, looped, raced
+from scipy.special import betaincinv
 
-from corescale.conclude.stats import Floats
+from corescale.conclude.race.options import OPTIONS, RaceOptions
 
-MOST = 10**6
-BUDGETS = (10, 24, 60, 120, 240)
-WIDE, MANY_BLOCKS = 0.10, 25
-"""from this spread and this number of uniform blocks on, a race is to take at most a quarter of the launches"""
+BUDGETS = ("12x", "20x", "40x", "100x", "none")
 
 
-@dataclass
-class Tally:
-    """Of the races on one kind of landscape."""
-
-    races: int = 0
-    claimed: int = 0
-    wrong: int = 0
-    """claims of one that is more than 2% behind the best"""
-    changed: int = 0
-    """answers that fresh blocks gave an interval of"""
-    covered: int = 0
-    faster: int = 0
-    """confirmed to be faster"""
-    paired: int = 0
-    """races repeated with uniform blocks; means over these:"""
-    launches: float = 0.0
-    uniform: float = 0.0
-    full_blocks: float = 0.0
-
-    @property
-    def ratio(self) -> float:
-        """Launches of the race over those of uniform blocks, on the same landscapes."""
-        return self.launches / self.uniform if self.uniform else float("nan")
-
-    def add(self, other: "Tally") -> None:
-        """Counts alone."""
-        for name in ("races", "claimed", "wrong", "changed", "covered", "faster"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+def upper_limit(count: int, of: int) -> float:
+    """Upper end of the one-sided 95% interval of a share (Clopper & Pearson 1934)."""
+    return 1.0 if count >= of else float(betaincinv(count + 1, of - count, 0.95))
 
 
-def tally(name: str, size: int, noise: float, races: int, against: int) -> Tally:
-    """That number of races, the first `against` of them repeated with uniform blocks."""
-    result = Tally(paired=against)
-    for seed in range(races):
-        land = landscape(name, size, noise, seed)
-        outcome = players.race(land)
-        result.races += 1
-        result.claimed += outcome.claimed
-        result.wrong += outcome.claimed and bool(land.regret[outcome.answer] > 0.02)
-        result.changed += outcome.covered is not None
-        result.covered += outcome.covered is True
-        result.faster += outcome.faster
-        if seed < against:
-            other = players.uniform(landscape(name, size, noise, seed), MOST)
-            result.launches += outcome.launches / against
-            result.uniform += other.launches / against
-            result.full_blocks += other.blocks / against
-    return result
+def share(count: int, of: int) -> str:
+    return f"{count} of {of}" if of else ""
 
 
-Cell = tuple[str, int, float]
+def row(made: Sequence[Outcome]) -> str:
+    """Wrong claims with their upper limit, gains found, false gains, coverage, launches, regret."""
+    wrong, claimed = sum(one.wrong for one in made), sum(one.claimed for one in made)
+    limit = f" (< {upper_limit(wrong, claimed):.0%})" if claimed else ""
+    found, worth = sum(one.found for one in made), sum(one.worth for one in made)
+    covered, intervals = sum(one.covered for one in made), sum(one.interval for one in made)
+    launches = float(np.mean([one.launches for one in made]))
+    regret = 100 * float(np.mean([one.regret for one in made]))
+    cells = [f"{share(wrong, claimed)}{limit}", share(found, worth), str(sum(one.false for one in made))]
+    return " | ".join([*cells, share(covered, intervals), f"{launches:.0f}", f"{regret:.1f}%"])
 
 
-def cells(given: argparse.Namespace) -> Iterator[Cell]:
-    return ((name, size, noise) for size in given.sizes for noise in given.noise for name in given.landscapes
-            if name in TRUTHS)  # fmt: skip
-
-
-def races_of(cell: Cell, given: argparse.Namespace) -> int:
-    """Fewer where one takes long."""
-    _, size, noise = cell
-    return max(4, int(given.races * 24 / size * (0.3 if noise >= 0.1 else 1)))
-
-
-def kept(cell: Cell, given: argparse.Namespace, make: Callable[[], Any]) -> Any:
-    """What was made of a cell; None where it would have to be made, and the time is over."""
-    path = file_of(cell, given)
-    if path is not None and path.exists():
-        return json.loads(path.read_text())
-    if time.monotonic() > given.end:
-        return None
-    made = make()
-    if path is not None:
-        path.write_text(json.dumps(made))
-    return made
-
-
-def file_of(cell: Cell, given: argparse.Namespace, player: str = "") -> Path | None:
-    if given.keep is None:
-        return None
-    name = "-".join(filter(None, (given.part, player, cell[0], str(cell[1]), f"{cell[2]:g}")))
-    Path(given.keep).mkdir(parents=True, exist_ok=True)
-    return Path(given.keep) / f"{name.replace(' ', '_')}.json"
-
-
-def regrets(player: str, cell: Cell, given: argparse.Namespace) -> list[list[float]]:
-    """True regrets of a player's answers, a row a race and a column a budget; fewer where the time is over."""
-    path = file_of(cell, given, player)
-    rows: list[list[float]] = json.loads(path.read_text()) if path is not None and path.exists() else []
-    while len(rows) < given.players_races and time.monotonic() < given.end:
-        land = landscape(*cell, len(rows))
-        rows.append(land.regret[players.PLAYERS[player](land, BUDGETS)].tolist())
-        if path is not None:
-            path.write_text(json.dumps(rows))
-    return rows[: given.players_races]
-
-
-def guarantee(given: argparse.Namespace) -> None:
-    print("| landscape | configurations | noise | races | claimed | wrong | changed | covered | false faster ", end="")
-    print("| paired | launches | uniform (blocks) | ratio | goal |\n|" + "---|" * 14)
-    total, flat = Tally(), Tally()
-    for cell in cells(given):
-        count = races_of(cell, given)
-        against = min(count, max(3, count // 4))
-        made = kept(cell, given, lambda: dataclasses.asdict(tally(*cell, count, against)))  # noqa: B023 - called at once
-        if made is None:
-            continue
-        found = Tally(**made)
-        total.add(found)
-        if cell[0] == "flat":
-            flat.add(found)
-        print(_row(cell, found), flush=True)
-    print(f"\nwrong claims: {total.wrong} of {total.claimed} ", end="")
-    print(f"(upper limit {race_adversarial.upper_limit(total.wrong, total.claimed):.1%}); ", end="")
-    print(f"false faster than today's: {flat.faster} of {flat.races} races where all is alike; ", end="")
-    print(f"intervals that cover after selection: {total.covered} of {total.changed}", end="")
-    print(f" ({total.covered / max(total.changed, 1):.1%})")
-
-
-def _row(cell: Cell, found: Tally) -> str:
-    name, size, noise = cell
-    goal = 0.25 if spread(name, size, noise) >= WIDE and found.full_blocks >= MANY_BLOCKS else 1.05
-    false = f"{found.faster}" if name == "flat" else ""
-    met = "met" if found.ratio <= goal else f"missed ({goal})"
-    return (
-        f"| {name} | {size} | {noise:.0%} | {found.races} | {found.claimed} | {found.wrong} "
-        f"| {found.changed} | {found.covered} | {false} | {found.paired} "
-        f"| {found.launches:.0f} | {found.uniform:.0f} ({found.full_blocks:.0f}) | {found.ratio:.2f} | {met} |"
+def landscapes(given: argparse.Namespace) -> None:
+    """A row a landscape and budget."""
+    play = looped if given.part == "loop" else raced
+    print(
+        "| landscape | budget | wrong claims | 5% found | false gains | covered | launches | regret |\n|" + "---|" * 8
     )
+    every: dict[str, list[Outcome]] = {budget: [] for budget in given.budgets}
+    for name in given.landscapes:
+        for budget in given.budgets:
+            made = [play(LANDSCAPES[name], seed, budget) for seed in range(given.races)]
+            every[budget] += made
+            print(f"| {name} | {budget} | {row(made)} |", flush=True)
+    for budget, together in every.items():
+        print(f"| together | {budget} | {row(together)} |")
 
 
-def spread(name: str, size: int, noise: float) -> float:
-    """Of the first landscape of a kind: slowest over fastest, less 1."""
-    return float(landscape(name, size, noise, 0).regret.max())
+def changed(name: str) -> list[tuple[str, RaceOptions]]:
+    """An option at values that switch it off or change it."""
+    value = getattr(OPTIONS, name)
+    others = {"lent": (0.0, 8.0), "drawn": (0.0, 1.0), "ranked": (10**6,), "at_first": (0.5, 0.95), "room": (0.0, 0.1)}
+    given = others.get(name, (value / 3, value * 3))
+    return [
+        (f"{name} {other:g} for {value:g}", dataclasses.replace(OPTIONS, **{name: type(value)(other)}))
+        for other in given
+    ]
 
 
-def budgets(given: argparse.Namespace) -> None:
-    print("Mean true regret of the answer in %, at each number of launches; bold where no other player is lower.\n")
-    print("| landscape | configurations | noise | player | " + " | ".join(map(str, BUDGETS)) + " |")
-    print("|" + "---|" * (4 + len(BUDGETS)))
-    found: dict[str, list[Floats]] = {player: [] for player in players.PLAYERS}
-    many, wanted = given.players_races, [cell for cell in cells(given) if cell[0] != "flat"]
-    made_of: list[Cell] = []
-    for cell in wanted:
-        rows = {player: regrets(player, cell, given) for player in found}
-        if min(map(len, rows.values())) < many:
-            continue
-        made_of.append(cell)
-        for player, made in found.items():
-            made.append(np.array(rows[player]))
-        means = {player: made[-1].mean(axis=0) for player, made in found.items()}
-        lowest = np.min(list(means.values()), axis=0)
-        for player, mean in means.items():
-            shown = " | ".join(_share(one, best) for one, best in zip(mean, lowest, strict=True))
-            print(f"| {cell[0]} | {cell[1]} | {cell[2]:.0%} | {player} | {shown} |", flush=True)
-    if not made_of:
-        return
-    _means(found)
-    print(f"\n{many} races a cell, {len(made_of)} of {len(wanted)} landscapes.\n")
-    for player in list(found)[1:]:
-        print(_against(player, made_of, found["race"], found[player]))
-
-
-def _means(found: dict[str, list[Floats]]) -> None:
-    print("\n| player, all cells | " + " | ".join(map(str, BUDGETS)) + " |\n|" + "---|" * (1 + len(BUDGETS)))
-    for player, made in found.items():
-        print(f"| {player} | " + " | ".join(f"{100 * mean:.2f}" for mean in np.mean(made, axis=(0, 1))) + " |")
-
-
-def _against(player: str, made_of: list[Cell], race: list[Floats], other: list[Floats]) -> str:
-    """Of pairs of cell and budget: where the mean regret is not higher, and where it is by two standard errors."""
-    differences = np.array(race) - np.array(other)
-    mean, error = differences.mean(axis=1), differences.std(axis=1, ddof=1) / np.sqrt(differences.shape[1])
-    ahead, behind = int((mean <= 1e-9).sum()), np.argwhere(mean > 2 * error + 1e-9)
-    cells = [(*made_of[cell], BUDGETS[budget]) for cell, budget in behind]
-    where = "; ".join(f"{name}, {size}, {noise:.0%}, {budget} launches" for name, size, noise, budget in cells)
-    chance = float(stdtr(differences.shape[1] - 1, -2)) * int((error > 0).sum())
-    said = f"{player}: the race is not behind in {ahead} of {mean.size}, and behind by two standard errors in"
-    said += f" {len(cells)} (by chance in {chance:.0f}, if the two were alike)"
-    return f"* {said}{': ' if cells else ''}{where}."
-
-
-def _share(mean: float, best: float) -> str:
-    return f"**{100 * mean:.2f}**" if mean <= best + 1e-9 else f"{100 * mean:.2f}"
+def ablation(given: argparse.Namespace) -> None:
+    """Every constant changed in turn: launches without a budget over those of the race as it is, and gains found."""
+    kept = (
+        {"rehearsals", "checked", "same_order", "margin"}
+        if not any("rehears" in name for name in given.landscapes)
+        else set()
+    )
+    names = [field.name for field in dataclasses.fields(OPTIONS) if field.name not in kept]
+    variants = [("as it is", OPTIONS), *(one for name in names for one in changed(name))]
+    found = [budget for budget in given.budgets if budget != "none"]
+    print(f"| changed | launches | found at {' | '.join(found)} | wrong |\n|" + "---|" * (3 + len(found)))
+    first: list[float] = []
+    for said, options in variants:
+        wrong, cells, logs = 0, [], []
+        for budget in given.budgets:
+            made = [[raced(LANDSCAPES[n], s, budget, options) for s in range(given.races)] for n in given.landscapes]
+            flat = [one for some in made for one in some]
+            wrong += sum(one.wrong for one in flat)
+            if budget == "none":
+                logs = [float(np.mean([math.log(one.launches) for one in some])) for some in made]
+            else:
+                hits, of = sum(one.found for one in flat), sum(one.worth for one in flat)
+                part = hits / max(of, 1)
+                cells.append(f"{part:.0%} +- {1.96 * math.sqrt(part * (1 - part) / max(of, 1)):.0%}")
+        first = first or logs
+        ratio = np.array(logs) - np.array(first)
+        spread = 1.96 * float(ratio.std()) / math.sqrt(max(1, ratio.size))
+        launches = f"{math.exp(ratio.mean()):.2f} x/ {math.exp(spread):.2f}" if logs else ""
+        print(f"| {said} | {launches} | {' | '.join(cells)} | {wrong} |", flush=True)
 
 
 def programs(given: argparse.Namespace) -> None:
+    """See race_programs.py."""
     names = given.programs or list(race_programs.PROGRAMS)
     race_programs.main(names, Path(given.keep) if given.keep else None, given.blocks)
 
 
-def adversarial(given: argparse.Namespace) -> None:
-    names = [name for name in given.landscapes if name in LANDSCAPES]
-    race_adversarial.main(
-        given.races, Path(given.keep) if given.keep else None, given.seconds, names or list(LANDSCAPES)
-    )
-
-
-def expert(given: argparse.Namespace) -> None:
-    race_expert.main(given.races, Path(given.keep) if given.keep else None, given.seconds)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("part", choices=["guarantee", "budgets", "programs", "adversarial", "expert"])
+    parser.add_argument("part", choices=["landscapes", "loop", "ablation", "programs"])
+    parser.add_argument("--landscapes", nargs="+", choices=list(LANDSCAPES), default=list(LANDSCAPES))
+    parser.add_argument("--budgets", nargs="+", default=list(BUDGETS))
+    parser.add_argument("--races", type=int, default=20, help="of each landscape and budget")
     parser.add_argument("--programs", nargs="+", choices=list(race_programs.PROGRAMS), default=None)
-    parser.add_argument("--landscapes", nargs="+", choices=[*TRUTHS, *LANDSCAPES], default=list(TRUTHS))
-    parser.add_argument("--sizes", type=int, nargs="+", choices=list(GRIDS), default=list(GRIDS))
-    parser.add_argument("--noise", type=float, nargs="+", default=[0.01, 0.03, 0.1])
-    parser.add_argument("--races", type=int, default=400, help="of 24 configurations; larger grids get fewer")
-    parser.add_argument("--players-races", type=int, default=30, help="of every cell of budgets")
     parser.add_argument("--blocks", type=int, default=30, help="programs: exhaustive blocks")
-    parser.add_argument("--keep", help="folder for finished cells")
-    parser.add_argument("--seconds", type=float, default=math.inf, help="nothing new is begun after so long")
+    parser.add_argument("--keep", help="programs: folder for what is finished")
     given = parser.parse_args()
     started = time.monotonic()
-    given.end = started + given.seconds
-    parts = [guarantee, budgets, programs, adversarial, expert]
-    next(part for part in parts if part.__name__ == given.part)(given)
+    {"landscapes": landscapes, "loop": landscapes, "ablation": ablation, "programs": programs}[given.part](given)
     print(f"\n{time.monotonic() - started:.0f} s")
 
 

@@ -1,120 +1,242 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Landscapes with a known truth for races: log times over a grid of factors, noise, drift, and a clock of launches."""
+"""Landscapes with a known truth, a row each, and one race on them: directly, or by the product's own loop."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import dataclasses
+import functools
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-import numpy as np
+from corescale.conclude.answers.recommendation import recommend
+from corescale.conclude.race.options import OPTIONS, RaceOptions
+from corescale.conclude.race.race import Race
+from corescale.declare import command_line, plan
+from corescale.declare.experiment import Experiment
+from corescale.declare.plan import Block, Invocation
+from corescale.declare.request import TuneRequest
+from corescale.machine import Machine
+from corescale.observe import store
+from corescale.observe.launchers.fake import Fake
+from corescale.observe.launchers.landscape import Landscape
+from corescale.observe.run import run
+from corescale.records import Configuration, Record
 
-from corescale.conclude.race.elimination import Columns
-from corescale.conclude.race.surrogate import Codes
-from corescale.conclude.stats import Floats
-from corescale.declare.plan import with_today, with_todays_due
-
-GRIDS = {24: (4, 3, 2), 60: (5, 4, 3), 200: (5, 5, 4, 2)}
-"""levels of each factor"""
-
-Rng = np.random.Generator
-
-
-def grid(levels: Sequence[int]) -> Codes:
-    """Every combination, today's launch (all zeros) first."""
-    return np.stack(np.meshgrid(*map(np.arange, levels), indexing="ij"), axis=-1).reshape(-1, len(levels))
-
-
-def flat(codes: Codes, rng: Rng) -> Floats:
-    """All alike: every race is an A/A race."""
-    return np.zeros(len(codes))
-
-
-def one_effect(codes: Codes, rng: Rng) -> Floats:
-    """The first factor matters, up to 40%; among the others all is tied."""
-    effect = rng.permutation(np.linspace(0, 0.35, codes[:, 0].max() + 1))
-    return np.asarray(effect[codes[:, 0]])
-
-
-def interacting(codes: Codes, rng: Rng) -> Floats:
-    """Two factors and their combinations matter, and the third a little."""
-    a, b = rng.normal(0, 0.15, codes[:, 0].max() + 1), rng.normal(0, 0.1, codes[:, 1].max() + 1)
-    together = rng.normal(0, 0.08, (a.size, b.size))
-    last = rng.normal(0, 0.03, codes[:, -1].max() + 1)
-    return np.asarray(a[codes[:, 0]] + b[codes[:, 1]] + together[codes[:, 0], codes[:, 1]] + last[codes[:, -1]])
-
-
-def trap(codes: Codes, rng: Rng) -> Floats:
-    """Additive but for one configuration, the best, whose every factor is the worst elsewhere."""
-    truth = sum((0.06 * codes[:, f] for f in range(codes.shape[1])), np.zeros(len(codes)))
-    truth[-1] = truth.min() - 0.12
-    return np.asarray(truth)
-
-
-def near_ties(codes: Codes, rng: Rng) -> Floats:
-    """A tenth within 3% of the best, the others up to 50% behind."""
-    truth = rng.uniform(0.05, 0.4, len(codes))
-    best = rng.choice(len(codes), max(2, len(codes) // 10), replace=False)
-    truth[best] = np.linspace(0, 0.03, best.size)
-    return truth
-
-
-TRUTHS: dict[str, Callable[[Codes, Rng], Floats]] = {
-    "flat": flat,
-    "one effect": one_effect,
-    "two interacting": interacting,
-    "trap": trap,
-    "near ties": near_ties,
-    "unequal noise": near_ties,
-    "drift": interacting,
+MACHINES = {
+    many: dataclasses.replace(Machine.here(), affinity=tuple(range(32 if many else 2)), quota_cores=None)
+    for many in (False, True)
 }
+WORTH = 1.05
+"""a gain from which a race should find it"""
+
+
+class Coarse(Fake):
+    """Tells times in whole steps."""
+
+    step = 0.0
+
+    def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
+        """Its launches, rounded."""
+        return map(self._rounded, super().launch(block))
+
+    def _rounded(self, record: Record) -> Record:
+        steps = max(1, round(record.wall / self.step)) if self.step else 0
+        return dataclasses.replace(record, wall=round(steps * self.step, 9)) if steps else record
+
+
+@dataclass(frozen=True)
+class Row:
+    """A landscape: times of the levels of factors, noise, further keys of the landscape, and options of tune."""
+
+    times: Mapping[str, Mapping[str, float]]
+    noise: Mapping[str, Any]
+    more: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    step: float = 0.0
+    """seconds in whole multiples of which times are told"""
+
+    def experiment(self, budget: str) -> Experiment:
+        """As the command line makes it."""
+        return _experiment(self, budget)
+
+    def fake(self, experiment: Experiment, seed: int) -> Coarse:
+        """A launcher with the noise of this seed."""
+        known = {"times": self.times, "noise": dict(self.noise), "seed": seed} | dict(self.more)
+        fake = Coarse(experiment, Landscape.model_validate(known))
+        fake.step = self.step
+        return fake
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@functools.cache
+def _experiment(row: Row, budget: str) -> Experiment:
+    factors = [f"{name}={','.join(levels)}" for name, levels in row.times.items()]
+    first = [f"{name}={next(iter(levels))}" for name, levels in row.times.items()]
+    now = ",".join([*(["threads=1"] if "threads" not in row.options else []), *first])
+    usual: dict[str, Any] = {"threads": "1", "factor": factors, "baseline": now, "budget": budget}
+    return command_line.tune(TuneRequest(**(usual | dict(row.options))), ["x"], MACHINES["ranks" in row.options])
+
+
+def modes(*times: float, name: str = "MODE") -> dict[str, dict[str, float]]:
+    """One factor; the first level is the baseline."""
+    return {name: {f"m{k}": time for k, time in enumerate(times)}}
+
+
+def grid(*factors: Sequence[float]) -> dict[str, dict[str, float]]:
+    """Factors whose effects multiply."""
+    return {f"F{f}": {f"l{k}": time for k, time in enumerate(levels)} for f, levels in enumerate(factors)}
+
+
+def noisy(size: float, **more: Any) -> dict[str, Any]:
+    return {"kind": "lognormal", "size": size} | more
+
+
+SIX, FASTER = (1.0, 0.9, 0.95, 1.05, 1.1, 1.02), (1.0, 0.88, 0.97, 1.05, 1.1, 1.02)
+BURSTS = {"kind": "bursts", "size": 0.02, "gap": 0.4, "share": 0.1, "memory": 0.8}
+SLOW = {"kind": "bimodal", "size": 0.02, "gap": 0.3, "share": 0.2}
+ALLOCATORS = {"system": 1.0, "mimalloc": 0.85, "jemalloc": 0.92, "tcmalloc": 0.90, "tbbmalloc": 1.05, "scudo": 1.4}
+SETTINGS = [
+    "MIMALLOC_PURGE_DELAY=auto", "MIMALLOC_ALLOW_LARGE_OS_PAGES=inherited,1", "MALLOC_ARENA_MAX=inherited,1,2",
+    "MALLOC_CONF=inherited,thp:always", "GLIBC_TUNABLES=inherited,glibc.malloc.hugetlb=1",
+]  # fmt: skip
+PLAIN = {"threads": "1,2", "baseline": "threads=2", "factor": [f"allocator={','.join(ALLOCATORS)}", *SETTINGS]}
+M1 = {"MODE": "m1"}
+
+
+def metric(multiple: float) -> tuple[dict[str, Any], dict[str, Any]]:
+    """m1 has this multiple of what the others have of a metric, of which 4% more are allowed."""
+    entries = {f"m{k}": multiple if k == 1 else 1.0 for k in range(6)}
+    land = {"metrics": {"bytes": {"base": 100, "size": 0.02, "times": {"MODE": entries}}}}
+    return land, {"metric": ["bytes=stdout-size"], "subject_to": ["bytes<=1.04*baseline"]}
+
+
+def interacting(seed: int) -> list[dict[str, Any]]:
+    """Combinations of two factors of four levels that are off by 8% each."""
+    drawn = random.Random(seed)
+    return [
+        {"levels": {"F0": f"l{a}", "F1": f"l{b}"}, "times": math.exp(drawn.gauss(0, 0.08))}
+        for a in range(4)
+        for b in range(4)
+        if a or b
+    ]
+
+
+TRAP = [{"levels": {"F0": "l3", "F1": "l2", "F2": "l1"}, "times": 0.88 / (1.2 * 1.13 * 1.06)}]
+MIX = {"threads": "1,2,4,8,16,32", "ranks": "1,2,4,8,16,32", "baseline": "threads=32,ranks=1", "factor": []}
+
+
+def mixed() -> list[dict[str, Any]]:
+    """Threads cost three times as much overhead as ranks; 4% for each two-fold of either."""
+    levels = [1, 2, 4, 8, 16, 32]
+    return [
+        {"levels": {"threads": t, "ranks": m}, "times": 1 + 0.06 * (t - 1) + 0.02 * (m - 1)}
+        for t in levels
+        for m in levels
+        if t * m <= MACHINES[True].default_max_threads
+    ]
+
+
+LANDSCAPES: dict[str, Row] = {
+    "two levels, 5% at 3%": Row(modes(1.0, 0.951), noisy(0.03)),
+    "two levels, 2.1% at 5%": Row(modes(1.0, 0.979), noisy(0.05)),
+    "three quiet levels": Row(modes(1.0, 0.97, 0.99), noisy(0.01)),
+    "six at 1%": Row(modes(*SIX), noisy(0.01)),
+    "six at 10%": Row(modes(*SIX), noisy(0.1)),
+    "eight equal": Row(modes(*[1.0] * 8), noisy(0.03)),
+    "six equal, bursts": Row(modes(*[1.0] * 6), BURSTS),
+    "six, bursts": Row(modes(*FASTER), BURSTS),
+    "six, slow mode": Row(modes(*FASTER), SLOW),
+    "best has a slow mode": Row(modes(*FASTER), noisy(0.02), {"own": [{"levels": M1, "noise": SLOW}]}),
+    "best is noisy": Row(modes(*SIX), noisy(0.01), {"own": [{"levels": M1, "noise": noisy(0.1)}]}),
+    "best fails in 10%": Row(
+        modes(1.0, 0.8, *SIX[2:]), noisy(0.02), {"failures": [{"levels": M1, "probability": 0.1}]}
+    ),
+    "first in a block 5% slower": Row(modes(1.0, *[0.97] * 6, 0.95), noisy(0.01), {"first_in_block": 0.05}),
+    "carry-over, swing": Row(
+        modes(*SIX), noisy(0.02),
+        {"carry_over": [{"after": {"MODE": "m4"}, "adds": 0.03}], "period": {"seconds": 40, "height": 0.1}}),
+    "carry-over of an equal": Row(modes(1.0, 1.0), noisy(0.01), {"carry_over": [{"after": M1, "adds": 0.05}]}),
+    "16, interactions": Row(grid([1.0] * 4, [1.0] * 4), noisy(0.03), {"interactions": interacting(1)}),
+    "24, additive": Row(grid((1, 0.9, 1.1, 1.2), (1, 0.95, 1.05), (1, 1.06)), noisy(0.03)),
+    "24, trap": Row(grid((1, 1.06, 1.12, 1.2), (1, 1.06, 1.13), (1, 1.06)), noisy(0.03), {"interactions": TRAP}),
+    "60, additive": Row(grid((1, 0.9, 1.1, 1.2, 1.3), (1, 0.95, 1.05, 1.1), (1, 1.06, 0.99)), noisy(0.05)),
+    "slippage of 6": Row(modes(*[1.0] * 5, 1 / 1.021), noisy(0.03)),
+    "slippage of 24": Row(modes(*[1.0] * 23, 1 / 1.021), noisy(0.03)),
+    "a plain tune": Row({"allocator": ALLOCATORS}, noisy(0.02), {"serial": 0.3}, PLAIN),
+    "best is capped": Row(modes(*SIX), {"kind": "bimodal", "size": 0.01, "gap": 1.2, "share": 0.05}),
+    "metric within its limit": Row(modes(1.0, 0.85, *SIX[2:]), noisy(0.02), *metric(1.02)),
+    "metric beyond its limit": Row(modes(1.0, 0.85, *SIX[2:]), noisy(0.02), *metric(1.06)),
+    "times in hundredths": Row(modes(0.204, 0.196, 0.21, 0.19), noisy(0.02), step=0.01),
+    "threads x ranks": Row({}, noisy(0.03), {"serial": 0.0, "interactions": mixed()}, MIX),
+    "every fourth launch slower": Row(modes(1.0, 1.0), noisy(0.01), {"period": {"seconds": 4, "height": 0.05}}),
+}  # fmt: skip
 
 
 @dataclass
-class Landscape:
-    """A machine for one race: launches cost nothing, each moves the clock by one."""
+class Outcome:
+    """What came of one race; truths are those of the landscape."""
 
-    codes: Codes
-    truth: Floats
-    sigma: Floats
-    """of the log time of each configuration"""
-    drift: float
-    """height of a swing of all log times, there and back in 400 launches"""
-    rng: Rng
-    today: int = 0
-    launches: int = 0
-    since: int = 0
-    """launches of blocks since today's last one"""
-
-    @property
-    def regret(self) -> Floats:
-        """True time over the best one, less 1."""
-        return np.asarray(np.expm1(self.truth - self.truth.min()))
-
-    def block(self, columns: Sequence[int] | Columns, most: int | None = None) -> Floats:
-        """One launch of each column in random order, today's among them as in a plan; `most`: the first of them alone.
-
-        A row, NaN where not launched.
-        """
-        chosen = with_todays_due(list(columns), self.today, self.since)
-        order = np.array(with_today(self.rng.permutation(chosen).tolist(), self.today)[:most], dtype=np.intp)
-        behind = np.flatnonzero(order[::-1] == self.today)
-        self.since = int(behind[0]) if behind.size else self.since + order.size
-        seen = self.times(order)
-        counts = np.bincount(order, minlength=self.truth.size)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.bincount(order, seen, self.truth.size) / np.where(counts, counts, np.nan))
-
-    def times(self, order: Columns) -> Floats:
-        """Log times of launches in this order."""
-        when = self.launches + np.arange(order.size)
-        self.launches += order.size
-        noise = self.sigma[order] * self.rng.standard_normal(order.size)
-        return np.asarray(self.truth[order] + noise + self.drift * np.sin(when * (2 * np.pi / 400)))
+    launches: int
+    claimed: bool
+    wrong: bool
+    """the chosen one is further behind than its bound, or failed, or breaks a constraint and is not said to"""
+    worth: bool
+    """whether there was a gain of 5%"""
+    found: bool
+    """whether one was confirmed"""
+    false: bool
+    """faster than the baseline is claimed, and it is not"""
+    regret: float
+    interval: bool
+    covered: bool
 
 
-def landscape(name: str, size: int, noise: float, seed: int) -> Landscape:
-    """One of TRUTHS; everything random about it, and about its launches, comes from the seed."""
-    rng = np.random.default_rng([seed, size, int(1000 * noise)])
-    codes = grid(GRIDS[size])
-    sigma = np.full(size, noise)
-    if name == "unequal noise":
-        sigma = noise * rng.choice([0.5, 1.0, 3.0], size)
-    return Landscape(codes, TRUTHS[name](codes, rng), sigma, 0.1 if name == "drift" else 0.0, rng)
+def scored(fake: Fake, launches: int, now: Configuration, chosen: Configuration, candidate: Configuration,
+           bound: float | None, low: float | None, high: float | None) -> Outcome:  # fmt: skip
+    """By the truth."""
+    best = fake.truth(fake.best())
+    behind, gain = fake.truth(chosen) / best - 1, fake.truth(now) / fake.truth(candidate)
+    worth = fake.truth(now) / best >= WORTH
+    wrong = (bound is not None and behind > bound + 1e-9) or not fake.allowed(chosen)
+    faster = chosen != now
+    covered = low is not None and high is not None and low <= gain <= high
+    return Outcome(launches, bound is not None, wrong, worth, worth and faster and gain > 1, faster and gain <= 1,
+                   behind, low is not None, covered)  # fmt: skip
+
+
+def numbers(seed: int) -> Callable[[], int]:
+    """Orders of blocks that the race's seed decides."""
+    drawn = random.Random(seed)
+    return lambda: drawn.getrandbits(62)
+
+
+def raced(row: Row, seed: int, budget: str = "none", options: RaceOptions = OPTIONS) -> Outcome:
+    """One race without the product's loop."""
+    experiment, draw = row.experiment(budget), numbers(seed)
+    fake, race = row.fake(experiment, seed), Race(experiment, options)
+    number = 0
+    block: Block | None = Block("warmup", (race.now,))
+    while block is not None:
+        since = race.budget.since if experiment.baseline.returns else None
+        for record in fake.launch(plan.invocations(block, number, 0, race.now, draw(), since)):
+            race.add(record)
+        block, number = race.next_block(), number + 1
+    answer = race.answer()
+    low, high = (None, None) if answer.gain is None else (answer.gain.ratio.low, answer.gain.ratio.high)
+    chosen = answer.candidate if low is not None and low > 1 else race.now
+    bound = answer.regrets[chosen].bound if chosen in answer.regrets else None
+    return scored(fake, len(race.records), race.now, chosen, answer.candidate, bound, low, high)
+
+
+def looped(row: Row, seed: int, budget: str = "none") -> Outcome:
+    """One race by the product's own loop, and its answer."""
+    experiment = row.experiment(budget)
+    fake = row.fake(experiment, seed)
+    records = run(experiment, store.Memory(), fake, Race(experiment), fresh_seed=numbers(seed))
+    answer = recommend(records, experiment)
+    low, high = (None, None) if answer.gain is None else (answer.gain.low, answer.gain.high)
+    bound = next((c.regret.bound for c in answer.candidates if c.configuration == answer.chosen), None)
+    return scored(fake, len(records), answer.baseline, answer.chosen, answer.winner, bound, low, high)

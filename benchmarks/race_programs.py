@@ -13,7 +13,7 @@ import math
 import random
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,15 +22,15 @@ import numpy as np
 from corescale import native
 from corescale.conclude import stats
 from corescale.conclude.answers.recommendation import recommend
-from corescale.conclude.policy import Policy, uniform
-from corescale.conclude.race.race import race
-from corescale.conclude.race.records import statement
+from corescale.conclude.policy import Policy, Uniform
+from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
 from corescale.declare import command_line
-from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.declare.plan import Block
+from corescale.declare.request import TuneRequest
+from corescale.declare.stop import Stop
 from corescale.machine import Machine
 from corescale.observe import run as loop
 from corescale.observe import store
@@ -186,11 +186,11 @@ def compare(program: Program, machine: Machine, blocks: int) -> Found:
             argv[0] = str(native.find(argv[0]))
         options = {"factor": list(program.factors), "threads": program.threads, "allocators": program.allocators}
         racing = command_line.tune(TuneRequest(**options, budget=BUDGET), argv, machine)  # type: ignore[arg-type]
-        raced = measured(racing, race(racing), machine)
-        everything = command_line.tune(TuneRequest(**options, runs=blocks, confirm="0"), argv, machine)  # type: ignore[arg-type]
-        full = measured(everything, uniform(everything), machine)
+        raced = measured(racing, Race(racing), machine)
+        everything = racing.model_copy(update={"stop": Stop(rule="replicates", min_blocks=blocks, max_blocks=blocks)})
+        full = measured(everything, Uniform(everything), machine)
         chosen = recommend(raced, racing).chosen
-        fresh = measured(everything, repeated([chosen, *fastest(full, chosen)]), machine)
+        fresh = measured(everything, Repeated(everything, [chosen, *fastest(full, chosen)]), machine)
     return _found(racing, raced, full, fresh)
 
 
@@ -208,13 +208,16 @@ def fastest(full: list[Record], chosen: Configuration) -> list[Configuration]:
     return sorted((c for c in times if c != chosen), key=lambda c: times[c])[:RIVALS]
 
 
-def repeated(some: list[Configuration]) -> Policy:
-    """That number of blocks of these."""
+class Repeated(Uniform):
+    """FRESH blocks of some configurations."""
 
-    def next_block(records: Sequence[Record]) -> Block | None:
-        return Block("measure", tuple(some)) if len({r.block for r in records}) < FRESH else None
+    def __init__(self, experiment: Experiment, some: list[Configuration]) -> None:
+        super().__init__(experiment)
+        self._some = some
 
-    return next_block
+    def next_block(self) -> Block | None:
+        """See Policy."""
+        return Block("measure", tuple(self._some)) if len({r.block for r in self.records}) < FRESH else None
 
 
 def useful(raced: list[Record], racing: Experiment, full: list[Record]) -> tuple[int, float]:
@@ -223,13 +226,13 @@ def useful(raced: list[Record], racing: Experiment, full: list[Record]) -> tuple
     least = min(times.values())
     ends = [k for k in range(1, len(raced) + 1) if k == len(raced) or raced[k].block != raced[k - 1].block]
     for end in ends:
-        near = times[statement(raced[:end], racing).answer] - least <= math.log1p(USEFUL)
+        near = times[Race.of(raced[:end], racing).leader()] - least <= math.log1p(USEFUL)
         since = (since or end) if near else None
     return (0, math.nan) if since is None else (since, sum(record.wall for record in raced[:since]))
 
 
 def _regret(fresh: list[Record], chosen: Configuration) -> stats.Regret:
-    """By the blocks that were fresh; today's launch returns among them now and then, and is no rival then."""
+    """By the blocks that were fresh; the baseline returns among them now and then, and is no rival then."""
     again = table(fresh, "wall")
     whole = [c for c in again.configurations if np.isfinite(again.column(c)).all()]
     logs = np.log(np.stack([again.column(c) for c in whole], axis=1))

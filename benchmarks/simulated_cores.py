@@ -85,7 +85,7 @@ PROGRAMS: Mapping[str, Program] = {
 SERVERS: Mapping[str, tuple[float, str]] = {
     "one line falsely shared": (1, "policy"),
     "one lock for all": (2, "policy"),
-    "a lock for each core group": (2, "group"),
+    "a lock for each L3 domain": (2, "group"),
 }
 """lines that travel for a visit (of a lock: its own, and the list behind it), and how many servers there are"""
 
@@ -95,7 +95,7 @@ def speedups(program: Program, changes: Case, constants: Mapping[str, float]) ->
     cases = [
         {
             "threads": threads,
-            "core-groups": math.ceil(threads / program.group),
+            "l3-domains": math.ceil(threads / program.group),
             "placement": "compact",
             "fork-hot": constants["fork_hot"],
             "fork-thread": constants["fork_thread"],
@@ -151,13 +151,13 @@ def main() -> None:
     near = values.get("line_near", SHIPPED["line_near"])
     far = near * SHIPPED["line_far"] / SHIPPED["line_near"]  # where there is one group, as many times as is shipped
     constants = SHIPPED | {"line_near": near, "line_far": far} | {k: v for k, v in values.items() if k in SHIPPED}
-    doubt = f" ({known.doubt} while it was calibrated)" if known and known.doubt else ""
+    warning = f" ({known.warning} while it was calibrated)" if known and known.warning else ""
     print(
         "# One server and many cores, simulated\n\nFrom `scripts/bench simulated_cores`. No such machine was there.\n"
     )
     said = ", ".join(f"{name} {value:.3g}" for name, value in constants.items())
     typical = ", ".join(name for name in constants if name not in values)
-    print(f"Constants in ns, {missing or f'of this machine{doubt}'}: {said}. Typical ones: {typical or 'none'}.")
+    print(f"Constants in ns, {missing or f'of this machine{warning}'}: {said}. Typical ones: {typical or 'none'}.")
     for name, program in PROGRAMS.items():
         report(name, program, constants)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every block policy on machines of up to 256 threads and 32 core groups, simulated.
+"""Every block policy on machines of up to 256 threads and 32 L3 domains, simulated.
 
 scripts/bench simulated_policies. Prints Markdown, the content of docs/results/simulated_policies.md. Each policy's time
 is over that of the best fixed block of a sweep by powers of two, on loops that learn as the library's do. The shipped
@@ -20,11 +20,11 @@ LOOPS: Mapping[str, Case] = {
     "uneven": {"n": 65_536, "iteration-ns": 100, "variation": 1, "read": 128, "write": 128},
     "dear bodies": {"n": 4096, "iteration-ns": 16_000, "variation": 0.5, "read": 16_384, "write": 16_384},
 }
-"""With the bytes of a unit task that takes about as long, which the printed formula is told."""
+"""With the bytes of a unit task that takes about as long, which the printed formula gets."""
 TOLD: Mapping[str, tuple[str, float]] = {
     "auto": ("auto", 1),
-    "auto, told half": ("auto", 0.5),
-    "auto, told double": ("auto", 2),
+    "auto, constants halved": ("auto", 0.5),
+    "auto, constants doubled": ("auto", 2),
     "static": ("static", 1),
     "guided": ("guided", 1),
     "taskflow_guided": ("taskflow_guided", 1),
@@ -35,7 +35,7 @@ POLICIES = tuple(TOLD)
 ALLOWED = 1.03
 """of the best fixed block: what auto should keep to"""
 SHARED = 16
-"""threads of a core group at most, on the machines of the study and on most others"""
+"""threads of an L3 domain at most, on the machines of the study and on most others"""
 
 Machine = tuple[int, int]
 
@@ -48,7 +48,7 @@ def case(loop: str, machine: Machine, policy: str, block: int = 0, counters: str
     threads, groups = machine
     name, told = TOLD.get(policy, (policy, 1))
     where: Case = {"policy": name, "told": told, "block": block, "counters": counters}
-    where |= {"threads": threads, "core-groups": groups}
+    where |= {"threads": threads, "l3-domains": groups}
     return where | LOOPS[loop]
 
 
@@ -92,7 +92,7 @@ def failures(everything: dict[tuple[str, Machine], dict[str, float]]) -> None:
 
 def single_iterations() -> None:
     print("\nOne iteration at a time of the unit task, 8 threads and 4096 iterations to a group, in us:\n")
-    print(f"| core groups | {' | '.join(map(str, GROUPS))} |\n|---|{'---|' * len(GROUPS)}")
+    print(f"| L3 domains | {' | '.join(map(str, GROUPS))} |\n|---|{'---|' * len(GROUPS)}")
     for counters, said in (("policy", "one counter"), ("group", "a counter to a group")):
         cases = [case("unit task", (8 * groups, groups), "fixed", 1, counters) for groups in GROUPS]
         grown = [one | {"n": 4096 * groups} for one, groups in zip(cases, GROUPS, strict=True)]

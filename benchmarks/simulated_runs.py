@@ -43,7 +43,7 @@ def launches(path: Path) -> dict[Loop, dict[tuple[int, int], float]]:
 
 def case(loop: Loop, threads: int, block: int, iteration_ns: float, constants: dict[str, float]) -> Case:
     lines = {name.replace("_", "-"): constants[name] for name in LINES if name in constants}
-    fixed = {"policy": "fixed", "block": block, "threads": threads, "core-groups": 1}
+    fixed = {"policy": "fixed", "block": block, "threads": threads, "l3-domains": 1}
     return fixed | {"n": loop[3], "iteration-ns": iteration_ns} | lines
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The claim simulator beside the published tables: its error on each table, in-sample and held out.
+"""The claim simulator and the published tables: its error on each table, in-sample and held out.
 
 scripts/bench simulated_tables. Prints Markdown, the content of docs/results/simulated_tables.md. For each platform it
 fits the simulator's constants (an iteration's clocks, the travel of a line, the fork-join) to all tables, and again to
@@ -37,7 +37,7 @@ def cases(constants: Floats, table: Sequence[Column]) -> list[dict[str, object]]
             "policy": "fixed",
             "block": block,
             "threads": column.case.threads,
-            "core-groups": column.case.groups,
+            "l3-domains": column.case.groups,
             "n": column.case.iterations,
             "iteration-ns": (base + read * column.case.read + write * column.case.write)
             * column.case.threads ** constants[8],
@@ -154,7 +154,7 @@ def constants() -> None:
 def main() -> None:
     with TABLES.open(newline="") as file:
         tables = grouped(columns(csv.DictReader(file)))
-    print("# The claim simulator beside the published tables\n")
+    print("# The claim simulator and the published tables\n")
     print("From `scripts/bench simulated_tables`. All its times are simulated.\n")
     errors = ("median error", "body held out", "order of blocks right", "held out", "pairs")
     print(heads("platform", "threads", "read", "write", "computation", *errors))

@@ -2,9 +2,9 @@
 """Does tune beat an expert, who has ten launches, on programs of 8 to 30 s: scripts/bench slow_programs [NAME...].
 
 Three programs of Debian, about 8 minutes each. A program is tuned as `corescale tune` does it. The expert has ten
-launches: today's, then single changes, of allocator and threads first, then the best level of each together, then the
-best of all again; of these, the fastest on average wins. The answer and the expert's choice are then launched in six
-blocks, beside each other.
+launches: the baseline, then single changes, of allocator and threads first, then the best level of each together, then
+the best of all again; of these, the fastest on average wins. The answer and the expert's choice are then launched in
+six blocks, beside each other.
 """
 
 import argparse
@@ -20,14 +20,15 @@ from race_programs import log_file, words
 
 from corescale.conclude import stats
 from corescale.conclude.answers.recommendation import recommend
-from corescale.conclude.policy import Policy
-from corescale.conclude.race.race import race
+from corescale.conclude.policy import Policy, Uniform
+from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
 from corescale.declare import command_line
-from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configuration, configurations, one_at_a_time, today
+from corescale.declare.grid import baseline, configuration, configurations, one_at_a_time
 from corescale.declare.plan import Block
+from corescale.declare.request import TuneRequest
+from corescale.declare.stop import Stop
 from corescale.machine import Machine
 from corescale.observe import run as loop
 from corescale.observe import store
@@ -74,12 +75,12 @@ class Program:
 PROGRAMS = {
     "clang++": Program("clang++ -O2 -c -x c++ -o /dev/null {file}", templates(40), TuneRequest()),
     "zstd": Program(
-        "zstd -T{threads} -9 -q -c {file}", log_file(500_000_000), TuneRequest(threads="1,2", today="threads=1")
+        "zstd -T{threads} -9 -q -c {file}", log_file(500_000_000), TuneRequest(threads="1,2", baseline="threads=1")
     ),
     "sort": Program(
         "sort --parallel={threads} {file}",
         words(10_000_000),
-        TuneRequest(threads="1,2", today="threads=1", factor=["LC_ALL=C.UTF-8,C"]),
+        TuneRequest(threads="1,2", baseline="threads=1", factor=["LC_ALL=C.UTF-8,C"]),
     ),
 }
 
@@ -88,14 +89,17 @@ def launched(experiment: Experiment, policy: Policy, machine: Machine) -> list[R
     return list(loop.run(experiment, store.Memory(), Direct(experiment, machine), policy, began=time.monotonic()))
 
 
-def in_turn(blocks: Sequence[Sequence[Configuration]]) -> Policy:
+class InTurn(Uniform):
     """These blocks, and no more."""
 
-    def next_block(records: Sequence[Record]) -> Block | None:
-        made = len({record.block for record in records if record.phase == "measure"})
-        return Block("measure", tuple(blocks[made])) if made < len(blocks) else None
+    def __init__(self, experiment: Experiment, blocks: Sequence[Sequence[Configuration]]) -> None:
+        super().__init__(experiment)
+        self._blocks = blocks
 
-    return next_block
+    def next_block(self) -> Block | None:
+        """See Policy."""
+        made = len({record.block for record in self.records if record.phase == "measure"})
+        return Block("measure", tuple(self._blocks[made])) if made < len(self._blocks) else None
 
 
 TRIED = 6
@@ -103,8 +107,8 @@ TRIED = 6
 
 
 def single_changes(experiment: Experiment) -> list[Configuration]:
-    """Today's launch with one level changed: of allocator and threads first."""
-    now, first = today(experiment), list(one_at_a_time(experiment))
+    """The baseline with one level changed: of allocator and threads first."""
+    now, first = baseline(experiment), list(one_at_a_time(experiment))
     levels = dict(now.levels)
     others = [
         configuration(experiment, levels | {factor.name: level})
@@ -118,7 +122,7 @@ def single_changes(experiment: Experiment) -> list[Configuration]:
 
 def together(experiment: Experiment, walls: Mapping[Configuration, Sequence[float]]) -> list[Configuration]:
     """The best single changes at once, where that is a launch of its own."""
-    now = today(experiment)
+    now = baseline(experiment)
     levels = dict(now.levels)
     for factor in experiment.factors:
         changed = [one for one in walls if one[factor.name] != dict(now.levels)[factor.name]]
@@ -135,12 +139,12 @@ def experts(experiment: Experiment, machine: Machine) -> tuple[Configuration, li
     made: list[Record] = []
 
     def launch(chosen: Sequence[Configuration]) -> None:
-        for each in launched(experiment, in_turn([[one] for one in chosen]), machine) if chosen else ():
+        for each in launched(experiment, InTurn(experiment, [[one] for one in chosen]), machine) if chosen else ():
             made.append(each)
             if each.ok:
                 walls.setdefault(each.configuration, []).append(each.wall)
 
-    launch([today(experiment), *single_changes(experiment)][:TRIED])
+    launch([baseline(experiment), *single_changes(experiment)][:TRIED])
     launch(together(experiment, walls))
     best = sorted(walls, key=lambda each: walls[each][0])[:3]
     launch([best[k % len(best)] for k in range(LAUNCHES - len(made))])
@@ -151,7 +155,7 @@ def duel(experiment: Experiment, ours: Configuration, theirs: Configuration, mac
     """T(expert's) / T(answer), with its interval."""
     if ours == theirs:
         return "the same"
-    times = table(launched(experiment, in_turn([[ours, theirs]] * BLOCKS), machine), "wall")
+    times = table(launched(experiment, InTurn(experiment, [[ours, theirs]] * BLOCKS), machine), "wall")
     return text.join(text.times(stats.hodges_lehmann(times.log_ratio(theirs, ours)).map(math.exp)))
 
 
@@ -162,12 +166,12 @@ def row(name: str, program: Program, budget: str, machine: Machine) -> str:
         argv = program.argv.replace("{file}", str(file)).split()
         experiment = command_line.tune(replace(program.options, budget=budget), argv, machine)
         began = time.monotonic()
-        raced = launched(experiment, race(experiment), machine)
+        raced = launched(experiment, Race(experiment), machine)
         seconds, found = time.monotonic() - began, recommend(raced, experiment)
-        measuring = command_line.tune(replace(program.options, runs=1), argv, machine)
+        measuring = experiment.model_copy(update={"stop": Stop(rule="replicates", min_blocks=1, max_blocks=1)})
         theirs, tried = experts(measuring, machine)
         against = duel(measuring, found.chosen, theirs, machine)
-    now = statistics.median(each.wall for each in raced if each.configuration == today(experiment))
+    now = statistics.median(each.wall for each in raced if each.configuration == baseline(experiment))
     return " | ".join([
         f"| {name}", f"{now:.1f} s", f"{len(configurations(experiment))}",
         f"{len(raced)}", f"{seconds:.0f} s", recommendation(found), label(found.chosen),
@@ -182,7 +186,7 @@ def main() -> None:
     asked = parser.parse_args()
     machine = Machine.here()
     print(f"{machine.in_words}\n")
-    print("| program | today's launch | configurations | launches | time | what tune said | answer ", end="")
+    print("| program | the baseline | configurations | launches | time | what tune said | answer ", end="")
     print("| the expert's choice | T(expert's) / T(answer) |\n|" + "---|" * 9)
     for name in asked.names or PROGRAMS:
         print(row(name, PROGRAMS[name], asked.budget, machine), flush=True)

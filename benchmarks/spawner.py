@@ -118,8 +118,8 @@ def short_rows(count: int, scratch: Path) -> Iterator[Row]:
     yield f"`true`, {count} pairs: spawner - hyperfine", f"{written(bias, 1e3, 3)} ms"
     (scratch / "witness.log").touch()
     witness = {"LD_PRELOAD": str(native.library("libcorescale_witness.so"))}
-    silent, heard = spawner(SHORT, **witness), spawner(SHORT, CORESCALE_WITNESS=str(scratch), **witness)
-    loading, testifying = pairs(silent, spawner(SHORT), count), pairs(heard, silent, count)
+    silent, detected = spawner(SHORT, **witness), spawner(SHORT, CORESCALE_WITNESS=str(scratch), **witness)
+    loading, testifying = pairs(silent, spawner(SHORT), count), pairs(detected, silent, count)
     yield "preloading the witness, silent", f"{written(difference(loading), 1e6, 0)} us"
     yield "what the witness then adds by testifying", f"{written(difference(testifying), 1e6, 0)} us"
 

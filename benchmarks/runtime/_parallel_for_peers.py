@@ -56,6 +56,7 @@ PEERS = (
     Peer("libgomp", "openmp.hpp", "static", ("-fopenmp", '-DOPENMP_NAME="libgomp"'), package="libgomp1"),
     Peer("libomp", "openmp.hpp", "static", ("-fopenmp", '-DOPENMP_NAME="libomp"'), "clang++", "libomp-dev"),
     Peer("oneTBB", "tbb.hpp", "auto", ("-ltbb",), package="libtbb-dev"),
+    Peer("std::thread", "std_thread.hpp", "slices"),
     Peer("Eigen", "eigen.hpp", "cost model", package="libeigen3-dev"),
     Peer(
         "Taskflow", "taskflow.hpp", "guided", ('-DTASKFLOW_NAME="Taskflow"',), sources="taskflow+taskflow", include="."

@@ -144,17 +144,18 @@ def report(values: dict[str, dict[str, list[float]]], blocks: int, machine: Mach
     return "\n\n".join(
         [
             "# What an allocation costs",
-            f"{machine.in_words}. {blocks} randomised blocks, one launch of each per block; median ns, and in brackets "
-            f"the ratio to `{OURS}` within blocks with its 95% interval. Printed by `python "
-            "benchmarks/runtime/allocate.py`; processor time of the thread, but for what waits (return by another "
-            "thread, first request). What each figure is: `benchmarks/runtime/allocate.hpp`, `allocate_programs.hpp`.",
-            "Pairs: allocate 200 bytes and return them, by two shapes of loop; a hundred blocks and then their return; "
-            "16 to 515 bytes at random places of a thousand.",
+            f"{machine.in_words}. {blocks} randomised blocks, one launch of each per block. A cell has median ns, and "
+            f"in brackets the ratio to `{OURS}` within blocks with its 95% interval. Printed by `python "
+            "benchmarks/runtime/allocate.py`. Times are processor time of the thread, but for what waits (return by "
+            "another thread, first request). `benchmarks/runtime/allocate.hpp` and `allocate_programs.hpp` define each "
+            "figure.",
+            "Pairs allocate 200 bytes and return them, by two shapes of loop. There are also a hundred blocks and then "
+            "their return, and 16 to 515 bytes at random places of a thousand.",
             table(values, CALLS),
-            "Return by another thread: a stream of 192-byte objects from the thread that allocates and writes them to "
-            "one that reads and returns them; `hand-off` is the same stream without an allocator, the limit. Return to "
-            "owners: 3,200 blocks that 1 or 16 others allocated in turn; `touch` reads the word in front of each "
-            "block, which its owner wrote, and keeps the block: the limit where a block says itself whose it is.",
+            "Return by another thread: one thread allocates and writes a stream of 192-byte objects, another reads and "
+            "returns them. `hand-off` is the same stream without an allocator, the limit. Return to owners: 3,200 "
+            "blocks that 1 or 16 others allocated in turn. `touch` reads the word in front of each block, which its "
+            "owner wrote, and keeps the block. It is the limit of an allocator whose blocks name their owner.",
             table(values, PROGRAMS),
             false_sharing(values, machine.cache_line or 64),
         ]

@@ -56,7 +56,7 @@ def verdict(ratio: Interval, goal: float, most: bool) -> str:
 
 def goals(seconds: Seconds) -> str:
     """The two goals, and what their limits say."""
-    lines = ["## Beside the goals"]
+    lines = ["## The goals"]
     if (PEER, 1) in seconds:
         third = ratio_interval(seconds[OURS, 1], seconds[PEER, 1])
         bare = ratio_interval(seconds["limit", 1], seconds[PEER, 1])

@@ -117,9 +117,9 @@ def run(programs: dict[str, Path], rounds: int, threads: int, seconds: float, wa
     return race
 
 
-def defaults(race: Race) -> list[tuple[str, str]]:
+def defaults(times: Times) -> list[tuple[str, str]]:
     """Each contender with its default way, ours first."""
-    return [(peer.name, peer.default) for peer in PEERS if (peer.name, peer.default) in race.ratios]
+    return [(peer.name, peer.default) for peer in PEERS if (peer.name, peer.default) in times]
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -137,8 +137,10 @@ def two_at_once(programs: dict[str, Path], threads: int, seconds: float, rounds:
             both = [launch(programs[name], threads, seconds, way, OMP_WAIT_POLICY="passive") for _ in range(2)]
             for first, second in zip(*map(rows_of, both), strict=True):
                 ns[name][first["loop"]].append((first["ns"] + second["ns"]) / 2)
-    cells = [f"{loop}: {ratio_text(ns['corescale'][loop], ns['libgomp'][loop])}" for loop in ns["corescale"]]
-    return "Two processes at once, oversubscribed 2x, ours over libgomp static passive: " + "; ".join(cells) + "."
+    heads = ["Two processes at once, oversubscribed 2x:\n", "| loop | ours over libgomp static passive |", "|---|---|"]
+    return "\n".join(
+        heads + [f"| {loop} | {ratio_text(ours, ns['libgomp'][loop])} |" for loop, ours in ns["corescale"].items()]
+    )
 
 
 def ratio_text(a: Sequence[float], b: Sequence[float]) -> str:
@@ -165,9 +167,21 @@ def best_fixed(ratios: Times, loop: str, rounds: Sequence[int]) -> tuple[str, st
     return min(fixed, key=lambda key: middle(ratios, key, loop, rounds), default=None)
 
 
-def table(ratios: Times, rounds: Sequence[int]) -> str:
+def common(race: Race) -> list[str]:
+    """The loops that a mean is taken over."""
+    return [loop for loop in race.ratios[OURS] if not loop.startswith(("empty", "vectors"))]
+
+
+def vectors(race: Race, rounds: Sequence[int]) -> str:
+    """Milliseconds of the loops whose time may depend on what registers had before, as may the serial loop."""
+    loops = [loop for loop in race.ns[OURS] if loop.startswith("vectors")]
+    keys = [STATIC, *defaults(race.ns)]
+    rows = [[" ".join(key), *(f"{middle(race.ns, key, loop, rounds) / 1e6:.2f}" for loop in loops)] for key in keys]
+    return "\n\n".join([markdown(["ms", *loops], rows), against(race.ns, rounds, loops)])
+
+
+def table(ratios: Times, rounds: Sequence[int], loops: Sequence[str]) -> str:
     """Median time over the serial loop's, for every way but the fixed blocks, and the best fixed block."""
-    loops = [loop for loop in ratios[OURS] if not loop.startswith("empty")]
     rows = []
     for key in (key for key in ratios if not key[1].startswith("fixed")):
         values = [middle(ratios, key, loop, rounds) for loop in loops]
@@ -180,21 +194,20 @@ def table(ratios: Times, rounds: Sequence[int]) -> str:
     return markdown(["time over serial", *loops, "geometric mean"], rows)
 
 
-def against(race: Race, rounds: Sequence[int]) -> str:
+def against(times: Times, rounds: Sequence[int], loops: Sequence[str]) -> str:
     """Each peer's default and the best fixed block over ours, with intervals; above 1 where ours is faster."""
-    loops = [loop for loop in race.ratios[OURS] if not loop.startswith("empty")]
     rows = []
-    best = {loop: block for loop in loops if (block := best_fixed(race.ratios, loop, rounds))}
+    best = {loop: block for loop in loops if (block := best_fixed(times, loop, rounds))}
     if best:
-        pairs = [(race.ratios[best[loop]][loop], race.ratios[OURS][loop]) for loop in loops]
+        pairs = [(times[best[loop]][loop], times[OURS][loop]) for loop in loops]
         cells = [ratio_text([a[i] for i in rounds], [b[i] for i in rounds]) for a, b in pairs]
         rows.append(["corescale, best fixed block", *cells])
-    for key in defaults(race):
+    for key in defaults(times):
         if key == OURS:
             continue
         cells = []
         for loop in loops:
-            theirs, ours = ([race.ratios[who][loop][index] for index in rounds] for who in (key, OURS))
+            theirs, ours = ([times[who][loop][index] for index in rounds] for who in (key, OURS))
             cells.append(ratio_text(theirs, ours))
         rows.append([" ".join(key), *cells])
     return markdown(["default over ours", *loops], rows)
@@ -205,7 +218,7 @@ def first_calls(race: Race) -> str:
     loops = list(race.first_ns[OURS])
     rows = [
         [" ".join(key), *(f"{float(np.median(race.first_ns[key][loop])) / 1e3:.0f}" for loop in loops)]
-        for key in defaults(race)
+        for key in defaults(race.ns)
     ]
     return markdown(["first call, us", *loops], rows)
 
@@ -221,7 +234,7 @@ def empty_loop(race: Race) -> str:
     loop = next(loop for loop in race.ns[OURS] if loop.startswith("empty"))
     marks = {key: f"over {' '.join(key)}" for key in (STATIC, OURS) if key in race.ns}
     rows = []
-    for key in dict.fromkeys([*defaults(race), *marks]):
+    for key in dict.fromkeys([*defaults(race.ns), *marks]):
         ratios = [ratio_text(race.ns[key][loop], race.ns[mark][loop]) for mark in marks]
         rows.append([" ".join(key), f"{np.median(race.ns[key][loop]):.0f}", *ratios])
     return markdown([loop, "ns a call", *marks.values()], rows)
@@ -229,20 +242,22 @@ def empty_loop(race: Race) -> str:
 
 def report(race: Race, threads: int) -> str:
     """The whole note."""
-    machine, quiet = Machine.here(), race.unflagged()
+    machine, quiet, loops = Machine.here(), race.unflagged(), common(race)
     everything = list(range(len(race.others)))
     parts = [
         f"{machine.in_words}; {threads} threads{', oversubscribed' if threads > machine.default_max_threads else ''}; "
         f"{len(race.others)} rounds, of which {len(quiet)} undisturbed; others used "
         f"{float(np.median(race.others)):.2f} cores (median).",
         "## All rounds",
-        table(race.ratios, everything),
-        against(race, everything),
+        table(race.ratios, everything, loops),
+        against(race.ratios, everything, loops),
+        "## Vectors, awake and after a sleep",
+        vectors(race, everything),
         "## All rounds, by their least disturbed slices",
-        table(race.quiet_ratios, everything),
+        table(race.quiet_ratios, everything, loops),
     ]
     if quiet and len(quiet) < len(everything):
-        parts += ["## Undisturbed rounds", table(race.ratios, quiet), against(race, quiet)]
+        parts += ["## Undisturbed rounds", table(race.ratios, quiet, loops), against(race.ratios, quiet, loops)]
     if BY_ONE in race.ns:
         parts += ["## Claims", claims(race)]
     return "\n\n".join([*parts, "## An empty loop", empty_loop(race), "## First calls", first_calls(race)])

@@ -43,14 +43,15 @@ LIMITS = {"replay": "gradient", "nested_hessian_vector": "hessian_vector"}
 """Task -> the one whose bare loop is its limit, too: it asks for the same mathematics."""
 REPLAYABLE = ("replayable", "replay")
 """Tasks at which we want to be ahead of every peer."""
-NOTES = """## What it does not say
+NOTES = """## Limits of these figures
 
-- Sines: each library takes glibc's sine and cosine, which are most of the time; what a tape adds is the difference
-  to `limit`. All sines have one argument, so that their branches are predicted for every library alike.
-  Of our samples (perf) 64% are in sincos() and 22% in the sweep back, which adds a thousand times to the adjoint of
-  that one argument, each time waiting for the last; recording has 11%. Of a replay's 58% and 20%; dispatch has 20%.
-- On two-body RK4 CoDiPack's expression templates put a whole statement into one entry; we record each operation, so
-  that the table of operations stays readable and a recording can be evaluated elsewhere.
+- Sines: each library takes glibc's sine and cosine, which are most of the time. A tape adds only the difference
+  to `limit`. All sines have one argument, so their branches are predicted equally for every library. Of our
+  samples (perf) 64% are in sincos() and 11% in recording. The sweep back has 22%: it adds a thousand times to the
+  adjoint of that one argument, each time waiting for the last. Of a replay's samples 58% are in sincos() and 20%
+  in the sweep back; dispatch has 20%.
+- On two-body RK4 CoDiPack's expression templates put a whole statement into one entry. We record each operation, so
+  that the table of operations is readable and a recording can be evaluated elsewhere.
 - Every recording but a program's first finds its memory in the cache of its allocator. The first pays for its
   pages, as every peer's does.
 - ADOL-C starts and ends a trace for each recording, which outweighs the sines; its authors record once. CppAD's
@@ -109,7 +110,7 @@ def goals(values: Values, lines: Lines) -> str:
     taken = [float(line["bytes"]) for line in lines if "bytes" in line and line["library"] == OURS]
     said = "An operation of two-body RK4 with its adjoint"
     rows += [f"| {said} | {BYTES:.0f} bytes | {each:.0f}: {met(each <= BYTES)} | |" for each in taken[:1]]
-    return "\n\n".join(["## Beside the goals", "\n".join(rows)])
+    return "\n\n".join(["## The goals", "\n".join(rows)])
 
 
 def met(reached: bool) -> str:
@@ -140,9 +141,9 @@ def memory(lines: Lines) -> str:
         ]
         rows.append(f"| {' | '.join([library, *cells])} |")
     said = (
-        "What one recording of two-body RK4 with its sweep back adds to the memory of a process at its largest, "
-        "adjoints included: pages touched, in a process of its own. Ours is 24 for an operation, 8 for its adjoint and "
-        "what is left in the last chunk. What a library writes to files (ADOL-C does) is not in it."
+        "One recording of two-body RK4 with its sweep back adds this to the peak memory of a process, adjoints "
+        "included. It counts touched pages, in a process of its own. Ours is 24 for an operation, 8 for its adjoint "
+        "and what is left in the last chunk. Files that a library writes (ADOL-C does) are not in it."
     )
     return "\n\n".join(["## Memory: bytes per operation", said, "\n".join(rows)])
 
@@ -151,10 +152,10 @@ def report(lines: Lines, blocks: int, where: str) -> str:
     """The whole page."""
     values = grouped(lines)
     head = (
-        f"{where} {blocks} randomised blocks of all libraries in one process; median ns of processor "
-        "time per operation of the differentiated program, and in brackets how many times ours that is, within blocks, "
-        "with its 95% interval. `limit` is a bare loop: the mathematics, 16 bytes written for each operation, one pass "
-        "back over them that waits for nothing; of a Hessian-vector product in series of order 1, 24 bytes. Printed by "
+        f"{where} {blocks} randomised blocks of all libraries in one process. A cell has median ns of processor time "
+        "per operation of the differentiated program. In brackets is how many times ours that is, within blocks, with "
+        "its 95% interval. `limit` is a bare loop: the mathematics, 16 bytes written for each operation, one pass back "
+        "over them that waits for nothing. A Hessian-vector product in series of order 1 writes 24 bytes. Printed by "
         "`scripts/bench runtime/tape`."
     )
     tables = [table(title, values[task]) for task, title in TITLES.items() if OURS in values[task]]

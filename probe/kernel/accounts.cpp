@@ -16,14 +16,26 @@
 namespace corescale::probe {
 namespace {
 
-/// What is resident and neither of a file nor shared memory.
-std::uint64_t anonymous_bytes(pid_t process) {
+struct memory {
+  std::uint64_t resident = 0;
+  /// What is neither of a file nor shared memory.
+  std::uint64_t anonymous = 0;
+};
+
+memory memory_of(pid_t process) {
   const std::string text = read_file("/proc/" + std::to_string(process) + "/statm");
   std::string_view rest = text;
   take_word(rest);
   const auto total = parse_number<std::uint64_t>(take_word(rest)).value_or(0);
   const auto others = parse_number<std::uint64_t>(take_word(rest)).value_or(0);
-  return (total - std::min(total, others)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return {total * page, (total - std::min(total, others)) * page};
+}
+
+/// Whether a child has ended and SIGCHLD, which must be blocked, still says so.
+bool child_ended() {
+  sigset_t pending;
+  return sigpending(&pending) == 0 && sigismember(&pending, SIGCHLD) == 1;
 }
 
 /// Whether the process ignores SIGCHLD, which even a zombie still shows.
@@ -91,8 +103,13 @@ void accounts::introduce(pid_t process, const std::string& executable, std::stri
 void accounts::sample() {
   std::uint64_t anonymous = 0;
   for (const pid_t process : descendants()) {
-    for (const pid_t thread : threads_of(process)) read_thread(process, thread);
-    anonymous += anonymous_bytes(process);
+    for (const pid_t thread : threads_of(process)) {
+      if (child_ended()) return;
+      read_thread(process, thread);
+    }
+    const memory now = memory_of(process);
+    anonymous += now.anonymous;
+    resident_peak_ = std::max(resident_peak_, now.resident);
     sight(process);
   }
   anonymous_peak_ = std::max(anonymous_peak_, anonymous);
@@ -103,6 +120,15 @@ void accounts::sight(pid_t process) {
   if (auto executable = read_link("/proc/" + std::to_string(process) + "/exe"); !executable.empty())
     seen.executable = std::move(executable);
   if (auto affinity = affinity_of(process); !affinity.empty()) seen.affinity = std::move(affinity);
+  find_group(process);
+}
+
+/// A zombie still shows its group.
+void accounts::find_group(pid_t process) {
+  if (group_.empty() || left_group_) return;
+  for_each_line(read_file("/proc/" + std::to_string(process) + "/cgroup"), [&](std::string_view line) {
+    if (line.starts_with("0::") && line.find(group_) == line.npos) left_group_ = true;
+  });
 }
 
 void accounts::read_thread(pid_t process, pid_t thread) {
@@ -126,7 +152,7 @@ void accounts::last_look(pid_t zombie) {
   sighting& seen = sightings_[zombie];
   seen.name = short_name(zombie);
   if (seen.executable.empty()) seen.executable = seen.name;
-  children_unheard_ = children_unheard_ || ignores_children(zombie);
+  children_undetected_ = children_undetected_ || ignores_children(zombie);
 }
 
 void accounts::book(pid_t zombie, const rusage& usage) {

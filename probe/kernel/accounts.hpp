@@ -48,7 +48,10 @@ class accounts {
   /// Names the main process before it can be sampled; what its schedstat held before the program is not the
   /// program's.
   void introduce(pid_t process, const std::string& executable, std::string_view schedstat);
-  /// Reads every thread and process of the tree. Costs some microseconds a thread.
+  /// Every process should be in the version 2 group of this name or below it.
+  void expect_in(const std::string& group) { group_ = "/" + group; }
+  /// Reads every thread and process of the tree. Costs some microseconds a thread. Stops where a child has
+  /// ended meanwhile, so that a look delays nobody's end.
   void sample();
   /// Reads what a zombie still shows; call between its end and wait4.
   void last_look(pid_t zombie);
@@ -65,9 +68,13 @@ class accounts {
   std::uint64_t anonymous_peak() const { return anonymous_peak_; }
   /// The largest process, in bytes: exact in time, mapped files included.
   std::uint64_t largest_peak() const;
+  /// The largest sampled resident memory of a process, in bytes: a lower bound of its peak.
+  std::uint64_t resident_peak() const { return resident_peak_; }
+  /// Whether a process was seen outside the group that was expected.
+  bool left_group() const { return left_group_; }
   /// Whether a process seen at its end ignored its children's ends: the kernel then reaps them, and nobody is
   /// told their times.
-  bool children_unheard() const { return children_unheard_; }
+  bool children_undetected() const { return children_undetected_; }
 
   double user() const;
   double system() const;
@@ -81,15 +88,17 @@ class accounts {
   };
   void read_thread(pid_t process, pid_t thread);
   void sight(pid_t process);
+  void find_group(pid_t process);
   ended_process* told_with(const sighting& seen);
 
   std::map<pid_t, schedule_times> threads_;
   std::map<pid_t, sighting> sightings_;
   schedule_times before_;  // of the main process, until its program was executed
   schedule_times ended_threads_;
-  bool scheduled_ = false, children_unheard_ = false;
+  bool scheduled_ = false, children_undetected_ = false, left_group_ = false;
   std::vector<ended_process> ended_;
-  std::uint64_t anonymous_peak_ = 0;
+  std::uint64_t anonymous_peak_ = 0, resident_peak_ = 0;
+  std::string group_;
 };
 
 /// CPUs that the thread may run on; empty where it cannot be asked.

@@ -69,8 +69,8 @@ bool kill_child_of(const std::set<pid_t>& parents, pid_t process) {
   if (!handle && errno == ESRCH) return false;
   const state now = state_of(process);
   if (!runs(now) || !parents.contains(now.parent)) return false;
-  if (handle) return syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0) == 0 || errno != ESRCH;
-  return kill(process, SIGKILL) == 0 || errno != ESRCH;
+  if (handle) return syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0) == 0;
+  return kill(process, SIGKILL) == 0;
 }
 
 }  // namespace

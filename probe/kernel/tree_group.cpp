@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -14,6 +15,8 @@ namespace corescale::probe {
 namespace {
 
 constexpr std::string_view group_prefix = "corescale-";
+constexpr std::uint64_t no_limit = std::uint64_t{1}
+                                   << 62;  // bytes; version 1 writes none as 2^63 less a page
 
 /// Removes groups whose spawner was killed before it could; those that still hold processes stay.
 void sweep(const std::string& parent) {
@@ -47,6 +50,18 @@ void govern_memory(const std::string& parent) {
   if (!lists(enabled, "memory", ' ')) write_file(parent + "/cgroup.subtree_control", "+memory");
 }
 
+/// The tightest limit of a group and those above it, and of what is asked for; 0: none. A runtime that reads its
+/// own group's limit alone should find what binds it.
+std::uint64_t tightest(const cgroup_place& place, const char* file, std::uint64_t asked) {
+  std::uint64_t least = asked > 0 ? asked : no_limit;
+  for (const auto& directory : place.ancestry()) {
+    std::string text = read_file(directory + file);
+    text.erase(text.find_last_not_of('\n') + 1);
+    least = std::min(least, parse_number<std::uint64_t>(text).value_or(no_limit));
+  }
+  return least < no_limit ? least : 0;
+}
+
 }  // namespace
 
 tree_group::tree_group(std::uint64_t limit, const std::string& root) : root_(root) {
@@ -60,7 +75,8 @@ void tree_group::make_unified(const cgroup_place& place, std::uint64_t limit) {
   unified_ = new_group(place.directory());
   if (unified_.empty()) return;
   birthplace_ = descriptor(open(unified_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (limit > 0) limited_ = write_file(unified_ + "/memory.max", std::to_string(limit));
+  const std::uint64_t binds = tightest(place, "/memory.max", limit);
+  if (binds > 0) limited_ = write_file(unified_ + "/memory.max", std::to_string(binds));
 }
 
 void tree_group::enter_memory(const cgroup_place& place, std::uint64_t limit) {
@@ -70,8 +86,8 @@ void tree_group::enter_memory(const cgroup_place& place, std::uint64_t limit) {
   if (!write_file(memory_ + "/cgroup.procs", std::to_string(getpid()))) {
     remove_group(memory_);
     memory_.clear();
-  } else if (limit > 0) {
-    limited_ = write_file(memory_ + "/memory.limit_in_bytes", std::to_string(limit)) || limited_;
+  } else if (const std::uint64_t binds = tightest(place, "/memory.limit_in_bytes", limit); binds > 0) {
+    limited_ = write_file(memory_ + "/memory.limit_in_bytes", std::to_string(binds)) || limited_;
   }
 }
 

@@ -12,7 +12,7 @@
 namespace corescale::probe {
 
 /// Inert where no group can be made. Groups are made below this process's own, so that every limit above
-/// still binds.
+/// still binds; memory's is written into them too.
 ///
 /// Version 2: the program is born in the group, which costs nothing; CPU time is always booked there, memory
 /// only where the controller can be had (it cannot below a group that holds processes, except the root).
@@ -31,6 +31,8 @@ class tree_group {
   int birthplace() const { return birthplace_.get(); }
   /// To be called where the child could not be born there.
   void disown();
+  /// The name of the version 2 group; empty: none.
+  std::string name() const { return unified_.substr(unified_.rfind('/') + 1); }
   /// Whether the kernel took the limit.
   bool limited() const { return limited_; }
   /// Seconds of all processes that were ever in the group.

@@ -15,7 +15,7 @@ void write_end(json_writer& json, const report& result) {
   json.member("step", result.failure ? std::optional(result.failure->step) : std::nullopt);
   json.member("errno", result.failure ? std::optional(result.failure->error) : std::nullopt);
   json.member("leftovers", result.leftovers);
-  json.member("survivors", result.survivors);
+  json.array("survivors", result.survivors);
 }
 
 void write_times(json_writer& json, const report& result) {
@@ -78,6 +78,9 @@ std::string to_json(const report& result) {
   write_times(json, result);
   json.member("peak_memory", result.peak_memory);
   json.member("peak_memory_kind", result.peak_memory_kind);
+  json.member("peak_memory_floor", result.peak_memory_floor);
+  json.member("tree_memory", result.tree_memory);
+  json.member("tree_memory_kind", result.tree_memory_kind);
   json.array("affinity", result.affinity);
   json.member("stdout_bytes", result.stdout_bytes);
   json.member("tail", result.tail);

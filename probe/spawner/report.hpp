@@ -20,22 +20,31 @@ struct report {
   std::optional<start_failure> failure;
   /// Since the epoch.
   double started = 0;
-  /// From the execution of the main program to its end.
+  /// From the execution of the main program to its end, or until it was to end.
   double wall = 0;
   accounts used;
   /// CPU time of the whole tree. What nobody reaped counts as user time.
   double user = 0, system = 0;
-  /// group: of every process; reaped: of those whose parents waited for them; sampled: a lower bound.
+  /// group: of every process; reaped: of those whose parents waited for them; sampled: a lower bound, as some
+  /// process was seen whose time is in neither.
   const char* cpu_kind = "reaped";
+  /// ru_maxrss of the largest process, as GNU time has it.
   std::uint64_t peak_memory = 0;
-  /// anonymous (the group's, sampled), anonymous-sum (of the processes, sampled), process (the largest,
-  /// mapped files included) or none. Never to be compared with one another.
+  /// process: as above; sampled: a lower bound, as a larger process was seen of which nobody is told; none.
   const char* peak_memory_kind = "none";
+  /// The spawner's own peak. The program's ru_maxrss starts from it, so a figure that is not larger is an upper
+  /// bound.
+  std::uint64_t peak_memory_floor = 0;
+  /// The largest sample of the anonymous memory of the whole tree: a lower bound.
+  std::uint64_t tree_memory = 0;
+  /// group: each page once; sum: of the processes, where a page that a fork shares counts in each; none.
+  const char* tree_memory_kind = "none";
   double steal = 0, throttled = 0;
   /// Time of other programs and the kernel on the CPUs that it might use, an estimate; nothing where its own or
   /// theirs is not known.
   std::optional<double> foreign;
-  int leftovers = 0, survivors = 0;
+  int leftovers = 0;
+  std::vector<int> survivors;
   std::vector<int> affinity;
   std::optional<std::uint64_t> stdout_bytes;
   std::string tail, stdout_tail;

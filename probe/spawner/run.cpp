@@ -20,15 +20,20 @@
 namespace corescale::probe {
 namespace {
 
-/// What else the machine did since its construction.
+/// What else the machine did from its construction to end().
 class noise {
  public:
   explicit noise(const std::vector<int>& cpus) : cpus_(cpus) {}
-  void finish(report& result) const {
-    const cpu_time after = cpu_time_now(cpus_);
-    result.steal = after.steal - before_.steal;
-    result.throttled = throttled_.seconds();
-    result.foreign = foreign(result, busy_between(before_, after, cpus_.size()));
+  void end() {
+    after_ = cpu_time_now(cpus_);
+    throttled_seconds_ = throttled_.seconds();
+    spawner_ = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - spawner_;
+  }
+  /// Once the launch's own time is known.
+  void describe(report& result) const {
+    result.steal = after_.steal - before_.steal;
+    result.throttled = throttled_seconds_;
+    result.foreign = foreign(result, busy_between(before_, after_, cpus_.size()));
   }
 
  private:
@@ -37,14 +42,15 @@ class noise {
   std::optional<double> foreign(const report& result, std::optional<double> busy) const {
     const std::string_view kind = result.cpu_kind;
     if (kind == "sampled" || cpus_.empty() || !busy) return {};
-    const double own = result.user + result.system + seconds_of(CLOCK_PROCESS_CPUTIME_ID) - spawner_;
+    const double own = result.user + result.system + spawner_;
     return std::max(0.0, *busy - own - static_cast<double>(cpus_.size()) * tick_seconds());
   }
 
   std::vector<int> cpus_;
-  cpu_time before_ = cpu_time_now(cpus_);
+  cpu_time before_ = cpu_time_now(cpus_), after_ = before_;
   double spawner_ = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
   throttling throttled_;
+  double throttled_seconds_ = 0;
 };
 
 void describe_end(report& result, const supervised& outcome, int status) {
@@ -57,27 +63,34 @@ void describe_end(report& result, const supervised& outcome, int status) {
                                                       : "failed";
 }
 
-/// The group's account misses nobody. Else what was reaped, unless the samples alone show more.
+/// The group's account misses nobody who stayed in it. Else what was reaped, unless the samples alone show more.
 void describe_cpu(report& result, const tree_group* group) {
   constexpr double rounding = 0.005;  // seconds; the samples count from the execution, rusage from the fork
   const accounts& used = result.used;
   result.user = used.user(), result.system = used.system();
   const double reaped = result.user + result.system;
-  if (const auto all = group ? group->cpu_seconds() : std::nullopt) {
-    result.user += std::max(0.0, *all - reaped), result.cpu_kind = "group";
-    return;
-  }
+  const auto all = group ? group->cpu_seconds() : std::nullopt;
+  const double told = std::max(reaped, all.value_or(0));
   const double sampled = used.schedule().value_or(schedule_times{}).on_cpu;
-  const bool missed = sampled > reaped + rounding;
-  if (missed) result.user += sampled - reaped;
-  result.cpu_kind = missed || used.children_unheard() ? "sampled" : "reaped";
+  const bool missed = sampled > told + rounding;
+  result.user += (missed ? sampled : told) - reaped;
+  const bool escaped = all ? used.left_group() : used.children_undetected();
+  result.cpu_kind = missed || escaped ? "sampled" : all ? "group" : "reaped";
 }
 
-/// The best kind that can be known here.
-void describe_memory(report& result, std::uint64_t group_peak) {
-  const std::uint64_t sum = result.used.anonymous_peak();
-  result.peak_memory = group_peak > 0 ? group_peak : sum > 0 ? sum : result.used.largest_peak();
-  result.peak_memory_kind = group_peak > 0 ? "anonymous" : sum > 0 ? "anonymous-sum" : "process";
+/// Bytes; the largest that this program has ever been. Its ru_maxrss counts what it was forked from.
+std::uint64_t own_peak() { return 1024 * statistic("/proc/self/status", "VmHWM:").value_or(0); }
+
+/// A process that was seen larger than all that were reaped ended undetected.
+void describe_memory(report& result, std::uint64_t group_peak, bool survivors) {
+  constexpr std::uint64_t rounding = 1 << 20;  // the kernel counts pages of each CPU in batches
+  const accounts& used = result.used;
+  const std::uint64_t largest = used.largest_peak(), sum = used.anonymous_peak();
+  const bool missed = used.resident_peak() > largest + rounding;
+  result.peak_memory = missed ? used.resident_peak() : largest;
+  result.peak_memory_kind = missed || survivors || used.children_undetected() ? "sampled" : "process";
+  result.tree_memory = group_peak > 0 ? group_peak : sum;
+  result.tree_memory_kind = group_peak > 0 ? "group" : sum > 0 ? "sum" : "none";
 }
 
 void describe_output(report& result, const channels& io) {
@@ -89,23 +102,25 @@ void describe_output(report& result, const channels& io) {
 /// One launch, from the child's birth to the last process's end.
 class follower {
  public:
-  follower(const arguments& asked, const channels& io, tree_group* group)
-      : asked_(asked), io_(io), group_(group) {}
+  follower(const arguments& asked, const channels& io, tree_group* group, noise& around)
+      : asked_(asked), io_(io), group_(group), around_(around) {}
 
   void follow(report& result, const launched& child, reaping& children, int report_file) {
     const birth& told = child.told();
     children.used().introduce(child.pid(), child.path(), told.schedstat);
+    if (group_ && !group_->name().empty()) children.used().expect_in(group_->name());
     const double begun = told.started > 0 ? told.started : monotonic();
     const auto look = [&] { this->look(children.used()); };
-    const supervised outcome = supervise(asked_, children, begun, report_file, look);
+    const supervised outcome = supervise(asked_, children, begun, report_file, look, [&] { around_.end(); });
     if (told.failed_step) throw start_failure{told.failed_step, told.error};
     const main_end end = children.ended().value_or(main_end{monotonic(), SIGKILL});
-    result.wall = end.at - told.started;
+    result.wall = (outcome.why == verdict::exited ? end.at : outcome.when) - told.started;
     result.leftovers = outcome.leftovers, result.survivors = outcome.survivors;
     result.used = children.used();
     describe_end(result, outcome, end.status);
     describe_cpu(result, group_);
-    describe_memory(result, group_peak_);
+    describe_memory(result, group_peak_, !outcome.survivors.empty());
+    around_.describe(result);
   }
 
  private:
@@ -120,19 +135,21 @@ class follower {
   const arguments& asked_;
   const channels& io_;
   tree_group* group_;
+  noise& around_;
   std::uint64_t group_peak_ = 0;
 };
 
 void start_and_follow(report& result, const arguments& asked, const channels& io, int report_file) {
   const auto group = asked.groups ? std::make_unique<tree_group>(asked.limit_memory) : nullptr;
-  const noise before(result.affinity);
+  noise around(result.affinity);
   result.started = seconds_of(CLOCK_REALTIME);
   launched child = launch(asked, io,
                           {.limit_data = asked.limit_memory > 0 && !(group && group->limited()),
                            .traced = asked.prove,
                            .birthplace = group ? group->birthplace() : -1});
+  result.peak_memory_floor = own_peak();
   if (group && !child.in_group()) group->disown();
-  follower launch(asked, io, group.get());
+  follower launch(asked, io, group.get(), around);
   if (asked.prove) {
     tracer children(child);
     launch.follow(result, child, children, report_file);
@@ -141,7 +158,6 @@ void start_and_follow(report& result, const arguments& asked, const channels& io
     plain_reaping children(child.pid());
     launch.follow(result, child, children, report_file);
   }
-  before.finish(result);
 }
 
 }  // namespace

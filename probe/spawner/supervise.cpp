@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "kernel/clock.hpp"
 #include "kernel/descriptors.hpp"
@@ -122,8 +123,7 @@ void become_supervisor() {
   occupy_standard_files();
   mark_close_on_exec(3);
   setsid();
-  for (int signal = 1; signal < NSIG; ++signal)
-    if (signal != SIGKILL && signal != SIGSTOP) ::signal(signal, SIG_DFL);
+  signal(SIGCHLD, SIG_DFL);  // ignored, it would leave nothing to wait for
   sigset_t blocked = watched_signals();
   sigaddset(&blocked, SIGPIPE);
   sigprocmask(SIG_SETMASK, &blocked, nullptr);
@@ -132,13 +132,16 @@ void become_supervisor() {
 }
 
 supervised supervise(const arguments& asked, reaping& children, double started, int report,
-                     const std::function<void()>& look) {
+                     const std::function<void()>& look, const std::function<void()>& at_end) {
   const verdict why = wait_for_end(asked, children, started, report, look);
+  const double when = monotonic();
+  at_end();
   ask_to_end(children, asked.grace);
   auto killed = kill_all(children);
   killed.erase(children.main());
-  const int survivors = children.childless() ? 0 : static_cast<int>(running_descendants().size());
-  return {why, static_cast<int>(killed.size()), survivors};
+  auto survivors = children.childless() ? std::vector<pid_t>() : running_descendants();
+  for (const pid_t alive : survivors) killed.erase(alive);
+  return {why, when, static_cast<int>(killed.size()), std::move(survivors)};
 }
 
 }  // namespace corescale::probe

@@ -2,7 +2,10 @@
 // Waits for the program, watches it meanwhile and leaves nothing running.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
+#include <vector>
 
 #include "spawner/arguments.hpp"
 #include "spawner/reaping.hpp"
@@ -14,20 +17,23 @@ enum class verdict { exited, timed_out, cancelled };
 
 struct supervised {
   verdict why;
+  /// Seconds of the monotonic clock.
+  double when;
   /// Processes that outlived the main one, or the whole tree where it was killed but for the main one.
   int leftovers;
   /// Those that could not be killed within ten seconds: of another user, or stuck in the kernel.
-  int survivors;
+  std::vector<pid_t> survivors;
 };
 
-/// Makes this process fit to supervise: signals blocked, for sigtimedwait, with default dispositions for the
-/// program; a session of its own, so that a terminal's Ctrl-C does not reach it, unless its caller made it
+/// Makes this process fit to supervise: signals blocked, for sigtimedwait, which gets those too that the caller ignores, as the
+/// program then does; a session of its own, so that a terminal's Ctrl-C does not reach it, unless its caller made it
 /// the leader of a process group; subreaper; a cancellation once the parent is gone; no descriptor that the
 /// program would inherit.
 void become_supervisor();
 
-/// `report` is watched for its reader, whose end cancels. `look` is called at intervals.
+/// `report` is watched for its reader, whose end cancels. `look` is called at intervals, `at_end` once the main
+/// process has ended or is to, before what it left is.
 supervised supervise(const arguments& asked, reaping& children, double started, int report,
-                     const std::function<void()>& look);
+                     const std::function<void()>& look, const std::function<void()>& at_end);
 
 }  // namespace corescale::probe

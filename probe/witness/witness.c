@@ -7,7 +7,7 @@
  * local file system. Make the file beforehand: to create it takes the first program longer than all the rest
  * together.
  *
- * A program that changed its user may not open that file. It is heard where it inherited the descriptor that
+ * A program that changed its user may not open that file. It is detected where it inherited the descriptor that
  * CORESCALE_WITNESS_FILE tells, `descriptor:device:inode` of the same file; a descriptor that has become
  * another file's is left alone.
  *

@@ -1,24 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calibration file: what block policies need to know of a machine, bound to that machine.
 
-`name = value` lines are those that the C++ library reads; lines that begin with `#:` are comments to it and belong to
-the lab: the machine's fingerprint, and constants that laws and the simulator use.
+Lines `name = value`; `#` begins a comment. The C++ library passes over names that begin with `lab.`: the machine's
+fingerprint, and constants that models and the simulator use.
 """
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from corescale.errors import UsageError
 
-FORMAT = 1
+FORMAT = 2
 """the format of the library's reader, runtime/src/parallel_for/calibration.cpp"""
 
 
 VARIABLE = "CORESCALE_CALIBRATION"
 """names the file to the library and to the lab"""
+
+LAB = "lab."
+"""before the names that only the lab reads"""
 
 SPREAD = "spread_"
 """before the name of a constant: what the middle half of its runs differ by, over its value"""
@@ -31,70 +34,26 @@ class Constant:
     name: str
     unit: str
     meaning: str
-    limit: Callable[[float], str]
-    """what follows from it for a loop"""
+    follows: tuple[str, float, int]
+    """what follows from it for a loop: a sentence of `factor * value ** power`, with factor and power"""
     read_by_loops: bool = False
 
-
-def _claims(ns: float) -> str:
-    return f"a counter that goes from core to core at each claim serves at most {1000 / ns:.3g} million blocks a second"
-
-
-def _unclaimed(ns: float) -> str:
-    return f"a thread claims at most {1000 / ns:.3g} million blocks a second from a counter of its own"
+    def limit(self, value: float) -> str:
+        """The sentence."""
+        said, factor, power = self.follows
+        return said.format(factor * value**power)
 
 
-def _forked(ns: float) -> str:
-    return f"a loop that takes less than {ns:.3g} ns on one thread is not forked"
-
-
-def _woken(ns: float) -> str:
-    return f"after a pause, a loop of less than {ns / 1000:.3g} us is not forked"
-
-
-def _added(ns: float) -> str:
-    return f"a fork of 64 threads takes {62 * ns / 1000:.3g} us longer than one of two"
-
-
-def _moved(ns: float) -> str:
-    return f"a task of 1 KiB read and 1 KiB written takes at least {2048 * ns:.3g} ns"
-
-
-def _added_up(ns: float) -> str:
-    return f"a task of 2^20 additions, one after the other, takes {ns * 2**20 / 1000:.3g} us"
-
-
-def _contended(ns: float) -> str:
-    return f"two threads that only claim get at most {1000 / ns:.3g} million blocks a second together"
-
-
-def _acquired(ns: float) -> str:
-    return f"a claim loses less than a tenth to it where a block takes at least {10 * ns:.3g} ns"
-
-
-def _handed(ns: float) -> str:
-    return f"measured, such a counter serves {1000 / ns:.3g} million blocks a second"
-
-
-def _other(ns: float) -> str:
-    return f"a counter that is handed over costs {ns:.3g} ns more than R + E say"
-
-
-def _cycle(ghz: float) -> str:
-    return f"an instruction that waits for the one before takes at least {1 / ghz:.3g} ns"
-
-
-def _streamed(rate: float) -> str:
-    return f"an iteration that streams 1 KiB from memory takes at least {1024 / rate:.3g} ns"
-
-
-def _waited(ns: float) -> str:
-    return f"an iteration with k dependent misses takes at least {ns:.3g} k ns"
-
+_WAITED = ("an iteration with k dependent misses takes at least {:.3g} k ns", 1, 1)
+_HANDED_OVER = (
+    "a counter that goes from core to core at each claim serves at most {:.3g} million blocks a second",
+    1000,
+    -1,
+)
 
 PAIRS: Mapping[str, str] = {
     "near": "a core of the group",
-    "far": "another core group",
+    "far": "another L3 domain",
     "smt": "the core's other thread",
     "socket": "another socket",
 }
@@ -105,34 +64,103 @@ def _claimed_by(pair: str, whose: str) -> tuple[Constant, ...]:
     """The study's L = R + E + O of a claim where the other one is `whose`; E is claim_own."""
     both = f"a claim where {whose} only claims too: each keeps the line for many in a row"
     return (
-        Constant(f"claim_handed_{pair}", "ns", f"L: a claim in turn with {whose}", _handed),
-        Constant(f"acquire_modified_{pair}", "ns", f"R: fetching a line that {whose} wrote", _acquired),
-        Constant(f"acquire_shared_{pair}", "ns", f"R: owning a line that {whose} has read too", _acquired),
         Constant(
-            f"other_{pair}", "ns", "O: L without R of a shared line and E, such as seeing whose turn it is", _other
+            f"claim_handed_{pair}",
+            "ns",
+            f"L: a claim in turn with {whose}",
+            ("measured, such a counter serves {:.3g} million blocks a second", 1000, -1),
         ),
-        Constant(f"claim_contended_{pair}", "ns", both, _contended),
+        Constant(
+            f"acquire_modified_{pair}",
+            "ns",
+            f"R: fetching a line that {whose} wrote",
+            ("a claim loses less than a tenth to it where a block takes at least {:.3g} ns", 10, 1),
+        ),
+        Constant(
+            f"acquire_shared_{pair}",
+            "ns",
+            f"R: owning a line that {whose} has read too",
+            ("a claim loses less than a tenth to it where a block takes at least {:.3g} ns", 10, 1),
+        ),
+        Constant(
+            f"other_{pair}",
+            "ns",
+            "O: L without R of a shared line and E, such as seeing whose turn it is",
+            ("a counter that is handed over costs {:.3g} ns more than R + E say", 1, 1),
+        ),
+        Constant(
+            f"claim_contended_{pair}",
+            "ns",
+            both,
+            ("two threads that only claim get at most {:.3g} million blocks a second together", 1000, -1),
+        ),
     )
 
 
 CONSTANTS: tuple[Constant, ...] = (
-    Constant("claim_own", "ns", "a claim from a counter that nobody else touches (E: execute)", _unclaimed, True),
-    Constant("line_near", "ns", "a line is handed over by store and load within a core group", _claims, True),
-    Constant("line_far", "ns", "a line is handed over between core groups", _claims, True),
-    Constant("fork_hot", "ns", "fork and join of two threads that spin", _forked, True),
-    Constant("fork_thread", "ns", "each further thread adds this to a fork", _added, True),
-    Constant("fork_cold", "ns", "fork and join of two threads that sleep", _woken, True),
-    Constant("byte", "ns", "reading or writing a byte of the study's task, in cache", _moved, True),
-    Constant("operation", "ns", "an addition that waits for the one before", _added_up, True),
-    Constant("line_smt", "ns", "a line is handed over between threads of a core", _claims),
-    Constant("line_socket", "ns", "a line is handed over between sockets", _claims),
+    Constant(
+        "claim_own",
+        "ns",
+        "a claim from a counter that nobody else touches (E: execute)",
+        ("a thread claims at most {:.3g} million blocks a second from a counter of its own", 1000, -1),
+        True,
+    ),
+    Constant("line_near", "ns", "a line is handed over by store and load within an L3 domain", _HANDED_OVER, True),
+    Constant("line_far", "ns", "a line is handed over between L3 domains", _HANDED_OVER, True),
+    Constant(
+        "fork_hot",
+        "ns",
+        "fork and join of two threads that spin",
+        ("a loop that takes less than {:.3g} ns on one thread is not forked", 1, 1),
+        True,
+    ),
+    Constant(
+        "fork_thread",
+        "ns",
+        "each further thread adds this to a fork",
+        ("a fork of 64 threads takes {:.3g} us longer than one of two", 62e-3, 1),
+        True,
+    ),
+    Constant(
+        "fork_cold",
+        "ns",
+        "fork and join of two threads that sleep",
+        ("after a pause, a loop of less than {:.3g} us is not forked", 1e-3, 1),
+        True,
+    ),
+    Constant(
+        "byte",
+        "ns",
+        "reading or writing a byte of the study's task, in cache",
+        ("a task of 1 KiB read and 1 KiB written takes at least {:.3g} ns", 2048, 1),
+        True,
+    ),
+    Constant(
+        "operation",
+        "ns",
+        "an addition that waits for the one before",
+        ("a task of 2^20 additions, one after the other, takes {:.3g} us", 2**20 / 1000, 1),
+        True,
+    ),
+    Constant("line_smt", "ns", "a line is handed over between threads of a core", _HANDED_OVER),
+    Constant("line_socket", "ns", "a line is handed over between sockets", _HANDED_OVER),
     *(constant for pair, whose in PAIRS.items() for constant in _claimed_by(pair, whose)),
-    Constant("clock_ghz", "GHz", "the clock while one core works", _cycle),
-    Constant("l1_ns", "ns", "a load from L1", _waited),
-    Constant("l2_ns", "ns", "a load from L2", _waited),
-    Constant("l3_ns", "ns", "a load from L3", _waited),
-    Constant("memory_ns", "ns", "a load from memory", _waited),
-    Constant("bytes_per_ns", "B/ns", "one core reads memory in order", _streamed),
+    Constant(
+        "clock_ghz",
+        "GHz",
+        "the clock while one core works",
+        ("an instruction that waits for the one before takes at least {:.3g} ns", 1, -1),
+    ),
+    Constant("l1_ns", "ns", "a load from L1", _WAITED),
+    Constant("l2_ns", "ns", "a load from L2", _WAITED),
+    Constant("l3_ns", "ns", "a load from L3", _WAITED),
+    Constant("memory_ns", "ns", "a load from memory", _WAITED),
+    Constant(
+        "bytes_per_ns",
+        "B/ns",
+        "one core reads memory in order",
+        ("an iteration that streams 1 KiB from memory takes at least {:.3g} ns", 1024, -1),
+    ),
 )
 """What a calibration may hold, in the order of the file. Those of absent kinds of core pairs are left out."""
 
@@ -150,26 +178,26 @@ class Calibration:
     """Machine.cpus_in_words, which the library compares; empty where the file does not say"""
     spreads: Mapping[str, float] = field(default_factory=dict)
     """what the middle half of the runs of a constant differ by, over its value"""
-    doubt: str = ""
+    warning: str = ""
     """what else ran while it was measured; empty where the machine was quiet"""
 
 
 def file_text(calibration: Calibration, words: str) -> str:
     """The file, for a machine that is `words` to a person."""
-    lines = [f"# corescale calibrate: {words}", f"#: machine = {calibration.machine}"]
-    lines += [f"#: {name} = {said}" for name in ("cpus", "doubt") if (said := getattr(calibration, name))]
-    lines += [f"format = {FORMAT}"]
+    lines = [f"# corescale calibrate: {words}", f"format = {FORMAT}", f"{LAB}machine = {calibration.machine}"]
+    told = {"cpus": calibration.cpus, f"{LAB}warning": calibration.warning}
+    lines += [f"{name} = {said}" for name, said in told.items() if said]
     for constant in CONSTANTS:
         if (value := calibration.values.get(constant.name)) is not None:
-            lines.append(f"{'' if constant.read_by_loops else '#: '}{constant.name} = {value:.6g}")
+            lines.append(f"{'' if constant.read_by_loops else LAB}{constant.name} = {value:.6g}")
         if (spread := calibration.spreads.get(constant.name)) is not None:
-            lines.append(f"#: {SPREAD}{constant.name} = {spread:.3g}")
+            lines.append(f"{LAB}{SPREAD}{constant.name} = {spread:.3g}")
     return "\n".join(lines) + "\n"
 
 
 def parse(text: str, where: str) -> Calibration:
     """The calibration in the text of a file; raises UsageError, which names the line and the remedy."""
-    said = {"machine": "", "cpus": "", "doubt": ""}
+    said = {"machine": "", "cpus": "", "warning": ""}
     versioned, values, spreads = False, dict[str, float](), dict[str, float]()
     for number, line in enumerate(text.splitlines(), start=1):
         name, value = _line(line, f"{where}:{number}")
@@ -187,15 +215,13 @@ def parse(text: str, where: str) -> Calibration:
 
 
 def _line(line: str, where: str) -> tuple[str, str]:
-    said = (
-        line.removeprefix("#:").partition("#")[0].strip() if line.startswith("#:") else line.partition("#")[0].strip()
-    )
+    said = line.partition("#")[0].strip()
     if not said:
         return "", ""
     name, equals, value = (part.strip() for part in said.partition("="))
     if not equals or not value:
         raise UsageError("is no `name = value`", where=where, remedy="write it by corescale calibrate")
-    return name, value
+    return name.removeprefix(LAB), value
 
 
 def _checked_format(value: str, where: str) -> bool:
@@ -217,7 +243,7 @@ def _value(name: str, text: str, where: str) -> float:
 
 
 def standard_file() -> Path:
-    """Where `corescale calibrate` writes unless it is told otherwise."""
+    """Where `corescale calibrate` writes unless another file is named."""
     folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     return folder / "corescale" / "calibration"
 

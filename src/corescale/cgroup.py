@@ -15,7 +15,7 @@ from corescale.topology import read
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where this process stands in one hierarchy."""
+    """The place of this process in one hierarchy."""
 
     folder: Path
     """its own group, or the nearest group above that this mount shows"""
@@ -72,7 +72,7 @@ def _unescaped(text: str) -> str:
 
 
 def _place(mount: _Mount, path: str, version: int, root: Path) -> Place:
-    """Containers name groups that their mount does not show; the nearest one that it does stands for them."""
+    """Containers name groups that their mount does not show; the nearest one that it does show counts."""
     point = root / mount.point.lstrip("/")
     inside = PurePosixPath(path)
     if inside.is_relative_to(mount.root):

@@ -14,10 +14,11 @@ def ending(record: Record) -> str:
     """What the launch did, as the rest of a sentence: `failed with exit code 7: cannot open grid.dat`."""
     said = next((line.strip() for line in reversed(record.tail.splitlines()) if line.strip()), "")
     said = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
-    return f"{_how(record)}: {said}" if said and record.status in SPEAKING else _how(record)
+    return f"{outcome(record)}: {said}" if said and record.status in SPEAKING else outcome(record)
 
 
-def _how(record: Record) -> str:
+def outcome(record: Record) -> str:
+    """The same without what it said: `failed with exit code 7`."""
     broken = ", ".join(name for name, ok in record.checks.items() if not ok)
     return {
         "ok": "succeeded",
@@ -26,7 +27,7 @@ def _how(record: Record) -> str:
         "timeout": f"did not end within {record.wall:.3g} s",
         "not-started": "could not be started",
         "check": f"broke its own check {broken}".strip(),
-        "output-differs": "wrote another output than today's launch",
-        "unproved": "succeeded, but the allocator was not heard in the program in which it had been proved",
+        "output-differs": "wrote another output than the baseline",
+        "unproved": "succeeded, but the allocator was not detected in the program in which it had been proved",
         "capped": f"lost: killed after {record.wall:.3g} s",
     }[record.status]

@@ -15,11 +15,11 @@ class ExitCode(IntEnum):
     INCONCLUSIVE = 3
     """Measured, but the intervals allow no answer."""
     PROGRAM = 4
-    """The measured program was not found, or no configuration of it succeeded."""
+    """The measured program was not found, no configuration of it succeeded, or one failed under a gate."""
     PRELOAD = 5
     """An allocator could not be loaded into the program, so nothing about it was measured."""
     STORE = 6
-    """The run folder cannot be written, is in use, or belongs to another machine, binary or format."""
+    """The run folder cannot be written, is in use, is of another format, or cannot be continued."""
     UNAVAILABLE = 7
     """Something the verb needs is not installed on this machine."""
     INTERNAL = 70
@@ -80,11 +80,15 @@ class InconclusiveError(CorescaleError):
 
 
 class InterruptedRunError(CorescaleError):
-    """Ctrl-C during a run, or a signal that ends it as well."""
+    """Ctrl-C during a run in this folder, or a signal that ends it as well. `known`: what it said until then."""
 
-    def __init__(self, what: str, exit_code: ExitCode = ExitCode.INTERRUPTED) -> None:
-        super().__init__(what)
-        self.exit_code = exit_code
+    exit_code = ExitCode.INTERRUPTED
+
+    def __init__(self, folder: str, known: str = "") -> None:
+        self.known = known
+        super().__init__(
+            f"interrupted; what was measured is kept in {folder} (corescale report); the same command continues"
+        )
 
 
 class AfterwardsError(CorescaleError):

@@ -41,7 +41,7 @@ class Machine:
     cache_line: int
     """bytes"""
     l3_bytes: int
-    """size of one core group's L3"""
+    """size of one L3 domain's L3"""
     governor: str | None
     turbo: bool | None
     topology_source: str
@@ -102,7 +102,7 @@ class Machine:
 
         Kernel, governor, turbo, affinity and quota are in: each moves times by more than what is looked for. Memory is
         out: a virtual machine's grows and shrinks while it runs, and speed feels it only where there is too little. The
-        host name is out: containers draw a new one per start, and a twin node slows a block's configurations alike.
+        host name is out: containers draw a new one per start, and a twin node slows a block's configurations equally.
         """
         values = dataclasses.asdict(self)
         return {name: value for name, value in values.items() if name not in NOT_IDENTITY}
@@ -132,7 +132,7 @@ HYPERVISOR_VENDORS = ("QEMU", "VMware", "Xen")
 
 
 def _hypervisor(root: Path) -> str | None:
-    """Told by the clock it offers or the firmware's vendor. x86 has a flag that says whether there is one at all."""
+    """Recognised by its clock or the firmware's vendor. x86 has a flag that says whether there is one at all."""
     clocks = read(root / "sys/devices/system/clocksource/clocksource0/available_clocksource")
     firmware = read(root / "sys/class/dmi/id/sys_vendor")
     flags = _fields(read(root / "proc/cpuinfo"), ":").get("flags")

@@ -5,6 +5,7 @@ Immutable, one canonical JSON line each. A reader refuses a format it does not k
 
 Format history
     1  the first.
+    2  `doubts` are `warnings`; readers translate the names of format 1 (format_1.py).
 """
 
 import dataclasses
@@ -18,9 +19,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, PositiveInt, TypeAdapter, ValidationError
 
+from corescale import format_1
 from corescale.errors import StoreError
 
-FORMAT = 1
+FORMAT = 2
 
 Level = int | float | str
 """One setting of one factor."""
@@ -31,15 +33,13 @@ INHERITED = "inherited"
 SHORT = 0.010
 """Seconds; of a shorter launch, starting the process is a large part."""
 
-COUNTS = "and counts: -i"
-"""end of the doubt of a launch that failed and counts as if it had not"""
-
+Bound = Literal["lower", "upper", "estimate"]
 Origin = Literal["measured", "simulated", "fake", "extrapolated"]
 Phase = Literal["warmup", "rehearse", "measure", "confirm"]
 Status = Literal["ok", "failed", "signal", "timeout", "not-started", "check", "output-differs", "capped", "unproved"]
 """How a launch ended. `failed` is a non-zero exit, `check` a check the program itself reported as broken, `capped` one
 that had already lost a race and was killed: its time is at least `wall`. `unproved` one that succeeded, but in which
-the libraries of its configuration were not heard where they had been proved."""
+the libraries of its configuration were not detected where they had been proved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Noise:
     """seconds that the program's threads waited for a core (schedstat): a lower bound where `sampled`"""
     on_cpu: float | None = None
     """seconds that the same threads ran in the same samples, so that waiting / (waiting + running) is their share; None
-    where the kernel does not tell, and in earlier versions"""
+    where the kernel does not report it, and in earlier versions"""
     sampled: bool = False
     """whether some thread was not seen at its end: both times then miss the same part"""
     foreign: float | None = None
@@ -163,20 +163,26 @@ class Record:
     """exec to exit; for status `timeout` and `capped` the time until it was killed"""
     status: Status
     exit_code: int
+    let_fail: bool = False
+    """whether it counts although it failed, as -i has it"""
     user: float = 0.0
     system: float = 0.0
     peak_memory: int = 0
     peak_memory_kind: Literal["anonymous", "anonymous-sum", "process", "none", "cgroup", "sampled"] = "none"
-    """Never compared with one another. `anonymous`: of the whole tree, by its memory group; `anonymous-sum`: summed
-    over its processes, pages shared by a fork in each; both the largest sample, a lower bound in time. `process`:
-    resident memory of the largest process, mapped files included. Of earlier versions: `cgroup`, page cache included,
-    and `sampled`, which mixed kinds."""
+    """Never compared with each other. `process`: ru_maxrss of the largest process, as GNU time has it. `sampled`: a
+    lower bound of it. Of earlier versions: the others, which are sampled sums over the tree."""
+    tree_memory: int = 0
+    """largest sampled anonymous memory of all processes together"""
+    tree_memory_kind: Literal["group", "sum", "none"] = "none"
+    """`group`: each page once. `sum`: over the processes, where a page that a fork shares counts in each"""
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
+    """Figures that are no values, by name: `user`, `noise.steal`."""
     cpu_kind: Literal["group", "reaped", "sampled", ""] = ""
-    """Kind of `user` and `system`. `group`: every process of the tree. `reaped`: those whose parents waited for them.
-    `sampled`: a lower bound. Empty: not told, as in earlier versions."""
+    """Kind of `user` and `system`. `group`: every process of the tree, by its group, which none was seen to leave.
+    `reaped`: those whose parents waited for them. `sampled`: a lower bound. Empty: not known, in earlier versions."""
     processes: tuple[Process, ...] = ()
     proved: tuple[tuple[str, str], ...] = ()
-    """executable and name at its end of each program in which the libraries were proved and had to be heard again"""
+    """executable and name at its end of each program in which the libraries were proved and had to be detected again"""
     threads_asked: int = 1
     """p of the layout"""
     regions: tuple[Region, ...] = ()
@@ -194,25 +200,20 @@ class Record:
     sidecars: Mapping[str, str] = field(default_factory=dict)
     """What is too large for a record, by name: the hash of its content, under which the run folder keeps it."""
     reads: tuple[str, ...] | None = None
-    """known variables that its programs read; None where nobody listened"""
+    """known variables that its programs read; None where nothing recorded env reads"""
     leftovers: int = 0
     """processes that outlived the main one and were killed"""
     looks: Annotated[tuple[PositiveInt, ...], AfterValidator(_growing)] = ()
-    """of fresh blocks: the numbers at which they were to be looked at first and then, as planned before them;
+    """of confirmation pairs: the numbers at which they were to be looked at first and then, as planned before them;
     one alone where a budget paid for no second look"""
-    doubts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     """what was true while it ran that no figure here shows, a sentence each"""
     format: int = FORMAT
 
     @property
     def ok(self) -> bool:
         """Whether its time may be used."""
-        return self.status == "ok"
-
-    @property
-    def let_fail(self) -> bool:
-        """Whether it failed, and counts as if it had not."""
-        return any(said.endswith(COUNTS) for said in self.doubts)
+        return self.status == "ok" or self.let_fail
 
     @property
     def timed(self) -> bool:
@@ -232,7 +233,7 @@ def canonical(value: object) -> str:
 
 
 def escaped(text: str) -> str:
-    """JSON text that UTF-8 can carry: the bytes of an argument that are none stand in it as `\\udc80` to `\\udcff`, and
+    """JSON text that UTF-8 can carry: the bytes of an argument that are none are written as `\\udc80` to `\\udcff`, and
     reading gives the argument back.
     """
     return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
@@ -260,7 +261,9 @@ def decode(line: str) -> Record:
 
 
 def from_dict(values: object) -> Record:
-    """The record of JSON values, as `to_dict` gives them; raises StoreError."""
+    """The record of JSON values, as `to_dict` gives them or as format 1 had them; raises StoreError."""
+    if isinstance(values, dict) and values.get("format") == 1:
+        values = {**format_1.record(values), "format": FORMAT}
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         found = values.get("format") if isinstance(values, dict) else None
         raise StoreError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which CPU belongs to which core, socket, NUMA node and core group: from hwloc's XML, else from sysfs.
+"""Which CPU belongs to which core, socket, NUMA node and L3 domain: from hwloc's XML, else from sysfs; kinds of cores.
 
 Both sources number alike, so what follows does not depend on whether hwloc is installed: cores, sockets and core
 groups count from 0 in the order of their lowest CPU; CPUs and NUMA nodes keep the kernel's numbers.
@@ -8,6 +8,7 @@ groups count from 0 in the order of their lowest CPU; CPUs and NUMA nodes keep t
 import os
 import shutil
 import subprocess
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ class Cpu:
     core: int
     socket: int
     numa_node: int
-    core_group: int
+    l3_domain: int
     """CPUs that share one L3; without an L3, those of one NUMA node"""
 
 
@@ -37,7 +38,7 @@ class Topology:
     cache_line: int
     """bytes"""
     l3_bytes: int
-    """size of the largest core group's L3; 0 without one"""
+    """size of the largest L3 domain's L3; 0 without one"""
     source: Literal["hwloc", "sysfs"]
 
 
@@ -225,3 +226,27 @@ def _size(text: str) -> int:
     """`32768K` in bytes."""
     unit = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:], 1)
     return _number(text.rstrip("KMG")) * unit
+
+
+def core_types(root: Path = Path("/")) -> dict[str, tuple[int, ...]]:
+    """The CPUs of each kind by its name, fastest first; empty if all are equal or the kernel does not say.
+
+    Intel's kinds are performance counter units of their own (cpu_core, cpu_atom); Arm's have a relative capacity.
+    """
+    return _of_units(root) or _of_capacities(root)
+
+
+def _of_units(root: Path) -> dict[str, tuple[int, ...]]:
+    texts = {name: read(root / f"sys/devices/{name}/cpus") for name in ("cpu_core", "cpu_atom", "cpu_lowpower")}
+    found = {name: cpu_list(text) for name, text in texts.items() if text}
+    return found if len(found) > 1 else {}
+
+
+def _of_capacities(root: Path) -> dict[str, tuple[int, ...]]:
+    by_capacity: dict[int, list[int]] = defaultdict(list)
+    for path in (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpu_capacity"):
+        if (text := read(path)).isdecimal():
+            by_capacity[int(text)].append(int(path.parent.name[3:]))
+    if len(by_capacity) < 2:
+        return {}
+    return {f"capacity {of}": tuple(sorted(by_capacity[of])) for of in sorted(by_capacity, reverse=True)}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from corescale.declare.experiment import Command, Experiment, Factor, Verb
 from corescale.machine import Machine
@@ -17,6 +18,10 @@ from support import tries
 
 Make = Callable[..., Experiment]
 OF_A_KIND = ("threads", "ranks", "layout", "allocator", "bind")
+
+# Other load slows any example down.
+settings.register_profile("shared machine", deadline=None)
+settings.load_profile("shared machine")
 
 # A shell starts what runs in its background with Ctrl-C ignored, and every child would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -63,11 +68,11 @@ def python(tmp_path: Path) -> Callable[[str], str]:
 
 @pytest.fixture(scope="module")
 def tries_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which the lines of a table of tries follow one another."""
+    """The folder in which the lines of a table of tries follow each other."""
     return tries.made(tmp_path_factory.mktemp("tries"))
 
 
 @pytest.fixture
-def open_run(two_cores: Machine, tmp_path: Path) -> Callable[[Experiment], Any]:
+def open_run(two_cores: Machine, tmp_path: Path) -> Callable[..., Any]:
     """Opens the run folder of an experiment."""
-    return lambda experiment: store.open_run(experiment, two_cores, tmp_path / "runs")
+    return lambda experiment, **options: store.open_run(experiment, two_cores, tmp_path / "runs", **options)

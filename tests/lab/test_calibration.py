@@ -33,10 +33,10 @@ def test_the_library_reads_exactly_the_constants_that_are_said_to_be_read() -> N
     assert known == [constant.name for constant in CONSTANTS if constant.read_by_loops]
 
 
-def test_what_the_library_does_not_know_is_a_comment_to_it() -> None:
+def test_what_the_library_does_not_know_begins_with_lab() -> None:
     text = file_text(Calibration("0123456789abcdef", {"l1_ns": 1.0, "claim_own": 8.0}), "some machine")
-    read = [line for line in text.splitlines() if not line.startswith("#")]
-    assert read == ["format = 1", "claim_own = 8"]
+    read = [line for line in text.splitlines() if not line.startswith(("#", "lab."))]
+    assert read == ["format = 2", "claim_own = 8"]
 
 
 def test_every_limit_says_something_of_its_value() -> None:
@@ -48,16 +48,16 @@ def test_every_limit_says_something_of_its_value() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "has no line `format = 1`"),
-        ("claim_own = 8\n", "has no line `format = 1`"),
-        ("format = 2\n", "file:1: is of format 2"),
-        ("format = 1\nclaim_own 8\n", "file:2: is no `name = value`"),
-        ("format = 1\nclaim_own = 0\n", "file:2: claim_own is 0, it must be above 0"),
-        ("format = 1\nclaim_own = nan\n", "it must be above 0"),
-        ("format = 1\nclaim_own = x\n", "claim_own is x"),
-        ("format = 1\nclaim_won = 8\n", "no constant is named 'claim_won'"),
-        ("format = 1\n#: spread_claim_won = 8\n", "no constant is named 'spread_claim_won'"),
-        ("format = 1\n#: spread_claim_own = inf\n", "spread_claim_own is inf"),
+        ("", "has no line `format = 2`"),
+        ("claim_own = 8\n", "has no line `format = 2`"),
+        ("format = 1\n", "file:1: is of format 1, this version reads 2"),
+        ("format = 2\nclaim_own 8\n", "file:2: is no `name = value`"),
+        ("format = 2\nclaim_own = 0\n", "file:2: claim_own is 0, it must be above 0"),
+        ("format = 2\nclaim_own = nan\n", "it must be above 0"),
+        ("format = 2\nclaim_own = x\n", "claim_own is x"),
+        ("format = 2\nclaim_won = 8\n", "no constant is named 'claim_won'"),
+        ("format = 2\nlab.spread_claim_won = 8\n", "no constant is named 'spread_claim_won'"),
+        ("format = 2\nlab.spread_claim_own = inf\n", "spread_claim_own is inf"),
     ],
 )
 def test_a_broken_file_is_one_line_that_names_place_and_remedy(text: str, said: str) -> None:

@@ -25,7 +25,7 @@ def test_a_captured_guest() -> None:
 def two_sockets(cpu: int) -> Cpu:
     """20 cores, siblings 20 apart, five cores to an L3, two L3 to a socket, a node each."""
     core = cpu % 20
-    return Cpu(cpu, core=core, socket=core // 10, numa_node=core // 10, core_group=core // 5)
+    return Cpu(cpu, core=core, socket=core // 10, numa_node=core // 10, l3_domain=core // 5)
 
 
 def test_two_sockets_with_smt_and_four_l3_from_hwloc() -> None:
@@ -49,7 +49,7 @@ def test_arm_without_an_l3_is_one_group_per_node(tmp_path: Path) -> None:
 def test_some_cores_without_the_l3_of_the_others(tmp_path: Path) -> None:
     single = [str(c) for c in range(6)]
     found = from_sysfs(sysfs(tmp_path, cores=single, packages=["0-5"], nodes=["0-5"], l3=["0-3"]))
-    assert [cpu.core_group for cpu in found.cpus] == [0, 0, 0, 0, 1, 1]
+    assert [cpu.l3_domain for cpu in found.cpus] == [0, 0, 0, 0, 1, 1]
 
 
 def test_offline_cpus_are_left_out(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_hwloc_1_names_caches_and_sockets_otherwise() -> None:
     )
     socket = f'<object type="Socket" cpuset="0x0000000f">{caches}</object>'
     text = f'<topology><object type="NUMANode" os_index="1" cpuset="0x0000000f">{socket}</object></topology>'
-    assert [(c.core, c.socket, c.numa_node, c.core_group) for c in from_hwloc(text).cpus] == [
+    assert [(c.core, c.socket, c.numa_node, c.l3_domain) for c in from_hwloc(text).cpus] == [
         (0, 0, 1, 0),
         (1, 0, 1, 0),
         (2, 0, 1, 1),

@@ -5,7 +5,6 @@ import csv
 import json
 import re
 import subprocess
-import sys
 from collections import defaultdict
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from corescale import native
 from corescale.show import html
 from support import samples
+from support.scripts import script
 
 SCRIPT = Path(__file__).parents[2] / "workloads" / "ant_colony" / "picture.py"
 MONTH = "2"
@@ -34,8 +34,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def draw(folder: Path, *options: str, tables: str = "tables") -> "subprocess.CompletedProcess[str]":
     files = [str(folder / name) for name in (tables, "plan.csv", "result.json")]
-    command = [sys.executable, str(SCRIPT), *files, "--month", MONTH, *options]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    return script(SCRIPT, *files, "--month", MONTH, *options)
 
 
 def rows(file: Path) -> list[dict[str, str]]:
@@ -103,9 +102,7 @@ def test_a_result_without_a_plan_for_a_month_is_one_line(
     said = json.loads((found / "result.json").read_text())
     (tmp_path / "result.json").write_text(json.dumps(said | {change[0]: change[1]}))
     files = [str(found / "tables"), str(found / "plan.csv"), str(tmp_path / "result.json")]
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), *files], check=False, capture_output=True, text=True, timeout=120
-    )
+    done = script(SCRIPT, *files)
     assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
     assert re.search(r"result.json: (month \d has no plan|no cost and gap)", done.stderr), done.stderr
 
@@ -122,10 +119,7 @@ def test_bad_input_is_one_line(found: Path, tmp_path: Path) -> None:
     others.mkdir()
     for file in (found / "tables").iterdir():
         (others / file.name).write_text(file.read_text().replace("PLANT0", "PLANT1"))
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), str(others), str(found / "plan.csv"), str(found / "result.json")],
-        check=False, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+    done = script(SCRIPT, str(others), str(found / "plan.csv"), str(found / "result.json"))
     assert done.returncode == 2 and "is not in" in done.stderr and "give the tables that the plan is for" in done.stderr
     (others / "PlantPorts.csv").write_text("Plant,Harbour\n")
     done = draw(tmp_path, tables="tables")

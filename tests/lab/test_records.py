@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from corescale.declare.experiment import Experiment
 from corescale.errors import StoreError
 from corescale.records import (
+    FORMAT,
     Configuration,
     Layout,
     Noise,
@@ -52,7 +53,7 @@ RECORDS = st.builds(
     metrics=st.dictionaries(TEXT, NUMBER, max_size=3),
     checks=st.dictionaries(TEXT, st.booleans(), max_size=3),
     noise=st.builds(Noise, NUMBER, NUMBER, st.integers(0, 99), NUMBER),
-    format=st.just(1),
+    format=st.just(FORMAT),
 )
 
 

@@ -142,14 +142,12 @@ int catch_a_signal(double) {
   return caught == 1 ? 0 : 1;
 }
 
-/// Whether a signal is blocked or ignored, or a descriptor beyond the first three is open.
+/// Whether a signal is blocked, or a descriptor beyond the first three is open.
 int inspect(double) {
   sigset_t blocked;
   sigprocmask(SIG_SETMASK, nullptr, &blocked);
   for (int number = 1; number < 32; ++number) {
-    struct sigaction action {};
-    sigaction(number, nullptr, &action);
-    if (sigismember(&blocked, number) == 1 || action.sa_handler == SIG_IGN) return 1;
+    if (sigismember(&blocked, number) == 1) return 1;
   }
   for (int file = 3; file < 1000; ++file)
     if (fcntl(file, F_GETFD) >= 0) return 2;
@@ -172,6 +170,39 @@ int leave_unreaped(double seconds) {
     _exit(0);
   }
   wait(nullptr);
+  return 0;
+}
+
+/// The same, though the program shows no ignored signal.
+int leave_unreaped_quietly(double seconds) {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  action.sa_flags = SA_NOCLDWAIT;
+  sigaction(SIGCHLD, &action, nullptr);
+  if (fork() == 0) {
+    burn(seconds);
+    _exit(0);
+  }
+  wait(nullptr);
+  return 0;
+}
+
+/// Becomes another user for good, whom the spawner may not signal, in a process that outlives the first.
+int outlive(double seconds) {
+  if (fork() != 0) {
+    usleep(50000);
+    return 0;
+  }
+  if (setresuid(0, 0, 0) != 0) return 1;
+  usleep(static_cast<useconds_t>(seconds * 1e6));
+  return 0;
+}
+
+/// `count` threads that sleep for a while.
+int sleep_threads(double count) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < static_cast<int>(count); ++i) threads.emplace_back([] { usleep(300000); });
+  for (auto& thread : threads) thread.join();
   return 0;
 }
 
@@ -249,6 +280,9 @@ int main(int count, char** words) {
       {"inspect", [&] { return inspect(number); }},
       {"copy", [&] { return copy_to_output(number); }},
       {"unreaped", [&] { return leave_unreaped(number); }},
+      {"unreaped-quietly", [&] { return leave_unreaped_quietly(number); }},
+      {"outlive", [&] { return outlive(number); }},
+      {"sleep-threads", [&] { return sleep_threads(number); }},
       {"chains", [&] { return chain_children(number); }},
       {"orphans", [&] { return leave_orphans(number); }},
       {"read", [&] { return read_file(number, file); }},

@@ -69,6 +69,29 @@ TEST(descriptors, that_are_open_are_marked_one_by_one_where_the_kernel_knows_no_
   close(low), close(high);
 }
 
+/// A look that went on would delay the time of the end.
+TEST(accounts, a_look_stops_once_a_child_has_ended) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &ends, nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    for (;;) pause();
+  }
+  accounts used;
+  raise(SIGCHLD);
+  used.sample();
+  EXPECT_FALSE(used.schedule());
+  const timespec now{};
+  EXPECT_EQ(sigtimedwait(&ends, nullptr, &now), SIGCHLD);
+  used.sample();
+  EXPECT_TRUE(used.schedule());
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  sigprocmask(SIG_UNBLOCK, &ends, nullptr);
+}
+
 /// As the spawner does, this process adopts the children of those that it kills.
 TEST(descendants, are_killed_to_the_last) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);

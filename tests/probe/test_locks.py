@@ -14,16 +14,16 @@ import pytest
 
 from corescale.errors import StoreError
 from corescale.observe import scratch
-from corescale.observe.store import lock
+from corescale.observe.store import folder
 
 
 def test_a_lock_file_that_was_removed_before_it_was_held_locks_nobody_out(tmp_path: Path) -> None:
     """B waits where it has opened the file, A leaves and removes it; B must not hold what C cannot see."""
     home = tmp_path / "race"
-    holds_a = lock.locked(home)
+    holds_a = folder.locked(home)
     holds_a.__enter__()
     opened, may_take = threading.Event(), threading.Event()
-    really_open, held = lock._opened, []
+    really_open, held = folder._opened, []
 
     def slow(place: Path) -> object:
         file = really_open(place)
@@ -32,13 +32,13 @@ def test_a_lock_file_that_was_removed_before_it_was_held_locks_nobody_out(tmp_pa
         return file
 
     def second() -> None:
-        with lock.locked(home):
-            held.append((home / lock.LOCK).stat().st_ino)
-            with pytest.raises(StoreError, match="in use by process"), lock.locked(home):
+        with folder.locked(home):
+            held.append((home / folder.LOCK).stat().st_ino)
+            with pytest.raises(StoreError, match="in use by process"), folder.locked(home):
                 pass
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lock, "_opened", slow)
+        patch.setattr(folder, "_opened", slow)
         thread = threading.Thread(target=second)
         thread.start()
         assert opened.wait(10)
@@ -57,23 +57,23 @@ def test_a_file_system_without_locks_is_not_said_to_be_in_use(tmp_path: Path, mo
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
 
     monkeypatch.setattr(fcntl, "flock", without)
-    with pytest.raises(StoreError, match="cannot be locked: Function not implemented"), lock.locked(tmp_path / "x"):
+    with pytest.raises(StoreError, match="cannot be locked: Function not implemented"), folder.locked(tmp_path / "x"):
         pass
 
 
 def test_who_holds_it_is_told_with_the_host(tmp_path: Path) -> None:
-    with lock.locked(tmp_path / "x"):
+    with folder.locked(tmp_path / "x"):
         told = f"in use by process {os.getpid()} on {platform.node()}"
-        with pytest.raises(StoreError, match=told), lock.locked(tmp_path / "x"):
+        with pytest.raises(StoreError, match=told), folder.locked(tmp_path / "x"):
             pass
 
 
 def test_a_sweep_spares_what_other_hosts_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     ours, theirs = tmp_path / f"{scratch.PREFIX}abc", tmp_path / "corescale-launch-elsewhere-abc"
-    for folder in (ours, theirs):
-        folder.mkdir()
+    for home in (ours, theirs):
+        home.mkdir()
         old = time.time() - 2 * scratch.YOUNG
-        os.utime(folder, (old, old))
+        os.utime(home, (old, old))
     scratch.sweep()
     assert (ours.exists(), theirs.exists()) == (False, True)

@@ -14,17 +14,17 @@ WITNESS = str(native.library("libcorescale_witness.so"))
 
 
 class TestWitness:
-    """What is preloaded to be heard, in programs that do not expect it."""
+    """What is preloaded to be detected, in programs that do not expect it."""
 
     def test_a_limit_on_file_sizes_does_not_kill_the_program(self, tmp_path: Path) -> None:
         (tmp_path / "witness.log").touch()
         variables = {"LD_PRELOAD": WITNESS, "CORESCALE_WITNESS": str(tmp_path)}
         report = spawn("sh", "-c", f"ulimit -f 0; exec {FIXTURE} nothing", environment=variables)
         assert report.status == "ok"
-        assert heard(tmp_path) == ["dash" if "dash" in heard(tmp_path) else "bash"]
+        assert detected(tmp_path) == ["dash" if "dash" in detected(tmp_path) else "bash"]
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="changes its user, which only root may")
-    def test_a_program_that_changed_its_user_is_heard(self, tmp_path: Path) -> None:
+    def test_a_program_that_changed_its_user_is_detected(self, tmp_path: Path) -> None:
         (tmp_path / "witness.log").touch()
         tmp_path.chmod(0o700)
         with (tmp_path / "witness.log").open("a") as file:
@@ -35,7 +35,7 @@ class TestWitness:
             words += [word for pair in variables.items() for word in ("--env", "=".join(pair))]
             program = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "true"]
             subprocess.run([*words, "--", *program], pass_fds=(file.fileno(),), check=True, stdout=subprocess.PIPE)
-        assert heard(tmp_path) == ["setpriv", "true"]
+        assert detected(tmp_path) == ["setpriv", "true"]
 
     def test_a_descriptor_that_became_another_file_s_is_left_alone(self, tmp_path: Path) -> None:
         other = tmp_path / "other"
@@ -46,7 +46,7 @@ class TestWitness:
         assert other.read_bytes() == b""
 
 
-def heard(folder: Path) -> list[str]:
-    """The names of the programs that the witness was heard from."""
+def detected(folder: Path) -> list[str]:
+    """The names of the programs that the witness was detected from."""
     words = (folder / "witness.log").read_bytes().decode().split("\0")
     return [Path(word).name for word in words[1::4]]

@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one contract in four languages, whose programs are built and read by the same helpers)
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one contract in four languages, whose programs are built and
+# read by the same helpers)
 """region.h and its Fortran and Python forms: programs really compiled and run, read back by the parser."""
 
 import os
@@ -331,7 +332,7 @@ def test_a_forked_child_with_nothing_to_report_writes_no_file(tmp_path: Path) ->
     assert len(list((tmp_path / "results").iterdir())) == 2
 
 
-def test_a_program_that_clears_its_environment_is_heard(tmp_path: Path) -> None:
+def test_a_program_that_clears_its_environment_is_detected(tmp_path: Path) -> None:
     source = 'int main(void) { corescale_work(1); unsetenv("CORESCALE_RESULT"); corescale_work(1); return 0; }'
     run(tmp_path, build_c(tmp_path, source, "-D_DEFAULT_SOURCE"))
     result = run_python(tmp_path, "import os\nwork(1)\ndel os.environ['CORESCALE_RESULT']")

@@ -55,7 +55,8 @@ def test_of_recorded_machines(ask: Ask, recorded: Path) -> None:
 
 def test_of_a_tree_with_offline_cpus_and_some_without_an_l3(ask: Ask, tmp_path: Path) -> None:
     cpu = "sys/devices/system/cpu"
-    files = {f"{cpu}/online": "0,2-3,6", "sys/devices/system/node/node1/cpulist": "0,2-3,6"}
+    node = "sys/devices/system/node"
+    files = {f"{cpu}/online": "0,2-3,6", f"{node}/online": "1", f"{node}/node1/cpulist": "0,2-3,6"}
     files |= {f"{cpu}/cpu{c}/topology/thread_siblings_list": "2,6" if c in (2, 6) else str(c) for c in (0, 2, 3, 6)}
     for c in (0, 2, 6):
         files |= {
@@ -67,4 +68,4 @@ def test_of_a_tree_with_offline_cpus_and_some_without_an_l3(ask: Ask, tmp_path: 
         (tmp_path / name).write_text(text + "\n")
     cpus, _, _ = ask("sysfs", tmp_path)
     assert cpus == topology.from_sysfs(tmp_path).cpus
-    assert [c.core_group for c in cpus] == [0, 0, 1, 0]
+    assert [c.l3_domain for c in cpus] == [0, 0, 1, 0]

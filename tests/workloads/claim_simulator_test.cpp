@@ -40,11 +40,11 @@ TEST(ClaimSimulator, ABlockBeyondTheShareLeavesThreadsIdle) {
   EXPECT_NEAR(ns(plain(4, 2048)), 2048 * 700, 1000);
 }
 
-TEST(ClaimSimulator, MoreCoreGroupsMakeACounterDearer) {
+TEST(ClaimSimulator, MoreL3DomainsMakeACounterDearer) {
   Case one = plain(32, 1);
   one.iteration_ns = 100;
   const double together = ns(one);
-  one.core_groups = 4;
+  one.l3_domains = 4;
   const double compact = ns(one);
   EXPECT_GT(compact, 1.1 * together);
   one.placement = "scattered";
@@ -56,7 +56,7 @@ TEST(ClaimSimulator, ACounterForEachGroupMakesSingleIterationsIndependentOfTheGr
   for (const double groups : {1, 2, 4, 8, 16, 32}) {
     Case one = plain(8 * groups, 1);  // eight threads a group, and the same work for each thread
     one.n = 1024 * one.threads;
-    one.core_groups = groups;
+    one.l3_domains = groups;
     one.counters = "group";
     times.push_back(ns(one));
   }
@@ -90,7 +90,7 @@ TEST_P(EveryPolicy, IsNoFasterThanItsCoresAllow) {
       if (groups > threads) continue;
       Case one = plain(threads, corescale::find_block_policy(GetParam())->needs_block ? 3 : 0);
       one.policy = GetParam();
-      one.core_groups = groups;
+      one.l3_domains = groups;
       one.variation = 0.5;
       const Answer answer = run_case(one);
       EXPECT_GE(answer.outcome.ns, 0.999 * 4096 * 700 / threads) << threads << " threads, " << groups;
@@ -108,7 +108,7 @@ TEST(ClaimSimulator, AMillionClaimsTakeASecond) {
 }
 
 TEST(ClaimSimulatorProgram, SaysThatItsTimesAreSimulated) {
-  const Finished one = run_program(CLAIM_SIMULATOR, "--threads 256 --core-groups 32", "");
+  const Finished one = run_program(CLAIM_SIMULATOR, "--threads 256 --l3-domains 32", "");
   EXPECT_EQ(one.status, 0);
   EXPECT_EQ(field(one.output, "origin"), "\"simulated\"") << one.output;
   EXPECT_EQ(field(one.output, "simulated"), "1");
@@ -136,7 +136,7 @@ TEST(ClaimSimulatorProgram, AMachineByItsDescription) {
     if (run.output.find("without hwloc") != std::string::npos) GTEST_SKIP() << run.output;
     EXPECT_EQ(run.status, 0) << run.output;
     EXPECT_EQ(field(run.output, "threads"), one.threads) << one.arguments;
-    EXPECT_EQ(field(run.output, "core_groups"), one.groups) << one.arguments;
+    EXPECT_EQ(field(run.output, "l3_domains"), one.groups) << one.arguments;
   }
 }
 
@@ -165,7 +165,7 @@ class EveryRefusal : public testing::TestWithParam<Refused> {};
 INSTANTIATE_TEST_SUITE_P(
     ClaimSimulatorProgram, EveryRefusal,
     testing::Values(Refused{"--threads 0", "threads '0' cannot be used"},
-                    Refused{"--core-groups 3", "more core groups than threads"},
+                    Refused{"--l3-domains 3", "more L3 domains than threads"},
                     Refused{"--policy fixed", "lacks its block"}, Refused{"--counters group", "give --block"},
                     Refused{"--iteration-ns x", "iteration-ns 'x' cannot be used"},
                     Refused{"--variation 1 --n 9000000000", "more than 2^26"},

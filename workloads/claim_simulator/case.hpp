@@ -25,7 +25,7 @@ struct Case {
   double operations = 1024;
   double seed = 1;
   double threads = 2;
-  double core_groups = 1;
+  double l3_domains = 1;
   std::string placement = "compact";
   std::string threads_are = "spinning";
   double unevenness = 0.02;
@@ -58,7 +58,7 @@ inline constexpr std::array quantities{
     Quantity{"seed", [](Case& c) -> double& { return c.seed; }, 0, true, "that iterations are drawn by"},
     Quantity{"threads", [](Case& c) -> double& { return c.threads; }, 1, true,
              "of the machine, one a core (2, or each core of --topology)"},
-    Quantity{"core-groups", [](Case& c) -> double& { return c.core_groups; }, 1, true, "that they span"},
+    Quantity{"l3-domains", [](Case& c) -> double& { return c.l3_domains; }, 1, true, "that they span"},
     Quantity{"unevenness", [](Case& c) -> double& { return c.unevenness; }, 0, false,
              "of the cores: slowest over mean, less 1"},
     Quantity{"told", [](Case& c) -> double& { return c.told; }, 1e-3, false,
@@ -66,9 +66,9 @@ inline constexpr std::array quantities{
     Quantity{"claim-own", [](Case& c) -> double& { return c.costs.claim_own; }, 1e-3, false,
              "ns of a claim on one's own line"},
     Quantity{"line-near", [](Case& c) -> double& { return c.costs.line_near; }, 1e-3, false,
-             "ns of a line within a core group"},
+             "ns of a line within an L3 domain"},
     Quantity{"line-far", [](Case& c) -> double& { return c.costs.line_far; }, 1e-3, false,
-             "ns of a line between core groups"},
+             "ns of a line between L3 domains"},
     Quantity{"fork-hot", [](Case& c) -> double& { return c.costs.fork_hot; }, 1e-3, false,
              "ns of fork and join of two threads that spin"},
     Quantity{"fork-thread", [](Case& c) -> double& { return c.costs.fork_thread; }, 1e-3, false,
@@ -102,7 +102,7 @@ inline constexpr std::array choices{
            [] {
              return std::vector<std::string>{"compact", "scattered"};
            },
-           "of threads on core groups"},
+           "of threads on L3 domains"},
     Choice{"threads-are", [](Case& c) -> std::string& { return c.threads_are; },
            [] {
              return std::vector<std::string>{"spinning", "sleeping"};
@@ -135,9 +135,9 @@ inline void set(Case& one, const Quantity& quantity, std::string_view text, cons
 inline void check(const Case& one, const std::string& where) {
   constexpr double most_threads = 4096, most_drawn = 1 << 26, most_claims = 1 << 26;
   if (one.threads > most_threads) refuse(where, "more than 4096 threads", "give --threads of at most 4096");
-  if (one.core_groups > one.threads)
-    refuse(where, "more core groups than threads",
-           "each group that is spanned has a thread; give fewer --core-groups");
+  if (one.l3_domains > one.threads)
+    refuse(where, "more L3 domains than threads",
+           "each group that is spanned has a thread; give fewer --l3-domains");
   if (one.unevenness >= 1) refuse(where, "unevenness is 1 or more", "give a share below 1");
   if (one.variation > 0 && one.n > most_drawn)
     refuse(where, "more than 2^26 iterations that vary", "give fewer of --n, or --variation 0");

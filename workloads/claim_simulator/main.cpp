@@ -39,7 +39,7 @@ bool parse(int argc, char** argv, Request& request) {
     arguments.text(std::string(quantities[i].name), request.numbers[i], "X", std::string(quantities[i].help));
   }
   arguments.text("topology", request.topology, "MACHINE",
-                 "hwloc's description, as 'package:2 l3:1 core:24 pu:1': its core groups, and all its cores "
+                 "hwloc's description, as 'package:2 l3:1 core:24 pu:1': its L3 domains, and all its cores "
                  "unless --threads says fewer");
   arguments.text("cases", request.cases, "FILE",
                  "comma-separated: names as above, then a case a line; - is stdin");
@@ -69,7 +69,7 @@ int run_one(const Case& one) {
   result.metric("at_once", static_cast<double>(answer.plan.largest));
   result.metric("block", static_cast<double>(answer.plan.largest));
   result.metric("threads", one.threads);
-  result.metric("core_groups", one.core_groups);
+  result.metric("l3_domains", one.l3_domains);
   result.metric("claims", static_cast<double>(answer.outcome.claims));
   result.metric("steals", static_cast<double>(answer.outcome.steals));
   result.metric("counters", answer.plan.counters);

@@ -13,7 +13,7 @@ struct Answer {
 
 inline SimulatedMachine machine_of(const Case& one) {
   return {.threads = static_cast<std::uint32_t>(one.threads),
-          .core_groups = static_cast<std::uint32_t>(one.core_groups),
+          .l3_domains = static_cast<std::uint32_t>(one.l3_domains),
           .placement = one.placement == "compact" ? Placement::compact : Placement::scattered,
           .sleeping = one.threads_are == "sleeping",
           .unevenness = one.unevenness,
@@ -34,7 +34,7 @@ inline corescale::loop_description described(const Case& one, const corescale::c
   return {.n = static_cast<std::uint64_t>(one.n),
           .threads = threads,
           .cores = static_cast<std::uint32_t>(one.threads),
-          .core_groups = static_cast<std::uint32_t>(one.core_groups),
+          .l3_domains = static_cast<std::uint32_t>(one.l3_domains),
           .block = static_cast<std::uint64_t>(one.block),
           .cost = {one.read, one.write, one.operations},
           .iteration_ns = one.iteration_ns,
@@ -47,11 +47,11 @@ inline const corescale::block_policy& policy_of(const Case& one) {
                               : *corescale::find_block_policy(one.policy);
 }
 
-/// A fixed block from a counter of each thread's, or of each core group's, and stealing where that is dry.
+/// A fixed block from a counter of each thread's, or of each L3 domain's, and stealing where that is dry.
 inline corescale::loop_plan own_counters(const Case& one, corescale::loop_plan plan) {
   if (one.counters == "policy") return plan;
   const bool by_group = one.counters == "group";
-  plan.counters = by_group ? static_cast<std::uint32_t>(one.core_groups) : plan.threads;
+  plan.counters = by_group ? static_cast<std::uint32_t>(one.l3_domains) : plan.threads;
   plan.by_group = by_group;
   plan.steal = true;
   return plan;

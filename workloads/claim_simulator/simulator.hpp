@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "claim_simulator/loop.hpp"
-#include "loop_times.hpp"
+#include "learned.hpp"
 #include "shared_ranges.hpp"
 
 // A discrete-event simulation of a loop: threads claim blocks from counters, and each counter is a server that one claim holds for
@@ -17,7 +17,7 @@
 // clock, so that every policy is what a program runs. O(c log T) for c claims of T threads.
 namespace claim_simulator {
 
-/// How threads lie on the core groups.
+/// How threads lie on the L3 domains.
 enum class Placement {
   compact,    ///< a group is filled before the next
   scattered,  ///< thread i is in group i mod G
@@ -25,8 +25,8 @@ enum class Placement {
 
 /// A machine that need not be here.
 struct SimulatedMachine {
-  std::uint32_t threads = 2;      ///< at least 1
-  std::uint32_t core_groups = 1;  ///< that the threads span, at most as many
+  std::uint32_t threads = 2;     ///< at least 1
+  std::uint32_t l3_domains = 1;  ///< that the threads span, at most as many
   Placement placement = Placement::compact;
   bool sleeping = false;  ///< threads sleep before the loop: they start after fork_cold, not fork_hot
   double unevenness = 0;  ///< the slowest core takes 1 + this times as long as the mean, the fastest 1 - this
@@ -34,8 +34,8 @@ struct SimulatedMachine {
 
   std::uint32_t group_of(std::uint32_t thread) const {
     return placement == Placement::scattered
-               ? thread % core_groups
-               : static_cast<std::uint32_t>(std::uint64_t{thread} * core_groups / threads);
+               ? thread % l3_domains
+               : static_cast<std::uint32_t>(std::uint64_t{thread} * l3_domains / threads);
   }
 };
 
@@ -165,7 +165,7 @@ class Simulation {
 
   /// A thread that looks for work reads every counter, twice where it takes some. A core waits for some ten lines at once.
   double looked_around(double at) const {
-    const double travel = machine_.core_groups > 1 ? machine_.costs.line_far : machine_.costs.line_near;
+    const double travel = machine_.l3_domains > 1 ? machine_.costs.line_far : machine_.costs.line_near;
     return at + (2 + static_cast<double>(lines_.size()) / 10) * travel;
   }
 

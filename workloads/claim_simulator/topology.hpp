@@ -9,12 +9,12 @@
 
 namespace claim_simulator {
 
-/// The core group of each core, in their order. Throws driver::Error for what is no machine.
+/// The L3 domain of each core, in their order. Throws driver::Error for what is no machine.
 inline std::vector<int> groups_of_cores(const std::string& description) {
   try {
     std::vector<int> groups;
     for (const corescale::cpu_place& one : corescale::topology::from_synthetic(description).cpus)
-      if (one.core == static_cast<int>(groups.size())) groups.push_back(one.core_group);
+      if (one.core == static_cast<int>(groups.size())) groups.push_back(one.l3_domain);
     return groups;
   } catch (const std::exception& error) {
     refuse("topology", error.what(), "lstopo draws what it understands: lstopo -i DESCRIPTION");
@@ -22,7 +22,7 @@ inline std::vector<int> groups_of_cores(const std::string& description) {
 }
 
 /// Puts the case on a machine by hwloc's synthetic description, such as "package:2 l3:1 core:24 pu:1": a thread on each core, or on as
-/// many cores as `threads` says, and the core groups that these span. Throws driver::Error.
+/// many cores as `threads` says, and the L3 domains that these span. Throws driver::Error.
 inline void place_on(Case& one, const std::string& description, bool on_every_core) {
   const std::vector<int> groups = groups_of_cores(description);
   const auto cores = static_cast<double>(groups.size());
@@ -34,8 +34,8 @@ inline void place_on(Case& one, const std::string& description, bool on_every_co
   const auto threads = static_cast<std::ptrdiff_t>(one.threads);
   const auto spanned = std::set<int>(groups.begin(), groups.begin() + threads).size();
   const auto all = std::set<int>(groups.begin(), groups.end()).size();
-  one.core_groups = one.placement == "compact" ? static_cast<double>(spanned)
-                                               : std::min(one.threads, static_cast<double>(all));
+  one.l3_domains = one.placement == "compact" ? static_cast<double>(spanned)
+                                              : std::min(one.threads, static_cast<double>(all));
 }
 
 }  // namespace claim_simulator

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/block_loop.hpp"
 
-#include <corescale/team/detail/message_ports.hpp>
+#include <corescale/team/message_ports.hpp>
 #include <exception>
 #include <latch>
 #include <mutex>

@@ -23,7 +23,7 @@ struct PairClass {
 
 std::string class_of(const cpu_place& a, const cpu_place& b) {
   if (a.core == b.core) return "smt";
-  if (a.core_group == b.core_group) return "near";
+  if (a.l3_domain == b.l3_domain) return "near";
   return a.socket == b.socket ? "far" : "socket";
 }
 

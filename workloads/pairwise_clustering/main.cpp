@@ -241,7 +241,7 @@ int cluster(int argc, char** argv) {
   const std::vector<std::size_t> labels = all_labels(outcome, loader.distances().size(), ranks);
   if (!request.out.empty() && !write(request, loader, crew, outcome, labels)) return 2;
   const double used = peak_bytes() - before;
-  const bool within = used <= 1.15 * static_cast<double>(loader.distances().bytes()) + 64e6;
+  const bool within = used <= memory_bound(static_cast<double>(loader.distances().bytes()));
   const bool all_within = ranks.largest(within ? 0 : 1) == 0;
   if (ranks.rank() == 0) return report(request, loader, outcome, labels, seconds, ranks, all_within);
   return all_within ? 0 : 1;

@@ -52,6 +52,14 @@ int calls_in_a_slice(Run run, int calls) {
 /// Both in turn, in slices of 200 us by its own time each, so that what disturbs one disturbs the other.
 template <class Loop, class Way>
 void measure(contender& one, const char* way, Way loop, double seconds) {
+  if constexpr (requires { Loop::can_run(); }) {
+    if (!Loop::can_run()) return;
+  }
+  const char* state = "";
+  const auto before = [] {
+    if constexpr (requires { Loop::before(); }) Loop::before();
+  };
+  if constexpr (requires { Loop::before(); }) state = ", after a sleep";
   const auto looped = [&] { loop.template operator()<Loop>(one); };
   const double first = per_call(looped, 1);
   const int serial_calls = calls_in_a_slice(loops::serial<Loop>, 2);
@@ -59,11 +67,13 @@ void measure(contender& one, const char* way, Way loop, double seconds) {
   const int calls = calls_in_a_slice(looped, std::clamp(serial_calls / 16, 1, 50));
   std::vector<double> alone, together;
   for (const double end = now() + seconds * 1e9; now() < end || alone.size() < 5;) {
+    before();
     alone.push_back(per_call(loops::serial<Loop>, serial_calls));
+    before();
     together.push_back(per_call(looped, calls));
   }
-  std::printf("{\"contender\": \"%s\", \"way\": \"%s\", \"loop\": \"%s\", \"first_ns\": %.1f, ",
-              contender::name, way, Loop::name, first);
+  std::printf("{\"contender\": \"%s\", \"way\": \"%s\", \"loop\": \"%s%s\", \"first_ns\": %.1f, ",
+              contender::name, way, Loop::name, state, first);
   std::printf("\"serial_ns\": %.1f, \"ns\": %.1f, \"quiet_serial_ns\": %.1f, \"quiet_ns\": %.1f}\n",
               quantile(alone, 0.5), quantile(together, 0.5), quantile(alone, quiet),
               quantile(together, quiet));
@@ -78,7 +88,9 @@ int main(int argc, char** argv) {
   const std::span<char*> wanted = std::span(argv, static_cast<std::size_t>(argc)).subspan(std::min(argc, 3));
   contender::ways([&](const char* way, auto loop) {
     if (!wanted.empty() && std::ranges::find(wanted, std::string_view(way)) == wanted.end()) return;
-    loops::all::for_each([&]<class Loop>() { measure<Loop>(one, way, loop, seconds); });
+    const auto each = [&]<class Loop>() { measure<Loop>(one, way, loop, seconds); };
+    loops::all::for_each(each);
+    loops::vectors::for_each(each);
     measure<loops::nothing>(one, way, loop, seconds);
   });
 }

@@ -2,6 +2,8 @@
 #include "loops.hpp"
 
 #include <array>
+#include <chrono>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -70,6 +72,68 @@ unit_task::Streaming streaming_loop(streaming::n);
 [[gnu::noipa]] void edit_distances::at(std::size_t i) { edit_distances_loop.at(i); }
 [[gnu::noipa]] void streaming::at(std::size_t i) { streaming_loop.run(i, i + 1); }
 
+namespace {
+
+/// A row of the Mandelbrot set, 64 steps of every point, in vectors.
+template <class Vector, std::size_t doubles>
+[[gnu::always_inline]] inline void vector_row(std::size_t i) {
+  constexpr std::size_t columns = 256;
+  alignas(64) static thread_local double row[columns];
+  const Vector imaginary = Vector{} + (static_cast<double>(i) / 128 - 1);
+  for (std::size_t j = 0; j < columns; j += doubles) {
+    Vector real{}, x{}, y{};
+    for (std::size_t k = 0; k < doubles; ++k) real[k] = static_cast<double>(j + k) / 1024 - 0.5;
+    for (int step = 0; step < 64; ++step) {
+      const Vector next = x * x - y * y + real;
+      y = 2 * x * y + imaginary;
+      x = next < 4.0 ? next : Vector{} + 4.0;
+      y = y < 4.0 ? y : Vector{} + 4.0;
+    }
+    reinterpret_cast<Vector&>(row[j]) = x + y;
+  }
+  asm volatile("" ::"r"(row) : "memory");
+}
+
+using two = double __attribute__((vector_size(16)));
+using four = double __attribute__((vector_size(32)));
+using eight = double __attribute__((vector_size(64)));
+
+}  // namespace
+
+template <>
+[[gnu::noipa]] void vector_rows<2>::at(std::size_t i) {
+  vector_row<two, 2>(i);
+}
+template <>
+[[gnu::noipa, gnu::target("avx2")]] void vector_rows<4>::at(std::size_t i) {
+  vector_row<four, 4>(i);
+}
+template <>
+[[gnu::noipa, gnu::target("avx512f")]] void vector_rows<8>::at(std::size_t i) {
+  vector_row<eight, 8>(i);
+}
+
+template <>
+bool vector_rows<2>::can_run() {
+  return true;
+}
+template <>
+bool vector_rows<4>::can_run() {
+  return __builtin_cpu_supports("avx2");
+}
+template <>
+bool vector_rows<8>::can_run() {
+  return __builtin_cpu_supports("avx512f");
+}
+
+template <class Loop>
+void after_a_sleep<Loop>::before() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(3));
+}
+template struct after_a_sleep<vector_rows<2>>;
+template struct after_a_sleep<vector_rows<4>>;
+template struct after_a_sleep<vector_rows<8>>;
+
 [[gnu::noipa]] void nothing::at(std::size_t) { asm volatile(""); }
 
 template <class Loop>
@@ -94,5 +158,11 @@ template void serial<power_law_matrix>();
 template void serial<mandelbrot>();
 template void serial<edit_distances>();
 template void serial<nothing>();
+template void serial<vector_rows<2>>();
+template void serial<vector_rows<4>>();
+template void serial<vector_rows<8>>();
+template void serial<after_a_sleep<vector_rows<2>>>();
+template void serial<after_a_sleep<vector_rows<4>>>();
+template void serial<after_a_sleep<vector_rows<8>>>();
 
 }  // namespace loops

@@ -102,6 +102,25 @@ struct edit_distances {
   static void at(std::size_t i);
 };
 
+/// Rows of arithmetic in registers of two, four or eight doubles (SSE, AVX2, AVX-512). How fast SSE runs may depend on what the thread's
+/// wider registers had before.
+template <std::size_t doubles>
+struct vector_rows {
+  static constexpr const char* name = doubles == 2   ? "vectors, SSE"
+                                      : doubles == 4 ? "vectors, AVX2"
+                                                     : "vectors, AVX-512";
+  static constexpr std::size_t n = 256;
+  static constexpr double cycles = 30000;
+  static bool can_run();
+  static void at(std::size_t i);
+};
+
+/// The same behind a sleep of the caller, in which the workers fall asleep too.
+template <class Loop>
+struct after_a_sleep : Loop {
+  static void before();
+};
+
 /// What a call costs by itself.
 struct nothing {
   static constexpr const char* name = "empty, n = 2";
@@ -120,5 +139,8 @@ struct list {
 
 using all = list<tiny, tiny_short, tiny_blocks, published_task, real_operations, linear, last_sixteenth,
                  random_cost, streaming, power_law_matrix, mandelbrot, edit_distances>;
+
+using vectors = list<vector_rows<2>, vector_rows<4>, vector_rows<8>, after_a_sleep<vector_rows<2>>,
+                     after_a_sleep<vector_rows<4>>, after_a_sleep<vector_rows<8>>>;
 
 }  // namespace loops

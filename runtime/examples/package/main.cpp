@@ -25,9 +25,10 @@ long long sum_of_squares(corescale::any_team& crew, long long below) {
 int main() {
   for (const corescale::threading_system& system : corescale::threading_systems()) {
     if (!system.is_present()) {
-      std::printf("%-8s absent: needs %s\n", system.name.data(), system.package.data());
+      std::printf("%-15s absent: needs %s\n", system.name.data(), system.package.data());
     } else if (corescale::any_team crew = system.create(system.name == "serial" ? 1 : 2)) {
-      std::printf("%-8s %zu %lld\n", system.name.data(), crew.num_threads(), sum_of_squares(crew, 1'000'000));
+      std::printf("%-15s %zu %lld\n", system.name.data(), crew.num_threads(),
+                  sum_of_squares(crew, 1'000'000));
     }
   }
 }

@@ -19,7 +19,7 @@ struct described_machine {
   std::map<int, int> nodes;  ///< CPU -> the kernel's number of its NUMA node
 };
 
-/// Numbers both alike: cores, sockets and core groups from 0 in the order of their lowest CPU. All allowed.
+/// Numbers both alike: cores, sockets and L3 domains from 0 in the order of their lowest CPU. All allowed.
 topology assemble(const described_machine& found, std::string source);
 
 /// False, and nothing written, in a build without hwloc, or where hwloc tells nothing of this machine.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -10,7 +8,7 @@
 namespace corescale::inline v0 {
 namespace {
 
-// "0-3,8" as numbers; empty where the file cannot be read.
+// "0-3,8" as numbers, lowest first; empty where the file cannot be read.
 std::set<int> cpu_list(const std::string& path) {
   std::set<int> cpus;
   std::ifstream file(path);
@@ -48,18 +46,12 @@ int lowest_in_l3(const std::string& cpu_folder) {
   return -1;
 }
 
+// Not by std::filesystem, which ends the process where no memory is left.
 std::map<int, int> nodes_below(const std::string& system) {
   std::map<int, int> nodes;
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(system + "/node", none)) {
-    const std::string name = entry.path().filename();
-    if (!name.starts_with("node") || name.find_first_of("0123456789") != 4) continue;
-    const int number = std::stoi(name.substr(4));
-    for (const int cpu : cpu_list(entry.path() / "cpulist")) {
-      const auto [seen, first] = nodes.try_emplace(cpu, number);
-      if (!first) seen->second = std::min(seen->second, number);
-    }
-  }
+  for (const int number : cpu_list(system + "/node/online"))
+    for (const int cpu : cpu_list(system + "/node/node" + std::to_string(number) + "/cpulist"))
+      nodes.try_emplace(cpu, number);
   return nodes;
 }
 

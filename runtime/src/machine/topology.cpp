@@ -78,6 +78,4 @@ const topology& this_machine() {
   return this_one.get([] { return topology::here(); });
 }
 
-const topology* known_machine() noexcept { return this_one.get_if(); }
-
 }  // namespace corescale

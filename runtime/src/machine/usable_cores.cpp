@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "usable_cores.hpp"
 
-#include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <cstdlib>
 #include <fstream>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "corescale/machine/affinity.hpp"
+#include "corescale/machine/clock.hpp"
 #include "corescale/machine/topology.hpp"
 
 namespace corescale::inline v0 {
 namespace {
-
-struct free_cpu_set {
-  void operator()(cpu_set_t* set) const { CPU_FREE(set); }
-};
 
 constexpr double unlimited = 1e9;
 
@@ -70,17 +69,12 @@ double cores_in_quota() {
 
 }  // namespace
 
-// The kernel answers EINVAL until the mask holds every possible core, so grow it.
 std::vector<int> detail::allowed_cpus() {
+  constexpr int bits = 8 * sizeof(unsigned long);
+  const cpu_mask mask = allowed_mask();
   std::vector<int> allowed;
-  for (int cores = 1024; cores <= (1 << 20); cores *= 2) {
-    const std::unique_ptr<cpu_set_t, free_cpu_set> set(CPU_ALLOC(cores));
-    const std::size_t size = CPU_ALLOC_SIZE(cores);
-    if (!set || sched_getaffinity(0, size, set.get()) != 0) continue;
-    for (int cpu = 0; cpu < cores; ++cpu)
-      if (CPU_ISSET_S(cpu, size, set.get())) allowed.push_back(cpu);
-    break;
-  }
+  for (int cpu = 0; cpu < bits * static_cast<int>(mask.size()); ++cpu)
+    if (mask[static_cast<std::size_t>(cpu / bits)] >> (cpu % bits) & 1) allowed.push_back(cpu);
   return allowed;
 }
 
@@ -95,6 +89,31 @@ std::size_t usable_cores() noexcept {
   } catch (...) {
     return 1;
   }
+}
+
+std::size_t process_cores(std::size_t wanted) noexcept {
+  constinit static std::atomic<std::size_t> known{0};
+  constinit static std::atomic<std::int64_t> next_look{0};
+  constexpr std::int64_t between_looks = 100'000'000;  // ns
+  // No static that is made at its first use: a fork() meanwhile would leave it locked in the child.
+  constinit static std::atomic<std::size_t> all{0};
+  if (all.load(std::memory_order_relaxed) == 0)
+    all.store(static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF))),
+              std::memory_order_relaxed);
+  const std::size_t last = known.load(std::memory_order_relaxed);
+  if (last > 0 && last >= std::min(wanted, all.load(std::memory_order_relaxed))) return last;
+  const std::int64_t now = now_ns();
+  if (last > 0 && now < next_look.load(std::memory_order_relaxed)) return last;
+  next_look.store(now + between_looks, std::memory_order_relaxed);
+  try {
+    std::size_t allowed = 0;
+    for (const unsigned long word : detail::mask_of_process()) allowed += std::popcount(word);
+    known.store(detail::within_quota(allowed > 0 ? allowed : std::thread::hardware_concurrency()),
+                std::memory_order_relaxed);
+  } catch (...) {  // no memory: the next look may have it
+    next_look.store(0, std::memory_order_relaxed);
+  }
+  return std::max<std::size_t>(1, known.load(std::memory_order_relaxed));
 }
 
 }  // namespace corescale

@@ -6,7 +6,7 @@
 
 namespace corescale::inline v0::detail {
 
-/// The CPUs of the calling thread's affinity mask, in order; empty where the kernel does not tell.
+/// The CPUs of allowed_mask(), in order; empty where the kernel does not tell.
 std::vector<int> allowed_cpus();
 
 /// min(allowed CPUs, cgroup quota rounded down), at least 1.

@@ -28,8 +28,8 @@ constexpr std::array table{
     calibration_constant{"operation", &calibration::operation},
 };
 
-constexpr int known_format = 1;
-constexpr std::string_view whose = "#: cpus = ";
+constexpr int known_format = 2;
+constexpr std::string_view of_the_lab = "lab.";
 
 constexpr const char* blank = " \t\r\"";
 
@@ -47,11 +47,10 @@ class reader {
       fail("cannot be read; name a file that corescale calibrate wrote, or unset CORESCALE_CALIBRATION");
     for (std::string text; std::getline(file_, text);) {
       ++line_;
-      if (text.starts_with(whose)) found_.cpus = trimmed(text.substr(whose.size()));
       if (const auto comment = text.find('#'); comment != std::string::npos) text.erase(comment);
       take(text);
     }
-    if (!has_format_) fail("has no line `format = 1`");
+    if (!has_format_) fail("has no line `format = 2`");
     return found_;
   }
 
@@ -65,7 +64,8 @@ class reader {
     std::istringstream words(text);
     std::string name, equals, more;
     double value = 0;
-    if (!(words >> name)) return;
+    if (!(words >> name) || name.starts_with(of_the_lab)) return;
+    if (name == "cpus") return take_cpus(trimmed(text.substr(text.find(name) + name.size())));
     if (!(words >> equals >> value) || equals != "=" || words >> more) fail("write `name = number`");
     if (name == "format") return take_format(value);
     const auto* const row =
@@ -75,8 +75,13 @@ class reader {
     found_.constants.*(row->value) = value;
   }
 
+  void take_cpus(const std::string& rest) {
+    if (!rest.starts_with('=')) fail("write `cpus = words`");
+    found_.cpus = trimmed(rest.substr(1));
+  }
+
   void take_format(double value) {
-    if (value != known_format) fail("this corescale reads format 1; calibrate again");
+    if (value != known_format) fail("this corescale reads format 2; calibrate again");
     has_format_ = true;
   }
 

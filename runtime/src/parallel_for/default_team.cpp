@@ -1,58 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "corescale/parallel_for/default_team.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
+#include <exception>
+#include <memory>
 #include <utility>
 
+#include "corescale/machine/affinity.hpp"
 #include "corescale/machine/topology.hpp"
-#include "corescale/team/any_team.hpp"
 #include "corescale/team/calling_thread.hpp"
-#include "corescale/team/detail/team_core.hpp"
+#include "corescale/team/spin.hpp"
 
 namespace corescale::inline v0 {
 namespace {
 
-constinit std::atomic<any_team*> made{
-    nullptr};  // never destroyed: a loop in a destructor of static storage still finds it
-constinit std::atomic<std::uint64_t> maker{~std::uint64_t{0}};  // the fork_generation() of whoever makes it
+constexpr std::uint64_t nobody = ~std::uint64_t{0};
 
-/// Null while another thread makes it: nobody waits for it, as a child of fork() would wait for a thread that it does not have.
-any_team* threads() {
-  if (any_team* const known = made.load(std::memory_order_acquire)) return known;
-  std::uint64_t before = maker.load(std::memory_order_relaxed);
-  const std::uint64_t now = detail::fork_generation();
-  if (before == now || !maker.compare_exchange_strong(before, now, std::memory_order_acq_rel))
-    return made.load(std::memory_order_acquire);
-  any_team team;
-  try {
-    team = make_team(usable_cores());
-    made.store(new any_team(std::move(team)), std::memory_order_release);
-  } catch (...) {
-    maker.store(~now, std::memory_order_release);
-    throw;
+// Never destroyed: a loop in a destructor of static storage still finds it.
+constinit std::atomic<spin_team*> crew{nullptr};
+constinit std::atomic<std::size_t> size{0};
+constinit std::atomic<bool> size_stays{false};  // restart() was told it
+constinit std::atomic<std::uint32_t> failures{0};
+constinit std::atomic<std::uint64_t> taken_in{
+    nobody};  // the fork_generation() of the thread that has its turn
+
+/// The right to use or make the team: one thread at a time, and nobody waits.
+class turn {
+ public:
+  turn() noexcept {
+    std::uint64_t before = taken_in.load(std::memory_order_relaxed);
+    const std::uint64_t now = detail::fork_generation();
+    mine_ = before != now && taken_in.compare_exchange_strong(before, now, std::memory_order_acquire);
   }
-  return made.load(std::memory_order_relaxed);
+  ~turn() {
+    if (mine_) taken_in.store(nobody, std::memory_order_release);
+  }
+  turn(const turn&) = delete;
+  turn& operator=(const turn&) = delete;
+  bool is_mine() const noexcept { return mine_; }
+
+ private:
+  bool mine_;
+};
+
+// What failed once may be there later: tried again at the 2nd, 4th, 8th, ... call, and each 1024 at least.
+bool try_now() noexcept {
+  if (failures.load(std::memory_order_relaxed) == 0) return true;
+  const std::uint32_t call = failures.fetch_add(1, std::memory_order_relaxed) + 1;
+  return std::has_single_bit(call) || call % 1024 == 0;
+}
+
+void replace(std::unique_ptr<spin_team> made, std::size_t threads) noexcept {
+  delete crew.exchange(made.release(), std::memory_order_acq_rel);
+  size.store(threads, std::memory_order_release);
+}
+
+bool make(std::size_t threads) noexcept {
+  const turn only;
+  if (!only.is_mine() || in_parallel()) return false;
+  try {
+    const detail::affinity_of_process meanwhile;
+    std::unique_ptr<spin_team> made = spin_team::create(threads);
+    if (made) {
+      replace(std::move(made), threads);
+      failures.store(0, std::memory_order_relaxed);
+      return true;
+    }
+  } catch (const std::exception&) {  // std::bad_alloc
+  }
+  failures.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+bool take_over(spin_team& team) noexcept {
+  try {
+    return team.take_over() == outcome::done;
+  } catch (const std::exception&) {  // std::bad_alloc
+    return false;
+  }
 }
 
 }  // namespace
 
 outcome process_wide_team::work(std::size_t k, worker_ref worker) {
   if (in_parallel()) return outcome::nested;
-  any_team* const team = threads();
-  if (!team) return outcome::not_master;
+  const turn only;
+  spin_team* const team = crew.load(std::memory_order_relaxed);
+  if (!only.is_mine() || !team) return outcome::not_master;
   const outcome first = team->work(k, worker);
-  return first == outcome::not_master && team->adopt() == outcome::done ? team->work(k, worker) : first;
+  return first == outcome::not_master && take_over(*team) ? team->work(k, worker) : first;
 }
 
 std::size_t process_wide_team::num_threads() const noexcept {
-  const any_team* const team = threads();
-  return team ? team->num_threads() : 1;
+  const std::size_t known = size.load(std::memory_order_acquire);
+  if (size_stays.load(std::memory_order_relaxed) && known > 0) return known;
+  const std::size_t cores = process_cores(known + 1);
+  if (known >= cores || !try_now() || !make(cores)) return std::max<std::size_t>(known, 1);
+  return cores;
 }
 
-bool process_wide_team::asleep(std::size_t k) const noexcept {
-  const any_team* const team = made.load(std::memory_order_acquire);
-  return team && team->asleep(k);
+bool process_wide_team::restart(std::size_t threads, const team_options& options) {
+  const turn only;
+  if (!only.is_mine() || in_parallel()) return false;
+  const detail::affinity_of_process meanwhile;
+  std::unique_ptr<spin_team> made = spin_team::create(threads, options);
+  if (!made) return false;
+  replace(std::move(made), threads);
+  size_stays.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+bool process_wide_team::restart() {
+  const turn only;
+  if (!only.is_mine() || in_parallel()) return false;
+  size_stays.store(false, std::memory_order_relaxed);
+  replace(nullptr, 0);
+  return true;
 }
 
 process_wide_team& default_team() {

@@ -3,18 +3,14 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <cstdio>
+#include <algorithm>
+#include <string>
 
 #include "corescale/team/placement.hpp"
 
 namespace corescale::inline v0::detail {
 namespace {
-
-// The kernel's masks are as long as its largest CPU number asks for: 2^16 CPUs are eight times what Linux supports.
-constexpr std::size_t mask_words = (std::size_t{1} << 16) / (8 * sizeof(unsigned long));
 
 void set_affinity_to(int cpu) noexcept {
   cpu_set_t* const only = CPU_ALLOC(cpu + 1);
@@ -28,34 +24,16 @@ void set_affinity_to(int cpu) noexcept {
 }
 
 void name_calling_thread(const char* system, std::size_t id) noexcept {
-  constexpr std::size_t longest = 15;  // the kernel's limit
-  char name[64];
-  std::snprintf(name, sizeof name, "%s %zu", system, id);
-  name[longest] = '\0';
-  pthread_setname_np(pthread_self(), name);
+  constexpr std::size_t longest = 15;  // the kernel's limit, and a std::string needs no memory for it
+  const std::string number = std::to_string(id);
+  std::string name(system);
+  name.resize(std::min(name.size(), longest - 1 - number.size()));
+  name += ' ';
+  name += number;
+  pthread_setname_np(pthread_self(), name.c_str());
 }
 
 }  // namespace
-
-signals_held_back::signals_held_back() noexcept {
-  sigset_t all;
-  sigfillset(&all);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF})
-    sigdelset(&all, own);
-  pthread_sigmask(SIG_BLOCK, &all, &before_);
-}
-
-signals_held_back::~signals_held_back() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-masters_affinity::masters_affinity() : thread_(pthread_self()), mask_(mask_words) {
-  const long bytes = syscall(SYS_sched_getaffinity, 0, mask_words * sizeof(unsigned long), mask_.data());
-  mask_.resize(bytes < 0 ? 0 : static_cast<std::size_t>(bytes) / sizeof(unsigned long));
-}
-
-masters_affinity::~masters_affinity() {
-  if (pthread_equal(pthread_self(), thread_))  // in a child of fork() too
-    syscall(SYS_sched_setaffinity, 0, mask_.size() * sizeof(unsigned long), mask_.data());
-}
 
 first_round::first_round(const char* system, std::size_t num_threads, const team_options& options)
     : system_(system), options_(options) {

@@ -14,7 +14,7 @@ struct ranked_place {
 };
 
 auto order_of(const ranked_place& one) {
-  return std::tuple(one.nth_of_core, one.place.core_group, one.place.core, one.place.cpu);
+  return std::tuple(one.nth_of_core, one.place.l3_domain, one.place.core, one.place.cpu);
 }
 
 std::vector<ranked_place> rank(const std::vector<cpu_place>& cpus) {

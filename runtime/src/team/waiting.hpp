@@ -77,6 +77,8 @@ bool spin_until(Ready ready, std::chrono::nanoseconds spin_for) noexcept {
 }
 
 /// The futex word of a 64-bit number: its lower half, which changes whenever it counts up.
+/// The kernel compares 32 bits: a thread that is off its core between its look and its sleep, while the number counts up by exactly
+/// 2^32 (7 minutes of fork-joins and of nothing else), sleeps until the next wake().
 class futex_word {
  public:
   explicit futex_word(std::atomic<std::uint64_t>& number) noexcept;

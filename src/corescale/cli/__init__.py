@@ -14,17 +14,24 @@ from corescale.errors import CorescaleError, ExitCode
 LACKING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 """what the system says where files, memory or processes are used up"""
 
-KEPT = "interrupted; what was measured is kept; the same command continues"
+INTERRUPTED = "interrupted"
+KEPT = f"{INTERRUPTED}; what was measured is kept"
 
 HALF = 700
 """characters of each half of the longest line of complaint"""
 
 _began: list[float] = []
+_measured: list[bool] = []
 
 
 def began() -> float | None:
     """When this process did, by the monotonic clock, of which a budget is counted; None within another program."""
     return _began[0] if _began else None
+
+
+def measured() -> None:
+    """A run was made, and is kept: said from now on if the command is interrupted."""
+    _measured.append(True)
 
 
 def main() -> None:
@@ -36,10 +43,10 @@ def main() -> None:
     except CorescaleError as error:
         fail(str(error), error.exit_code)
     except KeyboardInterrupt as end:
-        fail(KEPT, interruptions.exit_code(end))
+        fail(_interrupted(), interruptions.exit_code(end))
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):  # as typer passes it on
-            fail(KEPT, interruptions.exit_code(error.__cause__))
+            fail(_interrupted(), interruptions.exit_code(error.__cause__))
         if isinstance(error, OSError) and error.errno in LACKING:
             remedy = "raise the limit (ulimit -a shows all), or end other programs"
             fail(f"the system gives no more: {error.strerror}; {remedy}", ExitCode.UNAVAILABLE)
@@ -48,21 +55,26 @@ def main() -> None:
 
 def _run(words: list[str]) -> int:
     """The exit status of a command line. The imports take long enough for a Ctrl-C."""
-    from corescale.cli import mistakes, streams  # noqa: PLC0415
+    from corescale.cli import streams, usage_errors  # noqa: PLC0415
     from corescale.cli.app import app  # noqa: PLC0415
-    from corescale.declare.command_line.request import joined  # noqa: PLC0415
+    from corescale.declare.request import joined  # noqa: PLC0415
 
     streams.install()
     try:
         code = app(args=joined(words), prog_name="corescale", standalone_mode=False)
         sys.stdout.flush()
-    except mistakes.Unreadable as error:
+    except usage_errors.Unreadable as error:
         if not error.format_message():  # a group of verbs alone: its help was printed
             return ExitCode.USAGE
-        fail(mistakes.line(error, words), ExitCode.USAGE)
+        fail(usage_errors.line(error, words), ExitCode.USAGE)
     if code == ExitCode.INTERRUPTED:  # so typer ends for each KeyboardInterrupt
         raise interruptions.last()
     return int(code or 0)
+
+
+def _interrupted() -> str:
+    """What is said behind and before a run, and of what keeps none; within one see InterruptedRunError."""
+    return KEPT if _measured else INTERRUPTED
 
 
 def _defect(error: Exception) -> str:
@@ -74,7 +86,7 @@ def _defect(error: Exception) -> str:
 
 
 def _short(line: str) -> str:
-    """The line without the middle of one that fills the screen, as an argument may: reason and remedy stand outside."""
+    """The line without the middle of one that fills the screen, as an argument may: reason and remedy are kept."""
     return line if len(line) <= 2 * HALF else f"{line[:HALF]} ... {line[-HALF:]}"
 
 

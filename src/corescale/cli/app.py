@@ -1,29 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs in one place."""
+"""The verbs in one table; a verb is loaded when it is called."""
 
-from typing import Annotated
+import importlib
+from functools import cached_property
+from typing import Annotated, Any
 
 import typer
 
 from corescale import __version__
-from corescale.cli import calibrate, compare, doctor, predict, report, scan, study, tune
+
+VERBS = {
+    "tune": "The fastest way to launch a program: corescale tune --allocators auto -- ./program {threads}",
+    "scan": "How a program scales: corescale scan -- ./program {threads}",
+    "explain": "Where every thread-second goes: corescale explain -- ./program {threads}",
+    "compare": "Which command is faster: corescale compare 'xz -T1 -k FILE' 'xz -T2 -k FILE'",
+    "doctor": "What this machine has (cores, quota, allocators, threading systems, MPI) and how noisy it is now.",
+    "study": "Studies as files: list | check | run | new | claims.",
+    "report": "Show runs again, and write report.html and declared outputs; with several runs the machine is a factor.",
+    "predict": "What more cores would give: corescale predict corescale-runs/scan-1234/1 --cores 64",
+    "calibrate": "Measure this machine for 5 s, and write the file from which parallel_for chooses blocks.",
+}
+"""Help of each verb: NAME is the function, or of `study` the app, in cli/NAME.py."""
+
+
+class Verb(typer.core.TyperCommand):
+    """The name and help of a verb, whose options are in the file that its call loads."""
+
+    @cached_property
+    def loaded(self) -> Any:
+        """The command itself."""
+        module = importlib.import_module(f"corescale.cli.{self.name}")
+        alone = getattr(module, "app", None)
+        if alone is None:
+            alone = typer.Typer(add_completion=False)
+            alone.command(self.name, help=self.help)(getattr(module, str(self.name)))
+        return typer.main.get_command(alone)
+
+    def make_context(self, *words: Any, **extra: Any) -> Any:
+        """The context of the command itself, by which a line is read and completed."""
+        return self.loaded.make_context(*words, **extra)
+
+
+class Verbs(typer.core.TyperGroup):
+    """The verbs of the table before those that `app` has itself."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: Verb(name, help=said) for name, said in VERBS.items()} | dict(self.commands)
+
 
 app = typer.Typer(
     name="corescale",
+    cls=Verbs,
     help="Measure how a program scales over cores, and find the fastest way to launch it.",
     epilog="Start with: corescale scan -- ./program {threads}",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-
-app.command("tune")(tune.tune)
-app.command("scan")(scan.scan)
-app.command("compare")(compare.compare)
-app.command("doctor")(doctor.doctor)
-app.add_typer(study.app, name="study")
-app.command("report")(report.report)
-app.command("predict")(predict.predict)
-app.command("calibrate")(calibrate.calibrate)
 
 
 @app.command("version")

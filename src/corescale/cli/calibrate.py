@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from corescale.api.results import result
 from corescale.calibration import VARIABLE, file_text, of_machine, standard_file
-from corescale.cli.measure import measure, policy_of
-from corescale.cli.output import console, outputs, result
+from corescale.cli.measure import measure
+from corescale.cli.output import console, outputs
 from corescale.declare import studies, study_file
-from corescale.declare.command_line.request import StudyRequest
+from corescale.declare.request import StudyRequest
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import constants
@@ -27,15 +28,15 @@ def calibrate(
         typer.Option("--output", metavar="FILE", help="the file to write (default: in ~/.config/corescale)"),
     ] = None,
     train: Annotated[
-        bool, typer.Option("--train", help="sweep the unit task instead, and fit laws to it (minutes)")
+        bool, typer.Option("--train", help="sweep the unit task instead, and fit models to it (minutes)")
     ] = False,
     runs: Annotated[int | None, typer.Option("-r", "--runs", metavar="N", help="blocks of --train")] = None,
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="where run folders go (--train)")] = "",
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="show no progress")] = False,
 ) -> None:
-    """Measure this machine for 5 s, and write the file that parallel_for chooses blocks by."""
+    """Measure this machine for 5 s, and write the file from which parallel_for chooses blocks."""
     if not train and (runs is not None or out):
-        raise UsageError("calibrate: --runs and --out are those of --train; add it, or name the file by --output")
+        raise UsageError("calibrate: --runs and --out need --train; add it, or name the file by --output")
     machine = Machine.here()
     if train:
         _train(machine, StudyRequest(runs=runs, out=out, quiet=quiet))
@@ -51,22 +52,24 @@ def _write(machine: Machine, file: Path, *, quiet: bool) -> None:
         found = constants.measure(machine, status.update)
     exchange.write(str(file), file_text(found, machine.in_words))
     console().print(show.table(found))
-    if found.doubt:
-        typer.echo(f"doubtful: {found.doubt} meanwhile, and loops would believe it; calibrate again on a quiet machine")
+    if found.warning:
+        typer.echo(
+            f"doubtful: {found.warning} meanwhile, and loops would believe it; calibrate again on a quiet machine"
+        )
     typer.echo(f"wrote {file}; loops of this library read it after: export {VARIABLE}={file}")
 
 
 def _train(machine: Machine, request: StudyRequest) -> None:
-    """The study, resumed where it was interrupted, then the score of each law on it."""
+    """The study, resumed where it was interrupted, then the score of each model on it."""
     from corescale.conclude.block_size import own  # noqa: PLC0415  takes half a second to load
 
     experiment = study_file.experiment(studies.find(TRAINING), machine, runs=request.runs)
-    made = measure(experiment, policy_of(experiment), request, machine)
+    made = measure(experiment, request, machine)
     outputs(result(made, machine), made.folder / "outputs")
-    groups = len({cpu.core_group for cpu in machine.usable})
+    groups = len({cpu.l3_domain for cpu in machine.usable})
     found, (known, missing) = own.scores(own.trained(made.records, groups)), of_machine(machine.fingerprint())
     console().print(show.scores(found), show.fitted(found, known.values if known else {}))
-    if known is not None and known.doubt:
-        typer.echo(f"the calibrated constants are doubtful: {known.doubt} while they were measured")
+    if known is not None and known.warning:
+        typer.echo(f"the calibrated constants are doubtful: {known.warning} while they were measured")
     if missing:
-        typer.echo(f"nothing stands beside the fitted constants: {missing}")
+        typer.echo(f"no calibrated constants to compare with the fitted ones: {missing}")

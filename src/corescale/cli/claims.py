@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from corescale.cli.output import machine_name, result
+from corescale.api.results import machine_name, result
 from corescale.cli.report import shown_as
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.overheads import Modelled
@@ -52,14 +52,15 @@ def claims(
 
 def _verdicts(path: Path, machine: str, asked: str) -> Iterator[declared.Verdict]:
     here = Machine.here()
-    found = result(shown_as(store.load(path), asked, here), here)
+    run = store.load(path)
+    found = result(shown_as(run, asked, here), here)
     if not isinstance(found.conclusion, Study):
         raise UsageError("is no run of a study", where=str(path), remedy="give a run of corescale study run")
-    study = _study(found.experiment.title, path)
+    study = _study(found.experiment.study.title, path)
     name = machine or machine_name(found.environment)
     for answer in found.conclusion.answers:
         at = " ".join(f"{level}={value}" for level, value in answer.at.items())
-        yield declared.Verdict(name, study, answer.finding.name, at, answer.verdict, _ratio(answer))
+        yield declared.Verdict(name, study, answer.finding.name, at, answer.verdict, _ratio(answer), run.digest)
 
 
 def _study(title: str, path: Path) -> str:
@@ -73,7 +74,7 @@ def _study(title: str, path: Path) -> str:
 
 
 def _ratio(answer: Answer | Modelled) -> str:
-    if answer.verdict == "not measured":
+    if answer.verdict == "not on this machine":
         return ""
     ratio = "" if isinstance(answer, Modelled) else _written(answer.ratio)
     return f"{ratio} (oversubscribed)".lstrip() if answer.oversubscribed else ratio

@@ -2,14 +2,17 @@
 """`corescale compare`: a paired, interleaved verdict on two commands or builds."""
 
 from functools import partial
+from typing import cast
 
+from corescale.api.results import result
 from corescale.cli import stdin
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import loadable
 from corescale.cli.options import takes
-from corescale.cli.output import finish, must_be_writable, result
+from corescale.cli.output import finish, must_be_writable
+from corescale.conclude.answers.verdict import Gates
 from corescale.declare import command_line, quantities
-from corescale.declare.command_line.request import CompareRequest
+from corescale.declare.request import CompareRequest
 from corescale.machine import Machine
 
 
@@ -19,7 +22,7 @@ def compare(words: list[str], request: CompareRequest) -> None:
     must_be_writable(request)
     request = stdin.kept(request)
     machine = Machine.here()
-    gate = None if request.gate is None else quantities.share(request.gate, "--gate")
+    gate = cast("Gates", quantities.gates(request.gate))
     declare = partial(command_line.compare, request, words, machine)
     if request.dry_run:
         return dry_run(declare(), request, machine)

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import typer
 
-from corescale.cli.measure import RUNS
+from corescale.api.measuring import RUNS
 from corescale.conclude.race.options import OPTIONS
 from corescale.declare import paths, template
-from corescale.declare.command_line.request import RunRequest
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, launch, parameters, today
+from corescale.declare.grid import baseline, configurations, launch, parameters
+from corescale.declare.plan import BASELINE_EVERY
+from corescale.declare.request import RunRequest
 from corescale.errors import CorescaleError, StoreError
 from corescale.machine import Machine
 from corescale.observe import environment, hooks, launchers, redirects, store
@@ -25,7 +26,7 @@ from corescale.show import text
 RACE_LAUNCHES = (4, 15)
 """launches of each configuration in a race at 1% and at 3% noise (docs/results/race_simulation.md)"""
 
-FIRST_ANSWER = f"--budget {4 * OPTIONS.first_block}x"
+FIRST_ANSWER = f"--budget {4 * (BASELINE_EVERY - 1)}x"
 """option that gives a race two launches for each of the first block, and as many to confirm"""
 
 
@@ -75,7 +76,7 @@ def _program(experiment: Experiment, chosen: Configuration) -> str:
 
 
 Line = tuple[Layout, str]
-"""What tells one launch from another."""
+"""What distinguishes one launch from another."""
 
 
 def _line(experiment: Experiment, chosen: Configuration, machine: Machine) -> Line:
@@ -93,7 +94,7 @@ class _Seen:
 def _amount(experiment: Experiment) -> str:
     least, most = _launches(experiment)
     count = len(configurations(experiment))
-    rehearsals = f" after {count * OPTIONS.rehearsals} on the smaller input" if experiment.rehearsal else ""
+    rehearsals = f" after {count * OPTIONS.rehearsals} on the smaller input" if experiment.tuning.rehearsal else ""
     number = f"{least}" if least == most else f"about {least} to {most}"
     return f"{count} configurations: {number} launches{rehearsals}" + (
         " (more where times are noisy)" if least < most else ""
@@ -105,17 +106,17 @@ def _launches(experiment: Experiment) -> tuple[int, int]:
     stop, count = experiment.stop, len(configurations(experiment))
     least, most = count * stop.min_blocks, count * stop.max_blocks
     if stop.rule == "race":
-        fresh = OPTIONS.room if stop.confirmations is None else stop.confirmations
+        fresh = OPTIONS.least if stop.confirm_pairs is None else stop.confirm_pairs
         least, most = (1 + each * count + 2 * fresh for each in RACE_LAUNCHES)
     limit = most if stop.launches is None else stop.launches
     return min(least, limit), min(most, limit)
 
 
 def _time(experiment: Experiment, known: Mapping[Line, Sequence[_Seen]], root: Path, machine: Machine) -> str:
-    """The expected time and its source; a configuration that was never launched counts as today's."""
+    """The expected time and its source; a configuration that was never launched counts as the baseline."""
     budget = experiment.stop.budget
     limit = f", at most {text.duration(budget)} (--budget)" if budget is not None else ""
-    seen = known.get(_line(experiment, today(experiment), machine))
+    seen = known.get(_line(experiment, baseline(experiment), machine))
     if not seen:
         said = f"{_range(experiment, 1)} for each second that a launch takes"
         return f"time: {said}{limit}; {_how_to_know(experiment, root)}"
@@ -123,7 +124,7 @@ def _time(experiment: Experiment, known: Mapping[Line, Sequence[_Seen]], root: P
     now = statistics.median(each.seconds for each in seen)
     lines = [_line(experiment, chosen, machine) for chosen in configurations(experiment)]
     each = statistics.fmean(typical.get(line, now) for line in lines)
-    return f"time: {_range(experiment, each)}{limit}; today's launch took {now:.3g} s ({_source(seen)})"
+    return f"time: {_range(experiment, each)}{limit}; the baseline took {now:.3g} s ({_source(seen)})"
 
 
 def _range(experiment: Experiment, each: float) -> str:
@@ -131,8 +132,8 @@ def _range(experiment: Experiment, each: float) -> str:
 
 
 def _how_to_know(experiment: Experiment, root: Path) -> str:
-    hint = FIRST_ANSWER if experiment.verb == "tune" and experiment.stop.rule == "race" else "-r 1"
-    return f"no run in {root} has today's launch yet: {hint} instead of --dry-run measures it"
+    hint = FIRST_ANSWER if experiment.verb == "tune" else "-r 1"
+    return f"no run in {root} has the baseline yet: {hint} instead of --dry-run measures it"
 
 
 def _source(seen: Sequence[_Seen]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request's fields as typer options, so that the table in declare/command_line/request.py stays the only one."""
+"""A request's fields as typer options, so that the table in declare/request.py stays the only one."""
 
 import dataclasses
 import inspect
@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from corescale.declare.command_line import request as requests
+from corescale.declare import request as requests
 
 R = TypeVar("R", bound=requests.RunRequest)
 Verb = Callable[[list[str], R], None]

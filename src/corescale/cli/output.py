@@ -1,77 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the measuring verbs share behind the records: conclude, show, export, exit code."""
 
-import contextlib
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.console import Console
 
-from corescale.conclude.agreement import agreements
+from corescale.api.results import machine_name
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
+from corescale.conclude.answers.verdict import Comparison
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.frame import frame
-from corescale.declare.alike import heard
-from corescale.declare.command_line.request import RunRequest
+from corescale.conclude.warnings import agreements
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, launch
 from corescale.declare.outputs import Table
+from corescale.declare.request import RunRequest
 from corescale.errors import CorescaleError, ExitCode, UsageError
-from corescale.machine import Machine
-from corescale.observe import launchers
-from corescale.observe.store import Run
-from corescale.records import Configuration
 from corescale.show import exchange, terminal
-from corescale.show.alone import alone
 from corescale.show.exchange import table
-from corescale.show.result import Result, concluded
-
-
-def result(run: Run, machine: Machine, gate: float | None = None, *, every_variable: bool = False) -> Result:
-    """What follows from the records of a run, with the lines that would launch it on this machine.
-
-    `every_variable`: the lines set also what the program does not read.
-    """
-    lines = _lines(run, machine, None if every_variable else heard(run.records))
-    return concluded(run.records, run.experiment, dict(lines), run.environment, gate)
-
-
-def _lines(run: Run, machine: Machine, reads: frozenset[str] | None) -> Iterator[tuple[Configuration, str]]:
-    """The line of every configuration that this machine can launch: a run may have been made on another.
-
-    As the run's launcher has it; of the fake one, what a person would launch.
-    """
-    with contextlib.suppress(CorescaleError):
-        kind = launchers.LAUNCHERS.get(run.launcher)
-        launcher = kind.create(run.experiment, machine) if kind is not None else None
-        for chosen in configurations(run.experiment):
-            with contextlib.suppress(CorescaleError):
-                yield (
-                    chosen,
-                    (
-                        launcher.line(chosen, reads)
-                        if launcher
-                        else launch(run.experiment, chosen, machine).needed(reads).line
-                    ),
-                )
+from corescale.show.result import Result
+from corescale.show.single import alone
 
 
 def outputs(result: Result, folder: Path, *, every_chart: bool = False) -> None:
     """Write every declared output into the folder, and every other chart of the run where asked for."""
     experiment = result.experiment
-    if not experiment.outputs and not every_chart:
+    if not experiment.study.outputs and not every_chart:
         return
     from corescale.show import charts, html  # noqa: PLC0415  takes half a second to load
 
     exchange.make_folder(folder)
     rows = frame(result.records, experiment, machine_name(result.environment))
-    for declared in experiment.outputs:
+    for declared in experiment.study.outputs:
         if isinstance(declared, Table):
             name = f"{declared.name}{table.SUFFIX[declared.format]}"
             exchange.write(str(folder / name), table.table(declared, rows, experiment))
@@ -99,15 +64,10 @@ def constants(experiment: Experiment) -> list[str]:
     return [f"{one.name}={one.levels[0]}" for one in fixed]
 
 
-def machine_name(environment: Mapping[str, Any]) -> str:
-    """How a machine is called beside others."""
-    return str(environment.get("description", {}).get("hostname") or "this machine")
-
-
 def finish(result: Result, request: RunRequest, late: CorescaleError | None = None) -> None:
     """Print, export, and exit by the table in docs/exit_codes.md; raises what failed late when the answer is out."""
-    law, aside = getattr(request, "law", False), _to_stdout(request)
-    show(result, as_json=request.json, verbose=request.verbose, law=law, aside=aside)
+    model, aside = getattr(request, "model", False), _to_stdout(request)
+    show(result, as_json=request.json, verbose=request.verbose, model=model, aside=aside)
     for name, export in exchange.EXPORTERS.items():
         if target := getattr(request, f"export_{name}"):
             written(target, export(result))
@@ -135,6 +95,10 @@ def written(target: str, content: str) -> None:
 def must_be_writable(request: RunRequest) -> None:
     """Raises UsageError for an export or report that cannot be written, before hours of measuring and not after."""
     named = [request.report, *(getattr(request, f"export_{name}") for name in exchange.EXPORTERS)]
+    streams = [target for target in named if target in STDOUT]
+    if request.json and streams:
+        remedy = "drop --json, or name a file for the export"
+        raise UsageError("--json and an export would both be on standard output", where=streams[0], remedy=remedy)
     for target in filter(None, named):
         if named.count(target) > 1 and target not in STDOUT:
             raise UsageError("two exports would go there", where=target, remedy="name a file for each")
@@ -152,12 +116,12 @@ def _to_stdout(request: RunRequest) -> bool:
     return any(getattr(request, f"export_{name}") in STDOUT for name in exchange.EXPORTERS)
 
 
-def show(result: Result, *, as_json: bool, verbose: bool = False, law: bool = False, aside: bool = False) -> None:
+def show(result: Result, *, as_json: bool, verbose: bool = False, model: bool = False, aside: bool = False) -> None:
     """Print the result on standard output, for a person or a program; `aside`: on standard error, for a person."""
     if as_json:
         written("-", exchange.to_json(result))
     else:
-        rendered = terminal.render(result, verbose=verbose, law=law)
+        rendered = terminal.render(result, verbose=verbose, model=model)
         console(stderr=aside).print(rendered, crop=False)  # a line to paste is never cut
 
 
@@ -171,23 +135,31 @@ def console(*, stderr: bool = False) -> Console:
 def exit_code(conclusion: Conclusion) -> ExitCode:
     """OK, or what a gate makes of a comparison.
 
-    INCONCLUSIVE: a scan or comparison in which something never succeeded, launches of which none gave the response or
-    met the constraint, a weak scan whose work turned out uneven, a tune whose budget ended before anything was compared
-    or decided.
+    INCONCLUSIVE: a scan or comparison without an interval, or in which something never succeeded; launches of which
+    none gave the response or met the constraint; a weak scan whose work turned out uneven; a tune whose budget ended
+    before anything was compared or decided.
     """
-    if isinstance(conclusion, Recommendation) and not (conclusion.answered and conclusion.decided):
-        return ExitCode.INCONCLUSIVE
-    if isinstance(conclusion, Scan) and conclusion.weak and conclusion.weak.refusal:
-        return ExitCode.INCONCLUSIVE
-    if isinstance(conclusion, Scan) and _lacks_a_level(conclusion):
-        return ExitCode.INCONCLUSIVE
-    if not isinstance(conclusion, tuple):
-        return ExitCode.OK
-    gates = {comparison.gate for comparison in conclusion}
+    if isinstance(conclusion, tuple):
+        return _gated(conclusion)
+    if isinstance(conclusion, Recommendation):
+        open_ = not (conclusion.answered and conclusion.decided)
+    elif isinstance(conclusion, Scan):
+        uneven = conclusion.weak is not None and bool(conclusion.weak.refusal)
+        open_ = uneven or conclusion.unsure or _lacks_a_level(conclusion)
+    else:
+        open_ = False
+    return ExitCode.INCONCLUSIVE if open_ else ExitCode.OK
+
+
+def _gated(found: Sequence[Comparison]) -> ExitCode:
+    """What the gates make of a comparison; a launch that failed comes before a time that is too long."""
+    gates = {one.gate for one in found}
+    if "crashed" in gates:
+        return ExitCode.PROGRAM
     if "failed" in gates:
         return ExitCode.REGRESSION
-    never = not conclusion or any(one.never or math.isnan(one.ratio.estimate) for one in conclusion)
-    return ExitCode.INCONCLUSIVE if never or "inconclusive" in gates else ExitCode.OK
+    unsure = any(one.never or math.isnan(one.ratio.estimate) or one.decision == "too few blocks" for one in found)
+    return ExitCode.INCONCLUSIVE if unsure or not found or "inconclusive" in gates else ExitCode.OK
 
 
 def _lacks_a_level(found: Scan) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`corescale predict`: the time at other numbers of cores, from a scan's law; and how such forecasts have fared."""
+"""`corescale predict`: the time at other numbers of cores, from a scan's model; and how such forecasts have fared."""
 
 import json as json_format
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from corescale.conclude import overhead_forecast
-from corescale.conclude.forecast import FAR, LAW_NAMES, Prediction, Scored, held_back, score
+from corescale.conclude.forecast import FAR, MODEL_NAMES, Prediction, Scored, held_back, score
 from corescale.conclude.forecast import predict as forecast
 from corescale.errors import StoreError, UsageError
 from corescale.observe import store
@@ -25,8 +25,8 @@ def predict(
     cores: Annotated[
         int | None, typer.Option("--cores", min=1, max=MOST, metavar="P", help="number of cores to forecast")
     ] = None,
-    law: Annotated[
-        str, typer.Option("--law", metavar="NAME", help=f"{', '.join(LAW_NAMES)} (default: as a scan chooses)")
+    model: Annotated[
+        str, typer.Option("--model", metavar="NAME", help=f"{', '.join(MODEL_NAMES)} (default: as a scan chooses)")
     ] = "",
     overhead: Annotated[
         list[str] | None,
@@ -36,7 +36,7 @@ def predict(
         bool,
         typer.Option(
             "--track-record",
-            help="score what `scan --seal` sealed, else forecasts from the smaller half of each run; "
+            help="score forecasts that `scan --seal` sealed, else those from the smaller half of each run; "
             "with --overhead forecasts of that sum",
         ),
     ] = False,
@@ -49,22 +49,24 @@ def predict(
     if track_record == (cores is not None):
         what = "--track-record forecasts nothing new" if track_record else "no number of cores"
         raise UsageError(what, remedy="give --cores P or --track-record")
-    if law and law not in LAW_NAMES:
-        raise UsageError(f"no law {law!r}", where="--law", remedy=f"give one of {', '.join(LAW_NAMES)}")
-    if law and overhead:
-        raise UsageError("a law and a sum of overheads", remedy="give --law or --overhead")
-    if law and track_record:
-        raise UsageError("a law to score", where="--law", remedy="leave it out: a track record is of the law chosen")
+    if model and model not in MODEL_NAMES:
+        raise UsageError(f"no model {model!r}", where="--model", remedy=f"give one of {', '.join(MODEL_NAMES)}")
+    if model and overhead:
+        raise UsageError("a model and a sum of overheads", remedy="give --model or --overhead")
+    if model and track_record:
+        raise UsageError(
+            "a model to score", where="--model", remedy="leave it out: a track record is of the model chosen"
+        )
     sums = overhead or []
     found = [_scanned(path, study=bool(overhead)) for path in runs]
     said = [
-        (run, _scores(run, sums) if cores is None else _forecasts(run, cores, law, sums, anyway=anyway))
+        (run, _scores(run, sums) if cores is None else _forecasts(run, cores, model, sums, anyway=anyway))
         for run in found
     ]
     every = [one for _, of_run in said for one in of_run]
     if not every and not track_record:
         remedy = "scan at least 2 levels of threads or ranks"
-        raise UsageError("no law can be fitted", where=str(runs[0]), remedy=remedy)
+        raise UsageError("no model can be fitted", where=str(runs[0]), remedy=remedy)
     lines = [forecasts.line(one, run.experiment.response) for run, of_run in said for one in of_run]
     if track_record:
         lines.append(forecasts.coverage([one for one in every if isinstance(one, Scored)]))
@@ -72,10 +74,10 @@ def predict(
 
 
 def _forecasts(
-    run: store.Run, cores: int, law: str, overhead: Sequence[str], *, anyway: bool
+    run: store.Run, cores: int, model: str, overhead: Sequence[str], *, anyway: bool
 ) -> Sequence[Prediction | Scored]:
     """Raises UsageError beyond the reach of what was measured."""
-    found = _predicted(run, cores, law, overhead)
+    found = _predicted(run, cores, model, overhead)
     far = next((one for one in found if one.beyond > FAR), None)
     if far is not None and not anyway:
         reach = f"{cores} cores are {far.beyond:.3g} times the {far.measured[1]:g} that were measured"
@@ -83,11 +85,11 @@ def _forecasts(
     return found
 
 
-def _predicted(run: store.Run, cores: int, law: str, overhead: Sequence[str]) -> Sequence[Prediction]:
+def _predicted(run: store.Run, cores: int, model: str, overhead: Sequence[str]) -> Sequence[Prediction]:
     if overhead:
         return overhead_forecast.predict(run.records, run.experiment, cores, overhead)
     try:
-        return forecast(run.records, run.experiment, cores, law)
+        return forecast(run.records, run.experiment, cores, model)
     except ValueError as error:
         raise UsageError(str(error), where=str(run.folder), remedy="scan more levels of p") from None
 
@@ -106,7 +108,7 @@ def _scanned(path: Path, *, study: bool = False) -> store.Run:
     run = store.load(path)
     if run.experiment.verb != "scan" and not (study and run.experiment.verb == "study"):
         raise StoreError(f"is a run of {run.experiment.verb}", where=str(path), remedy="give the folder of a scan")
-    if run.experiment.verb == "scan" and run.experiment.weak is not None:
+    if run.experiment.verb == "scan" and run.experiment.scaling.weak is not None:
         what = "is weak scaling, and a forecast is of the same work at every p"
         raise UsageError(what, where=str(path), remedy="give the folder of a scan without --weak")
     return run

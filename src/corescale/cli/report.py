@@ -10,10 +10,11 @@ from typing import Annotated
 
 import typer
 
-from corescale.cli.output import machine_name, outputs, result, show, written
+from corescale.api.results import loaded, machine_name, result
+from corescale.cli.output import outputs, show, written
 from corescale.conclude.answers.machines import Part, together
 from corescale.declare import paths, studies, study_file
-from corescale.errors import StoreError, UsageError
+from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, store
 
@@ -23,7 +24,7 @@ PAGE = "report.html"
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="run folders, such as corescale-runs/scan-1234/1; MACHINE=RUN names one"),
+        typer.Argument(metavar="RUN...", help="run folders or archives (RUN.tar.xz); MACHINE=RUN names one"),
     ],
     output: Annotated[
         str,
@@ -33,31 +34,45 @@ def report(
         str, typer.Option("--outputs", metavar="DIR", help="write tables and every chart there as PNG and SVG")
     ] = "",
     study: Annotated[str, typer.Option("--study", metavar="NAME|FILE", help="show it as this study declares")] = "",
-    law: Annotated[
-        bool, typer.Option("--law", help="fit laws of scaling to two levels too, and say what the columns are")
+    model: Annotated[
+        bool, typer.Option("--model", help="fit scaling models to two levels too, and explain the columns")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="print the result as JSON")] = False,
 ) -> None:
-    """Show runs again, and write report.html and every declared output; of several runs the machine is a factor."""
+    """Show runs again, and write report.html and declared outputs; with several runs the machine is a factor."""
     from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
     machine = Machine.here()
     given = [_named(path) for path in runs]
-    found = [shown_as(_measured(path), study, machine) for _, path in given]
+    found = [shown_as(loaded(path), study, machine) for _, path in given]
     _must_differ(found)
     run = found[0] if len(found) == 1 else _together(found, [name for name, _ in given])
     shown = result(run, machine)
-    declared = found[0].folder / "outputs" if len(found) == 1 else Path("outputs")
+    beside = len(found) == 1 and found[0].folder.is_dir()
+    declared = found[0].folder / "outputs" if beside else Path("outputs")
     with _unasked(folder):
         outputs(shown, Path(folder or declared), every_chart=bool(folder))
     with _unasked(output):
+        _must_be_ours(Path(output or PAGE), [each.folder for each in found], html.GENERATOR)
         written(output or PAGE, html.report(shown))
-    show(shown, as_json=json, law=law)
+    show(shown, as_json=json, model=model)
+
+
+def _must_be_ours(page: Path, runs: Sequence[Path], generator: str) -> None:
+    """Raises UsageError for a page that would replace what no report wrote, or lie in one of the run folders."""
+    remedy = "name another file: -o FILE"
+    if any(page.resolve().is_relative_to(run.resolve()) for run in runs):
+        raise UsageError("is in a run folder, which only measuring writes", where=str(page), remedy=remedy)
+    if not paths.is_file(str(page)) or page.stat().st_size == 0:
+        return
+    with page.open("rb") as file:
+        if generator.encode() not in file.read(4096):
+            raise UsageError("is there already, and is no report of corescale", where=str(page), remedy=remedy)
 
 
 @contextlib.contextmanager
 def _unasked(named: str) -> Iterator[None]:
-    """What nobody named and cannot be written, as beside an archive, is a note: the answer is printed."""
+    """If a file that was not named cannot be written, a note says so, and the answer is printed."""
     try:
         yield
     except UsageError as error:
@@ -70,15 +85,6 @@ def _named(given: Path) -> tuple[str, Path]:
     """What a run's machine is to be called, empty for its own name, and its folder: `intel=RUN`."""
     name, equals, path = str(given).partition("=")
     return (name, Path(path)) if equals and "/" not in name and not paths.exists(given) else ("", given)
-
-
-def _measured(path: Path) -> store.Run:
-    """The run; raises StoreError where it has nothing to show yet."""
-    run = store.load(path)
-    if not any(record.timed for record in run.records):
-        remedy = "the command that began it continues it"
-        raise StoreError("holds no complete block of launches", where=str(run.folder), remedy=remedy)
-    return run
 
 
 def shown_as(run: store.Run, study: str, machine: Machine) -> store.Run:

@@ -3,13 +3,14 @@
 
 from functools import partial
 
+from corescale.api.results import result
 from corescale.cli import stdin
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import loadable
 from corescale.cli.options import takes
-from corescale.cli.output import finish, must_be_writable, result
+from corescale.cli.output import finish, must_be_writable
 from corescale.declare import command_line
-from corescale.declare.command_line.request import ScanRequest
+from corescale.declare.request import ScanRequest
 from corescale.machine import Machine
 
 

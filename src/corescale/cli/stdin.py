@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from corescale.cli.measure import RUNS
+from corescale.api.measuring import RUNS
 from corescale.declare import paths
-from corescale.declare.command_line.request import Request
+from corescale.declare.request import Request
 from corescale.errors import CorescaleError, UsageError
 from corescale.show import exchange
 

@@ -38,7 +38,7 @@ class Stream(io.TextIOWrapper):
             self._gone(error)
 
     def _gone(self, error: OSError) -> None:
-        """Nobody reads on: what follows goes nowhere, and the exit code stays that of the answer."""
+        """The reader has gone: what follows is dropped, and the exit code is still that of the answer."""
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
         if not isinstance(error, BrokenPipeError) and self._where == "standard output":
             raise StoreError(

@@ -9,23 +9,25 @@ from typing import Annotated
 
 import typer
 
+from corescale.api.results import result
 from corescale.cli import stdin
 from corescale.cli.claims import claims
 from corescale.cli.dry_run import dry_run, missing
 from corescale.cli.measure import loadable
 from corescale.cli.options import takes
-from corescale.cli.output import finish, must_be_writable, outputs, result
+from corescale.cli.output import finish, must_be_writable, outputs
+from corescale.conclude.answers.power import foresee
 from corescale.declare import paths, studies, study_file
-from corescale.declare.command_line.request import StudyRequest
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import KINDS
 from corescale.declare.grid import configurations
+from corescale.declare.request import StudyRequest
 from corescale.errors import PreloadError, UnavailableError, UsageError
 from corescale.machine import Machine
-from corescale.observe import launchers
-from corescale.show import exchange
+from corescale.observe import launchers, store
+from corescale.show import exchange, statements
 
-app = typer.Typer(help="Studies as files: list | check | run | new | claims.")
+app = typer.Typer(help="Studies as files: list | check | run | new | claims.", add_completion=False)
 
 
 @app.callback(invoke_without_command=True)
@@ -50,7 +52,15 @@ def run(words: list[str], request: StudyRequest) -> None:
     must_be_writable(request)
     machine = Machine.here()
     path = studies.find(stdin.study(words[0]))
-    declared = partial(study_file.experiment, path, machine, request.levels, request.command, request.runs)
+    declared = partial(
+        study_file.experiment,
+        path,
+        machine,
+        request.levels,
+        request.command,
+        request.runs,
+        until_decided=request.until_decided,
+    )
     with stdin.told():
         declare, request = _startable(declared, request)
         _can_be_shown(declare(None), machine)
@@ -91,9 +101,20 @@ def list_() -> None:
         typer.echo(f"{name}\n    {file.title}\n    {file.source or path}")
 
 
-def check(study: Study) -> None:
+def check(
+    study: Study,
+    power: Annotated[
+        Path | None, typer.Option("--power", metavar="RUN", help="what findings can show, by a run's first blocks")
+    ] = None,
+) -> None:
     """Check a study file and say what it would measure here; launch nothing."""
     machine, path = Machine.here(), studies.find(stdin.study(study))
+    if power:
+        run = store.load(power)
+        found = foresee(run.records, study_file.presentation(path, run.experiment, machine))
+        for line in statements.powers(found):
+            typer.echo(line)
+        return
     with stdin.told():
         experiment = study_file.experiment(path, machine)
         _can_be_shown(experiment, machine)
@@ -107,16 +128,17 @@ def check(study: Study) -> None:
     blocks = f"{stop.min_blocks}" if stop.min_blocks == stop.max_blocks else f"{stop.min_blocks} to {stop.max_blocks}"
     typer.echo(
         f"{stdin.shown(str(path))}: in order: {len(configurations(experiment))} configurations, {blocks} blocks,"
-        f" {len(experiment.outputs)} outputs"
+        f" {len(experiment.study.outputs)} outputs"
     )
 
 
 def new(file: Annotated[Path, typer.Argument(help="the file to write")] = Path("study.toml")) -> None:
-    """Write a commented study to start from; it passes `study check`."""
+    """Write a commented study to start from, and beside it the schema that editors complete it by."""
     if paths.exists(file):
         raise UsageError("exists already", where=str(file), remedy="name another file")
     kinds = ", ".join(name for name, kind in KINDS.items() if kind.named)
     exchange.write(str(file), studies.TEMPLATE.format(schema=study_file.SCHEMA, file=file, kinds=kinds))
+    exchange.write(str(file.with_name(study_file.SCHEMA)), study_file.schema())
     typer.echo(f"wrote {file}; next: corescale study check {file}")
 
 

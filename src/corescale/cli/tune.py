@@ -5,14 +5,16 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from corescale.api.measuring import RUNS
+from corescale.api.results import result
 from corescale.cli import stdin
 from corescale.cli.dry_run import dry_run
-from corescale.cli.measure import RUNS, loadable, measure, policy_of
+from corescale.cli.measure import loadable, measure
 from corescale.cli.options import takes
-from corescale.cli.output import finish, must_be_writable, result
+from corescale.cli.output import finish, must_be_writable
 from corescale.declare import command_line
 from corescale.declare.command_line import going_on
-from corescale.declare.command_line.request import TuneRequest
+from corescale.declare.request import TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import store
@@ -45,12 +47,12 @@ def more(words: list[str], request: TuneRequest, machine: Machine) -> None:
     if made.finished and not store.goes_further(stop, longer):
         where = f"--more --budget {request.budget}"
         raise UsageError(f"the run had {going_on.had(stop)}", where=where, remedy="name more than that")
-    patience = {"timeout": longer.budget} if experiment.timeout == stop.budget else {}
-    wider = experiment.model_copy(update={"stop": longer, **patience})
-    asked = replace(request, on="fake" if made.launcher.startswith("fake-") else made.launcher)
+    timeouts = {"timeout": longer.budget} if experiment.timeout == stop.budget else {}
+    wider = experiment.model_copy(update={"stop": longer, **timeouts})
+    asked = replace(request, on="fake" if made.all_records[0].origin == "fake" else made.launcher)
     if request.dry_run:
         return dry_run(wider, asked, machine)
-    run = measure(wider, policy_of(wider), asked, machine)
+    run = measure(wider, asked, machine)
     return finish(result(run, machine, every_variable=request.every_variable), request, run.late)
 
 
@@ -60,4 +62,7 @@ def _last(words: list[str], root: Path) -> store.Run:
     if words or last is None:
         what = "continues the last run, and takes no command" if words else f"there is no tune in {root}"
         raise UsageError(what, where="--more", remedy="corescale tune -- COMMAND begins one")
-    return store.load(last.parent)
+    made = store.load(last.parent)
+    if not made.all_records:
+        raise UsageError(f"{last.parent} has no launch yet", where="--more", remedy="give its command again")
+    return made

@@ -8,9 +8,9 @@ from corescale.conclude import policy, stats
 from corescale.conclude.answers.recommendation import Recommendation, recommend
 from corescale.conclude.answers.scaling import Scan, scan
 from corescale.conclude.answers.study import Study, study
-from corescale.conclude.answers.verdict import Comparison, compare
-from corescale.conclude.doubts import doubts
+from corescale.conclude.answers.verdict import Comparison, Gates, compare
 from corescale.conclude.stopping import Decision
+from corescale.conclude.warnings import warnings
 from corescale.declare.experiment import Experiment
 from corescale.records import Configuration, Record
 
@@ -20,12 +20,12 @@ Conclusion = Scan | Recommendation | Comparisons | Study
 
 @dataclass(frozen=True, slots=True)
 class Concluded:
-    """The answer and what stands beside it."""
+    """The answer and what is shown with it."""
 
     conclusion: Conclusion
     stop: Decision
     """why measuring ended"""
-    doubts: tuple[str, ...]
+    warnings: tuple[str, ...]
     """one line each, printed beside the numbers"""
     noisy: frozenset[int]
     """positions in the records of launches that a rule on noise flagged"""
@@ -33,22 +33,27 @@ class Concluded:
     """the same answer without blocks that were disturbed from outside; None where none was, or too little is left"""
 
 
-def conclude(records: Sequence[Record], experiment: Experiment, gate: float | None = None) -> Concluded:
-    """From the records alone, so that they say the same on any machine. `gate`: the slowdown that `compare` allows."""
-    found, said = doubts(records, experiment), answer(records, experiment, gate)
+def conclude(
+    records: Sequence[Record], experiment: Experiment, gate: Gates | None = None, *, finished: bool = False
+) -> Concluded:
+    """From the records alone, so that they say the same on any machine. `gate`: what `compare` allows.
+
+    `finished`: the run was not interrupted.
+    """
+    found, said = warnings(records, experiment), answer(records, experiment, gate)
     again, lines, fewer = None, found.lines, len(found.undisturbed) < len(records)
     if fewer and not _enough(records, found.undisturbed, experiment):
         lines += ("noise: without those blocks too few are left for a second answer",)
     elif fewer:
-        # Fresh blocks confirm the pick of all measuring blocks: that of fewer of them was never confirmed.
+        # Confirmation pairs confirm the pick of all measuring blocks: that of fewer of them was never confirmed.
         again = answer(found.undisturbed, experiment, gate, said.winner if isinstance(said, Recommendation) else None)
-    return Concluded(said, policy.decision(records, experiment), lines, found.noisy, again)
+    return Concluded(said, policy.decision(records, experiment, finished=finished), lines, found.noisy, again)
 
 
 def answer(
     records: Sequence[Record],
     experiment: Experiment,
-    gate: float | None = None,
+    gate: Gates | None = None,
     picked: Configuration | None = None,
 ) -> Conclusion:
     """What the verb asks for; of `tune` with `picked` as its winner, where that is given."""

@@ -2,7 +2,7 @@
 """Forecasts of time at other numbers of cores, and how earlier forecasts of that kind have fared.
 
 A forecast is *sealed* where it was written down before its p was measured; *afterwards* where it was made from what a
-finished run has at smaller p, which nobody but corescale keeps from looking at the rest.
+finished run has at smaller p; only corescale itself did not look at the rest.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 
 from corescale.conclude.answers.scaling import Curve, Row, scan
-from corescale.conclude.laws import LAWS
-from corescale.conclude.laws.fit import Fit
-from corescale.conclude.laws.normal_form import normal_form
+from corescale.conclude.models import MODELS
+from corescale.conclude.models.fit import Fit
+from corescale.conclude.models.normal_form import normal_form
 from corescale.conclude.response import Table, table
 from corescale.conclude.stats import Floats, Interval
 from corescale.declare.experiment import Experiment
@@ -22,7 +22,8 @@ from corescale.declare.grid import configurations
 from corescale.records import Configuration, Level, Record
 
 FAR = 4.0
-"""times the largest measured p up to which a law is trusted: the track record tries 2, and as much again is let pass"""
+"""times the largest measured p up to which a model is trusted: the track record tries 2, and as much again is let
+pass"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,9 @@ class Prediction:
     label: str
     p: int
     seconds: Interval
-    law: str
+    model: str
     reason: str
-    doubt: str
+    warning: str
     measured: tuple[float, float]
     """smallest and largest p measured"""
 
@@ -55,7 +56,7 @@ class Scored:
     """geometric mean of the times at P, seconds"""
     made: Literal["sealed", "afterwards"] = "afterwards"
     oversubscribed: bool = False
-    """whether P is more than the cores: no law speaks of that, so that it counts for nothing"""
+    """whether P is more than the cores: no model speaks of that, so that it counts for nothing"""
 
     @property
     def covered(self) -> bool | None:
@@ -65,29 +66,29 @@ class Scored:
 
 
 NORMAL_FORM = "normal-form"
-LAW_NAMES = (*LAWS, NORMAL_FORM)
-"""laws of p that a forecast can be asked from; without a name the choice of a scan"""
+MODEL_NAMES = (*MODELS, NORMAL_FORM)
+"""models of p that a forecast can be asked from; without a name the choice of a scan"""
 
 
-def predict(records: Sequence[Record], experiment: Experiment, p: int, law: str = "") -> tuple[Prediction, ...]:
-    """The forecast of every curve of a scan that a law describes; `law` is one of LAW_NAMES, or the chosen one.
+def predict(records: Sequence[Record], experiment: Experiment, p: int, model: str = "") -> tuple[Prediction, ...]:
+    """The forecast of every curve of a scan that a model describes; `model` is one of MODEL_NAMES, or the chosen one.
 
-    ValueError where the levels of p do not determine the law that was asked for.
+    ValueError where the levels of p do not determine the model that was asked for.
     """
     curves = scan(records, experiment).curves
-    if not law:
+    if not model:
         return tuple(_prediction(curve, fit, p) for curve, fit in _fitted(curves))
     times = table(records, experiment.response)
-    made = [(curve, *_asked(curve, times, law, experiment)) for curve in curves if curve.choice is not None]
+    made = [(curve, *_asked(curve, times, model, experiment)) for curve in curves if curve.choice is not None]
     return tuple(
-        Prediction(curve.label, p, fit.forecast(p).seconds, name, "as asked for", fit.doubt, fit.measured)
+        Prediction(curve.label, p, fit.forecast(p).seconds, name, "as asked for", fit.warning, fit.measured)
         for curve, name, fit in made
     )
 
 
-def _asked(curve: Curve, times: Table, law: str, experiment: Experiment) -> tuple[str, Fit]:
-    if law != NORMAL_FORM and curve.choice is not None:
-        return law, curve.choice.fits[law]
+def _asked(curve: Curve, times: Table, model: str, experiment: Experiment) -> tuple[str, Fit]:
+    if model != NORMAL_FORM and curve.choice is not None:
+        return model, curve.choice.fits[model]
     rows = [row for row in curve.rows if not row.oversubscribed and row.time.estimate > 0]
     logs = np.log(np.column_stack([times.column(row.configuration) for row in rows]))
     found, fit = normal_form([row.p for row in rows], logs, experiment.stop.confidence)
@@ -97,12 +98,12 @@ def _asked(curve: Curve, times: Table, law: str, experiment: Experiment) -> tupl
 def held_back(records: Sequence[Record], experiment: Experiment) -> tuple[Scored, ...]:
     """Each curve's largest P forecast from the launches at p <= P / 2 alone, as if P had not been measured yet.
 
-    Oversubscribed launches are left out, as they are from the laws.
+    Oversubscribed launches are left out, as they are from the models.
     """
     times = table(records, experiment.response)
     return tuple(
         Scored(curve.label, most.p, fit.forecast(most.p).seconds, typical(times.column(most.configuration)))
-        for whole in scan(records, experiment, laws=False).curves
+        for whole in scan(records, experiment, models=False).curves
         for most in _largest(whole.rows)
         if np.isfinite(times.column(most.configuration)).any()
         for curve, fit in _fitted(scan(_up_to(records, most.p // 2), experiment).curves)
@@ -111,7 +112,8 @@ def held_back(records: Sequence[Record], experiment: Experiment) -> tuple[Scored
 
 
 def half(experiment: Experiment) -> tuple[Configuration, ...]:
-    """The configurations at p <= P / 2, from which a forecast of P can be sealed; empty where no law comes of them."""
+    """The configurations at p <= P / 2, from which a forecast of P can be sealed; empty where no model comes of
+    them."""
     every = [c for c in configurations(experiment) if not experiment.is_serial(c)]
     small = [c for c in every if 2 * c.layout.p <= max(one.layout.p for one in every)]
     return tuple(small) if len({c.layout.p for c in small}) >= 2 else ()
@@ -125,7 +127,7 @@ def to_seal(records: Sequence[Record], experiment: Experiment) -> list[dict[str,
             beside = experiment.beside_p(c)
             largest[beside] = max(c.layout.p, largest.get(beside, 1))
     return [
-        {"levels": dict(curve.levels), "p": largest[curve.levels], "law": fit.law, "from": fit.measured[1]}
+        {"levels": dict(curve.levels), "p": largest[curve.levels], "model": fit.model, "from": fit.measured[1]}
         | asdict(fit.forecast(largest[curve.levels]).seconds)
         for curve, fit in _fitted(scan(records, experiment).curves)
         if 2 * fit.measured[1] <= largest[curve.levels]
@@ -139,7 +141,7 @@ def score(sealed: Sequence[Mapping[str, Any]], records: Sequence[Record], experi
         Scored(
             curve.label, row.p, _interval(said), typical(times.column(row.configuration)), "sealed", row.oversubscribed
         )
-        for curve in scan(records, experiment, laws=False).curves
+        for curve in scan(records, experiment, models=False).curves
         for said in sealed
         if said["levels"] == dict(curve.levels)
         for row in curve.rows
@@ -168,7 +170,7 @@ def _fitted(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Fit]]:
 
 def _prediction(curve: Curve, fit: Fit, p: int) -> Prediction:
     reason = curve.choice.statement if curve.choice else ""
-    return Prediction(curve.label, p, fit.forecast(p).seconds, fit.law, reason, fit.doubt, fit.measured)
+    return Prediction(curve.label, p, fit.forecast(p).seconds, fit.model, reason, fit.warning, fit.measured)
 
 
 def typical(column: Floats) -> float:

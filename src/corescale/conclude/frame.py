@@ -2,34 +2,39 @@
 """The frame has a row for each launch and a column for each known fact. Charts, tables and findings read only it."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from corescale.conclude import memory
-from corescale.conclude.doubts import doubts
 from corescale.conclude.response import response
+from corescale.conclude.warnings import warnings
 from corescale.declare import arithmetic
 from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, parameters
 from corescale.declare.outputs import BUILT_IN, EXTREMES, Selection, extreme
 from corescale.errors import UsageError
-from corescale.records import Configuration, Level, Record, Region
+from corescale.records import Configuration, Level, Phase, Record, Region
 
 if TYPE_CHECKING:
     import pandas as pd  # takes a third of a second to load, which every verb would wait for
 
 
-def frame(records: Sequence[Record], experiment: Experiment, machine: str = "") -> "pd.DataFrame":
-    """Every timed launch in the order it was made.
+MEASURED: tuple[Phase, ...] = ("measure",)
+
+
+def frame(
+    records: Sequence[Record], experiment: Experiment, machine: str = "", phases: Collection[Phase] = MEASURED
+) -> "pd.DataFrame":
+    """Every launch of these phases in the order it was made.
 
     Columns: factors, outputs.BUILT_IN, derived parameters, metrics that the launches report, declared columns. `time`
     is the declared response, NaN where the launch failed; a declared column that has no value there is NaN too.
     """
     import pandas as pd  # noqa: PLC0415
 
-    timed = [record for record in records if record.phase == "measure"]
-    noisy, kind = doubts(timed, experiment).noisy, memory.kind(timed)
+    timed = [record for record in records if record.phase in phases]
+    noisy, kind = warnings(timed, experiment).noisy, memory.kind(timed)
     blocks = _replicates(timed)
     known: dict[Configuration, Mapping[str, Level]] = {
         chosen: parameters(experiment, chosen) for chosen in dict.fromkeys(record.configuration for record in timed)
@@ -48,13 +53,15 @@ def frame(records: Sequence[Record], experiment: Experiment, machine: str = "") 
             "noisy": order - 1 in noisy,
             "oversubscribed": record.oversubscribed,
             "origin": record.origin,
-            "bandwidth": experiment.bandwidth.get(str(record.configuration.get("machine") or ""), math.nan),
+            "bandwidth": experiment.study.bandwidth.get(str(record.configuration.get("machine") or ""), math.nan),
         }
         for order, record in enumerate(timed, 1)
     ]
     given = [*(factor.name for factor in experiment.factors), *(along.name for along in experiment.along)]
     names = [*given, *experiment.derived, *BUILT_IN, *experiment.metrics]
     found = pd.DataFrame(rows, columns=[*dict.fromkeys([*names, *(name for row in rows for name in row)])])
+    typical = found.groupby(["machine", *(factor.name for factor in experiment.factors)])["time"].transform("median")
+    found["scatter"] = (found["time"] / typical - 1).abs()
     return _with_columns(found, experiment)
 
 
@@ -93,7 +100,7 @@ def _replicates(timed: Sequence[Record]) -> Mapping[tuple[Level | None, int], in
 
 
 def _with_columns(found: "pd.DataFrame", experiment: Experiment) -> "pd.DataFrame":
-    formulas = {name: arithmetic.parse(text, f"columns.{name}") for name, text in experiment.columns.items()}
+    formulas = {name: arithmetic.parse(text, f"columns.{name}") for name, text in experiment.study.columns.items()}
     for name in arithmetic.ordered(formulas, found.columns, "columns"):
         found[name] = [_cell(formulas[name], {str(k): v for k, v in row.items()}) for row in found.to_dict("records")]
     return found

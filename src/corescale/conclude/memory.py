@@ -12,7 +12,7 @@ def kind(records: Sequence[Record]) -> str:
     return next((of for of, _ in Counter(record.peak_memory_kind for record in records).most_common(1)), "none")
 
 
-def doubt(records: Sequence[Record]) -> list[str]:
+def warning(records: Sequence[Record]) -> list[str]:
     """One line where some launches' figures are left out."""
     wanted = kind(records)
     others = Counter(record.peak_memory_kind for record in records if record.peak_memory_kind not in (wanted, "none"))

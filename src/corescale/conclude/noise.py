@@ -52,9 +52,9 @@ class Rule:
     form: str
     """format of the number, with its unit"""
     says: str
-    """what is true of the worst launch, whose number `{}` stands for"""
+    """what is true of the worst launch, whose number replaces `{}`"""
     from_outside: bool = False
-    """It comes from other programs or machines, so its blocks may be set aside where it does not go with a
+    """It comes from other programs or machines, so its blocks may be excluded where it does not go with a
     configuration: more threads gather more steal, as an idle CPU cannot be robbed, and what they write is written by
     the kernel's. What a configuration causes is part of what it costs."""
 
@@ -122,12 +122,12 @@ def _flags(name: str, rule: Rule, launches: Launches) -> Iterable[Flag]:
 
 
 GOES_WITH = 0.1
-"""Level of the test that flags go with a configuration. Not 5%: what is set aside wrongly misleads, and what is kept
+"""Level of the test that flags go with a configuration. Not 5%: what is excluded wrongly misleads, and what is kept
 wrongly costs the second analysis alone."""
 
 
-def to_set_aside(launches: Launches, flags: Iterable[Flag]) -> frozenset[str]:
-    """Rules whose flags come from outside and hit the configurations alike, so that their blocks may be set aside."""
+def to_exclude(launches: Launches, flags: Iterable[Flag]) -> frozenset[str]:
+    """Rules whose flags come from outside and hit the configurations equally, so that their blocks may be excluded."""
     rows: dict[str, list[int]] = {}
     for flag in flags:
         rows.setdefault(flag.rule, []).append(flag.launch)
@@ -150,12 +150,14 @@ def _goes_with(launches: Launches, hit: list[int]) -> bool:
 
 def _chance(launches: Launches, flagged: npt.NDArray[np.bool_], configuration: int) -> float:
     """Probability that chance hits as many launches of the configuration or more, or as few or fewer: the smaller."""
-    own, law = launches.configuration == configuration, np.ones(1)
+    own, distribution = launches.configuration == configuration, np.ones(1)
     for block in np.unique(launches.block[flagged]):
         inside = launches.block == block
-        law = np.convolve(law, _draws(int(inside.sum()), int((inside & flagged).sum()), int((inside & own).sum())))
+        distribution = np.convolve(
+            distribution, _draws(int(inside.sum()), int((inside & flagged).sum()), int((inside & own).sum()))
+        )
     count = int((own & flagged).sum())
-    return float(min(law[count:].sum(), law[: count + 1].sum()))
+    return float(min(distribution[count:].sum(), distribution[: count + 1].sum()))
 
 
 @functools.lru_cache(1000)
@@ -168,7 +170,7 @@ def _draws(launches: int, hit: int, own: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A number about the whole experiment, and the threshold above which it is doubt to print."""
+    """A number about the whole experiment, and the threshold above which it is warning to print."""
 
     rule: str
     number: float
@@ -202,15 +204,6 @@ def drift(log_times: npt.ArrayLike, sequence: npt.ArrayLike) -> tuple[Finding, F
             "drift", rankdata(residual), np.arange(residual.size), "times move in one direction over the experiment"
         ),
         _finding("memory", residual[:-1], residual[1:], "a slow launch tends to follow a slow one"),
-    )
-
-
-def memory_of_differences(log_ratios: npt.ArrayLike) -> Finding:
-    """Lag-1 correlation of within-block log-ratios in block order: their interval assumes that it is 0."""
-    values = np.asarray(log_ratios, dtype=np.float64)
-    values = values[np.isfinite(values)]
-    return _finding(
-        "differences", values[:-1], values[1:], "the ratio itself changes over the experiment; intervals are too narrow"
     )
 
 

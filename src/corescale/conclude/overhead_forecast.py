@@ -16,7 +16,7 @@ import numpy as np
 from corescale.conclude.answers.overhead_points import configurations
 from corescale.conclude.forecast import Prediction, Scored, typical
 from corescale.conclude.frame import frame
-from corescale.conclude.laws.overhead_factors import OverheadChoice, choose
+from corescale.conclude.models.overhead_factors import OverheadChoice, choose
 from corescale.conclude.stats import Interval, median_interval
 from corescale.declare import arithmetic
 from corescale.declare.experiment import Experiment
@@ -45,8 +45,8 @@ def predict(records: Sequence[Record], experiment: Experiment, p: int, models: S
     """The time at p of every combination of what does not make p; of several models the one that predicts best.
 
     Sizes share a fit. What has no size, such as a threading system, has a fit for each level, and so have threads and
-    ranks, where both make p. Raises UsageError for a formula of what a p alone does not tell, such as `ranks`, or where
-    nothing can be fitted.
+    ranks, where both make p. Raises UsageError for a formula of what p alone does not determine, such as `ranks`, or
+    where nothing can be fitted.
     """
     rows, asked = _asked(records, experiment, models)
     return tuple(
@@ -153,7 +153,9 @@ def _must_follow_from_p(declared: Overheads, experiment: Experiment) -> None:
     for formula in declared.formulas().values():
         if unknown := sorted(formula.names - known):
             remedy = f"write it with {', '.join(sorted(known))}"
-            raise UsageError(f"{formula.text!r} has {unknown[0]}, which p does not tell", where=WHERE, remedy=remedy)
+            raise UsageError(
+                f"{formula.text!r} has {unknown[0]}, which p does not determine", where=WHERE, remedy=remedy
+            )
 
 
 def _forecasts(
@@ -169,7 +171,7 @@ def _forecasts(
         p_ref, base = float(reference["p"].iloc[0]), median_interval(reference["time"], best.confidence)
         seconds = _scattered(best.time(values, p, p_ref, base.estimate), base)
         reach = (float(rows["p"].min()), float(rows["p"].max()))
-        made.append(Prediction(label, p, seconds, f"f = {best.model}", choice.statement, best.doubt, reach))
+        made.append(Prediction(label, p, seconds, f"f = {best.model}", choice.statement, best.warning, reach))
     return made
 
 

@@ -1,89 +1,149 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which block comes next: functions from the records so far to a Block, or None when enough was measured.
+"""Which block comes next: objects that fold the records of complete blocks, as a Race does, with one budget each."""
 
-The loop in observe/run.py asks them after every block; a race is one more such function.
-"""
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Protocol
 
 from corescale.conclude import stats
-from corescale.conclude.answers.recommendation import recommend
-from corescale.conclude.budget import exceeds, too_long, too_many
-from corescale.conclude.race.records import statement
+from corescale.conclude.answers.study import open_ones, together
+from corescale.conclude.budget import Budget
+from corescale.conclude.race.answer import Stopped
+from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
 from corescale.conclude.stopping import Decision, should_stop
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, today
-from corescale.declare.plan import Block, counted_pairs, next_pair
-from corescale.declare.stop import CONFIRM_BLOCKS
+from corescale.declare.grid import baseline, configurations
+from corescale.declare.plan import Block
 from corescale.records import Configuration, Record
-
-Policy = Callable[[Sequence[Record]], Block | None]
 
 GIVE_UP_AFTER = 2
 """Failed launches after which a configuration is left out of later blocks; one time-out is enough."""
 
 
-def uniform(experiment: Experiment) -> Policy:
+class Policy(Protocol):
+    """What decides about the next block."""
+
+    budget: Budget
+
+    def add(self, record: Record) -> None:
+        """One launch of a complete block."""
+
+    def next_block(self) -> Block | None:
+        """None when enough was measured."""
+
+
+class Uniform:
     """All configurations in every block until the stop rule is met."""
 
-    def next_block(records: Sequence[Record]) -> Block | None:
-        return None if _by_width(records, experiment).stop else Block("measure", still_running(records, experiment))
+    def __init__(self, experiment: Experiment, budget: Budget | None = None) -> None:
+        self.experiment, self.records = experiment, list[Record]()
+        self.budget = budget or Budget(experiment.stop, baseline(experiment), anchored=experiment.baseline.returns)
+        self._together: tuple[tuple[Configuration, ...], ...] | None = None
 
-    return next_block
+    def add(self, record: Record) -> None:
+        """See Policy."""
+        self.records.append(record)
+        self.budget.add(record)
+
+    def next_block(self) -> Block | None:
+        """See Policy."""
+        return None if self.decision().stop else Block("measure", self.wanted(), together=self.together())
+
+    def wanted(self) -> tuple[Configuration, ...]:
+        """What the next block launches."""
+        return still_running(self.records, self.experiment)
+
+    def together(self) -> tuple[tuple[Configuration, ...], ...]:
+        """What findings compare, so that it is launched next to each other: as the first block shows it."""
+        if self._together is None and self.records and self.experiment.study.outputs:
+            self._together = together(self.records, self.experiment)
+        return self._together or ()
+
+    @property
+    def blocks(self) -> int:
+        """Measuring blocks so far."""
+        return len({record.block for record in self.records if record.phase == "measure"})
+
+    def decision(self) -> Decision:
+        """Whether the measuring blocks so far are enough, and why."""
+        stop, blocks = self.experiment.stop, self.blocks
+        if len(still_running(self.records, self.experiment)) < 2 and blocks >= stop.min_blocks:
+            return Decision(None, "blocks")
+        return should_stop(stop, _widths(self.records, self.experiment), blocks, self._spent(blocks))
+
+    def _spent(self, blocks: int) -> bool:
+        """Whether the next block would exceed the budget.
+
+        The default budget ends no run before there can be an interval.
+        """
+        stop, running = self.experiment.stop, self.wanted()
+        if not self.budget.has_launches(Block("measure", running)):
+            return True
+        fewest = min(stop.min_blocks, stats.fewest_blocks(stop.reading_confidence))
+        return blocks >= (1 if stop.binding else fewest) and not self.budget.has_time(running)
 
 
-def confirmed(experiment: Experiment) -> Policy:
-    """Uniform blocks, then a number of fresh blocks of the winner against today's launch."""
-    measure, wanted = uniform(experiment), experiment.stop.confirmations
-    wanted = CONFIRM_BLOCKS if wanted is None else wanted
+class Decided(Uniform):
+    """All configurations up to the first look; from there on those that open findings compare."""
 
-    def next_block(records: Sequence[Record]) -> Block | None:
-        confirming = any(record.phase == "confirm" for record in records) and experiment.stop.rule != "replicates"
-        block = None if confirming else measure(records)
-        if block is not None:
-            return block
-        answer = recommend(records, experiment)
-        made = len(counted_pairs(records, answer.winner))
-        if answer.winner == answer.today or made >= wanted:
-            return None
-        block = next_pair(answer.today, answer.winner, records, (wanted,))
-        return None if exceeds(block, records, experiment) else block
+    def __init__(self, experiment: Experiment) -> None:
+        super().__init__(experiment)
+        self._open: dict[int, tuple[Configuration, ...]] = {}
 
-    return next_block
+    def wanted(self) -> tuple[Configuration, ...]:
+        """What is open at the last look."""
+        running, blocks = super().wanted(), self.blocks
+        look = max((look for look in self.experiment.stop.looks if look <= blocks), default=0)
+        if not look:
+            return running
+        if look not in self._open:
+            self._open[look] = open_ones(self.records, self.experiment)
+        return tuple(one for one in self._open[look] if one in running)
 
-
-def halved(experiment: Experiment, small: tuple[Configuration, ...]) -> Policy:
-    """Blocks of `small`, the smaller half of p, as many as intervals need; then uniform, as if they had not been."""
-    first = max(stats.fewest_blocks(experiment.stop.reading_confidence), experiment.stop.min_blocks)
-    measure = uniform(experiment)
-
-    def next_block(records: Sequence[Record]) -> Block | None:
-        made = {record.block for record in records if record.phase == "measure"}
-        if len(made) < first:
-            return Block("measure", small)
-        early = sorted(made)[:first]
-        return measure([record for record in records if record.block not in early])
-
-    return next_block
+    def decision(self) -> Decision:
+        """Whether every finding is decided, or as many blocks were made as may be."""
+        if self.blocks >= self.experiment.stop.max_blocks:
+            return Decision(None, "blocks")
+        if not self.wanted():
+            return Decision(None, "decided")
+        return Decision(None, "budget" if self._spent(self.blocks) else None)
 
 
-def decision(records: Sequence[Record], experiment: Experiment) -> Decision:
-    """Whether the measuring blocks so far are enough, and why. A race attains a bound of the regret, no width."""
+class Halved(Uniform):
+    """Blocks of the smaller half of p, as many as intervals need; then uniform, as if they had not been."""
+
+    def __init__(self, experiment: Experiment, small: tuple[Configuration, ...]) -> None:
+        super().__init__(experiment)
+        self._small, self._early = small, set[int]()
+        self._first = max(stats.fewest_blocks(experiment.stop.reading_confidence), experiment.stop.min_blocks)
+
+    def add(self, record: Record) -> None:
+        """The first blocks count for the budget alone."""
+        if record.phase == "measure" and len(self._early | {record.block}) <= self._first:
+            self._early.add(record.block)
+        if record.block in self._early:
+            self.budget.add(record)
+        else:
+            super().add(record)
+
+    def next_block(self) -> Block | None:
+        """See Policy."""
+        return Block("measure", self._small) if len(self._early) < self._first else super().next_block()
+
+
+def decision(records: Sequence[Record], experiment: Experiment, *, finished: bool = False) -> Decision:
+    """Why measuring ended. A race attains a bound of the regret, no width.
+
+    `finished`: it was not interrupted. A clock may have ended it where records alone see time for one more block.
+    """
     if experiment.stop.rule != "race":
-        return _by_width(records, experiment)
-    if len(configurations(experiment)) < 2:
-        return Decision(True, None, "blocks")
-    bound = statement(records, experiment).bound
-    reached = bound is not None and bound <= experiment.stop.within * (1 + 1e-9)
-    return Decision(False, bound, None) if reached else Decision(True, bound, "budget")
-
-
-def _by_width(records: Sequence[Record], experiment: Experiment) -> Decision:
-    blocks = len({record.block for record in records if record.phase == "measure"})
-    if len(still_running(records, experiment)) < 2 and blocks >= experiment.stop.min_blocks:
-        return Decision(True, None, "blocks")
-    return should_stop(experiment.stop, _widths(records, experiment), blocks, _spent(records, experiment))
+        policy = Decided(experiment) if experiment.stop.rule == "decided" else Uniform(experiment)
+        for record in records:
+            policy.add(record)
+        return policy.decision()
+    answer = Race.of(records, experiment).answer()
+    stopped = Stopped.BUDGET if finished and answer.stopped is Stopped.INTERRUPTED else answer.stopped
+    return Decision(answer.bound, stopped.value)
 
 
 def still_running(records: Sequence[Record], experiment: Experiment) -> tuple[Configuration, ...]:
@@ -92,7 +152,7 @@ def still_running(records: Sequence[Record], experiment: Experiment) -> tuple[Co
 
 
 def _given_up(records: Sequence[Record], configuration: Configuration, experiment: Experiment) -> bool:
-    if configuration == today(experiment):
+    if configuration == baseline(experiment):
         return False
     bad = [record.status for record in records if record.configuration == configuration and not record.ok]
     return len(bad) >= GIVE_UP_AFTER or "timeout" in bad
@@ -100,24 +160,9 @@ def _given_up(records: Sequence[Record], configuration: Configuration, experimen
 
 def _widths(records: Sequence[Record], experiment: Experiment) -> list[stats.Interval]:
     times = table(records, experiment.response)
-    now = today(experiment)
+    now = baseline(experiment)
     others = [c for c in still_running(records, experiment) if c != now and c in times.configurations]
     if now not in times.configurations:
         return []
     confidence = experiment.stop.reading_confidence
     return [stats.hodges_lehmann(times.log_ratio(c, now), confidence) for c in others]
-
-
-def _spent(records: Sequence[Record], experiment: Experiment) -> bool:
-    """Whether the next block would exceed the budget, room for the confirmation kept.
-
-    Time that nobody named ends no run before there can be an interval.
-    """
-    block = Block("measure", still_running(records, experiment))
-    confirmations = (experiment.stop.confirmations or 0) if experiment.verb == "tune" else 0
-    if too_many(block, records, experiment, confirmations):
-        return True
-    blocks = len({record.block for record in records if record.phase == "measure"})
-    fewest = min(experiment.stop.min_blocks, stats.fewest_blocks(experiment.stop.reading_confidence))
-    enough = blocks >= (1 if experiment.stop.binding else fewest)
-    return enough and too_long(block, records, experiment, confirmations)

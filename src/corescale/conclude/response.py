@@ -4,12 +4,12 @@
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
 
-from corescale.conclude.stats import Floats
+from corescale.conclude.stats import Floats, Interval
 from corescale.records import Configuration, Phase, Record
 
 
@@ -36,11 +36,11 @@ def at_least(record: Record, name: str) -> float:
 
 
 DIGITS = 9
-"""significant digits by which values of a response are told apart; what a clock gives has more"""
+"""significant digits by which values of a response are distinguished; what a clock gives has more"""
 
 
 def step(records: Sequence[Record], name: str) -> float:
-    """The step in which a response is told: that of its last digit, or the smallest one between launches of the same.
+    """The step of a reported response: that of its last digit, or the smallest one between launches of the same.
 
     A program that prints seconds with one decimal says the same of 0.96 and 1.04: equal values are no lack of noise.
     """
@@ -56,7 +56,7 @@ def step(records: Sequence[Record], name: str) -> float:
 
 
 def half_steps(logs: Floats, variances: Floats, step: float) -> Floats:
-    """By how much the mean of each column of log responses may be off because they are told in such steps.
+    """By how much the mean of each column of log responses may be off because they are reported in such steps.
 
     Half a step, where launches scatter by less than that; else rounding is a part of their noise, and its mean is 0.
     """
@@ -82,6 +82,15 @@ class Table:
     def log_ratio(self, a: Configuration, b: Configuration) -> Floats:
         """log(T_a / T_b) within each block. Shape (blocks,)."""
         return np.asarray(np.log(self.column(a)) - np.log(self.column(b)), dtype=np.float64)
+
+
+def widened(log_ratio: Interval, times: Table, a: Configuration, b: Configuration, step: float) -> Interval:
+    """The interval of log(T_a / T_b), wider by what the steps leave open in which the response is reported."""
+    if log_ratio.low is None or log_ratio.high is None:
+        return log_ratio
+    logs = np.log(np.column_stack([times.column(a), times.column(b)]))
+    off = float(half_steps(logs, np.nanvar(logs, axis=0, ddof=1), step).sum())
+    return replace(log_ratio, low=log_ratio.low - off, high=log_ratio.high + off)
 
 
 def table(

@@ -2,7 +2,7 @@
 """Intervals for paired launches: the signed-rank family, exact, and what follows from one interval by monotone maps.
 
 The unit is the launch; a block launches every configuration once in random order. If the machine's noise hits both
-configurations of a pair alike, the order drawn for the block makes the sign of (log-ratio - truth) a fair coin,
+configurations of a pair equally, the order drawn for the block makes the sign of (log-ratio - truth) a fair coin,
 whatever the noise looks like: skewed, two modes, correlated over launches, in bursts. The signed-rank interval needs
 just that, so it is exact there; docs/measuring.md has the measured coverage, and what happens where it is not so.
 
@@ -13,6 +13,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,8 @@ import scipy  # its parts are loaded when they are used: a line that cannot be r
 Floats = npt.NDArray[np.float64]
 
 EXACT_UP_TO = 200
-"""Most pairs for which the null law is computed; beyond, the normal law with continuity correction is off by < 1e-4."""
+"""Most pairs for which the null distribution is computed; beyond, the normal distribution with continuity correction is
+off by < 1e-4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,18 @@ class Interval:
         return Interval(estimate, low, high, self.confidence, self.n)
 
 
+Decision = Literal["faster", "slower", "no difference shown", "too few blocks"]
+
+
+def decide(ratio: Interval) -> Decision:
+    """What an interval of T_other / T_reference allows to say of the other."""
+    if ratio.low is None or ratio.high is None:
+        return "too few blocks"
+    if ratio.high < 1:
+        return "faster"
+    return "slower" if ratio.low > 1 else "no difference shown"
+
+
 def hodges_lehmann(log_ratios: npt.ArrayLike, confidence: float = 0.95) -> Interval:
     """Pseudomedian of the log-ratios of n blocks with its signed-rank interval (Hodges & Lehmann 1963)."""
     values = _finite(log_ratios)
@@ -73,6 +87,24 @@ def fewest_blocks(confidence: float) -> int:
 def ratio_interval(times_a: npt.ArrayLike, times_b: npt.ArrayLike, confidence: float = 0.95) -> Interval:
     """T_a / T_b of two configurations, times in block order: above 1 where a is the slower one."""
     return hodges_lehmann(np.log(_times(times_a)) - np.log(_times(times_b)), confidence).map(math.exp)
+
+
+def ratio_of_means(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.95) -> Interval:
+    """Mean a / mean b of pairs, with the t interval of its logarithm by the delta method.
+
+    Slow launches count by what they cost. Where they are rarer than one in n, none may have been seen.
+    """
+    first, second = _times(a), _times(b)
+    both = np.isfinite(first) & np.isfinite(second)
+    first, second, n = first[both], second[both], int(both.sum())
+    if not n:
+        return Interval(math.nan, None, None, None, 0)
+    ratio = float(first.mean() / second.mean())
+    if n < fewest_blocks(confidence):
+        return Interval(ratio, None, None, None, n)
+    error = float((first / first.mean() - second / second.mean()).std(ddof=1)) / math.sqrt(n)
+    reach = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2)) * error
+    return Interval(ratio, ratio * math.exp(-reach), ratio * math.exp(reach), confidence, n)
 
 
 def speedup(log_ratio: Interval) -> Interval:
@@ -119,7 +151,7 @@ def signed_rank_p(log_ratios: npt.ArrayLike) -> float:
     if values.size > EXACT_UP_TO:
         mean, deviation = doubled.sum() / 2, math.sqrt(float(np.square(doubled).sum()) / 4)
         return float(min(1.0, 2 * scipy.special.ndtr((smaller + 1 - mean) / deviation)))
-    return float(min(1.0, 2 * np.cumsum(_rank_sum_law(tuple(np.sort(doubled).tolist())))[smaller]))
+    return float(min(1.0, 2 * np.cumsum(_rank_sum_distribution(tuple(np.sort(doubled).tolist())))[smaller]))
 
 
 def rankdata(values: npt.ArrayLike) -> Floats:
@@ -213,7 +245,7 @@ def tail_count(n: int, tail: float) -> int:
     if n > EXACT_UP_TO:
         mean, deviation = n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
         return max(-1, math.floor(mean + deviation * float(scipy.special.ndtri(allowed)) - 0.5))
-    return int(np.searchsorted(_null_law(n), allowed, side="right")) - 1
+    return int(np.searchsorted(_null_distribution(n), allowed, side="right")) - 1
 
 
 def _tail_probability(n: int, count: int) -> float:
@@ -221,23 +253,23 @@ def _tail_probability(n: int, count: int) -> float:
     if n > EXACT_UP_TO:
         mean, deviation = n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
         return float(scipy.special.ndtr((count + 0.5 - mean) / deviation))
-    return float(_null_law(n)[count])
+    return float(_null_distribution(n)[count])
 
 
 @functools.cache
-def _null_law(n: int) -> Floats:
-    return np.cumsum(_rank_sum_law(tuple(range(1, n + 1))))
+def _null_distribution(n: int) -> Floats:
+    return np.cumsum(_rank_sum_distribution(tuple(range(1, n + 1))))
 
 
 @functools.lru_cache(maxsize=256)
-def _rank_sum_law(ranks: tuple[int, ...]) -> Floats:
+def _rank_sum_distribution(ranks: tuple[int, ...]) -> Floats:
     """Probabilities of 0, 1, ... for the sum of those ranks whose fair coin shows heads."""
-    law: Floats = np.zeros(sum(ranks) + 1)
-    law[0] = 1.0
+    distribution: Floats = np.zeros(sum(ranks) + 1)
+    distribution[0] = 1.0
     for rank in ranks:
-        law[rank:] = (law[rank:] + law[: law.size - rank]) / 2
-        law[:rank] /= 2
-    return law
+        distribution[rank:] = (distribution[rank:] + distribution[: distribution.size - rank]) / 2
+        distribution[:rank] /= 2
+    return distribution
 
 
 def _finite(values: npt.ArrayLike) -> Floats:

@@ -53,7 +53,7 @@ class Expression:
     _tree: ast.expr
 
     def value(self, values: Mapping[str, Level], where: str) -> int | float:
-        """Of these values; raises UsageError that names `where` for division by zero and what else has no value."""
+        """The value for these names; raises UsageError that names `where` for division by zero and the like."""
         try:
             found = _value(self._tree, values)
             if isinstance(found, float) and math.isfinite(found):
@@ -65,7 +65,7 @@ class Expression:
             why = "divides by zero"
         except TypeError:
             text = next((name for name in sorted(self.names) if isinstance(values.get(name), str)), "")
-            why = f"calculates with {text}, which is text" if text else "gives a function what it does not take"
+            why = f"calculates with {text}, which is text" if text else "gives a function wrong arguments"
         except (ValueError, OverflowError):
             why = "has no value: a root of a negative or broken number, or one too large"
         given = ", ".join(f"{name} = {values[name]}" for name in sorted(self.names))

@@ -7,6 +7,9 @@ from typing import Self
 from corescale.declare.model import Model
 from corescale.errors import UsageError
 
+MARGIN = 0.05
+"""By what two sides may differ and still be called equal, where a finding says nothing."""
+
 EQUAL = 1e-9
 """What differs by less is equal: `> 1` is not said of two sides that are the same, up to rounding."""
 
@@ -33,3 +36,8 @@ class Claim(Model):
         if low > high:
             raise UsageError(f"not a claim: {text!r}", where="claim", remedy="write '>= 1.1', '< 1' or '0.95 to 1.05'")
         return cls(low=low, high=high, text=text.strip())
+
+
+def equal(margin: float, *, difference: bool) -> tuple[float, float]:
+    """Between what the ratio of sides is that differ by no more than the margin, or their difference."""
+    return (-margin, margin) if difference else (1 / (1 + margin), 1 + margin)

@@ -37,11 +37,13 @@ class Verdict(NamedTuple):
     verdict: str
     ratio: str
     """"1.09 [1.01, 1.19]"; empty where there is none; "(oversubscribed)" where such launches are among it"""
+    records: str = ""
+    """first digits of the SHA-256 of records.jsonl of the run in data/runs/; empty if the run was not kept"""
 
 
 Row = TypeVar("Row", Claim, Verdict)
 
-DECIDED = ("holds", "does not hold")
+DECIDED = ("holds", "equal", "does not hold")
 
 
 def claims() -> list[Claim]:

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Experiment: everything that was asked, validated, independent of which door it came through."""
 
-import functools
 import hashlib
 import math
 import re
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, Self, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -22,11 +21,6 @@ MetricSource = Annotated[str, Field(pattern=r"^(stdout-size|peak-memory|cpu-time
 
 SERIAL = "serial"
 """The command that `--serial` names: the best serial program, baseline of the speedup."""
-
-
-T = TypeVar("T")
-REMEMBERED = 4
-"""experiments, at most, of which it is remembered what follows from them"""
 
 
 class Command(Model):
@@ -60,22 +54,22 @@ class Along(Model):
 
 
 class Constraint(Model):
-    """A bound on a metric, as a number or as a multiple of today's value: `bytes<=1.02*today`."""
+    """A bound on a metric, as a number or as a multiple of the baseline's value: `bytes<=1.02*baseline`."""
 
     metric: str
     relation: Literal["<=", ">="]
     bound: float
     relative: bool = False
 
-    def met(self, value: float, of_today: float) -> bool:
-        """Whether a value meets it, beside that of today's launch."""
-        limit = self.bound * (of_today if self.relative else 1)
+    def met(self, value: float, of_baseline: float) -> bool:
+        """Whether a value meets it, beside that of the baseline."""
+        limit = self.bound * (of_baseline if self.relative else 1)
         return value <= limit if self.relation == "<=" else value >= limit
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The constraint `METRIC<=NUMBER[*today]`; raises UsageError."""
-        match = re.fullmatch(r"\s*([\w.-]+)\s*(<=|>=)\s*([0-9.eE+-]+)\s*(\*\s*today)?\s*", text)
+        """The constraint `METRIC<=NUMBER[*baseline]`; raises UsageError."""
+        match = re.fullmatch(r"\s*([\w.-]+)\s*(<=|>=)\s*([0-9.eE+-]+)\s*(\*\s*(?:baseline|today))?\s*", text)
         try:
             if match is None:
                 raise ValueError
@@ -89,7 +83,7 @@ class Constraint(Model):
             raise UsageError(
                 f"not a constraint: {text!r}",
                 where="--subject-to",
-                remedy="write METRIC<=NUMBER or METRIC<=NUMBER*today",
+                remedy="write METRIC<=NUMBER or METRIC<=NUMBER*baseline",
             ) from None
 
 
@@ -109,50 +103,80 @@ class Hooks(Model):
     cleanup: str | None = None
 
 
-STOP = {"stop"}
-"""Fields that say how long one goes on: a larger budget continues what was measured."""
+class Baseline(Model):
+    """What everything is compared with: the baseline."""
 
-PRESENTATION = {"name", "title", "source", "columns", "outputs", "left_out", "weak", "agree", "bandwidth"}
-"""Fields of an Experiment that say how records are shown, and change no launch."""
+    levels: tuple[tuple[str, Level], ...] = ()
+    """levels that are not the first of their factor; they need not be among those to try"""
+    as_typed: tuple[str, ...] = ()
+    """factors whose level is what the shell gives: at that level nothing is set"""
+    allocator: str = ""
+    """what the level `inherited` of an allocator was when this was declared; empty for none of allocators.ALLOCATORS"""
+    returns: bool = True
+    """whether it is launched again within long blocks, so that slow drift cannot hide there"""
 
-FOUND = {"inherited_allocator"}
-"""Fields that were not asked for but found: the run's environment tells them too, and refuses others."""
+
+class Tuning(Model):
+    """What a race adds."""
+
+    constraints: tuple[Constraint, ...] = ()
+    rehearsal: tuple[str, ...] = ()
+    """argv template of the same program on a smaller input, tried first"""
 
 
-class Experiment(Model):
-    """Factors with levels, the commands they apply to, the response, and when to stop."""
+class Scaling(Model):
+    """What a scan adds."""
 
-    verb: Verb
+    p_ref: int = Field(default=1, ge=1)
+    weak: Weak | None = None
+    """weak scaling is asked for; None: the same work at every p"""
+    seal: bool = False
+    """the smaller half of p is measured first, and a forecast of the largest sealed before that is launched"""
+
+
+class Presentation(Model):
+    """What a study file adds: how its records are shown. It changes no launch."""
+
     name: str = ""
-    """name of the study; empty where the experiment came from the command line"""
+    """empty where the experiment came from the command line"""
     title: str = ""
     source: str = ""
     """where the study was published"""
+    columns: Mapping[str, str] = {}
+    """computed from a launch's other columns by declare/arithmetic.py, such as `work / time`"""
+    outputs: tuple[Output, ...] = ()
+    agree: Mapping[str, tuple[str, ...]] = {}
+    """metrics that have one value wherever these factors and derived parameters are equal"""
+    bandwidth: Mapping[str, float] = {}
+    """bytes a second that one core reads from memory, as calibrated: by machine where there are several, else of ''"""
+
+
+BEYOND_LAUNCHES: Any = {
+    "study": True,
+    "left_out": True,
+    "no_preload": True,
+    "stop": True,
+    "scaling": {"weak"},
+    "baseline": {"allocator", "as_typed"},
+}
+"""What changes no launch: presentation; how long one goes on, for a larger budget continues what was measured; and what
+was found rather than asked, as the levels that the shell gives: where it differs, a new run starts."""
+
+
+class Experiment(Model):
+    """Factors with levels, the commands they apply to, the response, and when to stop; a part for what a verb adds."""
+
+    verb: Verb
     commands: tuple[Command, ...] = Field(min_length=1)
     factors: tuple[Factor, ...] = ()
-    today: tuple[tuple[str, Level], ...] = ()
-    """levels of today's launch that differ from the default"""
-    as_typed: tuple[str, ...] = ()
-    """factors whose level of today is what the shell gives: at that level nothing is set"""
-    anchored: bool = True
-    """whether today's launch returns within long blocks, so that slow drift cannot hide there"""
+    baseline: Baseline = Baseline()
     along: tuple[Along, ...] = ()
     omit: tuple[Selection, ...] = ()
     """combinations of levels that are not launched: those that have every level which one of these names"""
     derived: Mapping[str, str] = {}
     """parameters that follow from the levels by declare/arithmetic.py; placeholders of the command, and columns"""
-    weak: Weak | None = None
-    """weak scaling is asked for; None: the same work at every p"""
     response: Annotated[str, Field(pattern=r"^(wall|region:.+|metric:.+)$")] = "wall"
     metrics: Mapping[str, MetricSource] = {}
-    agree: Mapping[str, tuple[str, ...]] = {}
-    """metrics that have one value wherever these factors and derived parameters are alike"""
-    constraints: tuple[Constraint, ...] = ()
-    inherited_allocator: str = ""
-    """what the level `inherited` of an allocator was when this was declared; empty for none of allocators.ALLOCATORS"""
-    p_ref: int = Field(default=1, ge=1)
-    seal: bool = False
-    """the smaller half of p is measured first, and a forecast of the largest sealed before that is launched"""
     stop: Stop = Stop()
     hooks: Hooks = Hooks()
     warmup: int = Field(default=0, ge=0)
@@ -162,17 +186,15 @@ class Experiment(Model):
     """most threads of all ranks together: combinations beyond are not launched; None: no limit"""
     ignore_failure: bool = False
     same_output: bool = False
-    rehearsal: tuple[str, ...] = ()
-    """argv template of the same program on a smaller input, tried first"""
     input: str | None = None
     output: str | None = None
     left_out: tuple[str, ...] = ()
     """what was asked or usual and is not measured here, with the reason"""
-    columns: Mapping[str, str] = {}
-    """computed from a launch's other columns by declare/arithmetic.py, such as `work / time`"""
-    outputs: tuple[Output, ...] = ()
-    bandwidth: Mapping[str, float] = {}
-    """bytes a second that one core reads from memory, as calibrated: by machine where there are several, else of ''"""
+    no_preload: str = ""
+    """why no allocator can be preloaded into the program, where that was found"""
+    tuning: Tuning = Tuning()
+    scaling: Scaling = Scaling()
+    study: Presentation = Presentation()
 
     @model_validator(mode="after")
     def _names_are_distinct(self) -> Self:
@@ -180,10 +202,10 @@ class Experiment(Model):
         for name in names:
             if names.count(name) > 1:
                 raise UsageError(f"factor {name!r} is given twice", remedy="merge its levels")
-        for metric in set(self.agree) - set(self.metrics):
+        for metric in set(self.study.agree) - set(self.metrics):
             remedy = f'metrics.{metric} = "output:KEY"'
             raise UsageError(f"no metric {metric!r}", where=f"agree.{metric}", remedy=remedy)
-        for constraint in self.constraints:
+        for constraint in self.tuning.constraints:
             if constraint.metric not in self.metrics:
                 raise UsageError(
                     f"no metric {constraint.metric!r}",
@@ -195,7 +217,7 @@ class Experiment(Model):
     @model_validator(mode="after")
     def _levels_are_finite(self) -> Self:
         beside = ((one.name, value) for one in self.along for _, value in one.values)
-        for name, level in (*self.today, *beside):
+        for name, level in (*self.baseline.levels, *beside):
             if isinstance(level, float) and not math.isfinite(level):
                 raise UsageError(f"{name}={level} is no finite number", remedy="write a number, or another word")
         return self
@@ -229,7 +251,7 @@ class Experiment(Model):
     def command(self, configuration: Configuration, phase: Phase = "measure") -> Command:
         """The template that a configuration launches."""
         if phase == "rehearse":
-            return Command(name="rehearsal", argv=self.rehearsal)
+            return Command(name="rehearsal", argv=self.tuning.rehearsal)
         wanted = configuration.get("command")
         return next((command for command in self.commands if command.name == wanted), self.commands[0])
 
@@ -260,21 +282,9 @@ class Experiment(Model):
     @property
     def asked(self) -> dict[str, Any]:
         """What decides the launches, as JSON values."""
-        patience = {"timeout"} if self.timeout == self.stop.budget else set()  # that of the budget
-        return self.model_dump(mode="json", exclude=PRESENTATION | FOUND | STOP | patience, exclude_defaults=True)
-
-
-def once(make: Callable[[Experiment], T]) -> Callable[[Experiment], T]:
-    """Remembers what follows from the experiments last asked for: they never change, and a race asks at every block."""
-    kept: list[tuple[Experiment, T]] = []
-
-    @functools.wraps(make)
-    def asked(experiment: Experiment) -> T:
-        found = next((made for known, made in kept if known is experiment), None)
-        if found is None:
-            found = make(experiment)
-            kept.append((experiment, found))
-            del kept[:-REMEMBERED]
-        return found
-
-    return asked
+        timeouts = {"timeout": True} if self.timeout == self.stop.budget else {}  # that of the budget
+        given = {*self.baseline.as_typed}
+        levels = tuple(pair for pair in self.baseline.levels if pair[0] not in given)
+        typed = self.model_copy(update={"baseline": self.baseline.model_copy(update={"levels": levels})})
+        said = typed.model_dump(mode="json", exclude=BEYOND_LAUNCHES | timeouts, exclude_defaults=True)
+        return {name: value for name, value in said.items() if value != {}}

@@ -1,21 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """The configurations of an experiment: which there are, and what each launches."""
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from corescale.declare import arithmetic, factors, template
 from corescale.declare.catalogue import allocators
-from corescale.declare.experiment import SERIAL, Experiment, Factor, once
+from corescale.declare.experiment import SERIAL, Experiment, Factor
 from corescale.declare.outputs import EXTREMES, extreme
 from corescale.machine import Machine
 from corescale.records import INHERITED, Configuration, Layout, Level, Phase
 
+REMEMBERED = 4
+"""experiments, at most, of which it is remembered what follows from them"""
 
-@once
+T = TypeVar("T")
+
+
+def _once(make: Callable[[Experiment], T]) -> Callable[[Experiment], T]:
+    """Remembers what follows from the experiments last asked for: they never change, and a race asks at every block."""
+    kept: list[tuple[Experiment, T]] = []
+
+    @functools.wraps(make)
+    def asked(experiment: Experiment) -> T:
+        found = next((made for known, made in kept if known is experiment), None)
+        if found is None:
+            found = make(experiment)
+            kept.append((experiment, found))
+            del kept[:-REMEMBERED]
+        return found
+
+    return asked
+
+
+@_once
 def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
-    """Every combination of levels: today's launch first, the serial baseline (if any) last.
+    """Every combination of levels: the baseline first, the serial baseline (if any) last.
 
     Of combinations that are the same launch, such as a setting of an allocator that another replaces, `tune` has one.
     """
@@ -24,20 +47,20 @@ def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
     launched = (chosen for chosen in (configuration(experiment, choice) for choice in grid)
                 if not left_out(dict(chosen.levels), chosen.layout.p))  # fmt: skip
     serial = [_serial(experiment)] if experiment.has_serial else []
-    return tuple(dict.fromkeys([today(experiment), *launched, *serial]))
+    return tuple(dict.fromkeys([baseline(experiment), *launched, *serial]))
 
 
-@once
-def today(experiment: Experiment) -> Configuration:
-    """Today's launch: each factor's first level (threads: the largest), unless `--today` says otherwise.
+@_once
+def baseline(experiment: Experiment) -> Configuration:
+    """The baseline: each factor's first level (threads: the largest), unless `--baseline` says otherwise.
 
     Where that is more than the cores, the largest p that fits, of as many threads in a rank as can be.
     """
-    chosen: dict[str, Level] = {factor.name: factor.how.today(factor.levels) for factor in experiment.factors}
-    first = configuration(experiment, chosen | dict(experiment.today))
+    chosen: dict[str, Level] = {factor.name: factor.how.baseline(factor.levels) for factor in experiment.factors}
+    first = configuration(experiment, chosen | dict(experiment.baseline.levels))
     if fits(experiment, first):
         return first
-    said = dict(experiment.today)
+    said = dict(experiment.baseline.levels)
     open_ = {f.name: f.levels for f in experiment.factors if f.how.makes and f.name not in said}
     others = (configuration(experiment, chosen | said | made) for made in _choices(open_))
     return max(
@@ -47,28 +70,35 @@ def today(experiment: Experiment) -> Configuration:
     )
 
 
-@once
+def untyped(experiment: Experiment) -> tuple[tuple[str, Level], ...]:
+    """The levels of the baseline that no shell gives; none where the baseline is what this shell would launch."""
+    given = {*experiment.baseline.as_typed}
+    return tuple(pair for pair in baseline(experiment).levels if pair[0] not in given and pair[1] != INHERITED)
+
+
+@_once
 def one_at_a_time(experiment: Experiment) -> tuple[Configuration, ...]:
-    """Today's launch with another allocator, then with another number of threads, and nothing else changed.
+    """The baseline with another allocator, then with another number of threads, and nothing else changed.
 
     What an expert tries first; more threads before fewer.
     """
-    now = dict(today(experiment).levels)
+    now = dict(baseline(experiment).levels)
     kinds = [[f for f in experiment.factors if f.how.preloads], [f for f in experiment.factors if f.how.makes]]
     changes = [(f.name, level) for factors_ in kinds for f in factors_ for level in _other_levels(f, now[f.name])]
-    made = [configuration(experiment, now | {name: level}) for name, level in changes]
-    return tuple(chosen for chosen in made if fits(experiment, chosen) and not omitted(experiment, chosen))
+    known = {*configurations(experiment)}
+    made = (configuration(experiment, now | {name: level}) for name, level in changes)
+    return tuple(chosen for chosen in made if chosen in known)
 
 
-@once
+@_once
 def plain(experiment: Experiment) -> Mapping[Configuration, Configuration]:
-    """Of each configuration the one without the settings of its allocator: itself where it has none.
+    """Each configuration's twin without the settings of its allocator: itself if it has none.
 
     Settings of an allocator that is far behind are not worth a launch.
     """
-    now, everyone = dict(today(experiment).levels), configurations(experiment)
-    as_today = {name: now[name] for name in _allocator_settings(experiment)}
-    made = {chosen: configuration(experiment, dict(chosen.levels) | as_today) for chosen in everyone}
+    now, everyone = dict(baseline(experiment).levels), configurations(experiment)
+    as_baseline = {name: now[name] for name in _allocator_settings(experiment)}
+    made = {chosen: configuration(experiment, dict(chosen.levels) | as_baseline) for chosen in everyone}
     known = {*everyone}
     return {chosen: without if without in known else chosen for chosen, without in made.items()}
 
@@ -109,7 +139,7 @@ def _omission(experiment: Experiment) -> Callable[[Mapping[str, Level], int | No
     What each selection means of each factor is looked up once: a grid may have a million combinations.
     """
     known = {factor.name: factor for factor in experiment.factors}
-    also = dict(experiment.today)
+    also = dict(experiment.baseline.levels)
     meant = [
         (
             [
@@ -117,7 +147,7 @@ def _omission(experiment: Experiment) -> Callable[[Mapping[str, Level], int | No
                                  if is_level(known[name], one, wanted)))
                 for name, wanted in selection.items() if name != "p"
             ],
-            str(selection.get("p", "")).split(),  # study_file/fitting.py has written it
+            str(selection.get("p", "")).split(),  # study_file has written it
         )
         for selection in experiment.omit
         if {*selection} <= {"p", *known}
@@ -159,7 +189,7 @@ def configuration(experiment: Experiment, levels: Mapping[str, Level]) -> Config
 
 
 def parameters(experiment: Experiment, chosen: Configuration) -> dict[str, Level]:
-    """What placeholders stand for: levels, the layout's p, threads, ranks and nodes, and every derived parameter."""
+    """The values of placeholders: levels, the layout's p, threads, ranks and nodes, and every derived parameter."""
     layout = chosen.layout
     values: dict[str, Level] = {"p": layout.p, "ranks": layout.ranks_per_node, "nodes": layout.nodes}
     values |= dict(chosen.levels) | {"threads": layout.threads_per_rank}
@@ -173,12 +203,12 @@ def parameters(experiment: Experiment, chosen: Configuration) -> dict[str, Level
 def strange_level(experiment: Experiment, chosen: Configuration) -> str:
     """A level of it that the experiment does not have, as `threads=7`; empty for none.
 
-    Today's may be beside the others, and those of the serial program are its own.
+    The baseline may be beside the others, and those of the serial program are its own.
     """
     if experiment.is_serial(chosen):
         return ""
     known = {factor.name: {*factor.levels} for factor in experiment.factors}
-    for name, level in experiment.today:
+    for name, level in experiment.baseline.levels:
         known[name].add(level)
     return next((f"{name}={level}" for name, level in chosen.levels if level not in known.get(name, ())), "")
 
@@ -197,11 +227,11 @@ def launch(experiment: Experiment, chosen: Configuration, machine: Machine, phas
 
 
 def _as_typed(experiment: Experiment, chosen: Configuration) -> set[str]:
-    """The factors at the level that the shell gives them: what is as today's line has it is not set again."""
-    if not experiment.as_typed:
+    """The factors at the level that the shell gives them: what is as the baseline's line has it is not set again."""
+    if not experiment.baseline.as_typed:
         return set()
-    now = today(experiment)
-    return {name for name in experiment.as_typed if chosen.get(name) == now[name]}
+    now = baseline(experiment)
+    return {name for name in experiment.baseline.as_typed if chosen.get(name) == now[name]}
 
 
 def smallest_p(chosen: Sequence[Factor]) -> int:
@@ -216,8 +246,8 @@ def combinations(experiment: Experiment) -> int:
 
 
 def _grid(experiment: Experiment) -> Iterator[dict[str, Level]]:
-    """Every combination; of `tune` with today's level alone of what changes nothing beside the deciding ones."""
-    now = dict(today(experiment).levels)
+    """Every combination; of `tune` with the baseline's level alone of what changes nothing beside the deciding ones."""
+    now = dict(baseline(experiment).levels)
     deciding, others = _apart(experiment)
     for decided in _decided(experiment, deciding):
         threads = configuration(experiment, now | decided).layout.threads_per_rank
@@ -239,14 +269,14 @@ def _apart(experiment: Experiment) -> tuple[list[Factor], list[Factor]]:
 
 def _decided(experiment: Experiment, deciding: Sequence[Factor]) -> Iterator[dict[str, Level]]:
     """Every choice of levels of the deciding factors that fits."""
-    now = dict(today(experiment).levels)
+    now = dict(baseline(experiment).levels)
     for decided in _choices({factor.name: factor.levels for factor in deciding}):
         if fits(experiment, configuration(experiment, now | decided)):
             yield decided
 
 
 def _known(experiment: Experiment, factor: Factor, level: Level) -> Level:
-    return experiment.inherited_allocator if factor.kind == "allocator" and level == INHERITED else level
+    return experiment.baseline.allocator if factor.kind == "allocator" and level == INHERITED else level
 
 
 def _choices(levels: Mapping[str, Sequence[Level]]) -> Iterator[dict[str, Level]]:
@@ -254,6 +284,6 @@ def _choices(levels: Mapping[str, Sequence[Level]]) -> Iterator[dict[str, Level]
 
 
 def _serial(experiment: Experiment) -> Configuration:
-    now = today(experiment)
+    now = baseline(experiment)
     levels = {factor.name: factor.how.serial(now[factor.name]) for factor in experiment.factors}
     return Configuration((("command", SERIAL), *levels.items()), Layout())

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
 from corescale.declare.arithmetic import Expression, parse
-from corescale.declare.claim import Claim
+from corescale.declare.claim import MARGIN, Claim
 from corescale.declare.model import Model
 from corescale.errors import UsageError
 from corescale.records import Level
@@ -23,6 +23,7 @@ BUILT_IN: dict[str, str] = {
     "time": "the response, in seconds where it is a time; empty where the launch failed",
     "peak_memory": "bytes",
     "effective_cores": "CPU time / wall time",
+    "scatter": "how far time is off the median of its configuration on that machine, as a share of it",
     "replicate": "number of the block, from 1: launches that share it were measured within minutes of each other",
     "order": "place of the launch in the whole run, from 1",
     "machine": "name of the machine",
@@ -50,7 +51,7 @@ def extreme(name: Level, levels: Iterable[Level]) -> Sequence[Level]:
 
 
 class Normalise(Model):
-    """Divides y by the statistic of the rows whose columns equal `to`, among those alike in the columns `within`."""
+    """Divides y by the statistic of the rows whose columns equal `to`, among those equal in the columns `within`."""
 
     to: Mapping[str, Level]
     within: tuple[str, ...] = ()
@@ -170,7 +171,6 @@ class Finding(Model):
     line: str = ""
     """factor of numbers, at three levels or more"""
     along: str = ""
-    """factor of numbers, such as a size"""
     at_most: float | None = Field(default=None, gt=0)
     each: tuple[str, ...] = ()
     """one answer for each level of these columns"""
@@ -179,6 +179,10 @@ class Finding(Model):
     """the claim is of the mean over the levels that neither side names, or of so many of them; else of each of them"""
     normalise: Normalise | None = None
     """divides within the block, before the ratio is taken"""
+    needs: Mapping[str, int] = Field(default={})
+    """column -> what its largest level must be at least; of a column of words, how many it has"""
+    margin: float = Field(default=MARGIN, gt=0)
+    """what would not matter: sides that differ by no more than this factor are equal; of a `difference`, by so much"""
     claim: str
 
     @field_validator("claim")
@@ -210,7 +214,7 @@ class Finding(Model):
 
     def used(self) -> Iterator[str]:
         """Every column that it reads."""
-        yield from filter(None, (self.y, *self.a, *(self.b or ()), *self.where, *self.each))
+        yield from filter(None, (self.y, *self.a, *(self.b or ()), *self.where, *self.each, *self.needs))
         yield from filter(None, (self.line, self.along, self.best))
         yield from _normalised(self.normalise)
 
@@ -237,13 +241,14 @@ class Overheads(Model):
     factors: Mapping[str, str] = Field(min_length=1)
     """name = formula over columns, such as grain = "p / points" """
     models: tuple[str, ...] = Field(min_length=1)
-    """sums that are compared, such as "grain" and "grain + p"; the simplest stands unless another predicts better"""
+    """sums that are compared, such as "grain" and "grain + p"; the simplest is chosen unless another predicts better"""
     claim: str
     """the model that is said to describe the overhead"""
     within: float = Field(default=0.05, gt=0)
     """largest error of f, root mean square of configurations predicted from the others, of a model that describes it"""
     fails_beyond: float | None = Field(default=None, gt=0)
     """the claim is then that the model, fitted where f is at most this, is farther off than `within` of times beyond"""
+    needs: Mapping[str, int] = Field(default={})
     worse_than: Selection = Field(default={})
     """the claim is then that the model predicts worse here than where these levels are, in place of `where`"""
 
@@ -267,7 +272,7 @@ class Overheads(Model):
 
     def used(self) -> Iterator[str]:
         """Every column that it reads."""
-        yield from (self.y, *self.where, *self.worse_than, *self.each)
+        yield from (self.y, *self.where, *self.worse_than, *self.each, *self.needs)
         for formula in self.formulas().values():
             yield from sorted(formula.names)
 

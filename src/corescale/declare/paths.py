@@ -22,7 +22,7 @@ def is_folder(path: str | Path) -> bool:
 
 
 def is_pipe(path: str | Path) -> bool:
-    """Whether it is read once, as what `<(COMMAND)` stands for; never raises."""
+    """Whether it is read once, as the file of `<(COMMAND)`; never raises."""
     return stat.S_ISFIFO(_mode(path))
 
 

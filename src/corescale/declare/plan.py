@@ -11,14 +11,15 @@ from corescale.records import Configuration, Phase, Record
 
 T = TypeVar("T")
 
-TODAY_EVERY = 8
-"""A block in which this many launches would have gone by without today's has it too, so that slow drift cannot hide."""
+BASELINE_EVERY = 8
+"""A block in which this many launches would have gone by without the baseline has it too, so that slow drift cannot
+hide."""
 
 
 SHIFTED = 8
-"""Of so many fresh pairs one, the fifth, repeats the order of the last instead of reversing it: what comes back every
-four launches then hits the other one. It does not count, for its launches come behind different ones. Where one look at
-no more than these is planned, none before it repeats: of six pairs one that does not count costs too much."""
+"""Of so many confirmation pairs one, the fifth, repeats the order of the last instead of reversing it: what comes back
+every four launches then hits the other one. It does not count, for its launches come behind different ones. Where one
+look at no more than these is planned, none before it repeats: of six pairs one that does not count costs too much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +29,15 @@ class Block:
     phase: Phase
     configurations: tuple[Configuration, ...]
     cap: float | None = None
-    """seconds after which a launch has lost and is killed; never today's"""
+    """seconds after which a launch is capped: killed; never the baseline"""
     drawn: bool = True
     """whether their order is drawn afresh; else it is the one here"""
     looks: tuple[int, ...] = ()
-    """fresh blocks at which one looks first and then, as planned before them"""
+    """confirmation pairs at which one looks first and then, as planned before them"""
     anchored: bool = True
-    """whether today's launch returns in it, where it is due"""
+    """whether the baseline returns in it, where it is due"""
+    together: tuple[tuple[Configuration, ...], ...] = ()
+    """those that are compared with each other: as many as may be are launched one after the other"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,44 +70,45 @@ class Invocation:
 
 
 def invocations(
-    block: Block, number: int, attempt: int, today: Configuration, seed: int, since: int | None = 0
+    block: Block, number: int, attempt: int, baseline: Configuration, seed: int, since: int | None = 0
 ) -> tuple[Invocation, ...]:
-    """The launches of a block in their order, drawn or given, today's among them where 8 would go by without it.
+    """The launches of a block in their order, drawn or given, the baseline among them where 8 would go by without it.
 
     Its place is drawn as any other's: the first in a block may be slower or faster than what follows.
-    `since`: launches since today's last one, before this block; None: it need not return.
+    `since`: launches since the baseline's last one, before this block; None: it need not return.
     """
     since = since if block.anchored else None
-    launched = _launched(block, today, since)
-    order = shuffled(launched, seed) if block.drawn else list(launched)
-    if since is not None and today in order:
-        order = with_today(order, today)
+    launched = _launched(block, baseline, since)
+    order = shuffled(launched, seed, block.together) if block.drawn else list(launched)
+    if since is not None and baseline in order:
+        order = with_baseline(order, baseline)
     return tuple(
         Invocation(
-            chosen, block.phase, number, attempt, place, seed, None if chosen == today else block.cap, block.looks
+            chosen, block.phase, number, attempt, place, seed, None if chosen == baseline else block.cap, block.looks
         )
         for place, chosen in enumerate(order)
     )
 
 
 def next_pair(
-    today: Configuration, other: Configuration, records: Sequence[Record], looks: tuple[int, ...] = ()
+    baseline: Configuration, other: Configuration, records: Sequence[Record], looks: tuple[int, ...] = ()
 ) -> Block:
-    """A fresh block of two: the first order is drawn, the next ones reverse the last, and one in SHIFTED repeats it.
+    """A confirmation pair of two: the first order is drawn, the next ones reverse the last, and one in SHIFTED repeats
+    it.
 
     So both launches of a pair come behind the same one, whatever it leaves to the next; over two pairs a linear drift
     and what the first of a block has to bear come to nothing too. `looks`: the numbers of pairs at the next looks.
     """
     made = _pairs(records, other)
     last = tuple(record.configuration for record in records if made and record.block == made[-1].block)
-    if {*last} != {today, other}:
-        return Block("confirm", (today, other), looks=looks)
+    if {*last} != {baseline, other}:
+        return Block("confirm", (baseline, other), looks=looks)
     order = last if _repeats(len(made), made[0].looks) else last[::-1]
     return Block("confirm", order, drawn=False, looks=looks)
 
 
 def counted_pairs(records: Sequence[Record], other: Configuration) -> list[int]:
-    """The fresh blocks of a configuration that count: all but those that repeat the order of the block before.
+    """The confirmation pairs of a configuration that count: all but those that repeat the order of the block before.
 
     By the orders that are recorded, so whatever rule planned them. Without planned looks orders were drawn, in earlier
     versions, and repeat by chance: there all count.
@@ -115,13 +119,8 @@ def counted_pairs(records: Sequence[Record], other: Configuration) -> list[int]:
     return [block for block, order in orders.items() if block in drawn or orders.get(block - 1) != order]
 
 
-def counting(pairs: int) -> int:
-    """How many of so many fresh pairs count, where several looks are planned."""
-    return sum(not _repeats(k, ()) for k in range(pairs))
-
-
 def _pairs(records: Sequence[Record], other: Configuration) -> list[Record]:
-    """The launches of a configuration in fresh blocks."""
+    """The launches of a configuration in confirmation pairs."""
     return [record for record in records if record.phase == "confirm" and record.configuration == other]
 
 
@@ -135,47 +134,59 @@ def _repeats(pair: int, looks: tuple[int, ...]) -> bool:
     return pair >= first and (pair - first) % SHIFTED == 0
 
 
-def with_todays_due(chosen: Sequence[T], today: T, since: int | None) -> tuple[T, ...]:
-    """What a block launches, in no order: with today's where TODAY_EVERY launches would go by without it."""
-    due = since is not None and since + len(chosen) >= TODAY_EVERY
-    return (*chosen, today) if due and today not in chosen else tuple(chosen)
+def with_baseline_due(chosen: Sequence[T], baseline: T, since: int | None) -> tuple[T, ...]:
+    """What a block launches, in no order: with the baseline where BASELINE_EVERY launches would go by without it."""
+    due = since is not None and since + len(chosen) >= BASELINE_EVERY
+    return (*chosen, baseline) if due and baseline not in chosen else tuple(chosen)
 
 
-def _launched(block: Block, today: Configuration, since: int | None) -> tuple[Configuration, ...]:
-    return with_todays_due(block.configurations, today, since if block.phase == "measure" else None)
+def _launched(block: Block, baseline: Configuration, since: int | None) -> tuple[Configuration, ...]:
+    return with_baseline_due(block.configurations, baseline, since if block.phase == "measure" else None)
 
 
-def shuffled(configurations: Sequence[Configuration], seed: int) -> list[Configuration]:
-    """A uniformly random order that the seed alone decides."""
-    order = list(configurations)
-    random.Random(seed).shuffle(order)
-    return order
+def shuffled(
+    configurations: Sequence[Configuration], seed: int, together: Sequence[Sequence[Configuration]] = ()
+) -> list[Configuration]:
+    """A random order that the seed alone decides, uniform where none are together.
+
+    Those of a group that no group drawn before has are launched one after the other, in an order that is drawn too:
+    what drifts hits them alike, and which of them comes first is chance. A configuration may be in several groups.
+    """
+    draw, left, groups = random.Random(seed), dict.fromkeys(configurations), list[list[Configuration]]()
+    for group in draw.sample(together, len(together)):
+        if len(free := [one for one in group if one in left]) > 1:
+            draw.shuffle(free)
+            groups.append(free)
+            left = {one: None for one in left if one not in free}
+    groups += [[one] for one in left]
+    draw.shuffle(groups)
+    return [one for group in groups for one in group]
 
 
-def with_today(order: Sequence[T], today: T) -> list[T]:
-    """The order of one block with today's launch inserted wherever TODAY_EVERY others would follow one another."""
+def with_baseline(order: Sequence[T], baseline: T) -> list[T]:
+    """The order of one block with the baseline inserted wherever BASELINE_EVERY others would follow each other."""
     result: list[T] = []
     since = 0
     for chosen in order:
-        if chosen != today and since >= TODAY_EVERY - 1:
-            result.append(today)
+        if chosen != baseline and since >= BASELINE_EVERY - 1:
+            result.append(baseline)
             since = 0
         result.append(chosen)
-        since = 0 if chosen == today else since + 1
+        since = 0 if chosen == baseline else since + 1
     return result
 
 
-def since_today(records: Sequence[Record], today: Configuration) -> int:
-    """Launches since the last one of today's."""
-    behind = (k for k, record in enumerate(reversed(records)) if record.configuration == today)
+def since_baseline(records: Sequence[Record], baseline: Configuration) -> int:
+    """Launches since the last one of the baseline."""
+    behind = (k for k, record in enumerate(reversed(records)) if record.configuration == baseline)
     return next(behind, len(records))
 
 
-def most_launches(block: Block, today: Configuration, since: int | None) -> int:
-    """Launches of this block at most, those of today's that it does not name included."""
+def most_launches(block: Block, baseline: Configuration, since: int | None) -> int:
+    """Launches of this block at most, those of the baseline that it does not name included."""
     since = since if block.anchored else None
-    chosen = _launched(block, today, since)
-    return len(chosen) + (0 if since is None else max(0, len(chosen) - 2) // (TODAY_EVERY - 1))
+    chosen = _launched(block, baseline, since)
+    return len(chosen) + (0 if since is None else max(0, len(chosen) - 2) // (BASELINE_EVERY - 1))
 
 
 def fresh_seed() -> int:

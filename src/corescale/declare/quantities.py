@@ -3,6 +3,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 
 from corescale.errors import UsageError
 
@@ -22,15 +23,34 @@ def seconds(text: str, where: str) -> float:
     return total
 
 
-def share(text: str, where: str) -> float:
-    """2% or 0.02; raises UsageError outside of (0, 1)."""
+def share(text: str, where: str, *, zero: bool = False) -> float:
+    """2% or 0.02; raises UsageError outside of (0, 1). `zero`: 0 is one too."""
+    remedy = "write 2% or 0.02"
     try:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-        if not 0 < value < 1:
+        if 1 <= value < 100 and not text.endswith("%"):
+            remedy = f"write {text}% or {value / 100:g}"
+        if not 0 < value < 1 and not (zero and value == 0):
             raise ValueError
     except ValueError:
-        raise UsageError(f"{text!r} is not a share", where=where, remedy="write 2% or 0.02") from None
+        raise UsageError(f"{text!r} is not a share", where=where, remedy=remedy) from None
     return value
+
+
+GATES = ("time", "mean", "cpu", "memory")
+"""amounts that may have a gate"""
+
+
+def gates(texts: Iterable[str]) -> dict[str, float]:
+    """`5%` is of the time; `mean=5%`, `cpu=5%` and `memory=5%` are of others. Raises UsageError."""
+    found = {}
+    for text in texts:
+        of, equals, limit = text.rpartition("=")
+        of = of if equals else "time"
+        if of not in GATES:
+            raise UsageError(f"no gate on {of!r}", where="--gate", remedy=f"write one of {', '.join(GATES)}")
+        found[of] = share(limit, "--gate", zero=True)
+    return found
 
 
 def confidence(text: str, where: str) -> float:
@@ -49,7 +69,7 @@ def budget(text: str) -> dict[str, float | int | None]:
     return {"budget": None if text == "none" else seconds(text, "--budget")}
 
 
-def fresh_blocks(text: str) -> int | None:
+def confirmation_pairs(text: str) -> int | None:
     """A number of blocks of `--confirm`; None for `auto`. Raises UsageError."""
     if text == "auto":
         return None

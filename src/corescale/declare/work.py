@@ -21,7 +21,7 @@ def must_be_even(experiment: Experiment, where: str) -> None:
 
 def work_of(experiment: Experiment, chosen: Configuration) -> float:
     """The declared work of a configuration; NaN where there is none."""
-    value = parameters(experiment, chosen).get(experiment.weak.work) if experiment.weak else None
+    value = parameters(experiment, chosen).get(experiment.scaling.weak.work) if experiment.scaling.weak else None
     return float(value) if isinstance(value, int | float) else math.nan
 
 

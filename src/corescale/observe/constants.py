@@ -18,19 +18,19 @@ PROGRAM = "machine_constants"
 def measure(machine: Machine, said: Callable[[str], None]) -> Calibration:
     """Each constant that is above 0, with its spread where it has one. `said` gets a line before each step.
 
-    Takes some 5 s on a machine of one core group. Raises UnavailableError where the program is not built, ProgramError
+    Takes some 5 s on a machine of one L3 domain. Raises UnavailableError where the program is not built, ProgramError
     where it fails.
     """
     before, started = account(machine), time.monotonic()
     found = _run(said)
     values = {name: value for name, value in found.items() if value > 0 and not name.startswith(SPREAD)}
     spreads = {name: found[SPREAD + name] for name in values if SPREAD + name in found}
-    doubt = doubtful(before, account(machine), time.monotonic() - started)
-    return Calibration(machine.fingerprint(), values, machine.cpus_in_words, spreads, doubt)
+    warning = doubtful(before, account(machine), time.monotonic() - started)
+    return Calibration(machine.fingerprint(), values, machine.cpus_in_words, spreads, warning)
 
 
 def doubtful(before: Account, after: Account, seconds: float) -> str:
-    """What doctor would call noisy of what happened meanwhile; empty where nothing is."""
+    """What doctor would call noisy in that time; empty for nothing."""
     seen = {"steal": after.steal_share(before), "others": max(0.0, after.others - before.others) / seconds}
     rules = [(rule, seen[rule.name]) for rule in RULES if rule.name in seen]
     return ", ".join(rule.says(number) for rule, number in rules if number > rule.usable)

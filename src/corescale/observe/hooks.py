@@ -14,6 +14,7 @@ from typing import IO
 from corescale.declare import template
 from corescale.declare.experiment import Experiment
 from corescale.errors import InconclusiveError, ProgramError
+from corescale.observe import environment
 from corescale.observe.spawn import orphans
 
 EACH = ("prepare", "conclude")
@@ -80,10 +81,11 @@ def _unstarted(name: str, text: str, why: str) -> ProgramError:
 def _ended(words: Sequence[str], said: IO[bytes], seconds: float) -> int:
     """The exit code of the command; what ends it from outside ends all that it started."""
     orphans.adopt()
-    begun, null = orphans.now(), subprocess.DEVNULL
+    begun, null, variables = orphans.now(), subprocess.DEVNULL, environment.inherited()
     limit = None if math.isinf(seconds) else seconds
     try:
-        return subprocess.run(words, check=False, stdin=null, stdout=null, stderr=said, timeout=limit).returncode
+        done = subprocess.run(words, check=False, stdin=null, stdout=null, stderr=said, timeout=limit, env=variables)
+        return done.returncode
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
         orphans.end(begun, (), of_this_session=True)
         raise

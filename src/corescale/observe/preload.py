@@ -18,13 +18,13 @@ PROVING = ("ok", "timeout")
 
 def judged(reports: Iterable[SpawnReport], scratch: Scratch) -> list[str]:
     """The notes on a traced launch of which these are the reports, one for each rank; raises as `judge` does."""
-    heard = sightings(scratch)
-    return [judge(each, scratch.launch.preload, heard) for each in reports]
+    detected = sightings(scratch)
+    return [judge(each, scratch.launch.preload, detected) for each in reports]
 
 
-def judge(report: SpawnReport, libraries: Iterable[Path], heard: Sequence[Sighting]) -> str:
+def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sighting]) -> str:
     """Of a traced launch: raises PreloadError unless each library is in the program that used the most CPU time and,
-    where the witness was heard there, serves its malloc. Returns a note on programs without them, or nothing.
+    where the witness was detected there, serves its malloc. Returns a note on programs without them, or nothing.
     """
     if report.proof is None:
         raise PreloadError(
@@ -35,7 +35,7 @@ def judge(report: SpawnReport, libraries: Iterable[Path], heard: Sequence[Sighti
     programs = [program for program in report.proof if not program.replaced]
     for library in libraries:
         _must_be_inside(library, programs, report.tail)
-        _must_serve(library, _heaviest(programs), heard)
+        _must_serve(library, _heaviest(programs), detected)
     if report.status not in PROVING:
         return (
             f"the traced launch failed, so that no allocator is proved: {report.tail.strip()[-200:] or report.status}"
@@ -44,8 +44,8 @@ def judge(report: SpawnReport, libraries: Iterable[Path], heard: Sequence[Sighti
 
 
 def heaviest(reports: Iterable[SpawnReport]) -> tuple[tuple[str, str], ...]:
-    """Executable and name at its end of the program that used the most CPU time in each traced launch: where a timed
-    one must be heard. The name tells a script from its interpreter, and a program that gave way from what it became.
+    """Executable and last name of the program that used the most CPU time in each traced launch; timed launches must
+    show it. The name distinguishes a script from its interpreter, and a program from its successor.
     """
     programs = [
         program for report in reports for program in _heaviest([p for p in report.proof or () if not p.replaced])
@@ -72,9 +72,9 @@ def _remedy(lacking: Sequence[ProvedProgram]) -> str:
     return "leave this allocator out, or link the program with it"
 
 
-def _must_serve(library: Path, programs: Sequence[ProvedProgram], heard: Sequence[Sighting]) -> None:
+def _must_serve(library: Path, programs: Sequence[ProvedProgram], detected: Sequence[Sighting]) -> None:
     pids = {program.pid for program in programs}
-    last = {one.pid: one for one in heard if one.pid in pids and one.malloc}
+    last = {one.pid: one for one in detected if one.pid in pids and one.malloc}
     others = [one for one in last.values() if not one.has(library)]
     if last and len(others) == len(last):
         raise PreloadError(

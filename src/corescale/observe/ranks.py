@@ -38,7 +38,7 @@ test "$(head -c {length} "$report")" = {ok}
 """
 _OK = '{"status":"ok"'
 _KILLED = "killed"
-"""what stands in place of the report of a spawner that was killed while its rank was to go on"""
+"""what replaces the report of a spawner that was killed while its rank was to go on"""
 
 
 def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]]) -> Path:
@@ -80,29 +80,44 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
 def ended(
     report: SpawnReport, scratch: Scratch, chatter: re.Pattern[str] | None = None
 ) -> tuple[SpawnReport, dict[int, SpawnReport]]:
-    """How a launch ended of which `report` tells what started the ranks, and what each gave that came to its end.
+    """How a launch ended of which `report` says what started the ranks, and what each gave that came to its end.
 
-    It ended as the first rank that failed by itself did, unless it was stopped before; its last words are told without
+    It ended as the first rank that failed by itself did, unless it was stopped before; its last words are without
     lines of `chatter`, where there are others.
     """
-    ranks, unheard = _reports(scratch)
+    ranks, undetected = _reports(scratch)
+    all_told = bool(ranks) and not undetected and all(each.peak_memory_kind == "process" for each in ranks.values())
     report = replace(
         report,
+        ranked=True,
+        cpu_kind="sampled" if any(each.cpu_kind == "sampled" for each in ranks.values()) else report.cpu_kind,
+        peak_memory=max((each.peak_memory for each in ranks.values()), default=0),
+        peak_memory_kind="process" if all_told else "sampled",
         leftovers=report.leftovers + sum(each.leftovers for each in ranks.values()),
-        survivors=report.survivors + sum(each.survivors for each in ranks.values()),
+        survivors=tuple({*report.survivors, *(pid for each in ranks.values() for pid in each.survivors)}),
     )
+    if report.status == "timeout":
+        return replace(report, tail=_last_words(ranks, chatter) or report.tail), ranks
     failed = [(each.started + each.wall, rank) for rank, each in ranks.items() if each.status in FAILURES]
-    if report.status == "failed" and not failed and unheard:
-        tail = "".join(f"rank {rank}: the spawner that measured it was killed\n" for rank in unheard)
+    if report.status == "failed" and not failed and undetected:
+        tail = "".join(f"rank {rank}: the spawner that measured it was killed\n" for rank in undetected)
         return replace(report, tail=tail), ranks
     if report.status != "failed" or not failed:
         return report, ranks
     rank = min(failed)[1]
     why = ranks[rank]
-    words = (why.trouble or why.tail).splitlines()
-    said = [line for line in words if line.strip() and not (chatter and chatter.match(line))] or words or [why.status]
-    tail = "".join(f"rank {rank}: {line}\n" for line in said)
+    tail = _last_words({rank: why}, chatter) or f"rank {rank}: {why.status}\n"
     return replace(report, status=why.status, exit_code=why.exit_code, signal=why.signal, tail=tail), ranks
+
+
+def _last_words(ranks: Mapping[int, SpawnReport], chatter: re.Pattern[str] | None) -> str:
+    """The end of each rank's standard error, without lines of `chatter` if there are others."""
+    lines: list[str] = []
+    for rank, why in ranks.items():
+        words = (why.trouble or why.tail).splitlines()
+        said = [line for line in words if line.strip() and not (chatter and chatter.match(line))] or words
+        lines += [f"rank {rank}: {line}\n" for line in said]
+    return "".join(lines)
 
 
 def _reports(scratch: Scratch) -> tuple[dict[int, SpawnReport], list[int]]:
@@ -116,7 +131,7 @@ def _reports(scratch: Scratch) -> tuple[dict[int, SpawnReport], list[int]]:
 
 
 def processes(ranks: Mapping[int, SpawnReport], found: Found, preloaded: tuple[str, ...] | None) -> tuple[Process, ...]:
-    """Of every rank. `preloaded` is what stands where no source says which libraries are inside."""
+    """The processes of every rank. `preloaded` is the value if no source says which libraries are inside."""
     return tuple(
         Process(
             executable=process.executable,

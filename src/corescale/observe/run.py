@@ -6,13 +6,13 @@ import itertools
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 from corescale.declare import plan
-from corescale.declare.alike import heard, told_apart
+from corescale.declare.equivalent import detected, distinguishable
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, today
+from corescale.declare.grid import baseline, configurations, untyped
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
 from corescale.endings import ending
@@ -22,41 +22,63 @@ from corescale.observe.store import Store
 from corescale.observe.watcher import Watcher
 from corescale.records import SHORT, Configuration, Record
 
-ENDING = 0.5
-"""seconds of a race's budget that are kept for the answer"""
-
 TELLING = 4
-"""launches of each configuration, as a rule, until a race at 1% noise tells them apart"""
+"""launches of each configuration, as a rule, until a race at 1% noise distinguishes them"""
 
 SET = re.compile(r"(?<!\S)env (-u \S+ |[A-Za-z_]\w*=\S* )+")
 """variables as a line sets them"""
 
-NextBlock = Callable[[Sequence[Record]], Block | None]
-"""From the records of completed blocks to the next block, or None when enough was measured."""
+
+class Budget(Protocol):
+    """What is left, as the policy counts it (conclude/budget.py)."""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that are left."""
+
+    def begin(self, elapsed: Callable[[], float], untimed: Callable[[Sequence[Configuration]], int]) -> None:
+        """Starts a clock that counts too: seconds of this try, and the proofs that launches of some would need."""
+
+    def takes(self, configurations: Sequence[Configuration]) -> float:
+        """Seconds that launches of these take, with their proofs."""
+
+
+class Policy(Protocol):
+    """What decides about the next block (conclude/policy.py)."""
+
+    @property
+    def budget(self) -> Budget:
+        """What it counts."""
+
+    def add(self, record: Record) -> None:
+        """One launch of a complete block."""
+
+    def next_block(self) -> Block | None:
+        """None when enough was measured."""
 
 
 def run(
     experiment: Experiment,
     store: Store,
     launcher: Launcher,
-    next_block: NextBlock,
+    policy: Policy,
     watcher: Watcher | None = None,
     fresh_seed: Callable[[], int] = plan.fresh_seed,
     began: float | None = None,
 ) -> tuple[Record, ...]:
-    """Launch what `next_block` asks for and keep it, from wherever `store` stands; the records of complete blocks.
+    """Launch what `policy` asks for and keep it, from where `store` ended; the records of complete blocks.
 
     On any error, and on Ctrl-C, nothing of the program is left running, the block in flight is abandoned, and the
-    records so far stay. Raises ProgramError where today's launch fails before it ever succeeded (unless failures are
+    records so far stay. Raises ProgramError where the baseline fails before it ever succeeded (unless failures are
     ignored), or where every launch of a first block fails; AfterwardsError where the run is finished and its clean-up
     fails. `began`: when the budget did, by the monotonic clock.
     """
-    loop = _Loop(experiment, store, launcher, watcher or Watcher(), fresh_seed)
-    loop.start = loop.start if began is None else began
+    began, watcher = time.monotonic() if began is None else began, watcher or Watcher()
     try:
-        launcher.open(store.records, loop.watcher.note, store.keep)
+        launcher.open(watcher.note, store.keep)
         store.start(launcher.subject())
-        loop.go(next_block)
+        launcher.recall(store.records)
+        _Loop(experiment, store, launcher, policy, watcher, fresh_seed, began).go()
     except BaseException:
         launcher.cancel()
         with contextlib.suppress(CorescaleError):
@@ -72,33 +94,37 @@ def run(
 
 class _Loop:
     def __init__(
-        self, experiment: Experiment, store: Store, launcher: Launcher, watcher: Watcher, seed: Callable[[], int]
+        self,
+        experiment: Experiment,
+        store: Store,
+        launcher: Launcher,
+        policy: Policy,
+        watcher: Watcher,
+        seed: Callable[[], int],
+        began: float,
     ) -> None:
-        self.experiment, self.store, self.launcher, self.watcher, self.seed = (
-            experiment,
-            store,
-            launcher,
-            watcher,
-            seed,
-        )
-        self.today = today(experiment)
-        self.start = time.monotonic()
+        self.experiment, self.store, self.launcher, self.policy = experiment, store, launcher, policy
+        self.watcher, self.seed, self.budget = watcher, seed, policy.budget
+        self.baseline = baseline(experiment)
+        self.start = began
         self.earlier = sum(record.wall for record in store.records)
         """seconds of the budget that an earlier try of this run took"""
         self.short_noted = False
+        for record in store.records:
+            policy.add(record)
+        if not launcher.virtual:
+            self.budget.begin(lambda: time.monotonic() - self.start, launcher.untimed)
 
-    def go(self, next_block: NextBlock) -> None:
-        block = next_block(self.store.records)
+    def go(self) -> None:
+        block = self.policy.next_block()
         before = len(self.store.records)
         for warming in self.warm_ups() if block is not None else ():
             if not self.makes(warming):
                 return
         if len(self.store.records) > before:
-            block = next_block(self.store.records)
-        while block is not None and (fitting := self.fitting(block)) is not None:
-            if not self.makes(fitting):
-                return
-            block = next_block(self.store.records)
+            block = self.policy.next_block()
+        while block is not None and self.makes(block):
+            block = self.policy.next_block()
 
     def makes(self, block: Block) -> bool:
         """Whether the time sufficed for the block; raises InconclusiveError where no other block was made before."""
@@ -110,52 +136,14 @@ class _Loop:
             return False
         return True
 
-    def fitting(self, block: Block) -> Block | None:
-        """As much of a race's block as its budget has time for, start-up and proofs counted; None for nothing.
-
-        Of the first, today's launch and one other are always made. Another block is whole, or not made.
-        """
-        race, records = self.experiment.stop.rule == "race", self.store.records
-        if not (race or self.experiment.stop.binding) or block.phase == "rehearse" or not records:
-            return block
-        left = self.left()
-        if math.isinf(left) or self.seconds(block.configurations) <= left:
-            return block
-        if not race:
-            return None if any(record.timed for record in records) else block
-        if block.phase != "measure":
-            return None
-        kept = [c for c in block.configurations if c == self.today]
-        others = [c for c in block.configurations if c != self.today]
-        for other in others:
-            if self.seconds([*kept, other]) <= left:
-                kept.append(other)
-        if len(kept) < 2 and any(record.timed for record in records):
-            return None
-        return replace(block, configurations=tuple(kept if len(kept) > 1 else [*kept, *others[:1]]))
-
-    def left(self) -> float:
-        """Seconds of the budget, without those that the answer takes; inf where there is none in this clock."""
-        budget, records = self.experiment.stop.budget, self.store.records
-        if budget is None or (records and records[-1].origin == "fake"):
-            return math.inf
-        return budget - self.earlier - (time.monotonic() - self.start) - ENDING
-
-    def seconds(self, configurations: Sequence[Configuration]) -> float:
-        """How long launches of these take: each as its last one did or the slowest of all, and their proofs."""
-        last = {record.configuration: record.wall for record in self.store.records if record.phase != "rehearse"}
-        slowest = max(last.values(), default=0.0)
-        walls = sum(last.get(configuration, slowest) for configuration in configurations)
-        return walls + self.launcher.untimed(configurations) * slowest
-
     def say_what_it_buys(self) -> None:
-        """After the first launch, where the budget is unlikely to tell: what it buys, and which one would."""
+        """After the first launch, where the budget is unlikely to decide: what it buys, and which one would."""
         stop, records = self.experiment.stop, self.store.records
-        others = len(told_apart(self.experiment, heard(records))) - 1
+        others = len(distinguishable(self.experiment, detected(records))) - 1
         if stop.rule != "race" or stop.budget is None or not others or not records or not records[0].wall > 0:
             return
         each, buys = records[0].wall, int(stop.budget / records[0].wall)
-        wanted = TELLING * (others + 1) + 2 * (CONFIRM_BLOCKS if stop.confirm_blocks is None else stop.confirm_blocks)
+        wanted = TELLING * (others + 1) + 2 * (CONFIRM_BLOCKS if stop.confirm_pairs is None else stop.confirm_pairs)
         if buys < wanted:
             self.watcher.note(
                 f"a launch takes {each:.3g} s, so --budget {stop.budget:.0f}s buys about {buys} launches;"
@@ -165,18 +153,18 @@ class _Loop:
     def warm_ups(self) -> Iterator[Block]:
         """Warm-up is repeated when a run is resumed: caches are cold then. Half of a budget is left for measuring.
 
-        Of a tune the first launch of all is today's: it must work, tells how long is far too long, and is listened to.
+        Of a tune the first launch of all is the baseline: it must work, it shows how long is far too long, and its env
+        reads are recorded.
         """
         everyone, wanted = configurations(self.experiment), self.experiment.warmup
         began, before = time.monotonic(), len(self.store.records)
-        tunes = self.experiment.verb == "tune" and self.experiment.stop.rule == "replicates"
-        if (self.experiment.same_output or self.experiment.stop.rule == "race" or tunes) and not before:
-            yield Block("warmup", (self.today,))
+        if (self.experiment.same_output or self.experiment.stop.rule == "race") and not before:
+            yield Block("warmup", (self.baseline,))
             self.say_what_it_buys()
         for made in range(wanted):
             walls = sum(record.wall for record in self.store.records[before:])
             took = max(walls, time.monotonic() - began)  # the walls of a virtual clock, hooks and proofs by ours
-            if self.store.records and took + self.seconds(everyone) > self.for_warming_up():
+            if self.store.records and took + self.budget.takes(everyone) > self.for_warming_up():
                 self.watcher.note(f"{made} of {wanted} warm-ups were made: half of --budget is for measuring")
                 return
             yield Block("warmup", everyone)
@@ -190,8 +178,8 @@ class _Loop:
     def make(self, block: Block) -> None:
         """All launches of a block, or none that count."""
         number, attempt = self.store.begin()
-        since = plan.since_today(self.store.records, self.today) if self.experiment.anchored else None
-        launches = plan.invocations(block, number, attempt, self.today, self.seed(), since)
+        since = plan.since_baseline(self.store.records, self.baseline) if self.experiment.baseline.returns else None
+        launches = plan.invocations(block, number, attempt, self.baseline, self.seed(), since)
         try:
             made = self.launch(launches)
             if block.phase != "warmup" or not self.experiment.ignore_failure:
@@ -201,19 +189,20 @@ class _Loop:
             self.store.abandon()
             raise
         self.store.complete()
+        for record in made:
+            self.policy.add(record)
         self.watcher.block_done(number, self.store.records)
 
     def launch(self, launches: Sequence[Invocation]) -> list[Record]:
         made: list[Record] = []
-        waiting = iter(launches)
-        self.announce(itertools.islice(waiting, self.launcher.at_once))
+        self.announce(launches[:1])
         for record in self.launcher.launch(launches):
             self.store.append(record)
             made.append(record)
             self.watcher.launched(record)
             self.check(record)
             self.must_fit(made, launches)
-            self.announce(itertools.islice(waiting, 1))
+            self.announce(launches[len(made) : len(made) + 1])
         if sorted(record.order for record in made) != list(range(len(launches))):
             raise CorescaleError(f"{len(made)} records of {len(launches)} launches", where=self.launcher.name)
         return made
@@ -221,21 +210,22 @@ class _Loop:
     def must_fit(self, made: Sequence[Record], launches: Sequence[Invocation]) -> None:
         """Raises InconclusiveError where a budget that binds has no time for the next launch of the block."""
         stop, each = self.experiment.stop, sum(record.wall for record in made) / len(made)
-        fake = made[-1].origin == "fake"
-        if not stop.binding or stop.rule == "race" or stop.budget is None or fake or len(made) == len(launches):
+        virtual = self.launcher.virtual
+        if not stop.binding or stop.rule == "race" or stop.budget is None or virtual or len(made) == len(launches):
             return
-        if each > self.left() + ENDING:
+        left = self.budget.seconds
+        if each > left:
             self.must_have_succeeded(made)
-            needed = math.ceil(stop.budget - self.left() + each * (len(launches) - len(made)))
+            needed = math.ceil(stop.budget - left + each * (len(launches) - len(made)))
             what = f"{stop.budget:g} s end after {len(made)} of the {len(launches)} launches of the first block"
             raise InconclusiveError(what, where="--budget", remedy=f"about {needed} s have time for all of them")
 
-    def announce(self, launches: Iterable[Invocation]) -> None:
+    def announce(self, launches: Sequence[Invocation]) -> None:
         for invocation in launches:
             self.watcher.launching(invocation, self.launcher.line(invocation.configuration))
 
     def check(self, record: Record) -> None:
-        if not record.ok and record.configuration == self.today and not self.experiment.ignore_failure:
+        if not record.ok and record.configuration == self.baseline and not self.experiment.ignore_failure:
             self.must_be_later(record)
         if record.ok and record.wall < SHORT and not self.short_noted:
             self.short_noted = True
@@ -245,8 +235,8 @@ class _Loop:
             )
 
     def must_be_later(self, record: Record) -> None:
-        """Today's launch, or the reference, is what everything is compared with: nothing can come if it never works."""
-        if not any(earlier.ok and earlier.configuration == self.today for earlier in self.store.records):
+        """The baseline, or the reference, is what everything is compared with: nothing can come if it never works."""
+        if not any(earlier.ok and earlier.configuration == self.baseline for earlier in self.store.records):
             raise ProgramError(
                 f"{self.called(record)} {ending(record)}",
                 remedy=_remedy(record, "make it work, or pass -i to measure the others nevertheless")
@@ -254,9 +244,10 @@ class _Loop:
             )
 
     def called(self, record: Record) -> str:
-        """Today's launch; of verbs that have none the command, or the level."""
+        """The baseline; of verbs that have none the command, or the level."""
         if self.experiment.verb in ("tune", "study"):
-            return "today's launch"
+            levels = untyped(self.experiment)
+            return Configuration(levels).label if levels else "your current launch"
         alone = len(configurations(self.experiment)) == 1
         return "the program" if alone else record.configuration.label.removeprefix("command=")
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An empty folder for one launch, gone afterwards; what a killed corescale left behind is swept away by the next.
 
-A temporary directory may be shared by hosts that do not see each other's locks, so a folder tells its host, and a sweep
+A temporary directory may be shared by hosts that do not see each other's locks, so a folder names its host, and a sweep
 removes those of its own alone.
 """
 
@@ -81,7 +81,7 @@ class Scratch:
 
 
 def sweep() -> None:
-    """Removes this user's folders that nobody holds."""
+    """Removes this user's folders that no process holds."""
     places = (Path(tempfile.gettempdir()), Path("/dev/shm"))
     for folder in (folder for place in places for folder in place.glob(f"{PREFIX}*")):
         with contextlib.suppress(OSError):

@@ -30,18 +30,18 @@ def table(calibration: Calibration) -> Table:
                 constant.name + loops, f"{value:.3g} {constant.unit}", said, constant.meaning, constant.limit(value)
             )
     shown.caption = (
-        "* loops do not read it; laws, the simulator and you may. A value is the lower quartile of its runs,\n"
+        "* loops do not read it; models, the simulator and you may. A value is the lower quartile of its runs,\n"
         "spread what the middle half of them differ by."
     )
     return shown
 
 
 def scores(found: Scores) -> Table:
-    """What each law loses: geometric mean and worst over the cases, in per cent of the best fixed block."""
+    """What each model loses: geometric mean and worst over the cases, in per cent of the best fixed block."""
     shown = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, title=f"time lost against the best fixed block, {found.cases} cases"
     )
-    for name in ("law", "judged", "mean", "worst"):
+    for name in ("model", "judged", "mean", "worst"):
         shown.add_column(name, justify="right" if name in ("mean", "worst") else "left")
     noise = {} if found.noise is None else {"best block of the other launches": found.noise}
     for judged, some in (
@@ -58,8 +58,8 @@ def fitted(found: Scores, calibrated: Mapping[str, float]) -> Table:
     """The constants that a fit to all cases finds, beside those that calibrate measured by themselves."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="constants of loop time, fitted to all cases")
     shown.caption = (
-        "Constants that no loop here tells are left out. A fitted one explains times, whatever else is in them; a\n"
-        "calibrated one was measured by itself."
+        "Constants that no loop here determines are left out. A fitted one explains times, whatever else is in them;\n"
+        "a calibrated one was measured by itself."
     )
     for name in ("constant", "fitted", "calibrated", "fitted / calibrated"):
         shown.add_column(name, justify="left" if name == "constant" else "right")

@@ -13,7 +13,7 @@ from corescale.conclude.answers.candidates import Candidate
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Row, Scan
 from corescale.conclude.answers.study import Study
-from corescale.conclude.answers.verdict import Comparison, Decision, Gate
+from corescale.conclude.answers.verdict import ITSELF, Comparison, Decision, Gate
 from corescale.conclude.response import median
 from corescale.conclude.stats import Interval
 from corescale.records import Configuration
@@ -27,7 +27,7 @@ MAIN, DERIVED, FULL, WIDE, DOCUMENT = range(1, 6)
 """Importance: what the question is about, what follows from it, more where a terminal has room, more where it has
 plenty, and what documents alone have."""
 
-INTERVAL: Mapping[str, object] = {"$ref": "#/$defs/interval"}
+INTERVAL: Mapping[str, object] = {"$ref": "#/$defs/Interval"}
 NUMBER: Mapping[str, object] = {"type": ["number", "null"]}
 COUNT: Mapping[str, object] = {"type": "integer", "minimum": 0}
 
@@ -135,7 +135,7 @@ SCAN: tuple[Column, ...] = (
 )
 TUNE: tuple[Column, ...] = (
     TIME,
-    Column("ratio", "1", TIMES, MAIN, "T(today) / T, from measuring blocks: exploratory", "T(today) / T"),
+    Column("ratio", "1", TIMES, MAIN, "exploratory; of the winner by confirmation pairs", "T(baseline) / T"),
     CORES,
     Column("core_seconds", "s", HUNDREDTHS, FULL, "median CPU time", short="core-s"),
     Column("launches", "", WHOLE, DOCUMENT, "launches made"),
@@ -144,6 +144,7 @@ TUNE: tuple[Column, ...] = (
 COMPARE: tuple[Column, ...] = (
     Column("other_time", "s", RESPONSE, MAIN, "median of the response"),
     Column("ratio", "1", TIMES, MAIN, "T(other) / T(reference)", "T / T(reference)"),
+    Column("mean", "1", TIMES, DERIVED, "mean T(other) / mean T(reference)", "mean ratio"),
     Column("p_value", "1", TWO_DIGITS, MAIN, "of no difference", "p-value", of=_of_other("p_value")),
     Column("effective_cores", "cores", TENTHS, DOCUMENT, "CPU time / wall time", "cores used", of=_cores),
     Column("decision", "", DECISION, DOCUMENT, "what is certain", "verdict", of=_of_other("decision")),
@@ -151,8 +152,8 @@ COMPARE: tuple[Column, ...] = (
 )
 # fmt: on
 
-TABLES: dict[str, tuple[Column, ...]] = {"row": SCAN, "candidate": TUNE, "compared": COMPARE}
-"""The columns by the name of their rows in schema/result.schema.json."""
+TABLES: dict[str, tuple[Column, ...]] = {"Row": SCAN, "Candidate": TUNE, "Compared": COMPARE}
+"""The columns by the name of their rows in exchange/result_schema.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +178,10 @@ def of(result: Result) -> Table:
     """The table of a result."""
     found = result.conclusion.found if isinstance(result.conclusion, Study) else result.conclusion
     if isinstance(found, Scan):
-        return Table(result, _named("row", result), {row.configuration: row for row in found.rows})
+        return Table(result, _named("Row", result), {row.configuration: row for row in found.rows})
     if isinstance(found, Recommendation):
-        return Table(result, _named("candidate", result), {one.configuration: one for one in found.candidates})
-    return Table(result, _named("compared", result), {one.other: one for one in (*_reference(found), *found)})
+        return Table(result, _named("Candidate", result), {one.configuration: one for one in found.candidates})
+    return Table(result, _named("Compared", result), {one.other: one for one in (*_reference(found), *found)})
 
 
 def values(name: str, row: Any, result: Result) -> dict[str, Value]:
@@ -193,7 +194,7 @@ def _named(name: str, result: Result) -> tuple[Column, ...]:
     response = result.experiment.response
     heading, form = text.quantity_name(response), Format(text.quantity(response), INTERVAL)
     given = [replace(c, heading=heading, format=form) if c.format is RESPONSE else c for c in TABLES[name]]
-    given += [_metric(metric) for metric in result.experiment.metrics if name == "candidate"]
+    given += [_metric(metric) for metric in result.experiment.metrics if name == "Candidate"]
     gated = isinstance(result.conclusion, tuple) and any(one.gate for one in result.conclusion)
     return tuple(sorted((c for c in given if gated or c.format is not GATE), key=lambda c: c.importance == DOCUMENT))
 
@@ -207,5 +208,7 @@ def _metric(name: str) -> Column:
 
 def _reference(found: Sequence[Comparison]) -> Sequence[Comparison]:
     """The reference beside itself: the first row of a comparison's table."""
-    one = Interval(1.0, None, None, None, 0)
-    return [replace(first, other=first.reference, other_time=first.reference_time, ratio=one) for first in found[:1]]
+    return [
+        replace(first, other=first.reference, other_time=first.reference_time, ratio=ITSELF, mean=ITSELF)
+        for first in found[:1]
+    ]

@@ -15,7 +15,7 @@ from corescale.show.text import clean, count
 
 FORMAT = 1
 Line = tuple[str, Text]
-"""A heading, which may be empty, and what stands beside it."""
+"""A heading, which may be empty, and the text next to it."""
 
 
 def render(diagnosis: Diagnosis, console: Console) -> None:
@@ -27,7 +27,7 @@ def render(diagnosis: Diagnosis, console: Console) -> None:
         for heading, text in part:
             grid.add_row(heading, text)
         grid.add_row("", "")
-    for heading, text in _doubts(diagnosis):
+    for heading, text in _warnings(diagnosis):
         grid.add_row(heading, text)
     console.print(grid)
 
@@ -70,7 +70,7 @@ def _shape(machine: Machine) -> Iterator[str]:
     cores, cpus = len({cpu.core for cpu in machine.cpus}), len(machine.cpus)
     yield count(cores, "core") + (f" of {cpus} CPUs (SMT)" if cpus > cores else ", no SMT")
     l3 = f"L3 of {machine.l3_bytes / 2**20:g} MiB" if machine.l3_bytes else "no L3"
-    yield f"{count(len({cpu.core_group for cpu in machine.cpus}), 'core group')} ({l3})"
+    yield f"{count(len({cpu.l3_domain for cpu in machine.cpus}), 'L3 domain')} ({l3})"
     yield count(len({cpu.socket for cpu in machine.cpus}), "socket")
     yield count(len({cpu.numa_node for cpu in machine.cpus}), "NUMA node")
 
@@ -111,12 +111,12 @@ def _noise(seen: Quietness | None) -> Iterator[Line]:
     yield "", Text(f"{others}, displaced {seen.switches:.0f} times per CPU-second")
 
 
-def _doubts(diagnosis: Diagnosis) -> Iterator[Line]:
-    if not diagnosis.doubts:
-        yield "doubts", Text("none", style="green")
-    for number, doubt in enumerate(diagnosis.doubts):
-        remedy = Text(f"\n  -> {clean(doubt.remedy)}", style="dim")
-        yield "" if number else "doubts", Text(clean(doubt.what), style="yellow") + remedy
+def _warnings(diagnosis: Diagnosis) -> Iterator[Line]:
+    if not diagnosis.warnings:
+        yield "warnings", Text("none", style="green")
+    for number, warning in enumerate(diagnosis.warnings):
+        remedy = Text(f"\n  -> {clean(warning.remedy)}", style="dim")
+        yield "" if number else "warnings", Text(clean(warning.what), style="yellow") + remedy
 
 
 def _text(text: str) -> Text:

@@ -2,23 +2,22 @@
 """The sentences that sum up a run: the same words in the terminal, the report and every export."""
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 
-from corescale.conclude.answers.averages import Averages
+from corescale.conclude.answers.averages import Averages, Slow
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Row, Scan
 from corescale.conclude.answers.study import Study
-from corescale.conclude.answers.verdict import Comparison
+from corescale.conclude.answers.verdict import Comparison, Gated
 from corescale.conclude.conclusion import Conclusion
-from corescale.conclude.laws import LAWS, Fit
+from corescale.conclude.models import MODELS, Fit
 from corescale.conclude.stats import Interval, fewest_blocks
 from corescale.endings import ending
 from corescale.records import Configuration
 from corescale.show import text
-from corescale.show.alone import alone, timed
-from corescale.show.naming import counted, label
+from corescale.show.naming import counted, current, label
 from corescale.show.result import Result
+from corescale.show.single import alone, timed
 from corescale.show.statements import findings, nearness
 
 TIES_SHOWN = 4
@@ -42,8 +41,16 @@ def conclusion_headline(conclusion: Conclusion, confidence: float, between: str 
         scan(conclusion, confidence) if isinstance(conclusion, Scan) else
         compared(conclusion, confidence, between, response)
     )  # fmt: skip
-    direction = not text.is_time(response) and re.search("faster|slower|fastest", said)
-    return f"{said} (less {text.amount_of(response)} is better)" if direction else said
+    directed = not text.is_time(response) and _compares(conclusion)
+    return f"{said} (less {text.amount_of(response)} is better)" if directed else said
+
+
+def _compares(found: Recommendation | Scan | tuple[Comparison, ...]) -> bool:
+    """Whether one number is said to be better than another."""
+    if isinstance(found, Recommendation):
+        return found.compared
+    ratios = [row.speedup for row in found.rows] if isinstance(found, Scan) else [one.ratio for one in found]
+    return alone(found) is None and any(ratio.estimate > 0 for ratio in ratios)
 
 
 def compared(found: tuple[Comparison, ...], confidence: float, between: str, response: str) -> str:
@@ -54,14 +61,15 @@ def compared(found: tuple[Comparison, ...], confidence: float, between: str, res
 
 
 def none_gave(response: str) -> str:
-    """Where launches succeeded, and have nothing that can be compared."""
+    """The line for launches that succeeded, but have nothing that can be compared."""
     return "no launch succeeded" if response == "wall" else f"no launch gave {text.clean(response)}"
 
 
 def scan(found: Scan, confidence: float) -> str:
     """The largest speedup, behind the warning that cores were not used where that is so; then what failed at times."""
     if (one := alone(found)) is not None:
-        return timed(name(found.rows[0].configuration), one, found.response, found.rows[0].failures)
+        said = timed(name(found.rows[0].configuration), one, found.response, found.rows[0].failures)
+        return "; ".join(filter(None, (idle(found.rows), said)))
     return _scaled(found, confidence) + _flaky(found)
 
 
@@ -82,21 +90,20 @@ def _scaled(found: Scan, confidence: float) -> str:
     if lost:
         return lost
     if found.weak is not None:
-        return found.weak.refusal or weak(found, ran)
-    if len({row.p for row in ran}) == 1 and not found.baseline.startswith("serial"):
+        return found.weak.refusal or weak(found, ran, confidence)
+    if len({row.p for row in ran}) == 1 and not found.serial:
         return _apart(found, ran)
-    others = [row for row in ran if row.configuration != row.reference] or ran
-    best = max(others, key=lambda row: row.speedup.estimate)
-    reference = "the serial program" if found.baseline.startswith("serial") else f"p={best.reference.layout.p}"
-    most = max((row.speedup.estimate if row.speedup.high is None else row.speedup.high for row in others), default=0)
-    if most <= 1:
-        said = f"never faster than {reference}"
-    elif best.speedup.low is not None and best.speedup.low <= 1:
-        said = f"no speedup over {reference} shown: {at(found, best)} give {text.join(text.times(best.speedup))}"
-    else:
-        said = f"{at(found, best)}: {_faster(best.speedup, confidence)} than {reference}"
+    said = _apart(found, ran) if found.best is None else _speedup(found, found.best, confidence)
     warning = idle(ran)
     return f"{warning}; {said}" if warning else said
+
+
+def _speedup(found: Scan, best: Row, confidence: float) -> str:
+    """What the best level gains; that none gains is said only if an interval of each shows it."""
+    reference = "the serial program" if found.serial else f"p={best.reference.layout.p}"
+    if found.never_faster:
+        return f"never faster than {reference} at {text.percent(confidence)}"
+    return text.than(at(found, best), reference, best.speedup, confidence, found.response)
 
 
 def _apart(found: Scan, rows: Sequence[Row]) -> str:
@@ -120,11 +127,13 @@ def failed(found: Scan) -> str:
     return f"{at(found, row)}: {launches} failed{more}{rest}"
 
 
-def weak(found: Scan, rows: Sequence[Row]) -> str:
+def weak(found: Scan, rows: Sequence[Row], confidence: float) -> str:
     """The efficiency at the largest p, the worst over loads."""
-    most = max(row.p for row in rows)
-    worst = min((row for row in rows if row.p == most), key=lambda row: row.efficiency.estimate)
-    said = f"weak scaling: efficiency {text.join(text.share(worst.efficiency))} at {at(found, worst)}"
+    worst = found.worst
+    assert worst is not None, "a level ran"
+    share = text.join(text.share(worst.efficiency))
+    unsure = found.unsure and f", but {text.no_interval(confidence)}"
+    said = f"weak scaling: efficiency {'looks like ' if unsure else ''}{share} at {at(found, worst)}{unsure or ''}"
     warning = idle(rows)
     return f"{warning}; {said}" if warning else said
 
@@ -139,9 +148,9 @@ def idle(rows: Sequence[Row]) -> str:
 
 
 def parameters(fit: Fit, response: str) -> Iterator[str]:
-    """`T1 = 236 ms [230, 241]`: each parameter of a law in its unit; none where the levels do not determine it."""
+    """`T1 = 236 ms [230, 241]`: each parameter of a model in its unit; none where the levels do not determine it."""
     write = text.quantity(response)
-    for one in LAWS[fit.law].parameters:
+    for one in MODELS[fit.model].parameters:
         if (value := fit.parameters.get(one.name)) is not None:
             yield f"{one.name} = {text.join((write if one.unit == 's' else text.number)(value))}"
 
@@ -155,33 +164,33 @@ def at(found: Scan, row: Row) -> str:
 
 def recommendation(found: Recommendation) -> str:
     """What to do, what it gains, and how far from the best it may be."""
-    if (said := _excluding_today(found)) is not None:
+    if (said := _excluding_baseline(found)) is not None:
         return said
     if found.others and not found.compared:
-        return "no answer: the budget ended before anything was compared with today's launch"
+        return f"no answer: the budget ended before anything was compared with {current(found.untyped)}"
     if found.candidates and not found.measured:
         return f"no answer: {text.clean(found.candidates[0].excluded or 'no launch succeeded')}"
     bound = _bound(found)
-    gains = found.decided and not found.keep_today
+    gains = found.decided and not found.keep_baseline
     near = "" if bound is None else nearness(bound, found.confidence, _raced(found), beside=gains)
     rest = _fallen(found) + _flaky_one(found) + _not_shown(found)
     if not found.decided:
         return f"not decided{f', {near}' if near else ''}: {why_keep(found)}{_others(found)}{rest}"
-    if found.keep_today:
-        return f"keep today's launch{f', {near}' if near else ''}: {why_keep(found)}{rest}"
+    if found.keep_baseline:
+        return f"keep {current(found.untyped)}{f', {near}' if near else ''}: {why_keep(found)}{rest}"
     if found.gain is None:
         raise ValueError("a change is recommended only after confirmation")
     value, ends = text.times(found.gain)
-    than = text.join(("today's", ends))
-    by = " by a t interval" if found.fresh is not None and found.fresh.by == "t" else ""
+    than = text.join((current(found.untyped), ends))
+    by = " by a t interval" if found.confirmation is not None and found.confirmation.by == "t" else ""
     sure = f", {near}" if near else f" at {text.percent(found.confidence)}"
-    failing = "" if found.failing is None else f"; today's launch {found.failing}"
+    failing = "" if found.failing is None else f"; {current(found.untyped)} {found.failing}"
     return f"{value} faster than {than}{by}{sure}{failing}{rest}"
 
 
 def _others(found: Recommendation) -> str:
-    """Where fresh blocks refute the favourite and nothing is proved of the others: that these may be faster."""
-    if found.fresh is None or found.fresh.verdict != "not faster":
+    """The note that others may be faster, if confirmation pairs refute the candidate and nothing is proved of them."""
+    if found.confirmation is None or found.confirmation.verdict != "not faster":
         return ""
     if found.untried:
         return f"; {found.untried} of {found.others + 1} were never launched"
@@ -189,8 +198,8 @@ def _others(found: Recommendation) -> str:
 
 
 def _fallen(found: Recommendation) -> str:
-    """Favourites that failed before one's eyes, which is why another one was confirmed."""
-    return "".join(f"; {label(c.configuration)} {text.clean(c.excluded or '')}" for c in found.fallen)
+    """Candidates that failed while they were confirmed; another one was confirmed instead."""
+    return "".join(f"; {label(c.configuration)} {text.clean(c.excluded or '')}" for c in found.eliminated)
 
 
 def _flaky_one(found: Recommendation) -> str:
@@ -206,24 +215,25 @@ def _not_shown(found: Recommendation) -> str:
     return "".join(f"; {text.clean(said)}" for said in found.not_shown)
 
 
-def _excluding_today(found: Recommendation) -> str | None:
-    """Where today's launch failed or breaks a constraint: what does not, or that nothing does.
+def _excluding_baseline(found: Recommendation) -> str | None:
+    """Where the baseline failed or breaks a constraint: what does not, or that nothing does.
 
     None for neither, and where failures are beside the point, as another one is shown to be faster.
     """
     if found.broken is None and (found.failing is None or _shown_faster(found)):
         return None
-    if found.winner == found.today and found.broken is not None:
-        return f"no answer: nothing that was tried meets the constraint (today's launch: {text.clean(found.broken)})"
+    now = current(found.untyped)
+    if found.winner == found.baseline and found.broken is not None:
+        return f"no answer: nothing that was tried meets the constraint ({now}: {text.clean(found.broken)})"
     cost = (
         "" if found.gain is None else f"; it takes {text.join(text.times(found.gain.map(lambda g: 1 / g)))} of its time"
     )
     if found.failing is not None:
-        said = f"{label(found.winner)} is the fastest that did not fail, and today's launch {found.failing}"
+        said = f"{label(found.winner)} is the fastest that did not fail, and {now} {found.failing}"
         said = f"not decided: {said}, which may be chance" if found.by_chance else said
     else:
         meets = "is not shown to break" if found.not_shown else "meets"
-        said = f"{label(found.winner)} is the fastest that {meets} the constraint, and today's launch does not"
+        said = f"{label(found.winner)} is the fastest that {meets} the constraint, and {now} does not"
     return f"{said}{cost}{_fallen(found)}{_flaky_one(found)}{_not_shown(found)}"
 
 
@@ -238,8 +248,8 @@ def _bound(found: Recommendation) -> float | None:
 
 def exploratory(found: Recommendation) -> str:
     """What the ratios of the table are not."""
-    fresh = "" if found.gain is None else " The gain in the first line comes from fresh confirmation blocks alone."
-    return f"T(today) / T is exploratory: the best of many looks better than it is.{fresh}"
+    fresh = "" if found.gain is None else f" That of {label(found.winner)} comes from confirmation pairs alone."
+    return f"T(baseline) / T is exploratory: the best of many looks better than it is.{fresh}"
 
 
 def _raced(found: Recommendation) -> str:
@@ -255,13 +265,10 @@ def _tied(configuration: Configuration, most: float | None) -> str:
 
 
 def _on_average(found: Recommendation, means: Averages) -> str:
-    """`on average over its fresh launches it is 1.06x faster: of threads=2 3 of 20 take 1.5 times its median`."""
-    slow = ((label(found.winner), means.slow), ("today's", means.slow_today))
-    said = [
-        f"of {name} {one.count} of {one.of} take {one.times:.2g} times its median" for name, one in slow if one.count
-    ]
-    much = f"{means.ratio:.2f}x faster" if means.ratio >= 1 else f"{1 / means.ratio:.2f}x slower"
-    return f"on average over its fresh launches it is {much}" + (f": {', '.join(said)}" if said else "")
+    """`on average over its confirmation launches it is 1.06x faster: of threads=2 3 of 20 take 1.5 times its
+    median`."""
+    slow = ((label(found.winner), means.slow), (current(found.untyped), means.slow_baseline))
+    return _averaged("on average over its confirmation launches", means.ratio, slow)
 
 
 def beside(found: Recommendation, response: str) -> list[str]:
@@ -280,10 +287,10 @@ def beside(found: Recommendation, response: str) -> list[str]:
     for front in found.fronts:
         points = [f"{label(c)} ({text.value(time, response)}, {value:.6g})" for c, time, value in front.points]
         lines.append(f"front of {text.quantity_name(response)} and {text.clean(front.metric)}: {'; '.join(points)}")
-    if found.not_told_apart:
-        shown = [_tied(c, most) for c, most in found.not_told_apart[:TIES_SHOWN]]
-        more = len(found.not_told_apart) - len(shown)
-        lines.append(f"not told apart from it: {'; '.join(shown)}" + (f"; {more} more" if more else ""))
+    if found.tied_with:
+        shown = [_tied(c, most) for c, most in found.tied_with[:TIES_SHOWN]]
+        more = len(found.tied_with) - len(shown)
+        lines.append(f"tied with it: {'; '.join(shown)}" + (f"; {more} more" if more else ""))
     return lines
 
 
@@ -292,25 +299,33 @@ def why_keep(found: Recommendation) -> str:
     name = label(found.winner)
     if not found.others:
         return "there is nothing else to try"
-    if found.winner == found.today:
-        return "nothing that was tried is faster" if found.proved else "nothing tried so far looks faster than today's"
+    if found.winner == found.baseline:
+        return (
+            "nothing that was tried is faster"
+            if found.proved
+            else f"nothing tried so far looks faster than {current(found.untyped)}"
+        )
     if found.gain is None:
-        return f"{name} looks faster, but no fresh blocks confirmed it"
+        return f"{name} looks faster, but no confirmation pairs confirmed it"
     return _not_confirmed(found, found.gain, name)
 
 
 def _not_confirmed(found: Recommendation, gain: Interval, name: str) -> str:
-    """What fresh blocks say of a favourite that is not certainly faster."""
+    """What confirmation pairs say of a candidate that is not certainly faster."""
     seen = text.join(text.times(gain))
     if gain.low is None and gain.estimate > 1:
         return f"{name} looks {seen} faster, but there is {text.no_interval(found.confidence)}"
-    if found.fresh is not None and found.fresh.verdict is None:
-        more = "" if found.fresh.more is None else f"; about {text.count(found.fresh.more, 'more block')} would tell"
+    if found.confirmation is not None and found.confirmation.verdict is None:
+        more = (
+            ""
+            if found.confirmation.more is None
+            else f"; about {text.count(found.confirmation.more, 'more block')} would decide it"
+        )
         return f"{name}: {seen}{more}"
     if gain.estimate > 1:
-        return f"{name} looked faster; in fresh blocks it is {seen} faster, which may be nothing"
+        return f"{name} looked faster; in confirmation pairs it is {seen} faster, which may be nothing"
     slower = text.join(text.times(gain.map(lambda ratio: 1 / ratio)))
-    return f"{name} looked faster, but takes {slower} of today's time in fresh blocks"
+    return f"{name} looked faster, but takes {slower} of the time of {current(found.untyped)} in confirmation pairs"
 
 
 def comparison(found: Comparison, confidence: float, response: str = "wall") -> str:
@@ -319,7 +334,8 @@ def comparison(found: Comparison, confidence: float, response: str = "wall") -> 
     if found.decision == "failed" or found.never or not any(found.failures):
         return said
     pairs = zip((found.reference, found.other), found.failures, strict=True)
-    return f"{said} ({', '.join(f'{failures} launches of {name(of)} failed' for of, failures in pairs if failures)})"
+    failed = (f"{text.count(n, 'launch', 'launches')} of {name(of)} failed" for of, n in pairs if n)
+    return f"{said} ({', '.join(failed)})"
 
 
 def _comparison(found: Comparison, confidence: float, response: str) -> str:
@@ -331,20 +347,34 @@ def _comparison(found: Comparison, confidence: float, response: str) -> str:
         return f"no verdict on {b} against {a}: in no block did both {did}"
     if found.decision == "failed":
         return f"no verdict on {b} against {a}: {found.failures[0]} and {found.failures[1]} launches failed"
-    at_level = f"at {text.percent(confidence)}"
-    if found.decision == "no difference shown":
-        takes = f"{text.join(text.times(found.ratio))} of the {text.amount_of(response)}"
-        return f"no difference shown: {b} takes {takes} of {a} {at_level}"
-    inverse = found.ratio.map(lambda ratio: 1 / ratio)
-    faster = inverse.estimate >= 1
-    value, ends = text.times(inverse if faster else found.ratio)
-    equal = value == "1.00x"
-    if found.decision == "too few blocks":
-        few = text.no_interval(confidence, fewest_blocks(found.confidence))
-        looks = f"as fast as {a}" if equal else f"{value} {'faster' if faster else 'slower'} than {a}"
-        return f"{b} looks {looks}, but {few}"
-    said = "less than 0.5%" if equal else value
-    return f"{b} is {said} {found.decision} than {text.join((a, ends))} {at_level}"
+    gain = found.ratio.map(lambda r: 1 / r)
+    return text.than(b, a, gain, confidence, response, fewest_blocks(found.confidence)) + _mean(found)
+
+
+def _mean(found: Comparison) -> str:
+    """`; on average it is 1.06x slower: of new 3 of 40 take 1.5 times its median`, if that is another number."""
+    if found.slow is None or found.ratio.low is None or found.ratio.covers(found.mean.estimate):
+        return ""
+    return "; " + _averaged("on average", 1 / found.mean.estimate, [
+        (name(found.reference), found.slow[0]), (name(found.other), found.slow[1])])  # fmt: skip
+
+
+def _averaged(what: str, faster: float, slow: Sequence[tuple[str, Slow]]) -> str:
+    said = [
+        f"of {name} {one.count} of {one.of} take {one.times:.2g} times its median" for name, one in slow if one.count
+    ]
+    much = f"{faster:.2f}x faster" if faster >= 1 else f"{1 / faster:.2f}x slower"
+    return f"{what} it is {much}" + (f": {', '.join(said)}" if said else "")
+
+
+def gate(found: Comparison, one: Gated) -> str:
+    """`new: time 1.02x [1.01, 1.03], at most 1.05x allowed`; which launches failed, if that decides it."""
+    if one.verdict == "crashed":
+        pairs = zip((found.reference, found.other), found.failures, strict=True)
+        said = ((name(of), text.count(failures, "launch", "launches")) for of, failures in pairs if failures)
+        return "; ".join(f"{launches} of {of} failed" for of, launches in said)
+    of = {"time": "time", "mean": "mean time", "cpu": "CPU time", "memory": "peak memory"}[one.of]
+    return f"{name(found.other)}: {of} {text.join(text.times(one.ratio))}, at most {1 + one.limit:.4g}x allowed"
 
 
 def name(configuration: Configuration) -> str:
@@ -358,11 +388,11 @@ def stop(result: Result) -> str:
     launches = len(result.timed) or len(result.records)
     amount = f"{text.count(result.blocks, 'block')}, {text.count(launches, 'launch', 'launches')}"
     if result.confirmations:
-        amount += f", {text.count(result.confirmations, 'fresh block')} to confirm"
+        amount += f", {text.count(result.confirmations, 'confirmation pair')} to confirm"
     decision, asked = result.stop, result.experiment.stop
     if asked.rule == "replicates" and asked.binding and result.blocks < asked.min_blocks:
         return f"{amount}; budget spent, {asked.min_blocks} blocks asked"
-    if decision is None or not decision.stop:
+    if decision is None or decision.reason in (None, "proved", "nothing to compare"):
         return amount
     if result.experiment.stop.rule == "replicates" or not result.records:
         return amount
@@ -371,7 +401,8 @@ def stop(result: Result) -> str:
     wanted = text.percent(result.experiment.stop.width)
     if decision.reason == "width":
         return f"{amount}; every interval within {wanted}"
-    why = "budget spent" if decision.reason == "budget" else "all blocks made"
+    ends = {"budget": "budget spent", "interrupted": "interrupted", "decided": "every finding is decided"}
+    why = ends.get(str(decision.reason), "all blocks made")
     if width is not None and width <= result.experiment.stop.width:
         return f"{amount}; {why}"
     return f"{amount}; {why}{reached}, not at the {wanted} wanted" if reached else f"{amount}; {why}"
@@ -383,9 +414,3 @@ def undisturbed(result: Result) -> str:
         return ""
     response = result.experiment.response
     return f"without the noisy blocks: {conclusion_headline(result.undisturbed, result.confidence, response=response)}"
-
-
-def _faster(speedup: Interval, confidence: float) -> str:
-    value, ends = text.times(speedup)
-    return f"{value} faster {ends} at {text.percent(confidence)}" if ends else (
-        f"{value} faster ({text.no_interval(confidence)})")  # fmt: skip

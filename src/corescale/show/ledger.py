@@ -1,62 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of claims as Markdown: a table for each paper, a column for each machine that was measured."""
+"""The ledger of claims as Markdown: counts machine by machine, then a row a claim with its answers folded."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from corescale.declare.claims import Claim, Verdict
 
+VERDICTS = ("holds", "equal", "does not hold", "open", "not on this machine")
 HEAD = """\
 # The claims of five papers, and what our machines say
 
-Printed by `corescale study claims`, from data/claims.csv and data/verdicts.csv. A verdict is a study's finding: it
-*holds* or *does not hold* where the whole interval of the ratio lies within the claim or outside it, and is *open*
-else. *Not on this machine*: what it compares was not there. *Not run*: the study has no recorded run on that
-machine. `corescale study claims RUN` records the verdicts of a run of a study.
+{claims} claims; {asked} are asked by a finding of a study that ships, and the other {rest} say why not. A claim may
+have several answers, for example one for each number of threads:
 
-Each answer has its confidence by itself: of ten answers where nothing differs, one says "> 1 holds" by chance in every
-seventh run of six blocks, so a single one among open ones says little. A row is one run; another may say otherwise.
+| answers on | holds | equal | does not hold | open | not on this machine | from records in data/runs |
+| --- | --- | --- | --- | --- | --- | --- |
+{counts}
+An answer *holds* if the whole 95% interval of its ratio lies within the claim. It *does not hold* if the whole
+interval lies outside. It is *equal* if the interval reaches beyond the claim, and shows that the sides differ by less
+than a margin: 5%, unless the study names another. Otherwise it is *open*. *Not on this machine*: what the claim needs
+or compares is not there. The answers of one claim share its confidence; different claims do not. Answers without
+records are of earlier runs. In those, each had its confidence alone.
+
+`corescale study claims` prints this page from data/claims.csv and data/verdicts.csv. `corescale study claims RUN` first
+records the answers of a run. `corescale report data/runs/STUDY.tar.xz` shows a recorded run again.
 """
-SAID = {"not measured": "not on this machine"}
 
 
 def ledger(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> str:
     """Every claim with its verdicts; counts first."""
-    machines = sorted({one.machine for one in verdicts})
-    parts = [HEAD, "".join(_counts(claims, verdicts, machine) for machine in machines)]
+    asked = {(claim.study, claim.finding) for claim in claims if claim.finding}
+    mine = [one for one in verdicts if (one.study, one.finding) in asked]
+    counts = "".join(_counts(machine, mine) for machine in sorted({one.machine for one in mine}))
+    parts = [HEAD.format(claims=len(claims), asked=len(asked), rest=len(claims) - len(asked), counts=counts)]
     for paper in dict.fromkeys(claim.paper for claim in claims):
-        parts.append(_table(paper, [claim for claim in claims if claim.paper == paper], verdicts, machines))
+        parts.append(_table(paper, [claim for claim in claims if claim.paper == paper], verdicts))
     return "\n".join(parts)
 
 
-def _counts(claims: Sequence[Claim], verdicts: Sequence[Verdict], machine: str) -> str:
-    asked = {(claim.study, claim.finding) for claim in claims if claim.finding}
-    mine = [one for one in verdicts if one.machine == machine and (one.study, one.finding) in asked]
-    said = {verdict: sum(one.verdict == verdict for one in mine) for verdict in dict.fromkeys(v.verdict for v in mine)}
-    counts = ", ".join(f"{SAID.get(verdict, verdict)} {count}" for verdict, count in sorted(said.items()))
-    return f"* {machine}: {counts}; a claim may have several answers.\n"
+def _counts(machine: str, verdicts: Sequence[Verdict]) -> str:
+    of = [one for one in verdicts if one.machine == machine]
+    said = Counter(one.verdict for one in of)
+    cells = [machine, *(said[verdict] for verdict in VERDICTS), sum(bool(one.records) for one in of)]
+    return f"| {' | '.join(map(str, cells))} |\n"
 
 
-def _table(paper: str, claims: Sequence[Claim], verdicts: Sequence[Verdict], machines: Sequence[str]) -> str:
-    heads = ["where", "claim", "its figure", "study: finding", *machines]
-    rows = [
-        [one.place, one.claim, one.figure, _asked(one), *(_said(one, verdicts, m) for m in machines)] for one in claims
-    ]
+def _table(paper: str, claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> str:
+    heads = ["where", "claim", "its figure", "answers"]
+    rows = [[one.place, one.claim, one.figure, _answers(one, verdicts)] for one in claims]
     lines = [heads, ["---"] * len(heads), *rows]
     return f"## {paper}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _asked(claim: Claim) -> str:
-    return f"{claim.study}: {claim.finding}" if claim.finding else "none"
-
-
-def _said(claim: Claim, verdicts: Sequence[Verdict], machine: str) -> str:
+def _answers(claim: Claim, verdicts: Sequence[Verdict]) -> str:
+    """The counts of a claim's answers, and folded behind them the finding and each answer."""
     if not claim.finding:
-        return claim.note
-    key = (machine, claim.study, claim.finding)
-    found = [one for one in verdicts if (one.machine, one.study, one.finding) == key]
-    return "<br>".join(_line(one) for one in found) or "not run"
+        return f"none: {claim.note}"
+    found = [one for one in verdicts if (one.study, one.finding) == (claim.study, claim.finding)]
+    said = Counter(one.verdict for one in found)
+    counts = ", ".join(f"{one} {said[one]}" for one in VERDICTS if said[one]) or "not run"
+    lines = "".join(f"<br>{_line(one)}" for one in found)
+    return f"<details><summary>{counts}</summary>{claim.study}: {claim.finding}{lines}</details>"
 
 
 def _line(one: Verdict) -> str:
-    said = " ".join(filter(None, [SAID.get(one.verdict, one.verdict), one.ratio]))
-    return f"{one.at}: {said}" if one.at else said
+    said = " ".join(filter(None, [one.verdict, one.ratio]))
+    return f"{one.machine}: {f'{one.at}: {said}' if one.at else said}"

@@ -7,6 +7,11 @@ from corescale.records import INHERITED, Configuration, Level
 from corescale.show import text
 
 
+def current(untyped: tuple[tuple[str, Level], ...]) -> str:
+    """The baseline in a sentence: `your current launch`, or the levels of it that no shell gives."""
+    return label(Configuration(untyped)) if untyped else "your current launch"
+
+
 def label(configuration: Configuration) -> str:
     """As tables and charts name it; what is as inherited goes unsaid."""
     said = [pair for pair in configuration.levels if pair[1] != INHERITED] or configuration.levels
@@ -25,7 +30,7 @@ def raw(configuration: Configuration) -> str:
 
 
 def counted(configuration: Configuration) -> str:
-    """`4 threads`, `1 rank`; the levels themselves where p alone does not tell them apart."""
+    """`4 threads`, `1 rank`; the levels themselves where p alone does not distinguish them ."""
     makers = _makers(configuration)
     if _mixed(makers):
         return text.clean(" ".join(f"{name}={level}" for name, level in makers.items()))
@@ -34,7 +39,7 @@ def counted(configuration: Configuration) -> str:
 
 
 def below(configuration: Configuration) -> tuple[str, ...]:
-    """What stands beneath p in a table: the layout, where two rows may have the same p."""
+    """What is beneath p in a table: the layout, where two rows may have the same p."""
     return (f"layout={configuration.layout}",) if _mixed(_makers(configuration)) else ()
 
 

@@ -3,7 +3,8 @@
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
 from typing import Self, TextIO
@@ -15,21 +16,22 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from corescale.conclude import budget, stats
+from corescale.conclude import stats
+from corescale.conclude.budget import spent
 from corescale.conclude.response import table
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, today
+from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block, Invocation, most_launches
 from corescale.observe.watcher import Watcher
 from corescale.records import Configuration, Record
-from corescale.show import so_far, text
+from corescale.show import interim, text
 from corescale.show.naming import label
 
 PHASES = {"warmup": "warming up", "rehearse": "rehearsing", "measure": "measuring", "confirm": "confirming"}
 
 
 def create(experiment: Experiment, *, quiet: bool = False, stream: TextIO | None = None) -> Watcher:
-    """Silent if asked (notes are repeated as doubts beside the result), Fancy on a terminal, else Plain."""
+    """Silent if asked (notes are repeated as warnings beside the result), Fancy on a terminal, else Plain."""
     if quiet:
         return Watcher()
     console = Console(file=stream or sys.stderr)
@@ -66,6 +68,56 @@ class Plain(Watcher):
     def _say(self, line: str) -> None:
         self.said = time.monotonic()
         self.console.print(Text(text.clean(line)), soft_wrap=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come, for a function that a program gave."""
+
+    launches: int
+    """launches until now"""
+    blocks: int
+    """complete measuring blocks"""
+    done: float | None
+    """share of what may be launched that was launched; None for a race without a budget"""
+    best: str
+    """the fastest until now, with its interval"""
+    left: str
+    """the longest time left"""
+    record: Record | None = None
+    """the launch that has just ended; None where a block has, and for a note"""
+    note: str = ""
+    """something to know beside the numbers"""
+
+    def __str__(self) -> str:
+        if self.note:
+            return f"note: {self.note}"
+        return f"{text.count(self.launches, 'launch', 'launches')}; {self.best}; {self.left}"
+
+
+class Called(Watcher):
+    """Calls a function after each launch, after each block and for each note."""
+
+    def __init__(self, experiment: Experiment, function: Callable[[Progress], object]) -> None:
+        self.state, self.function = State(experiment), function
+
+    def launched(self, record: Record) -> None:
+        """Counts the launch."""
+        self.state.launched(record)
+        self._call(record)
+
+    def block_done(self, number: int, records: Sequence[Record]) -> None:
+        """What is best may have changed."""
+        self.state.block_done(records)
+        self._call()
+
+    def note(self, text: str) -> None:
+        """Passes it on."""
+        self._call(note=text)
+
+    def _call(self, record: Record | None = None, note: str = "") -> None:
+        of = self.state
+        self.function(Progress(of.launches, of.blocks, of.done, of.best, of.left, record, note))
 
 
 class Fancy(Plain):
@@ -120,7 +172,7 @@ class State:
         self.best = "nothing measured yet"
 
     def launched(self, record: Record) -> None:
-        """Counts one launch; one that was killed because it had lost did not fail."""
+        """Counts one launch; one that was capped did not fail."""
         if not self.launches_here:
             self.start = time.monotonic() - record.wall
         self.launches += 1
@@ -133,7 +185,7 @@ class State:
     def block_done(self, records: Sequence[Record]) -> None:
         """Counts the blocks of all records, those of an earlier, interrupted try included."""
         self.of_this_block = 0
-        self.launches, self.spent = len(records), budget.spent(records)
+        self.launches, self.spent = len(records), spent(records, self.experiment)
         self.blocks = len({record.block for record in records if record.phase == "measure"})
         of_confirmation = [record for record in records if record.phase == "confirm"]
         self.confirmed = [
@@ -141,7 +193,7 @@ class State:
             for block in sorted({record.block for record in of_confirmation})
         ]
         if self.blocks:
-            self.best = so_far.sentence(records, self.experiment) or best_so_far(records, self.experiment)
+            self.best = interim.sentence(records, self.experiment) or best_so_far(records, self.experiment)
 
     @property
     def done(self) -> float | None:
@@ -155,13 +207,13 @@ class State:
 
     @property
     def amount(self) -> str:
-        """`9 of 8 to 40 blocks, 1 of 36 launches failed`; of a race `36 launches, 2 stopped as lost`."""
+        """`9 of 8 to 40 blocks, 1 of 36 launches failed`; of a race `36 launches, 2 capped`."""
         launches = text.count(self.launches, "launch", "launches")
         said = launches if self.racing else f"{self._blocks} blocks"
         if self.confirmed:
-            wanted = self.experiment.stop.confirmations
+            wanted = self.experiment.stop.confirm_pairs
             said += f", {len(self.confirmed)}{f' of {wanted}' if wanted is not None else ''} to confirm"
-        ends = {"failed": self.failures, "stopped as lost": self.capped}
+        ends = {"failed": self.failures, "capped": self.capped}
         of = "" if self.racing else f"of {launches} "
         return ", ".join([said, *(f"{count} {of}{end}" for end, count in ends.items() if count)])
 
@@ -176,10 +228,10 @@ class State:
         """The longest time left, by the launches made; the budget or the last block ends it, a race maybe before."""
         stop = self.experiment.stop
         by_budget = float("inf") if stop.budget is None else max(0.0, stop.budget - self.spent)
-        if self.confirmed and stop.confirmations is None:
+        if self.confirmed and stop.confirm_pairs is None:
             return "until it is decided" if stop.budget is None else _at_most(by_budget)
-        if self.confirmed and stop.confirmations is not None:
-            missing = max(0, stop.confirmations - len(self.confirmed))
+        if self.confirmed and stop.confirm_pairs is not None:
+            missing = max(0, stop.confirm_pairs - len(self.confirmed))
             return _at_most(min(by_budget, missing * sum(self.confirmed) / len(self.confirmed)))
         if self.racing and stop.launches is not None:
             left = max(0, stop.launches - self.launches)
@@ -199,9 +251,9 @@ class State:
 
     @cached_property
     def launches_a_block(self) -> int:
-        """Of all configurations, those of today's that come again included."""
+        """Launches of all configurations, with the repeated ones of the baseline."""
         block = Block("measure", configurations(self.experiment))
-        return most_launches(block, today(self.experiment), 0)
+        return most_launches(block, baseline(self.experiment), 0)
 
 
 def _at_most(seconds: float) -> str:
@@ -221,18 +273,17 @@ def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
     typical = {c: float(stats.typical_times(times.column(c)[:, None])[0]) for c in usable}
     best = min(usable, key=typical.__getitem__)
     if best == reference:
-        return f"{label(best)}, the reference itself"
+        return f"{label(best)} is the fastest so far"
     ratio = stats.ratio_interval(times.column(reference), times.column(best), experiment.stop.confidence)
-    if ratio.estimate <= 1:
-        return f"{label(best)}, about as fast as {label(reference)}"
-    return f"{label(best)}, {text.join(text.times(ratio))} faster than {label(reference)}"
+    if ratio.low is None:
+        return f"{label(best)} looks {text.times(ratio)[0]} faster than {label(reference)} so far"
+    return text.than(label(best), label(reference), ratio, experiment.stop.confidence, experiment.response)
 
 
 def _reference(experiment: Experiment, usable: Sequence[Configuration]) -> Configuration | None:
-    """Today's launch; in a scan the one at p_ref."""
+    """The baseline; in a scan the one at p_ref."""
     if experiment.verb == "scan":
-        return next(
-            (c for c in usable if c.layout.p == experiment.p_ref), min(usable, key=lambda c: c.layout.p, default=None)
-        )
-    now = today(experiment)
+        smallest = min(usable, key=lambda c: c.layout.p, default=None)
+        return next((c for c in usable if c.layout.p == experiment.scaling.p_ref), smallest)
+    now = baseline(experiment)
     return now if now in usable else next(iter(usable), None)

@@ -9,7 +9,7 @@ from typing import Any
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
-from corescale.conclude.conclusion import Conclusion, conclude
+from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.stats import Interval
 from corescale.conclude.stopping import Decision
 from corescale.declare.experiment import Experiment
@@ -28,10 +28,12 @@ class Result:
     """description of the machine and of what was found on it, as stored with the run: JSON values"""
     stop: Decision | None = None
     """reason why measuring ended"""
-    doubts: tuple[str, ...] = ()
-    """doubts, one line each, printed beside the numbers"""
+    warnings: tuple[str, ...] = ()
+    """warnings, one line each, printed beside the numbers"""
     noisy: frozenset[int] = frozenset()
     """positions in `records` of launches that a rule on noise flagged"""
+    run: str = ""
+    """whether the records are new, continue others or are shown again; empty for a first run, and for a report"""
     undisturbed: Conclusion | None = None
     """conclusion without the flagged blocks; None where nothing was flagged"""
 
@@ -47,7 +49,7 @@ class Result:
 
     @cached_property
     def confirmations(self) -> int:
-        """Fresh blocks of the winner against today's launch."""
+        """Confirmation pairs of the winner against the baseline."""
         return len({record.block for record in self.records if record.phase == "confirm"})
 
     @cached_property
@@ -67,7 +69,7 @@ class Result:
         if isinstance(found, Scan):
             return "Speedup", {row.configuration: row.speedup for row in found.rows}
         if isinstance(found, Recommendation):
-            return "T(today) / T", {candidate.configuration: candidate.ratio for candidate in found.candidates}
+            return "T(baseline) / T", {candidate.configuration: candidate.ratio for candidate in found.candidates}
         return "T / T(reference)", {one.other: one.ratio for one in found}
 
     def line(self, configuration: Configuration) -> str:
@@ -80,25 +82,3 @@ class Result:
         origins = {record.origin for record in found} - {"measured"}
         asked = ("oversubscribed",) if any(record.oversubscribed for record in found) else ()
         return (*sorted(origins), *asked)
-
-
-def concluded(
-    records: Sequence[Record],
-    experiment: Experiment,
-    lines: Mapping[Configuration, str],
-    environment: Mapping[str, Any],
-    gate: float | None = None,
-) -> Result:
-    """What follows from the records, to be shown with these lines and under these circumstances."""
-    found = conclude(records, experiment, gate)
-    return Result(
-        experiment=experiment,
-        records=records,
-        conclusion=found.conclusion,
-        lines=lines,
-        environment=environment,
-        stop=found.stop,
-        doubts=found.doubts,
-        noisy=found.noisy,
-        undisturbed=found.undisturbed,
-    )

@@ -2,14 +2,16 @@
 """What a study's statements came to, in words."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.judging import Verdict
 from corescale.conclude.answers.overheads import Modelled
+from corescale.conclude.answers.power import Power
 from corescale.conclude.answers.weak import Line
-from corescale.conclude.laws.overhead_factors import OverheadFit
+from corescale.conclude.models.overhead_factors import OverheadFit
 from corescale.conclude.stats import Interval
+from corescale.declare.outputs import Finding
 from corescale.show import text
 
 
@@ -28,43 +30,49 @@ def findings(answers: Sequence[Answer | Modelled]) -> str:
 
 VERDICTS: dict[Verdict, tuple[str, str]] = {
     "holds": ("holds", "hold"),
+    "equal": ("is equal within the margin", "are equal within the margin"),
     "does not hold": ("does not hold", "do not hold"),
     "open": ("is open", "are open"),
-    "not measured": ("was not measured", "were not measured"),
+    "not on this machine": ("cannot be asked here", "cannot be asked here"),
 }
 """A verdict as a verb, for one and for several."""
 
 
 def answer(found: Answer | Modelled) -> str:
-    """`at share=15: holds, ratio 1.18 [1.15, 1.22] where >= 1.1 is claimed; from 1.12 at load=1 to 1.25 at load=4`."""
+    """`at share=15: holds, ratio 1.18 [1.15, 1.22] where >= 1.1 is claimed. It ranges from 1.12 at load=1 to ...`."""
     if isinstance(found, Modelled):
         return modelled(found)
     at = " ".join(f"{name}={level}" for name, level in found.at.items())
     where = f"at {at}: " if at else ""
-    if found.verdict == "not measured":
-        return text.clean(f"{where}not measured: {found.why}")
+    if found.verdict == "not on this machine":
+        return text.clean(f"{where}not on this machine: {found.why}")
     alone = f"{found.finding.y} over a straight line of {found.finding.line}" if found.finding.line else found.finding.y
     what = "difference" if found.finding.difference else "ratio" if found.finding.b is not None else alone
     written = text.number if found.reached else text.ratio  # the ends of a level may be 0 and infinity
     several = f" of {found.finding.several} levels" if found.finding.several else ""
     shown = text.join(written(found.ratio))
-    said = f"{where}{found.verdict}, {what} {shown} where {found.finding.claim} is claimed{several}"
-    said += f"; the best is {found.chosen}" if found.chosen else ""
+    verdict = f"equal within {_margin(found.finding)}" if found.verdict == "equal" else found.verdict
+    said = f"{where}{verdict}, {what} {shown} where {found.finding.claim} is claimed{several}"
+    said += f". The best is {found.chosen}" if found.chosen else ""
     if found.reached:
         said += f" of {found.finding.along}: {' and '.join(f'{_level(level)} at {at}' for at, level in found.reached)}"
     if found.ratio.low is None:
         said += f" ({text.count(found.ratio.n, 'block')}: too few for an interval)"
     if found.extremes:
         (least, low), (most, high) = found.extremes
-        said += f"; from {low:.3g} at {least} to {high:.3g} at {most}"
+        said += f". It ranges from {low:.3g} at {least} to {high:.3g} at {most}"
     if found.against:
         level, ratio = found.against
-        said += f"; not shown at {level}: {text.join(text.ratio(ratio))}"
+        said += f". It is not shown at {level}: {text.join(text.ratio(ratio))}"
     if found.failed:
-        said += f"; left out, since launches failed there: {', '.join(found.failed)}"
+        said += f". Left out, because launches failed: {', '.join(found.failed)}"
     if found.oversubscribed:
         said += f"; oversubscribed at p={', '.join(map(str, found.oversubscribed))}"
     return text.clean(said)
+
+
+def _margin(finding: Finding) -> str:
+    return f"{finding.margin:g}" if finding.difference else text.percent(finding.margin)
 
 
 def _level(found: Interval) -> str:
@@ -75,38 +83,63 @@ def _level(found: Interval) -> str:
     return f"{found.estimate:.4g} [{low}, {f'{found.high:.4g}' if math.isfinite(found.high) else 'unknown'}]"
 
 
+def powers(found: Sequence[Power]) -> Iterator[str]:
+    """A line for each answer, and one for all of them."""
+    for one in found:
+        at = "".join(f" {name}={level}" for name, level in one.answer.at.items())
+        yield text.clean(f"{one.answer.finding.name}{at}: {_power(one)}")
+    able = [one for one in found if one.blocks is not None]
+    seconds = text.duration(sum(one.seconds for one in able))
+    yield f"{len(able)} of {text.count(len(found), 'answer')} can be decided about the margin, in at most {seconds}"
+
+
+def _power(one: Power) -> str:
+    finding, most = one.answer.finding, f"{one.most} blocks show {_size(one.shown, one.answer.finding)}"
+    scatter = f"scatter {_size(one.scatter, finding)}; {most}"
+    if one.blocks is None:
+        return f"{scatter}, not {_margin(finding)}"
+    return f"{scatter}; {_margin(finding)} takes {one.blocks}, {text.duration(one.seconds)}"
+
+
+def _size(log: float, finding: Finding) -> str:
+    return f"{log:.2g}" if finding.difference else f"{100 * math.expm1(log):.2g}%"
+
+
 def modelled(found: Modelled) -> str:
-    """`at threading=tbb: holds: f = 41 [39, 43] x grain, off by 0.01 [0.01, 0.02]; p predicts ... no better`."""
+    """`at threading=tbb: holds: f = 41 [39, 43] x grain. It is off by 0.01 [0.01, 0.02] ... Cross-validation: ...`."""
     at = " ".join(f"{name}={level}" for name, level in found.at.items())
     where = f"at {at}: " if at else ""
     if found.choice is None or found.claimed is None:
-        return text.clean(f"{where}not measured: {found.why}")
+        return text.clean(f"{where}not on this machine: {found.why}")
     why = f" ({found.why})" if found.why else ""
-    said = f"{where}{found.verdict}{why}: {overhead(found.claimed)}; {found.choice.statement}"
+    said = f"{where}{found.verdict}{why}: {overhead(found.claimed)}"
     if found.beside is not None:
-        said += f", {overhead(found.beside)}"
-    elif found.choice.best is not None and found.choice.best is not found.claimed:
-        said += f": {overhead(found.choice.best)}"
-    said += "; oversubscribed launches are among them" if found.oversubscribed else ""
-    if found.reach is not None:
+        said += f". Where it is said to predict better, {overhead(found.beside)}"
+    elif found.reach is not None:
         near, far = (text.join(text.share(one)) for one in (found.reach.near, found.reach.far))
         many = text.count(found.reach.beyond, "configuration")
-        said += f", off by {near} of the time; beyond that, in {many}, by {far}"
-    doubt = found.claimed.doubt
-    return text.clean(said + (f"; doubt: {doubt}" if doubt and doubt != found.why else ""))
+        said += f". It was {found.choice.statement}, off by {near} of the time. "
+        said += f"Beyond that, in {many}, it is off by {far}"
+    else:
+        said += f". Cross-validation: {found.choice.statement}"
+        if found.choice.best is not None and found.choice.best is not found.claimed:
+            said += f": {overhead(found.choice.best)}"
+    said += "; oversubscribed launches are among them" if found.oversubscribed else ""
+    warning = found.claimed.warning
+    return text.clean(said + (f"; warning: {warning}" if warning and warning != found.why else ""))
 
 
 def overhead(fit: OverheadFit) -> str:
-    """`f = 41 [39, 43] x grain, off by 0.01 [0.01, 0.02] on configurations left out of the fit`."""
+    """`f = 41 [39, 43] x grain. It is off by 0.01 [0.01, 0.02] on configurations left out of the fit`."""
     tested = fit.held_out.estimate == fit.held_out.estimate  # NaN: too few configurations
-    off = f", off by {text.join(text.number(fit.held_out))} on configurations left out of the fit" if tested else ""
-    return f"f = {' + '.join(terms(fit))}{off}"
+    off = f". It is off by {text.join(text.number(fit.held_out))} on configurations left out of the fit"
+    return f"f = {' + '.join(terms(fit))}{off if tested else ''}"
 
 
 def nearness(bound: float, confidence: float, raced: str = "", *, beside: bool = False) -> str:
     """`within 1.8% of the best at 95%`; a bound of 0 means that it beat every other.
 
-    `beside`: an interval stands before it, and each of the two claims holds alone: `, each at 95%`.
+    `beside`: an interval comes before it, and each of the two claims holds alone: `, each at 95%`.
     """
     of = f"within {text.at_most(bound)} of the best{raced}" if bound > 1e-9 else f"the best{raced or TRIED}"
     return f"{of}{', each' if beside else ''} at {text.percent(confidence)}"
@@ -123,6 +156,8 @@ def terms(fit: OverheadFit) -> list[str]:
 def flat(line: Line, response: str = "wall") -> str:
     """`p=2: T = 0.10 s [0.08, 0.12] + 0.30 s [0.29, 0.31] x work: 25% of the time at load=1 does not grow`."""
     if not line.fit.identifiable:
-        return text.clean(f"{line.label}: T = a + b work cannot be fitted: {line.fit.doubt}")
+        return text.clean(f"{line.label}: T = a + b work cannot be fitted: {line.fit.warning}")
     a, b = (text.join(text.quantity(response)(line.fit.parameters[name])) for name in ("a", "b"))
-    return text.clean(f"{line.label}: T = {a} + {b} x work" + (f" (doubt: {line.fit.doubt})" if line.fit.doubt else ""))
+    return text.clean(
+        f"{line.label}: T = {a} + {b} x work" + (f" (warning: {line.fit.warning})" if line.fit.warning else "")
+    )

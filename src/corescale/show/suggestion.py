@@ -7,12 +7,12 @@ import shlex
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
-from corescale.conclude.race.options import OPTIONS
 from corescale.declare.catalogue import space
 from corescale.declare.experiment import Command
+from corescale.declare.plan import BASELINE_EVERY
 from corescale.show import text
-from corescale.show.alone import alone
 from corescale.show.result import Result
+from corescale.show.single import alone
 
 
 def suggestion(result: Result) -> str:
@@ -43,23 +43,20 @@ def _after_scan(result: Result) -> str:
 
 
 def _no_preload(result: Result, command: Command) -> bool:
-    """Whether no allocator can be preloaded, as was found when one was tried or as the program's file tells."""
-    tried = any(reason.startswith("allocators: ") for reason in result.experiment.left_out)
-    return tried or (not command.shell and space.no_preload(command.argv) != "")
+    """Whether no allocator can be preloaded, as was found when one was tried or as the program's file shows."""
+    return bool(result.experiment.no_preload) or (not command.shell and space.no_preload(command.argv) != "")
 
 
 def _after_tune(result: Result, found: Recommendation) -> str:
     if not found.others:
         return "name what to vary, such as -f NAME=a,b; where nothing is named, threads and allocators are tried"
     if not found.compared:
-        at_first = min(OPTIONS.first_block, found.others + 1)
+        at_first = min(BASELINE_EVERY - 1, found.others + 1)
         first = f"the first block alone launches up to {at_first} configurations"
         return f"the same command with a larger --budget goes on: {first}"
-    if found.winner != found.today and found.keep_today:
-        most = result.experiment.stop.confirmations
+    if found.winner != found.baseline and found.keep_baseline:
+        most = result.experiment.stop.confirm_pairs
         more = "--confirm" if most is not None and result.confirmations >= most else "--budget"
         return f"the same command with a larger {more} goes on, and narrows the interval"
-    tried = len(result.experiment.factors) > 1 or any(
-        why.startswith("allocators: ") for why in result.experiment.left_out
-    )
+    tried = len(result.experiment.factors) > 1 or result.experiment.no_preload
     return "" if tried else "--allocators auto tries memory allocators as well"

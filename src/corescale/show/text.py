@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable
 
-from corescale.conclude.stats import Interval, fewest_blocks
+from corescale.conclude.stats import Interval, decide, fewest_blocks
 
 Shown = tuple[str, str]
 """A number and its interval, `("1.31x", "[1.27, 1.36]")`; the second is empty where there is no interval."""
@@ -94,7 +94,7 @@ def share(interval: Interval) -> Shown:
 
 
 def amount(interval: Interval) -> Shown:
-    """A number that its unit stands above: `43.1`."""
+    """A number whose unit is above it: `43.1`."""
     return _shown(interval, "", 1, least=0)
 
 
@@ -140,6 +140,30 @@ def join(shown: Shown) -> str:
 def no_interval(confidence: float, blocks: int = 0) -> str:
     """What to say where an interval is missing; `blocks` where several intervals together need more."""
     return f"no {percent(confidence)} interval below {blocks or fewest_blocks(confidence)} blocks"
+
+
+def than(this: str, other: str, gain: Interval, confidence: float, response: str = "wall", blocks: int = 0) -> str:
+    """The sentence of every ratio T(other) / T(this): what it claims is what the interval shows.
+
+    Without an interval the one only looks faster or slower. `blocks`: see no_interval.
+    """
+    several = re.match(r"\d+ ", this) is not None and not this.startswith("1 ")
+    faster = gain.estimate >= 1
+    value, ends = times(gain if faster else gain.map(_inverse))
+    decision, equal, word = decide(gain.map(_inverse)), value == "1.00x", "faster" if faster else "slower"
+    if decision == "too few blocks":
+        looks = f"as fast as {other}" if equal else f"{value} {word} than {other}"
+        return f"{this} {'look' if several else 'looks'} {looks}, but {no_interval(confidence, blocks)}"
+    if decision == "no difference shown":
+        takes = join(times(gain.map(_inverse)))
+        verb = "take" if several else "takes"
+        return f"{decision}: {this} {verb} {takes} of the {amount_of(response)} of {other} at {percent(confidence)}"
+    said = "less than 0.5%" if equal else value
+    return f"{this} {'are' if several else 'is'} {said} {word} than {join((other, ends))} at {percent(confidence)}"
+
+
+def _inverse(ratio: float) -> float:
+    return 1 / ratio
 
 
 def _shown(interval: Interval, unit: str, factor: float, *, least: int, most: int = 4) -> Shown:

@@ -13,7 +13,7 @@ import pytest
 from corescale.cli.dry_run import dry_run
 from corescale.cli.output import NO_WIDTH, console
 from corescale.declare import command_line
-from corescale.declare.command_line.request import ScanRequest
+from corescale.declare.request import ScanRequest
 from corescale.errors import ExitCode, ProgramError, StoreError, UsageError
 from corescale.machine import Machine
 from corescale.observe import hooks
@@ -75,31 +75,39 @@ import os, signal, sys
 from corescale import cli
 from corescale.cli import app
 app.typer.echo = lambda *_: os.kill(os.getpid(), signal.{name})
+{before}
 sys.argv = ["corescale", "version"]
 cli.main()
 """
 
 
 @pytest.mark.parametrize(
+    ("before", "said"), [("", "interrupted"), ("cli.measured()", "interrupted; what was measured is kept")]
+)
+@pytest.mark.parametrize(
     ("name", "code"),
     [("SIGTERM", ExitCode.TERMINATED), ("SIGHUP", ExitCode.HANGUP), ("SIGINT", ExitCode.INTERRUPTED)],
 )
-def test_a_signal_behind_the_measuring_is_said_and_has_its_code(name: str, code: ExitCode) -> None:
-    """Where no run is open: while a report is drawn."""
+def test_a_signal_outside_of_a_run_is_said_and_has_its_code(name: str, code: ExitCode, before: str, said: str) -> None:
+    """While corescale starts, in a verb that keeps no run, and while a report is drawn behind one."""
     done = subprocess.run(
         [sys.executable, "-c", "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
          "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # under nohup it is ignored, and stays so
-         + ENDED.format(name=name)],
+         + ENDED.format(name=name, before=before)],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == code, done.stderr
-    assert done.stderr == "corescale: interrupted; what was measured is kept; the same command continues\n"
+    assert done.stderr == f"corescale: {said}\n"
 
 
 def test_a_system_that_gives_no_more_files_is_no_defect() -> None:
-    full = ENDED.replace("os.kill(os.getpid(), signal.{name})", "fail()").replace(
-        "import os, signal, sys",
-        "import errno, os, sys\ndef fail(): raise OSError(errno.EMFILE, 'Too many open files')",
+    full = (
+        ENDED.replace("os.kill(os.getpid(), signal.{name})", "fail()")
+        .replace("{before}", "")
+        .replace(
+            "import os, signal, sys",
+            "import errno, os, sys\ndef fail(): raise OSError(errno.EMFILE, 'Too many open files')",
+        )
     )
     done = subprocess.run(
         [sys.executable, "-c", full],

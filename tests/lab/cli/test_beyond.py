@@ -12,13 +12,12 @@ import pytest
 
 from corescale import native
 from corescale.conclude import overhead_forecast
-from corescale.conclude.laws.amdahl import AMDAHL
-from corescale.conclude.laws.bootstrap import Resamples
-from corescale.conclude.laws.fit import _parameter
-from corescale.conclude.laws.usl import USL
+from corescale.conclude.models.bootstrap import Resamples
+from corescale.conclude.models.fit import _parameter
+from corescale.conclude.models.model import AMDAHL, USL
 from corescale.declare import arithmetic, study_file
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import today
+from corescale.declare.grid import baseline
 from corescale.declare.plan import Block, invocations
 from corescale.errors import CorescaleError, ProgramError, StoreError, UnavailableError, UsageError
 from corescale.observe import environment
@@ -53,7 +52,7 @@ def test_a_landscape_in_which_no_launch_ends_is_refused(experiment: object, valu
     fake = Fake(e, Landscape.model_validate({"between": 3600.0, **values}))
     with pytest.raises(UsageError, match=r"landscape: a launch of .* would take .* s; give it smaller numbers"):
         for _ in range(3):
-            list(fake.launch(invocations(Block("measure", (today(e),)), 0, 0, today(e), 1)))
+            list(fake.launch(invocations(Block("measure", (baseline(e),)), 0, 0, baseline(e), 1)))
 
 
 @pytest.mark.parametrize("text", ["n = " + "[" * DEEP, "n = " + "9" * 5000])
@@ -131,7 +130,7 @@ def test_an_export_of_a_name_that_no_file_has(name: str) -> None:
     ],
 )
 def test_a_launch_has_no_less_than_nothing(experiment: Callable[..., Experiment], edit: dict[str, object]) -> None:
-    made = record(today(experiment()), 1.0)
+    made = record(baseline(experiment()), 1.0)
     History().add_record(made)
     with pytest.raises(StoreError, match="is less than any launch has, or no number; the file was changed"):
         History().add_record(dataclasses.replace(made, **edit))  # type: ignore[arg-type]
@@ -139,6 +138,6 @@ def test_a_launch_has_no_less_than_nothing(experiment: Callable[..., Experiment]
 
 @pytest.mark.parametrize("cpus", [100_001, 10**300], ids=["a few", "far"])
 def test_a_launch_has_no_more_cpus_than_any_machine(experiment: Callable[..., Experiment], cpus: int) -> None:
-    made = record(today(experiment()), 1.0, noise=Noise(foreign=0.0, cpus=cpus))
+    made = record(baseline(experiment()), 1.0, noise=Noise(foreign=0.0, cpus=cpus))
     with pytest.raises(StoreError, match="cpus is more than any machine has; the file was changed"):
         History().add_record(made)

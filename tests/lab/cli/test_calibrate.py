@@ -36,7 +36,7 @@ def test_the_file_is_bound_to_this_machine(written: tuple[Path, str]) -> None:
     assert found.machine == Machine.here().fingerprint()
     assert {"claim_own", "byte", "operation", "clock_ghz", "memory_ns"} <= set(found.values)
     assert {"claim_own", "byte", "memory_ns"} <= set(found.spreads) <= set(found.values)
-    assert bool(found.doubt) == ("doubtful: " in written[1]), "what ran beside it is in the file and on the terminal"
+    assert bool(found.warning) == ("doubtful: " in written[1]), "what ran beside it is in the file and on the terminal"
     assert f"export {VARIABLE}={file}" in said.replace("\n", "")
 
 
@@ -50,7 +50,7 @@ def test_the_table_says_what_each_is_for_and_what_follows(written: tuple[Path, s
 def test_an_option_of_the_training_alone_is_refused() -> None:
     done = corescale("calibrate", "--out", "folder")
     assert done.returncode == ExitCode.USAGE
-    assert "--runs and --out are those of --train" in done.stderr
+    assert "--runs and --out need --train" in done.stderr
 
 
 def run_loop(file: Path) -> subprocess.CompletedProcess[str]:
@@ -67,7 +67,7 @@ def test_the_library_reads_it(written: tuple[Path, str]) -> None:
 def test_the_library_does_not_use_another_machines_and_says_so(written: tuple[Path, str], tmp_path: Path) -> None:
     here = Machine.here().cpus_in_words
     foreign = tmp_path / "foreign"
-    foreign.write_text(written[0].read_text().replace(f"#: cpus = {here}", "#: cpus = 4096 x a CPU"))
+    foreign.write_text(written[0].read_text().replace(f"cpus = {here}", "cpus = 4096 x a CPU"))
     done = run_loop(foreign)
     assert done.returncode == 0
     assert f"calibration file {foreign}: is of 4096 x a CPU and not of {here}" in done.stderr

@@ -7,6 +7,7 @@ import re
 import resource
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,21 @@ def test_a_gate_becomes_an_exit_code(a: str, b: str, code: ExitCode, tmp_path: P
     assert done.returncode == code, done.stderr
 
 
+@pytest.mark.parametrize(
+    "words", [["false", "true"], ["true", "false"], ["true", "sh -c 'test ! -e one || exit 1; touch one'"]]
+)
+def test_a_command_that_fails_passes_no_gate_whichever_side_it_is_on(words: list[str], tmp_path: Path) -> None:
+    done = corescale("compare", "-q", "-r", "6", "--gate", "0%", *words, cwd=tmp_path)
+    assert done.returncode == ExitCode.PROGRAM, done.stdout + done.stderr
+
+
+def test_a_gate_on_memory_becomes_an_exit_code(tmp_path: Path) -> None:
+    small, large = (f"{sys.executable} -c 'x = b\"x\" * {size}'" for size in (1_000_000, 60_000_000))
+    words = ["compare", "-q", "-r", "6", "--gate", "memory=20%"]
+    assert corescale(*words, small, large, cwd=tmp_path).returncode == ExitCode.REGRESSION
+    assert corescale(*words, large, small, cwd=tmp_path).returncode == ExitCode.OK
+
+
 def test_a_gate_that_cannot_be_answered_is_inconclusive(tmp_path: Path) -> None:
     done = corescale("compare", "-r", "3", "--gate", "30%", "sleep 0.01", "sleep 0.0101", cwd=tmp_path)
     assert done.returncode == ExitCode.INCONCLUSIVE
@@ -112,7 +128,7 @@ def test_tune_finds_the_shorter_sleep_and_prints_its_line(tmp_path: Path) -> Non
     done = corescale(*words, cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr
     assert "sleep 0.05" in done.stdout
-    assert "faster than today's" in done.stdout
+    assert "faster than threads=1 level=20" in done.stdout
 
 
 def test_the_fake_launcher_says_fake_everywhere(tmp_path: Path) -> None:
@@ -157,6 +173,24 @@ def test_an_unfinished_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "corescale-runs").glob("scan-*/[0-9]*")] == ["1"]
 
 
+def test_a_rebuilt_program_starts_a_new_run_which_the_first_line_says(tmp_path: Path) -> None:
+    def first(*options: str, code: ExitCode = ExitCode.OK) -> str:
+        done = corescale("scan", "-q", "-r", "6", "-t", "1", *options, "--", "./p", cwd=tmp_path)
+        assert done.returncode == code, done.stderr
+        return " ".join((done.stdout or done.stderr).partition("\n\n")[0].split())
+
+    (tmp_path / "p").write_text("#!/bin/sh\n")
+    (tmp_path / "p").chmod(0o755)
+    assert "run 1" not in first()
+    assert re.search(r" \[run 2; run 1 of \d\d:\d\d is kept\]", first())
+    assert "[shown from run 2, nothing was measured: --fresh measures again]" in first("--continue")
+    (tmp_path / "p").write_text("#!/bin/sh\ntrue\n")
+    assert re.search(r" \[run 3; run 2 of \d\d:\d\d is kept: another build of ./p\]", first())
+    (tmp_path / "p").write_text("#!/bin/sh\n:\n")
+    assert "another build of ./p" in first("--continue", code=ExitCode.STORE)
+    first("--continue", "--fresh", code=ExitCode.USAGE)
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_no_permission_to_write(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
@@ -180,7 +214,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
 def test_a_static_program_under_an_allocator(tmp_path: Path) -> None:
     (tmp_path / "s.c").write_text("int main(void) { return 0; }")
     subprocess.run(["gcc", "-static", "-o", "s", "s.c"], cwd=tmp_path, check=True)
-    done = corescale("tune", "-r", "1", "--allocators", "system,jemalloc", "-t", "1", "--", "./s", cwd=tmp_path)
+    done = corescale("tune", "--allocators", "system,jemalloc", "-t", "1", "--", "./s", cwd=tmp_path)
     refused(done, ExitCode.PRELOAD, "static")
 
 
@@ -190,7 +224,7 @@ def test_a_setuid_program_under_an_allocator(tmp_path: Path) -> None:
     shutil.copy("/bin/true", tmp_path / "s")
     os.chown(tmp_path / "s", 1, 1)
     (tmp_path / "s").chmod(0o4755)
-    done = corescale("tune", "-r", "1", "--allocators", "system,jemalloc", "-t", "1", "--", "./s", cwd=tmp_path)
+    done = corescale("tune", "--allocators", "system,jemalloc", "-t", "1", "--", "./s", cwd=tmp_path)
     refused(done, ExitCode.PRELOAD, "setuid")
 
 

@@ -52,8 +52,8 @@ def corescale(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         timeout=500,
         check=False,
     )
-    decided = {0, 3} if words[0] == "tune" else {0}  # so few launches need not tell
-    assert done.returncode in decided, done.stderr
+    decided = {"tune": {0, 3}, "scan": {3}, "compare": {3}}  # two blocks have no interval
+    assert done.returncode in decided.get(words[0], {0}), done.stderr
     return done
 
 
@@ -92,7 +92,7 @@ def test_scan_zstd_says_that_one_core_was_used(big: Path, tmp_path: Path) -> Non
     words = ["zstd", "-T{threads}", "--single-thread", "-3", "-c", str(big)]
     found = result("scan", "-r", "2", "-t", "1,2", "--", *words, cwd=tmp_path)
     two = found["conclusion"]["curves"][0]["rows"][1]
-    others_had_them = two["effective_cores"] < 0.6
+    others_had_them = two["effective_cores"] < 0.6 or any("noise: " in said for said in found["warnings"])
     assert found["headline"].startswith("asked for 2 threads, used ") or others_had_them, found["headline"]
 
 
@@ -114,8 +114,8 @@ def test_tune_an_openmp_program_with_every_allocator(tmp_path: Path) -> None:
 
 @needs("pigz")
 def test_tune_pigz_levels_under_a_bound_on_its_output(small: Path, tmp_path: Path) -> None:
-    words = ["-f", "level=3,6,9", "--subject-to", "bytes<=1.02*today", "--metric", "bytes=stdout-size", "-t", "2"]
-    words += ["--today", "level=6", "-m", "1", "-M", "1", "--confirm", "1"]
+    words = ["-f", "level=3,6,9", "--subject-to", "bytes<=1.02*baseline", "--metric", "bytes=stdout-size", "-t", "2"]
+    words += ["--baseline", "level=6", "-m", "1", "-M", "1", "--confirm", "1"]
     done = corescale("tune", *words, "--", "pigz", "-{level}", "-k", "-c", "-p", "{threads}", str(small), cwd=tmp_path)
     assert "bytes" in done.stdout
     assert "not <=" in done.stdout

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from corescale.declare import command_line
-from corescale.declare.command_line.request import ScanRequest
 from corescale.declare.experiment import Experiment
+from corescale.declare.request import ScanRequest
 from corescale.machine import Machine
 from corescale.observe import store
 from corescale.observe.launchers.fake import Fake

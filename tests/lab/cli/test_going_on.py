@@ -5,18 +5,16 @@ import dataclasses
 
 import pytest
 
-from corescale.conclude import policy
 from corescale.declare.command_line import going_on
-from corescale.declare.command_line.request import TuneRequest
+from corescale.declare.request import TuneRequest
 from corescale.declare.stop import Stop
 from corescale.errors import UsageError
 from corescale.observe import store
-from support.play import play, race_truth, race_tuning
 
 
 @pytest.mark.parametrize(
     ("option", "flag"),
-    [({"threads": "1"}, "-t"), ({"factor": ["a=1,2"]}, "-f"), ({"runs": 6}, "-r"), ({"shell": True}, "--shell")],
+    [({"threads": "1"}, "-t"), ({"factor": ["a=1,2"]}, "-f"), ({"shell": True}, "--shell")],
 )
 def test_what_would_make_another_run_is_refused(option: dict[str, object], flag: str) -> None:
     with pytest.raises(UsageError, match=f"--more: goes on with the launches of the last run, and takes no {flag}; "):
@@ -34,7 +32,6 @@ def test_what_is_only_shown_otherwise_goes_on() -> None:
         (Stop(rule="race", launches=50), None, {"launches": 100}),
         (Stop(rule="race", launches=50), "60x", {"launches": 60, "budget": None}),
         (Stop(rule="race", budget=300), "1h", {"budget": 3600}),
-        (Stop(rule="replicates", min_blocks=6, max_blocks=6), None, {"min_blocks": 12, "max_blocks": 12}),
         (Stop(rule="race"), None, {"max_blocks": 80}),
     ],
 )
@@ -49,12 +46,3 @@ def test_less_than_the_run_had_is_not_further() -> None:
     assert not store.goes_further(made, going_on.longer(made, "20x"))
     assert not store.goes_further(made, going_on.longer(made, "5m"))
     assert going_on.had(made) == "--budget 50x"
-
-
-def test_more_blocks_are_measured_behind_a_confirmation() -> None:
-    six, twelve = race_tuning(runs=6), race_tuning(runs=12)  # type: ignore[arg-type]
-    records = play(six, race_truth, policy.confirmed(six))
-    assert any(record.phase == "confirm" for record in records)
-    assert policy.confirmed(six)(records) is None
-    block = policy.confirmed(twelve)(records)
-    assert block is not None and block.phase == "measure"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corescale.cli.mistakes import HYPERFINE
+from corescale.cli.usage_errors import HYPERFINE
 from corescale.errors import ExitCode
 from support.commands import ROOT, corescale, refused
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`predict` from the command line: a forecast with its law and its reach, and what is refused."""
+"""`predict` from the command line: a forecast with its model and its reach, and what is refused."""
 
 import json
 import re
@@ -10,10 +10,10 @@ from support.commands import corescale, refused
 from support.runs import FIXTURES
 
 
-def test_a_forecast_names_law_and_reach(tmp_path: Path) -> None:
+def test_a_forecast_names_model_and_reach(tmp_path: Path) -> None:
     done = corescale("predict", str(FIXTURES["scan"]), "--cores", "8", cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr
-    assert done.stdout.startswith("MODE=a: 8 cores: 211 ms [177, 244], extrapolated 4 times beyond the 2 measured")
+    assert done.stdout.startswith("MODE=a: 8 cores: 211 ms, extrapolated 4 times beyond the 2 measured, too few levels")
     listed = corescale("predict", str(FIXTURES["scan"]), "--cores", "2", "--json", cwd=tmp_path)
     assert [one["p"] for one in json.loads(listed.stdout)] == [2, 2]
 
@@ -27,7 +27,7 @@ def test_far_beyond_what_was_measured_it_wants_to_be_told(tmp_path: Path) -> Non
 def test_a_track_record_without_forecasts_says_what_a_run_needs(tmp_path: Path) -> None:
     done = corescale("predict", str(FIXTURES["scan"]), "--track-record", cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr
-    assert done.stdout == "no forecast to score: a run needs p = 1, 2 and 4 at least, and 6 blocks\n"
+    assert done.stdout == "no forecast to score: a run needs 4 levels of p in its smaller half, and 6 blocks\n"
 
 
 def test_other_runs_and_empty_requests_are_refused(tmp_path: Path) -> None:
@@ -51,11 +51,11 @@ def scanned(folder: Path, *options: str) -> Path:
 
 
 def test_a_sealed_forecast_comes_before_the_largest_p_and_is_scored(tmp_path: Path) -> None:
-    run = scanned(tmp_path, "--seal", "-r", "8", "-t", "1,2,4,8")
+    run = scanned(tmp_path, "--seal", "-r", "8", "-t", "1,2,3,4,8")
     lines = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
     made = [dict(line["configuration"]["levels"])["threads"] for line in lines if "configuration" in line]
     sealed = json.loads((run / "sealed.json").read_text())
-    assert sealed["launches"] == 8 * 3 and set(made[:24]) == {1, 2, 4} and made[24:].count(8) == 8
+    assert sealed["launches"] == 8 * 4 and set(made[:32]) == {1, 2, 3, 4} and made[32:].count(8) == 8
     done = corescale("predict", str(run), "--track-record", cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr
     assert done.stdout.startswith("8 cores from up to 4, sealed: ") and re.search(r"measured 4\d\d ms", done.stdout)
@@ -85,14 +85,14 @@ def test_a_real_program_is_sealed_before_its_largest_p(tmp_path: Path) -> None:
     assert said.stdout.startswith("4 cores from up to 2, sealed: "), said.stdout + said.stderr
 
 
-def test_laws_that_are_asked_for(tmp_path: Path) -> None:
+def test_models_that_are_asked_for(tmp_path: Path) -> None:
     run = str(scanned(tmp_path, "-r", "6", "-t", "1,2,4,8"))
-    amdahl = corescale("predict", run, "--cores", "8", "--law", "amdahl", cwd=tmp_path)
-    assert "(law amdahl: as asked for" in amdahl.stdout, amdahl.stderr
+    amdahl = corescale("predict", run, "--cores", "8", "--model", "amdahl", cwd=tmp_path)
+    assert "(model amdahl: as asked for" in amdahl.stdout, amdahl.stderr
     over = corescale("predict", run, "--cores", "8", "--overhead", "p", "--overhead", "p + p * p", cwd=tmp_path)
-    assert over.returncode == ExitCode.OK and "(law f = p" in over.stdout, over.stderr
-    refused(corescale("predict", run, "--cores", "4", "--law", "x", cwd=tmp_path), ExitCode.USAGE, "no law 'x'")
-    few = corescale("predict", str(FIXTURES["scan"]), "--cores", "4", "--law", "normal-form", cwd=tmp_path)
+    assert over.returncode == ExitCode.OK and "(model f = p" in over.stdout, over.stderr
+    refused(corescale("predict", run, "--cores", "4", "--model", "x", cwd=tmp_path), ExitCode.USAGE, "no model 'x'")
+    few = corescale("predict", str(FIXTURES["scan"]), "--cores", "4", "--model", "normal-form", cwd=tmp_path)
     refused(few, ExitCode.USAGE, "2 levels of p cannot choose a normal form; measure at least 4")
 
 
@@ -105,6 +105,6 @@ def test_forecasts_of_a_sum_are_scored_too(tmp_path: Path) -> None:
     assert done.returncode == ExitCode.OK, done.stderr
     first, last = done.stdout.splitlines()
     assert first.startswith("8 cores from up to 4, afterwards: ")
-    assert last.endswith("of 1 forecasts covered what was measured")
-    law = corescale("predict", str(run), "--track-record", "--law", "usl", cwd=tmp_path)
-    refused(law, ExitCode.USAGE, "a track record is of the law chosen")
+    assert re.search(r"of 1 forecasts covered what was measured; half of them span [\d.]+x or more$", last)
+    model = corescale("predict", str(run), "--track-record", "--model", "usl", cwd=tmp_path)
+    refused(model, ExitCode.USAGE, "a track record is of the model chosen")

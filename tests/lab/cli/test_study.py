@@ -2,6 +2,7 @@
 """`corescale study` and `scan --weak` as a person meets them, with real programs."""
 
 import csv
+import hashlib
 import json
 import os
 import re
@@ -112,6 +113,19 @@ def test_a_study_runs_and_its_outputs_come_again_from_records_alone(
         assert (folder / "again" / name).read_bytes() == (ran / "outputs" / name).read_bytes()
 
 
+def test_a_few_blocks_say_what_findings_can_show_and_go_on_until_they_are_decided(folder: Path) -> None:
+    run = ("study", "run", "sleeping.toml", "-q", "--json")
+    assert corescale(*run, "-r", "4", cwd=folder).returncode == ExitCode.OK
+    (place,) = (folder / "corescale-runs").glob("study-*")
+    power = corescale("study", "check", "sleeping.toml", "--power", str(place / "1"), cwd=folder)
+    assert power.returncode == ExitCode.OK and power.stdout.startswith("twice: scatter "), power.stderr
+    done = corescale(*run, "--until-decided", cwd=folder)
+    assert done.returncode == ExitCode.OK, done.stderr
+    said, made = json.loads(done.stdout), store.load(place / "1")
+    assert said["stop"]["reason"] == "decided" and said["headline"] == "1 statement: 1 holds"
+    assert len(list(place.glob("[0-9]*"))) == 1 and len({one.block for one in made.records}) in (12, 18, 27, 40)
+
+
 def test_a_runs_verdicts_enter_the_ledger_and_a_run_of_another_study_does_not(
     ran: Path, folder: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,10 +141,11 @@ def test_a_runs_verdicts_enter_the_ledger_and_a_run_of_another_study_does_not(
     said = re.search(r"(\w+), ratio ([\d.]+) ", (ran / "outputs" / "findings.md").read_text())
     assert said is not None and line["verdict"] == said[1], line
     assert float(line["ratio"].split()[0]) == pytest.approx(float(said[2]), abs=0.006), "three digits, or four"
-    assert f"{line['verdict']} {line['ratio']} |" in recorded.stdout
+    assert f"mine: {line['verdict']} {line['ratio']}</details>" in recorded.stdout
+    assert line["records"] == hashlib.sha256((ran / "records.jsonl").read_bytes()).hexdigest()[:16]
     assert inside("study", "claims").stdout == recorded.stdout
     refused(inside("study", "claims", "run", "--machine", "a\nb"), ExitCode.USAGE, "--machine: is no name of one line")
-    earlier = "machine,study,finding,at,verdict,ratio\nmine,sleeping,thrice,,holds,\n"
+    earlier = "machine,study,finding,at,verdict,ratio,records\nmine,sleeping,thrice,,holds,,\n"
     (folder / "verdicts.csv").write_text(earlier)
     again = ("study", "claims", "run", "--machine", "mine")
     refused(inside(*again), ExitCode.USAGE, "would undo 1 verdict that an earlier run decided, thrice", "--replace")
@@ -192,8 +207,8 @@ def test_several_runs_make_the_machine_a_factor(ran: Path, folder: Path, inside:
 def test_records_of_another_format_are_refused(ran: Path, inside: Inside) -> None:
     records = ran / "records.jsonl"
     whole = records.read_text()
-    records.write_text(whole.replace('"format":1', '"format":9', 1))
-    refused(inside("report", "run"), ExitCode.STORE, "records.jsonl:1", "record format 9, but this version reads 1")
+    records.write_text(whole.replace('"format":2', '"format":9', 1))
+    refused(inside("report", "run"), ExitCode.STORE, "records.jsonl:1", "record format 9, but this version reads 2")
     records.write_text("Threads,Work,Time\n1,1,2.0\n" + whole)
     refused(inside("report", "run"), ExitCode.STORE, "records.jsonl:1")
 

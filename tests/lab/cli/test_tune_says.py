@@ -16,16 +16,17 @@ from rich.console import Console
 from corescale import cli
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.conclusion import conclude
-from corescale.conclude.policy import confirmed
-from corescale.conclude.race.race import race
+from corescale.conclude.policy import Uniform
+from corescale.conclude.race.race import Race
 from corescale.conclude.stats import Interval
 from corescale.declare import command_line
-from corescale.declare.command_line.request import TuneRequest
-from corescale.declare.grid import today
+from corescale.declare.grid import baseline
+from corescale.declare.request import TuneRequest
+from corescale.declare.stop import Stop
 from corescale.endings import ending
 from corescale.errors import ExitCode
 from corescale.records import Noise, Record, Status
-from corescale.show import charts, html, so_far, terminal
+from corescale.show import charts, html, interim, terminal
 from support import samples
 from support.commands import corescale
 from support.play import MACHINE, play
@@ -39,16 +40,16 @@ FAKE = ["--on", "fake", "--landscape", "l.toml", "-q"]
 def tuned(tmp_path: Path, *words: str, code: ExitCode = ExitCode.OK) -> str:
     """What it said, with this exit code, or that of what is not decided, and nothing on stderr."""
     (tmp_path / "l.toml").write_text(NOISY)
-    done = corescale("tune", *FAKE, *words, "--", "x", cwd=tmp_path)
+    done = corescale("tune", *FAKE, *words, "--baseline", "threads=1,MODE=a", "--", "x", cwd=tmp_path)
     expected = ExitCode.INCONCLUSIVE if done.stdout.startswith("not decided") else code
     assert (done.returncode, done.stderr) == (expected, "")
     assert done.stdout.strip()
     return done.stdout
 
 
-def test_a_budget_too_small_to_compare_anything_is_no_reason_to_keep_todays(tmp_path: Path) -> None:
+def test_a_budget_too_small_to_compare_anything_is_no_reason_to_keep_baselines(tmp_path: Path) -> None:
     said = tuned(tmp_path, "-t", "1", "-f", "MODE=a,b,c,d", "--budget", "2x", code=ExitCode.INCONCLUSIVE)
-    assert said.startswith("no answer: the budget ended before anything was compared with today's launch (fake)")
+    assert said.startswith("no answer: the budget ended before anything was compared with threads=1 MODE=a (fake)")
     assert "larger --budget" in said and "nothing that was tried is faster" not in said
 
 
@@ -61,12 +62,12 @@ def test_a_budget_for_one_block_gives_a_first_answer(tmp_path: Path) -> None:
 
 def test_one_configuration_alone_is_kept_because_there_is_no_other(tmp_path: Path) -> None:
     said = tuned(tmp_path, "-t", "1", "-f", "MODE=a")
-    assert said.startswith("keep today's launch: there is nothing else to try\n")
+    assert said.startswith("keep threads=1 MODE=a: there is nothing else to try\n")
     assert "0 launches\n" in said and "-f NAME=a,b" in said
 
 
 def test_the_bound_of_the_first_line_is_that_of_the_last(tmp_path: Path) -> None:
-    """Also where the race's favourite was not confirmed, and today's launch is kept. Each budget has its own run."""
+    """Also where the race's candidate was not confirmed, and the baseline is kept. Each budget has its own run."""
     found = []
     for budget in range(100, 200, 10):
         (folder := tmp_path / str(budget)).mkdir()
@@ -93,16 +94,17 @@ def two_minds(measured: Sequence[Record]) -> list[Record]:
 
 def test_without_the_noisy_blocks_the_launch_that_was_confirmed_is_judged_again() -> None:
     """Not another one, of which it would say that nothing confirmed it."""
-    request = TuneRequest(threads="1", factor=["mode=a,b,c"], runs=16)
+    request = TuneRequest(threads="1", factor=["mode=a,b,c"])
     experiment = command_line.tune(request, ["x {mode}"], MACHINE)
-    made = play(experiment, lambda _: 1.0, confirmed(experiment), noise=0.001)
+    sixteen = experiment.model_copy(update={"stop": Stop(rule="replicates", min_blocks=16, max_blocks=16)})
+    made = play(experiment, lambda _: 1.0, Uniform(sixteen), noise=0.001)
     measured = [r for r in made if r.phase == "measure"]
     b = next(r.configuration for r in measured if r.configuration["mode"] == "b")
     template = [r for r in measured if r.block < 10]
     confirmations = [
         dataclasses.replace(r, phase="confirm", block=r.block + 16)
         for r in template
-        if r.configuration in (b, today(experiment))
+        if r.configuration in (b, baseline(experiment))
     ]
     records = two_minds([*measured, *confirmations])
     result = conclude(records, experiment)
@@ -113,17 +115,18 @@ def test_without_the_noisy_blocks_the_launch_that_was_confirmed_is_judged_again(
 
 def test_what_is_known_so_far_names_the_gain_and_whether_it_is_confirmed() -> None:
     experiment = tuning(budget="none")
-    records = play(experiment, truth, race(experiment), noise=0.02)
+    records = play(experiment, truth, Race(experiment), noise=0.02)
     measured = [r for r in records if r.phase == "measure"]
     assert re.search(
-        r" leads, about [\d.]+x faster than today's, not confirmed, within ", so_far.known(measured, experiment)
+        r" leads, about [\d.]+x faster than threads=4 block=1 mode=a, not confirmed, within ",
+        interim.known(measured, experiment),
     )
     assert re.search(
-        r" leads, [\d.]+x \[.*\] faster than today's by 6 fresh blocks, within",
-        so_far.known(records, experiment),
+        r" leads, [\d.]+x \[.*\] faster than threads=4 block=1 mode=a by 6 confirmation pairs, within",
+        interim.known(records, experiment),
     )
     first = [dataclasses.replace(r, phase="warmup") for r in records[:1]]
-    assert so_far.known(first, experiment) == "", "nothing leads before anything was compared"
+    assert interim.known(first, experiment) == "", "nothing leads before anything was compared"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +134,7 @@ def test_what_is_known_so_far_names_the_gain_and_whether_it_is_confirmed() -> No
 )
 def test_what_takes_longer_is_slower(ratio: float, says: str) -> None:
     ends = (1 / 1.25, 1.25)
-    assert so_far.versus(Interval(ratio, ratio * ends[0], ratio * ends[1], 0.95, 8)).startswith(says)
+    assert interim.versus(Interval(ratio, ratio * ends[0], ratio * ends[1], 0.95, 8)).startswith(says)
 
 
 def test_a_name_in_the_narrow_table_tells_which_level_is_whose() -> None:
@@ -169,10 +172,10 @@ def test_the_command_that_a_scan_suggests_can_be_run(tmp_path: Path) -> None:
 
 def test_a_response_that_no_launch_gives_is_no_answer(tmp_path: Path) -> None:
     said = tuned(tmp_path, "-t", "1", "-f", "MODE=a,b,c,d", "--response", "metric:bites", code=ExitCode.INCONCLUSIVE)
-    assert said.startswith("no answer: gave no metric:bites (fake)")
+    assert said.startswith("no answer: gave no metric:bites (less bites is better) (fake)")
 
 
-def test_a_rehearsal_in_which_todays_launch_fails_is_told_and_everything_is_raced(
+def test_a_rehearsal_in_which_the_baseline_fails_is_told_and_everything_is_raced(
     tmp_path: Path, python: Callable[[str], str]
 ) -> None:
     program = python("import sys, time\nif 'small' in sys.argv: sys.exit('no such option: small')\ntime.sleep(0.02)")
@@ -181,7 +184,7 @@ def test_a_rehearsal_in_which_todays_launch_fails_is_told_and_everything_is_race
     assert done.returncode in (ExitCode.OK, ExitCode.INCONCLUSIVE) and done.stderr == ""
     said = " ".join(done.stdout.split())
     assert (
-        "rehearsal: today's launch failed with exit code 1: no such option: small in it, so it is not trusted; all 2"
+        "rehearsal: the baseline failed with exit code 1: no such option: small in it, so it is not trusted; all 2"
         in said
     )
 
@@ -190,14 +193,14 @@ def test_a_rehearsal_in_which_todays_launch_fails_is_told_and_everything_is_race
     ("status", "said"),
     [
         ("signal", "was killed by signal 11: oh"),
-        ("output-differs", "wrote another output than today's launch"),
+        ("output-differs", "wrote another output than the baseline"),
         ("timeout", "did not end within 1 s: oh"),
         ("failed", "failed with exit code -11: oh"),
     ],
 )
 def test_why_one_may_not_win_is_said_in_words(status: Status, said: str) -> None:
     experiment = tuning(budget="none")
-    template = play(experiment, truth, race(experiment), noise=0.02)[0]
+    template = play(experiment, truth, Race(experiment), noise=0.02)[0]
     assert ending(dataclasses.replace(template, status=status, wall=1.0, exit_code=-11, tail="x\noh\n")) == said
 
 
@@ -208,15 +211,17 @@ def test_a_rehearsal_that_leaves_nothing_out_does_not_narrow_the_claim(tmp_path:
     assert "at 95%" in first and "raced" not in first
 
 
-def test_of_a_large_grid_the_terminal_shows_the_head_and_todays_launch(tmp_path: Path) -> None:
+def test_of_a_large_grid_the_terminal_shows_the_head_and_the_baseline(tmp_path: Path) -> None:
     levels = ",".join(str(k) for k in range(40))
     times = "\n".join(f"{k} = {1 + (0 if k == 7 else 0.5 if k == 0 else 0.02 * k)}" for k in range(40))
     (tmp_path / "l.toml").write_text(f"noise = {{size = 0.01}}\n[times.SIZE]\n{times}\n")
-    done = corescale("tune", *FAKE, "-t", "1", "-f", f"SIZE={levels}", "--", "x", cwd=tmp_path)
+    done = corescale(
+        "tune", *FAKE, "-t", "1", "-f", f"SIZE={levels}", "--baseline", "threads=1,SIZE=0", "--", "x", cwd=tmp_path
+    )
     assert done.returncode == ExitCode.OK
     rows = [line for line in done.stdout.splitlines() if re.match(r" 1 +\d+ ", line)]
     assert len(rows) == 13
-    assert "use this" in rows[0] and "today" in rows[-1]
+    assert "use this" in rows[0] and "baseline" in rows[-1]
     assert "27 more configurations: --report FILE or --json has them all" in done.stdout
 
 
@@ -228,10 +233,11 @@ def test_the_report_of_a_tune_shows_the_ratios_before_the_scaling() -> None:
 
 def test_the_report_of_a_large_grid_draws_its_fastest_and_tells_lost_from_failed(tmp_path: Path) -> None:
     levels = [str(k) for k in range(60)]
-    times = "\n".join(f"{k} = {1 if k == 7 else 1.5 if k == 0 else 1.02 + 0.1 * k}" for k in range(60))
+    times = "\n".join(f"{k} = {1 if k == 7 else 1.5 if k == 0 else 1.02 + 0.05 * k}" for k in range(60))
     (tmp_path / "l.toml").write_text(f"noise = {{size = 0.01}}\n[times.SIZE]\n{times}\n")
-    words = ["-t", "1", "--budget", "30m", "-f", f"SIZE={','.join(levels)}", "--report", "r.html", "--", "x"]
+    words = ["-t", "1", "--budget", "30m", "-f", f"SIZE={','.join(levels)}", "--report", "r.html"]
+    words += ["--baseline", "threads=1,SIZE=0", "--", "x"]
     assert corescale("tune", *FAKE, *words, cwd=tmp_path).returncode == ExitCode.OK
     page = (tmp_path / "r.html").read_text()
     assert 'id="chart-forest"' in page and "more are in the table" in page
-    assert re.search(r"failed launches</dt><dd>0<small>of \d+; \d+ stopped as lost", page)
+    assert re.search(r"failed launches</dt><dd>0<small>of \d+; \d+ capped", page)

@@ -11,8 +11,8 @@ import pytest
 
 from corescale.declare import command_line, factors
 from corescale.declare.catalogue import settings, space
-from corescale.declare.command_line.request import ScanRequest, TuneRequest
-from corescale.declare.grid import configurations, today
+from corescale.declare.grid import baseline, configurations
+from corescale.declare.request import ScanRequest, TuneRequest
 from corescale.errors import ExitCode
 from corescale.machine import Machine
 from corescale.topology import from_hwloc
@@ -28,12 +28,12 @@ def test_a_plain_tune_tries_what_can_matter_and_no_launch_twice(two_cores: Machi
     assert len(found) <= space.MOST
     assert all(c["MALLOC_ARENA_MAX"] == "inherited" for c in found if c["allocator"] != "system" or c.layout.p == 1)
     assert len(set(found)) == len(found)
-    assert found[0] == today(experiment)
+    assert found[0] == baseline(experiment)
     assert any("not linked with OpenMP" in reason for reason in experiment.left_out)
     assert [f.name for f in command_line.tune(TuneRequest(threads="1,2"), ["true"], two_cores).factors] == ["threads"]
 
 
-@pytest.mark.parametrize("recorded", ["kvm_guest", "arm_without_l3", "two_core_groups", "two_sockets_smt"])
+@pytest.mark.parametrize("recorded", ["kvm_guest", "arm_without_l3", "two_l3_domains", "two_sockets_smt"])
 @pytest.mark.parametrize("quota", [None, 3.5])
 def test_a_plain_tune_fits_every_machine_and_names_what_did_not_fit(
     tmp_path: Path, recorded: str, quota: float | None
@@ -47,7 +47,10 @@ def test_a_plain_tune_fits_every_machine_and_names_what_did_not_fit(
     assert names[0] == "threads"
     assert len(configurations(experiment)) <= space.MOST
     told = " / ".join(experiment.left_out)
-    assert all(name in names or re.search(rf"\b{name}\b", told) for name in space.usual([program])[0])
+    assert all(
+        name in names or re.search(rf"\b{name}\b", told)
+        for name in space.usual([program], space.no_preload([program]))[0]
+    )
     assert "numa" not in names or len({cpu.numa_node for cpu in cpus}) > 1
 
 
@@ -67,12 +70,12 @@ def test_placement_and_waiting_are_tried_with_openmp_and_allocators_only_where_t
         for name in space.USUAL
         if name not in settings.SETTINGS or not settings.unavailable(settings.SETTINGS[name])
     ]
-    assert space.usual([str(program)])[0] == tuple(known)
+    assert space.usual([str(program)], space.no_preload([str(program)]))[0] == tuple(known)
     experiment = command_line.tune(TuneRequest(), [str(program)], two_cores)
     one = [c for c in configurations(experiment) if c.layout.p == 1]
     assert {(c["bind"], c["OMP_WAIT_POLICY"]) for c in one} == {("inherited", "inherited")}
     program.chmod(0o4755)
-    kept, left_out = space.usual([str(program)])
+    kept, left_out = space.usual([str(program)], space.no_preload([str(program)]))
     assert "allocator" not in kept
     assert any("set-user-id" in reason for reason in left_out)
 
@@ -113,7 +116,7 @@ def test_allocators_that_a_launch_shows_to_be_of_no_use_are_left_out_where_nobod
 def test_a_static_program_has_what_it_reads_of_the_c_librarys_settings(tmp_path: Path, mode: int) -> None:
     script_of_a_static_program(tmp_path)
     (tmp_path / "built").chmod(mode)
-    names, left_out = space.usual([str(tmp_path / "built")])
+    names, left_out = space.usual([str(tmp_path / "built")], space.no_preload([str(tmp_path / "built")]))
     reads = mode == 0o755
     assert ("GLIBC_TUNABLES" in names, "MALLOC_ARENA_MAX" in names) == (reads, reads)
     assert not {"allocator", "MALLOC_CONF"} & set(names)
@@ -141,7 +144,7 @@ def test_a_dry_run_prints_the_space_and_how_to_know_its_time_and_launches_nothin
     shown = dry(tmp_path, "tune", "--dry-run", "--", "touch", "launched")
     assert re.search(r"\d+ configurations: about \d+ to \d+ launches \(more where times are noisy\)\n", shown)
     assert "for each second that a launch takes, at most 5 min (--budget); no run in" in shown
-    assert "no run in corescale-runs has today's launch yet: --budget 20x instead" in shown
+    assert "no run in corescale-runs has the baseline yet: --budget 28x instead" in shown
     assert "left out: bind, OMP_WAIT_POLICY: touch is not linked with OpenMP" in shown
     assert not list(tmp_path.iterdir())
     assert "note: the program" not in shown
@@ -153,10 +156,10 @@ def test_a_dry_run_knows_the_time_of_a_launch_from_runs_of_any_verb_on_this_mach
     words = ["-r", "2", "-t", "1", "--out", "kept", "--", "sleep", "0.05"]
     dry(tmp_path, "scan", "-q", *words)
     run = next((tmp_path / "kept").glob("scan-*/1"))
-    tune = ["tune", "--dry-run", "-t", "1", "-f", "MODE=inherited,a,b"]
+    tune = ["tune", "--dry-run", "-t", "1", "--baseline", "threads=1", "-f", "MODE=inherited,a,b"]
     known = dry(tmp_path, *tune, "--budget", "100s", "--out", "kept", "--", "sleep", "0.05")
     found = re.search(
-        r"time: ([\d.]+) s to ([\d.]+) s, at most 1 min 40 s \(--budget\); today's launch took (\S+) s", known
+        r"time: ([\d.]+) s to ([\d.]+) s, at most 1 min 40 s \(--budget\); the baseline took (\S+) s", known
     )
     assert found, known
     least, most, one = map(float, found.groups())
@@ -166,32 +169,33 @@ def test_a_dry_run_knows_the_time_of_a_launch_from_runs_of_any_verb_on_this_mach
     assert f"median of 2 in {run.relative_to(tmp_path)}" in known
     (tmp_path / "empty").touch()
     for other in (["--", "sleep", "0.06"], ["--input", "empty", "--", "sleep", "0.05"]):
-        assert "no run in kept has today's launch" in dry(tmp_path, *tune, "--out", "kept", *other)
+        assert "no run in kept has the baseline" in dry(tmp_path, *tune, "--out", "kept", *other)
     (run / "environment.json").write_text(
         (run / "environment.json").read_text().replace('"fingerprint": "', '"fingerprint": "0')
     )
-    assert "no run in kept has today's launch" in dry(tmp_path, *tune, "--out", "kept", "--", "sleep", "0.05")
+    assert "no run in kept has the baseline" in dry(tmp_path, *tune, "--out", "kept", "--", "sleep", "0.05")
     (run / "plan.json").write_text("torn")
-    assert "no run in kept has today's launch" in dry(tmp_path, *tune, "--out", "kept", "--", "sleep", "0.05")
+    assert "no run in kept has the baseline" in dry(tmp_path, *tune, "--out", "kept", "--", "sleep", "0.05")
 
 
 @pytest.mark.parametrize("words", [["scan", "-t", "1"], ["compare", "sleep 0.03"]])
 def test_the_way_to_know_the_time_makes_it_known(tmp_path: Path, words: list[str]) -> None:
     command = ["sleep 0.02"] if words[0] == "compare" else ["--", "sleep", "0.02"]
     assert "-r 1 instead of --dry-run measures it" in dry(tmp_path, *words, "--dry-run", *command)
-    dry(tmp_path, *words, "-q", "-r", "1", *command)
+    one = corescale(*words, "-q", "-r", "1", *command, cwd=tmp_path)
+    assert one.returncode == (ExitCode.INCONCLUSIVE if words[0] == "compare" else ExitCode.OK)
     assert "median of 1 in corescale-runs/" in dry(tmp_path, *words, "--dry-run", *command)
 
 
 def test_a_first_answer_of_a_race_makes_its_time_known(tmp_path: Path) -> None:
     command = ["-t", "1", "-f", "MODE=a,b", "--", "sleep", "0.02"]
     answered(corescale("tune", "-q", "--budget", "20x", *command, cwd=tmp_path))
-    assert re.search(r"today's launch took 0\.0\d+ s \(median of \d+ in", dry(tmp_path, "tune", "--dry-run", *command))
+    assert re.search(r"the baseline took 0\.0\d+ s \(median of \d+ in", dry(tmp_path, "tune", "--dry-run", *command))
 
 
 def test_a_scan_keeps_every_combination(two_cores: Machine) -> None:
     """Its curves need one thread at every level of the other factors."""
-    threads, factor = "1,2", ["bind=none,close:cores"]
+    threads, factor = "1,2", ["bind=inherited,close:cores"]
     tuned = command_line.tune(TuneRequest(threads=threads, factor=factor), ["x"], two_cores)
     scanned = command_line.scan(ScanRequest(threads=threads, factor=factor), ["x"], two_cores)
     assert (len(configurations(tuned)), len(configurations(scanned))) == (3, 4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Block-size laws: the published figures again, a law that gives back what generated its data, and bad tables."""
+"""Block-size models: the published figures again, a model that gives back what generated its data, and bad tables."""
 
 import csv
 import itertools
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from corescale import native
-from corescale.conclude.block_size import LAWS, Case, Column, columns, examples, scored
+from corescale.conclude.block_size import MODELS, Case, Column, columns, examples, scored
 from corescale.conclude.block_size import published as form
 from corescale.conclude.block_size.line_travel import Iteration, LineTravel, block
 from corescale.conclude.block_size.regret import floor
@@ -42,10 +42,10 @@ def test_a_suspect_time_gives_way_to_its_neighbours(table: tuple[Column, ...]) -
 
 
 def test_the_printed_formula_loses_what_others_computed_it_to_lose(table: tuple[Column, ...]) -> None:
-    found = scored(LAWS["published"], table)
+    found = scored(MODELS["published"], table)
     assert found.mean == pytest.approx(0.071, abs=0.0005)
     assert found.worst == pytest.approx(0.509, abs=0.0005), "0.490 where the quotient is not truncated"
-    assert scored(LAWS["constant 16"], table).mean == pytest.approx(0.083, abs=0.0005)
+    assert scored(MODELS["constant 16"], table).mean == pytest.approx(0.083, abs=0.0005)
 
 
 def test_the_printed_weights_give_the_printed_answers() -> None:
@@ -79,7 +79,7 @@ def test_the_library_has_the_same_formula() -> None:
         for g, t in ((1, 2), (1, 8), (1, 24), (2, 36), (8, 64))
         for r, w, c in itertools.product(sizes, sizes, (1, 256, 1024, 2**40, 2**50))
     ]
-    names = "policy,core-groups,threads,read,write,operations"
+    names = "policy,l3-domains,threads,read,write,operations"
     lines = [f"published_cost_model,{','.join(map(str, one))}" for one in cases]
     done = subprocess.run(
         [str(native.find("claim_simulator")), "--cases", "-"],
@@ -101,9 +101,9 @@ def test_a_robust_loss_bends_less_to_labels_that_contradict() -> None:
     assert median(form.train(scaled, labels, robust=True)) <= median(form.train(scaled, labels)) * 1.001
 
 
-def test_our_law_beats_the_constants_on_a_platform_it_has_not_seen(table: tuple[Column, ...]) -> None:
-    held_out = scored(LAWS["line travel"], table, lambda column: column.platform)
-    assert held_out.mean < min(scored(LAWS[name], table).mean for name in ("constant 16", "constant 32"))
+def test_our_model_beats_the_constants_on_a_platform_it_has_not_seen(table: tuple[Column, ...]) -> None:
+    held_out = scored(MODELS["line travel"], table, lambda column: column.platform)
+    assert held_out.mean < min(scored(MODELS[name], table).mean for name in ("constant 16", "constant 32"))
     assert held_out.mean <= 0.08
 
 
@@ -114,7 +114,7 @@ def test_replicates_bound_what_can_be_learnt(table: tuple[Column, ...]) -> None:
 
 
 def generated(noise: float) -> tuple[Column, ...]:
-    """Columns whose times follow the law with near = 300, far = 900 clocks and a plain tail."""
+    """Columns whose times follow the model with near = 300, far = 900 clocks and a plain tail."""
     rng, iteration, found = np.random.default_rng(7), Iteration(200, 0.6, 0.4), []
     for threads, groups, read, write in itertools.product((4, 8, 16), (1, 2, 4), (64, 1024, 8192), (64, 4096)):
         case = Case(threads, groups, read, write, 1)
@@ -126,7 +126,7 @@ def generated(noise: float) -> tuple[Column, ...]:
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.03])
-def test_the_law_gives_back_the_blocks_of_the_truth_that_made_the_times(noise: float) -> None:
+def test_the_model_gives_back_the_blocks_of_the_truth_that_made_the_times(noise: float) -> None:
     made = generated(noise)
     choose = LineTravel().fit(made)
     truth = [block(np.log([300.0, 900.0, math.e]), Iteration(200, 0.6, 0.4), c.case) for c in made]

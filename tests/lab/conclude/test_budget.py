@@ -3,11 +3,23 @@
 
 import pytest
 
-from corescale.conclude import budget
+from corescale.conclude import budget as of
+from corescale.conclude.budget import Budget
 from corescale.declare.grid import configurations
 from corescale.declare.plan import Block
 from corescale.records import Record
 from support.play import race_tuning, record
+
+EXPERIMENT = race_tuning(budget="9s")
+
+
+def budget(records: list[Record], seconds: float = 9.0) -> Budget:
+    """After these records."""
+    made = Budget(EXPERIMENT.stop.model_copy(update={"budget": seconds}), configurations(EXPERIMENT)[0])
+    for one in records:
+        made.add(one)
+    return made
+
 
 LAUNCHES, WALL, BETWEEN = 20, 0.2, 0.05
 
@@ -20,19 +32,19 @@ def made(count: int = LAUNCHES, pause: float = 0.0, start: float = 1e9) -> list[
 
 
 def test_time_between_launches_is_spent() -> None:
-    assert budget.spent([]) == 0
-    assert budget.spent(made(1)) == pytest.approx(WALL)
-    assert budget.spent(made()) == pytest.approx(LAUNCHES * WALL + (LAUNCHES - 1) * BETWEEN)
+    assert budget([]).spent == 0
+    assert budget(made(1)).spent == pytest.approx(WALL)
+    assert budget(made()).spent == pytest.approx(LAUNCHES * WALL + (LAUNCHES - 1) * BETWEEN)
 
 
 @pytest.mark.parametrize("pause", [60.0, 1e6])
 def test_a_pause_of_the_run_counts_as_ten_seconds_at_most(pause: float) -> None:
-    assert budget.spent(made(pause=pause)) == pytest.approx(budget.spent(made()) - BETWEEN + budget.PAUSE)
+    assert budget(made(pause=pause)).spent == pytest.approx(budget(made()).spent - BETWEEN + of.PAUSE)
 
 
 def test_slow_hooks_are_no_pause() -> None:
     now = configurations(race_tuning(budget="9s"))[0]
-    assert budget.spent([record(now, 1.0, started=31.0 * k) for k in range(5)]) == pytest.approx(5 + 4 * 30)
+    assert budget([record(now, 1.0, started=31.0 * k) for k in range(5)]).spent == pytest.approx(5 + 4 * 30)
 
 
 def proved(proof: float, blocks: int = 3) -> list[Record]:
@@ -49,30 +61,47 @@ def proved(proof: float, blocks: int = 3) -> list[Record]:
 
 
 def test_a_proof_is_counted_for_what_is_new_and_for_nothing_else() -> None:
-    """Two new ones in the second block, none in the third; fresh blocks of known ones need no proof."""
+    """Two new ones in the second block, none in the third; confirmation pairs of known ones need no proof."""
     records = proved(1.5)
-    assert budget.between(records) == pytest.approx(BETWEEN)
-    assert budget.proving(records) == pytest.approx(1.5)
-    assert budget.proving(proved(0.0)) == pytest.approx(0.0)
-    used = budget.spent(records)
+    assert budget(records).between == pytest.approx(BETWEEN)
+    assert budget(records).proving == pytest.approx(1.5)
+    assert budget(proved(0.0)).proving == pytest.approx(0.0)
+    used = budget(records).spent
     for left, first, too_long in ((0.6, 0, False), (0.6, 20, True), (4.0, 20, False)):
-        experiment = race_tuning(budget=f"{used + left}s")
-        block = Block("measure", configurations(experiment)[first : first + 2])
-        assert budget.too_long(block, records, experiment) == too_long
+        block = Block("measure", configurations(EXPERIMENT)[first : first + 2])
+        assert budget(records, used + left).has_time(block.configurations) != too_long
 
 
 def test_long_proofs_before_a_block_are_no_pause() -> None:
     """Twenty seconds for two new configurations of a program of 6 s; before a block of known ones they are a pause."""
     chosen = configurations(race_tuning(budget="9s"))
     first = [record(chosen[0], 6.0, started=0.0), record(chosen[1], 6.0, started=6.0)]
-    for new, counted in ((chosen[2:4], 20.0), (chosen[:2], budget.PAUSE)):
+    for new, counted in ((chosen[2:4], 20.0), (chosen[:2], of.PAUSE)):
         later = [record(c, 6.0, started=32.0 + 6 * k, block=1) for k, c in enumerate(new)]
-        assert budget.spent([*first, *later]) == pytest.approx(24.0 + counted)
+        assert budget([*first, *later]).spent == pytest.approx(24.0 + counted)
 
 
 def test_the_next_block_takes_its_gaps_as_well() -> None:
     """Two launches of 0.2 s and what comes between, where 0.45 s are left, and 0.6 s."""
-    used = budget.spent(made())
+    used = budget(made()).spent
     for left, too_long in ((0.45, True), (0.6, False)):
-        experiment = race_tuning(budget=f"{used + left}s")
-        assert budget.too_long(Block("measure", configurations(experiment)[:2]), made(), experiment) == too_long
+        assert budget(made(), used + left).has_time(configurations(EXPERIMENT)[:2]) != too_long
+
+
+def test_a_clock_counts_what_records_do_not_see() -> None:
+    """Start-up, and proofs that the launcher knows of."""
+    known = budget(made(), 60.0)
+    assert known.seconds == pytest.approx(60 - known.spent)
+    known.begin(lambda: 40.0, lambda some: 2 * len(some))
+    assert known.seconds == pytest.approx(60 - LAUNCHES * WALL - 40 - of.ENDING)
+    new = configurations(EXPERIMENT)[1:3]
+    assert known.takes(new) == pytest.approx(2 * (WALL + BETWEEN) + 4 * WALL)
+
+
+def test_launches_that_are_left_keep_room_for_pairs() -> None:
+    stop = EXPERIMENT.stop.model_copy(update={"budget": None, "launches": 50})
+    known = Budget(stop, configurations(EXPERIMENT)[0])
+    assert known.launches() == known.launches(10) == 50, "without a measuring block there is nothing to confirm"
+    for one in made(10):
+        known.add(one)
+    assert (known.launches(), known.launches(10), known.launches(40)) == (40, 20, 15)

@@ -23,7 +23,7 @@ def test_ratio(noise: str, blocks: int) -> None:
 
 
 @pytest.mark.parametrize("noise", ["log-normal", "AR(1)"])
-def test_ratio_to_todays_launch_where_it_comes_twice(noise: str) -> None:
+def test_ratio_to_the_baseline_where_it_comes_twice(noise: str) -> None:
     """300 experiments have a standard error of 1.3 points."""
     assert 0.91 <= SIMULATION["returning_coverage"](noise, 8, 300) <= 0.99
 
@@ -41,18 +41,18 @@ def test_all_bounds_of_regret_together(noise: str) -> None:
     assert SIMULATION["regret_coverage"](noise, 15, 200) >= 0.95
 
 
-@pytest.mark.parametrize("law", SIMULATION["TRUE_TERMS"])
+@pytest.mark.parametrize("model", SIMULATION["TRUE_TERMS"])
 @pytest.mark.parametrize("noise", ["normal", "steal bursts"])
-def test_fits(law: str, noise: str) -> None:
+def test_fits(model: str, noise: str) -> None:
     """150 experiments have a standard error of 1.8 points; T1 and lambda are absolute times, which bursts may move."""
-    covered = SIMULATION["fit_coverage"](law, noise, 8, 150)
+    covered = SIMULATION["fit_coverage"](model, noise, 8, 150)
     assert covered and all(0.89 <= share <= 1.0 for share in covered.values()), covered
 
 
-@pytest.mark.parametrize("law", SIMULATION["TRUE_TERMS"])
-def test_after_the_choice_among_laws(law: str) -> None:
-    """16 experiments of few blocks: mostly the simpler law is shown, and alone it rarely holds where it is false."""
-    covered = SIMULATION["chosen_coverage"](law, "normal", 6, 16)
+@pytest.mark.parametrize("model", SIMULATION["TRUE_TERMS"])
+def test_after_the_choice_among_models(model: str) -> None:
+    """16 experiments of few blocks: mostly the simpler model is shown, and alone it rarely holds where it is false."""
+    covered = SIMULATION["chosen_coverage"](model, "normal", 6, 16)
     assert all(covered[of] >= 13 / 16 for of in ("T1", "contention", "kappa", "T(32)")), covered
     assert covered["USL shown"] <= 8 / 16
-    assert (covered["contention alone"] < 8 / 16) == (covered["T(32) alone"] < 8 / 16) == (law == "usl"), covered
+    assert (covered["contention alone"] < 8 / 16) == (covered["T(32) alone"] < 8 / 16) == (model == "usl"), covered

@@ -8,14 +8,14 @@ import pytest
 
 from corescale.conclude.frame import frame
 from corescale.declare.claim import Claim
-from corescale.declare.experiment import Command, Experiment, Factor
+from corescale.declare.experiment import Command, Experiment, Factor, Presentation
 from corescale.declare.grid import configurations as every
 from corescale.declare.grid import launch
 from corescale.declare.outputs import BUILT_IN, Table
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Noise
-from support.samples import records
+from support.samples import records, shown_by
 
 LOADS = Factor(name="load", kind="parameter", levels=(1, 4))
 EXPERIMENT = Experiment(
@@ -23,7 +23,7 @@ EXPERIMENT = Experiment(
     commands=(Command(name="main", argv=("grid", "{threads}", "{side}")),),
     factors=(Factor(name="threads", kind="threads", levels=(1, 4)), LOADS),
     derived={"side": "isqrt(100 * work)", "work": "threads * load"},
-    columns={"throughput": "work / time", "twice": "2 * throughput"},
+    study=Presentation(columns={"throughput": "work / time", "twice": "2 * throughput"}),
 )
 
 
@@ -56,7 +56,7 @@ def test_a_frame_of_nothing_is_empty() -> None:
 
 def test_presentation_does_not_change_the_run_folder() -> None:
     table = Table(name="times", columns=(("Time", "time"),))
-    redrawn = EXPERIMENT.model_copy(update={"outputs": (table,), "title": "again"})
+    redrawn = shown_by(EXPERIMENT, outputs=(table,), title="again")
     assert redrawn.hash == EXPERIMENT.hash
     assert EXPERIMENT.model_copy(update={"derived": {}}).hash != EXPERIMENT.hash
     assert Experiment.model_validate(redrawn.model_dump(mode="json")) == redrawn

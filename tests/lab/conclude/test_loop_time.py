@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The law of a loop's time: shares counted one by one, constants given back to the data that they made."""
+"""The model of a loop's time: shares counted one by one, constants given back to the data that they made."""
 
 import itertools
 import math

@@ -12,10 +12,10 @@ from corescale.conclude import memory
 def test_the_kind_of_most_launches_counts_and_the_others_are_told(of_kinds: Any) -> None:
     records = of_kinds("anonymous", "anonymous", "process", "none")
     assert memory.kind(records) == "anonymous"
-    (line,) = memory.doubt(records)
+    (line,) = memory.warning(records)
     assert "process in 1" in line
-    assert memory.doubt(of_kinds("process", "process", "none")) == []
-    assert (memory.kind([]), memory.doubt([])) == ("none", [])
+    assert memory.warning(of_kinds("process", "process", "none")) == []
+    assert (memory.kind([]), memory.warning([])) == ("none", [])
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes a launch doubtful, and which blocks may be set aside for it, on known data."""
+"""What makes a launch doubtful, and which blocks may be excluded for it, on known data."""
 
 from collections.abc import Callable
 from functools import partial
@@ -71,28 +71,19 @@ class TestNoise:
         _, memory = noise.drift(still + 0.05 * np.sin(sequence / 4), sequence)
         assert memory.exceeded
 
-    def test_differences_that_remember_are_found(self) -> None:
-        values = np.random.default_rng(6).normal(size=40)
-        assert not noise.memory_of_differences(values).exceeded
-        assert noise.memory_of_differences(np.cumsum(values)).exceeded
-
-    def test_too_few_or_constant_numbers_find_nothing(self) -> None:
-        assert not noise.memory_of_differences([1.0, 2.0]).exceeded
-        assert not noise.memory_of_differences([1.0] * 20).exceeded
-
 
 def robbed(blocks: int, configurations: int, hit: Callable[[int, int], bool]) -> frozenset[str]:
-    """What is set aside where the launches are robbed of which `hit` says so, of their block and configuration."""
+    """What is excluded where the launches are robbed of which `hit` says so, of their block and configuration."""
     block, configuration = np.divmod(np.arange(blocks * configurations), configurations)
     one = quiet_launches()
     columns = {name: np.full(block.size, getattr(one, name)[0]) for name in one.__slots__}
     steal = np.array([hit(b, c) for b, c in zip(block, configuration, strict=True)], dtype=np.float64)
     launches = noise.Launches(**columns | {"block": block, "configuration": configuration, "steal": steal})
-    return noise.to_set_aside(launches, noise.flag_launches(launches))
+    return noise.to_exclude(launches, noise.flag_launches(launches))
 
 
-class TestSetAside:
-    """Blocks are set aside for what hits all alike, never for what goes with a configuration."""
+class TestExcluded:
+    """Blocks are excluded for what hits all alike, never for what goes with a configuration."""
 
     @pytest.mark.parametrize("configurations", [1, 2, 6])
     def test_whole_blocks(self, configurations: int) -> None:
@@ -134,4 +125,4 @@ class TestSetAside:
 
     def test_what_a_program_does_to_itself_is_never_set_aside(self) -> None:
         launches = quiet_launches(runqueue_wait=[1.0] * 4)
-        assert noise.to_set_aside(launches, noise.flag_launches(launches)) == frozenset()
+        assert noise.to_exclude(launches, noise.flag_launches(launches)) == frozenset()

@@ -14,11 +14,12 @@ import pytest
 
 from corescale.conclude.conclusion import conclude
 from corescale.conclude.frame import frame
-from corescale.conclude.policy import confirmed, uniform
-from corescale.conclude.race.race import race
+from corescale.conclude.policy import Uniform
+from corescale.conclude.race.race import Race
 from corescale.declare.grid import configurations
 from corescale.observe import store
 from support import samples
+from support.play import after
 from support.runs import FIXTURES
 
 ELSEWHERE = {
@@ -40,7 +41,7 @@ from corescale.conclude.conclusion import conclude
 from corescale.observe import store
 for folder in sys.argv[2:]:
     run = store.load(Path(folder))
-    print(repr(conclude(run.records, run.experiment, 0.05)))
+    print(repr(conclude(run.records, run.experiment, {"time": 0.05})))
 """
 
 
@@ -113,10 +114,10 @@ def test_no_conclusion_and_no_policy_asks_anything_but_records(kind: str) -> Non
     with records_alone():
         assert configurations(run.experiment)
         for cut in {0, len(run.records) // 2, len(run.records)}:
-            policies = [race] if run.experiment.stop.rule == "race" else [uniform, confirmed]
+            policies = [Race] if run.experiment.stop.rule == "race" else [Uniform]
             for policy in policies:
-                policy(run.experiment)(run.records[:cut])
-        assert conclude(run.records, run.experiment, 0.05).conclusion is not None
+                after(policy(run.experiment), run.records[:cut])
+        assert conclude(run.records, run.experiment, {"time": 0.05}).conclusion is not None
         assert len(frame(run.records, run.experiment)) > 0
 
 
@@ -130,7 +131,7 @@ def test_no_sample_of_a_conclusion_does(name: str) -> None:
 def test_a_tune_measured_under_a_preload_has_the_configurations_that_were_tried() -> None:
     """Its plan is of before plans told the inherited allocator; the environment beside it does."""
     run = store.load(FIXTURES["preloaded"])
-    assert run.experiment.inherited_allocator == "mimalloc"
+    assert run.experiment.baseline.allocator == "mimalloc"
     read_by = {c["allocator"] for c in configurations(run.experiment) if c["MALLOC_ARENA_MAX"] == "1"}
     assert read_by == {"system"}, "neither mimalloc, as inherited, nor jemalloc reads it"
     tried = {record.configuration for record in run.records}

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import wilcoxon
 
@@ -60,7 +60,6 @@ def test_p_value_of_nothing_but_zeros_is_one() -> None:
     assert signed_rank_p([]) == 1.0
 
 
-@settings(deadline=None)
 @given(st.lists(log_ratio, min_size=6, max_size=10, unique=True), st.sampled_from([0.8, 0.95]))
 def test_interval_holds_exactly_what_the_test_does_not_reject(values: list[float], confidence: float) -> None:
     interval = hodges_lehmann(values, confidence)
@@ -86,7 +85,7 @@ def test_below_six_blocks_there_is_no_interval(n: int) -> None:
     assert interval.covers(99.0)
 
 
-def test_exact_counts_go_over_into_the_normal_law(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exact_counts_go_over_into_the_normal_model(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = stats.tail_count(200, 0.025)
     monkeypatch.setattr(stats, "EXACT_UP_TO", 100)
     assert abs(stats.tail_count.__wrapped__(200, 0.025) - exact) <= 2
@@ -150,7 +149,7 @@ def test_typical_times_survive_an_outlier_and_a_failed_column() -> None:
     assert math.isnan(typical[1])
 
 
-def test_five_statements_share_the_doubt() -> None:
+def test_five_statements_share_the_warning() -> None:
     assert stats.bonferroni(0.95, 5) == pytest.approx(0.99)
 
 
@@ -211,7 +210,7 @@ class TestStop:
         assert should_stop(self.rule, [self.wide], 9, budget_spent=True).reason == "budget"
         assert should_stop(self.rule, [Interval(0.0, None, None, None, 5)], 8).reached_width is None
 
-    def test_each_look_sets_doubt_aside(self) -> None:
+    def test_each_look_reserves_error(self) -> None:
         assert self.rule.look_confidence == pytest.approx(0.96)
 
     @pytest.mark.parametrize("wrong", [{"width": 0}, {"confidence": 1}, {"min_blocks": 41}])

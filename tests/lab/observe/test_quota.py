@@ -67,7 +67,7 @@ def test_a_quota_of_half_a_core_is_found_and_said(tmp_path: Path, half_a_core: C
 def test_two_threads_offered_nevertheless_are_called_oversubscribed(
     tmp_path: Path, half_a_core: Callable[[], None]
 ) -> None:
-    words = ["tune", "-q", "-r", "1", "--confirm", "0", "-t", "1,2", "--", "true", "{threads}"]
+    words = ["tune", "-q", "--budget", "3x", "-t", "1,2", "--", "true", "{threads}"]
     done = started(*words, cwd=tmp_path, preexec_fn=half_a_core)
     answered(done)
     assert done.stdout.count("oversubscribed") == 1

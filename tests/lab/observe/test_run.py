@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, today
+from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import Stop
 from corescale.errors import CorescaleError, ProgramError
@@ -20,7 +20,7 @@ from corescale.observe.launchers.landscape import Failure, Landscape
 from corescale.observe.run import run
 from corescale.observe.watcher import Watcher
 from corescale.records import Record
-from support.policies import blocks
+from support.policies import Asking, blocks
 
 Make = Callable[..., Experiment]
 
@@ -117,14 +117,14 @@ def test_warm_ups_come_first_and_are_recorded(opened: Any, experiment: Make) -> 
 def test_a_policy_that_has_enough_at_once_launches_nothing(opened: Any, experiment: Make) -> None:
     e = experiment(warmup=2)
     with opened(e) as held:
-        assert run(e, held, Fake(e, Landscape()), lambda _: None) == ()
+        assert run(e, held, Fake(e, Landscape()), Asking(e, lambda _: None)) == ()
 
 
-def test_same_output_has_todays_launch_first(opened: Any, experiment: Make) -> None:
+def test_same_output_has_the_baseline_first(opened: Any, experiment: Make) -> None:
     e = experiment(same_output=True)
     with opened(e) as held:
         records = run(e, held, Fake(e, Landscape()), blocks(e, 1))
-    assert (records[0].phase, records[0].configuration) == ("warmup", today(e))
+    assert (records[0].phase, records[0].configuration) == ("warmup", baseline(e))
     assert len(records) == 3
 
 
@@ -166,18 +166,18 @@ def test_resuming_gives_the_policy_all_complete_records(opened: Any, experiment:
         return None
 
     with opened(e) as held:
-        run(e, held, Fake(e, Landscape()), once)
+        run(e, held, Fake(e, Landscape()), Asking(e, once))
     assert seen == [4]
 
 
 FAILS = Landscape(failures=(Failure(status="failed", exit_code=3, tail="reading\nno such table: x\n"),))
 
 
-def test_a_failing_launch_of_today_is_an_error_with_what_it_said(opened: Any, experiment: Make) -> None:
+def test_a_failing_launch_of_baseline_is_an_error_with_what_it_said(opened: Any, experiment: Make) -> None:
     e = experiment()
     with opened(e) as held, pytest.raises(ProgramError) as failed:
         run(e, held, Fake(e, FAILS), blocks(e, 3))
-    assert "today's launch failed with exit code 3: no such table: x" in str(failed.value)
+    assert "threads=2 failed with exit code 3: no such table: x" in str(failed.value)
     assert "pass -i" in str(failed.value)
 
 
@@ -193,13 +193,13 @@ def test_when_nothing_succeeds_it_is_an_error_even_if_failures_are_ignored(opene
 @pytest.mark.parametrize(
     ("status", "says"), [("signal", "was killed by signal 11"), ("check", "broke its own check landscape")]
 )
-def test_how_today_failed_is_named(opened: Any, experiment: Make, status: Any, says: str) -> None:
+def test_how_baseline_failed_is_named(opened: Any, experiment: Make, status: Any, says: str) -> None:
     e = experiment()
     with opened(e) as held, pytest.raises(ProgramError, match=says):
         run(e, held, Fake(e, Landscape(failures=(Failure(status=status),))), blocks(e, 3))
 
 
-def test_a_timeout_of_today_is_named(opened: Any, experiment: Make) -> None:
+def test_a_timeout_of_baseline_is_named(opened: Any, experiment: Make) -> None:
     e = experiment(timeout=0.5)
     with opened(e) as held, pytest.raises(ProgramError, match=r"did not end within 0\.5 s"):
         run(e, held, Fake(e, Landscape(base=2)), blocks(e, 3))
@@ -214,7 +214,7 @@ def test_a_failing_configuration_is_a_result(opened: Any, experiment: Make) -> N
     assert all(r.ok for r in records if r.configuration["threads"] == 2)
 
 
-def test_a_late_failure_of_today_is_a_result(opened: Any, experiment: Make) -> None:
+def test_a_late_failure_of_baseline_is_a_result(opened: Any, experiment: Make) -> None:
     e = experiment()
     landscape = Landscape(failures=(Failure(levels={"threads": 2}, probability=0.3),), seed=3)
     with opened(e) as held:
@@ -240,7 +240,7 @@ def test_a_failing_open_closes_the_launcher(opened: Any, experiment: Make) -> No
     e = experiment()
 
     class Unopened(Cancellable):
-        def open(self, history: Any, note: Any, keep: Any) -> None:
+        def open(self, note: Any, keep: Any) -> None:
             raise CorescaleError("no")
 
     launcher = Unopened(e, Landscape()).fail_at(0, RuntimeError())
@@ -249,14 +249,12 @@ def test_a_failing_open_closes_the_launcher(opened: Any, experiment: Make) -> No
     assert launcher.ends == ["cancelled", "closed"]
 
 
-@pytest.mark.parametrize(
-    ("verb", "rule", "listened"), [("tune", "replicates", True), ("tune", "race", True), ("scan", "replicates", False)]
-)
-def test_a_tune_begins_with_todays_launch_whatever_ends_it(
-    opened: Any, experiment: Make, verb: Any, rule: Any, listened: bool
+@pytest.mark.parametrize(("verb", "rule", "recorded"), [("tune", "race", True), ("scan", "replicates", False)])
+def test_a_tune_begins_with_the_baseline_whatever_ends_it(
+    opened: Any, experiment: Make, verb: Any, rule: Any, recorded: bool
 ) -> None:
-    """What a program reads is heard while it warms up."""
+    """What a program reads is detected while it warms up."""
     e = experiment(verb=verb, stop=Stop(rule=rule))
     with opened(e) as held:
         records = run(e, held, Fake(e, Landscape()), blocks(e, 1))
-    assert [r.configuration for r in records if r.phase == "warmup"] == [today(e)] * listened
+    assert [r.configuration for r in records if r.phase == "warmup"] == [baseline(e)] * recorded

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import today
+from corescale.declare.grid import baseline
 from corescale.declare.stop import Stop
 from corescale.errors import AfterwardsError, ExitCode, InconclusiveError
 from corescale.machine import Machine
@@ -19,8 +19,8 @@ from corescale.observe import store
 from corescale.observe.launchers.direct import Direct
 from corescale.observe.launchers.fake import Fake
 from corescale.observe.launchers.landscape import Landscape
-from corescale.observe.patience import LEAST, OVERRUN, Patience
 from corescale.observe.run import run
+from corescale.observe.timeouts import LEAST, OVERRUN, Timeouts
 from corescale.observe.watcher import Watcher
 from support.play import record
 from support.policies import blocks
@@ -44,25 +44,26 @@ class Notes(Watcher):
 
 def test_what_is_left_of_a_budget(experiment: Make) -> None:
     clock = [1000.0]
-    patience = Patience(typed(10), lambda: clock[0])
-    patience.begin([])
-    assert patience.left == patience.of_a_launch == pytest.approx(OVERRUN * 10)
+    timeouts = Timeouts(typed(10), lambda: clock[0])
+    timeouts.begin()
+    assert timeouts.left == timeouts.of_a_launch == pytest.approx(OVERRUN * 10)
     clock[0] += 8
-    assert patience.left == pytest.approx(OVERRUN * 10 - 8)
-    assert patience.of_a_launch == 10, "the first launch tells what a launch takes"
-    patience.launched()
-    assert patience.of_a_launch == patience.left
+    assert timeouts.left == pytest.approx(OVERRUN * 10 - 8)
+    assert timeouts.of_a_launch == 10, "the first launch tells what a launch takes"
+    timeouts.launched()
+    assert timeouts.of_a_launch == timeouts.left
     clock[0] += 100
-    assert (patience.left, patience.of_a_launch, patience.whole) == (LEAST, LEAST, 10)
-    patience.begin([record(today(experiment()), 4.0)])
-    assert patience.of_a_launch == pytest.approx(OVERRUN * 10 - 4), "an earlier try took its launches"
+    assert (timeouts.left, timeouts.of_a_launch, timeouts.whole) == (LEAST, LEAST, 10)
+    timeouts.begin()
+    timeouts.recall([record(baseline(experiment()), 4.0)])
+    assert timeouts.of_a_launch == pytest.approx(OVERRUN * 10 - 4), "an earlier try took its launches"
 
 
 def test_what_nobody_typed_ends_nothing() -> None:
     for stop in (Stop(budget=10), Stop()):
-        patience = Patience(stop, lambda: 5.0)
-        patience.begin([])
-        assert patience.left == patience.of_a_launch == patience.whole == math.inf
+        timeouts = Timeouts(stop, lambda: 5.0)
+        timeouts.begin()
+        assert timeouts.left == timeouts.of_a_launch == timeouts.whole == math.inf
 
 
 @pytest.mark.parametrize("stop", [typed(2000), Stop(budget=2000, rule="race")])

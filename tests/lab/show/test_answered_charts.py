@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from corescale.conclude.answers.study import Study, study
-from corescale.declare.experiment import Command, Experiment, Factor
+from corescale.declare.experiment import Command, Experiment, Factor, Presentation
 from corescale.declare.outputs import Finding, Output, Overheads
 from corescale.records import Configuration
 from corescale.show import charts
@@ -40,8 +40,7 @@ def experiment(*outputs: Output) -> Experiment:
             Factor(name="points", kind="parameter", levels=(1000, 1500, 3500)),
             Factor(name="threading", kind="parameter", levels=("tbb", "ports")),
         ),
-        columns={"processor_seconds": "time * p"},
-        outputs=outputs,
+        study=Presentation(columns={"processor_seconds": "time * p"}, outputs=outputs),
     )
 
 

@@ -29,7 +29,7 @@ NAMES = [chart.name for chart in DECLARED]
 
 
 def drawn(name: str) -> charts.Chart:
-    found = next(chart for chart in samples.RESULTS["grid"]().experiment.outputs if chart.name == name)
+    found = next(chart for chart in samples.RESULTS["grid"]().experiment.study.outputs if chart.name == name)
     assert isinstance(found, outputs.Chart)
     made = charts.declared(found, rows(), samples.RESULTS["grid"]().experiment)
     assert made is not None

@@ -32,7 +32,7 @@ OUTPUTS: dict[str, Callable[[Result], str]] = {
 }
 
 
-@pytest.mark.parametrize(("table", "sample"), [("row", "scan"), ("candidate", "tune"), ("compared", "compare")])
+@pytest.mark.parametrize(("table", "sample"), [("Row", "scan"), ("Candidate", "tune"), ("Compared", "compare")])
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_a_new_column_is_one_line(table: str, sample: str, output: str, monkeypatch: pytest.MonkeyPatch) -> None:
     result = samples.RESULTS[sample]()

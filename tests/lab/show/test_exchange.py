@@ -11,15 +11,16 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from corescale.conclude.answers.fallen import Flaky
+from corescale.api.results import concluded
+from corescale.conclude.answers.flaky import Flaky
 from corescale.conclude.answers.recommendation import Recommendation
-from corescale.declare.command_line.request import RunRequest, options
 from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.grid import configurations
+from corescale.declare.request import RunRequest, options
 from corescale.errors import UsageError
 from corescale.show import exchange
 from corescale.show.exchange.result_json import finite
-from corescale.show.result import Result, concluded
+from corescale.show.result import Result
 from support import samples
 
 
@@ -39,6 +40,9 @@ def test_every_format_has_its_option_and_its_row(form: str) -> None:
 @pytest.mark.parametrize("form", exchange.EXPORTERS)
 def test_every_format_of_every_result(form: str, name: str) -> None:
     content = exchange.EXPORTERS[form](samples.RESULTS[name]())
+    if name == "all failed" and form in ("bencher", "github", "extrap"):  # which have no place for a failure
+        assert content.strip() in ("", "{}", "[]")
+        return
     assert content.endswith("\n") and len(content) > 60
     assert "nan" not in content.lower().split() and "\x1b" not in content
 
@@ -51,7 +55,7 @@ def test_our_json_meets_its_schema(name: str) -> None:
     values = json.loads(exchange.to_json(result), parse_constant=no_constant)
     jsonschema.Draft202012Validator(schema).validate(values)
     assert values["origin"] == ["fake"]
-    assert values["doubts"] == list(result.doubts)
+    assert values["warnings"] == list(result.warnings)
 
 
 @pytest.mark.parametrize(

@@ -10,17 +10,19 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from corescale.api.results import concluded
 from corescale.cli.output import exit_code
 from corescale.conclude import policy
 from corescale.conclude.conclusion import conclude
+from corescale.conclude.race.race import Race
 from corescale.declare import command_line
-from corescale.declare.command_line.request import CompareRequest, ScanRequest, TuneRequest
 from corescale.declare.experiment import Experiment
+from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest
 from corescale.errors import ExitCode
-from corescale.records import COUNTS, Record
+from corescale.records import Record
 from corescale.show import terminal
 from corescale.show.headline import headline
-from corescale.show.result import Result, concluded
+from corescale.show.result import Result
 from support import samples
 from support.play import MACHINE, play
 
@@ -31,7 +33,7 @@ def test_a_first_line_has_at_most_25_words(made: Callable[[], Result]) -> None:
 
 
 def failing(experiment: Experiment, fails: Callable[[Record], bool], **how: Any) -> Sequence[Record]:
-    made = play(experiment, lambda c: 1.0, policy.uniform(experiment))
+    made = play(experiment, lambda c: 1.0, policy.Uniform(experiment))
     return [dataclasses.replace(record, **(how if fails(record) else {}), origin="measured") for record in made]
 
 
@@ -53,49 +55,51 @@ def test_a_program_that_fails_now_and_then_says_so_in_the_first_line() -> None:
         assert headline(concluded(made, experiment, {}, {})).endswith(said)
 
 
-def test_failures_that_count_stand_in_the_first_line_and_are_the_first_doubt() -> None:
+def test_failures_that_count_stand_in_the_first_line_and_are_the_first_warning() -> None:
     experiment = command_line.compare(CompareRequest(runs=8, ignore_failure=True), ["a", "b"], MACHINE)
-    said = (f"b failed with exit code 1, {COUNTS}",)
-    made = failing(experiment, lambda r: r.configuration["command"] == "b", doubts=said, wall=0.001)
+    how = {"status": "failed", "exit_code": 1, "let_fail": True, "wall": 0.001}
+    made = failing(experiment, lambda r: r.configuration["command"] == "b", **how)
     found = concluded(made, experiment, {}, {})
     assert "faster than a" in headline(found)
     assert headline(found).endswith("(8 launches of b failed)")
     assert len(headline(found).split()) <= 25
-    assert conclude(made, experiment).doubts[0] == f"{said[0]} (in 8 of 16 launches)"
+    assert conclude(made, experiment).warnings[0] == "b failed with exit code 1, and counts: -i (in 8 of 16 launches)"
 
 
 def test_a_command_may_be_called_serial() -> None:
     request = CompareRequest(runs=8, name=["serial", "parallel"], threads="1,2")
     experiment = command_line.compare(request, ["x", "y"], MACHINE)
-    made = play(experiment, lambda c: 1.0, policy.uniform(experiment))
+    made = play(experiment, lambda c: 1.0, policy.Uniform(experiment))
     assert len({record.configuration for record in made}) == 4
     assert "parallel threads=1" in headline(concluded(made, experiment, {}, {}))
 
 
-@pytest.mark.parametrize(("runs", "said"), [(3, "not decided: nothing tried so far"), (8, "keep today's launch, the")])
-def test_a_tune_of_few_blocks_decides_nothing(runs: int, said: str) -> None:
-    experiment = command_line.tune(TuneRequest(threads="1,2", runs=runs), ["x"], MACHINE)
-    made = play(experiment, lambda c: 1.0 / c.layout.p, policy.confirmed(experiment))
+@pytest.mark.parametrize(
+    ("budget", "said"), [("4x", "not decided: nothing tried so far"), ("none", "keep your current launch, the")]
+)
+def test_a_tune_of_few_launches_decides_nothing(budget: str, said: str) -> None:
+    experiment = command_line.tune(TuneRequest(threads="1,2", budget=budget), ["x"], MACHINE)
+    made = play(experiment, lambda c: 1.0 / c.layout.p, Race(experiment))
     found = concluded(made, experiment, {}, {})
     assert headline(found).startswith(said)
-    assert exit_code(found.conclusion) is (ExitCode.INCONCLUSIVE if runs < 6 else ExitCode.OK)
+    assert exit_code(found.conclusion) is (ExitCode.INCONCLUSIVE if budget == "4x" else ExitCode.OK)
 
 
 @pytest.mark.parametrize(
-    ("noise", "said"), [(0.0, "never faster than p=1"), (0.6, "no speedup over p=1 shown: 2 threads give 0.")]
+    ("noise", "said"), [(0.0, "never faster than p=1"), (0.6, "no difference shown: 2 threads take 1.")]
 )
 def test_what_may_be_faster_is_not_called_never_faster(noise: float, said: str) -> None:
     experiment = command_line.scan(ScanRequest(threads="1,2", runs=8), ["x"], MACHINE)
-    made = play(experiment, lambda c: 1.0 + 0.05 * c.layout.p, policy.uniform(experiment), noise=noise, seed=4)
+    made = play(experiment, lambda c: 1.0 + 0.05 * c.layout.p, policy.Uniform(experiment), noise=noise, seed=4)
     busy = [dataclasses.replace(record, user=2 * record.wall) for record in made]
     assert said in headline(concluded(busy, experiment, {}, {}))
 
 
-def test_several_layouts_of_two_p_print_no_law() -> None:
+def test_several_layouts_of_two_p_print_no_model() -> None:
     request = ScanRequest(runs=8, factor=["layout=1x1x1,2x1x1,1x2x1"])
     experiment = command_line.scan(request, ["x {ranks}"], MACHINE)
-    made = play(experiment, lambda c: 1.0 / c.layout.p, policy.uniform(experiment))
+    made = play(experiment, lambda c: 1.0 / c.layout.p, policy.Uniform(experiment))
     shown = io.StringIO()
     Console(file=shown, width=160).print(terminal.render(concluded(made, experiment, {}, {})))
     assert "1x2x1" in shown.getvalue()
-    assert not re.search("law:|forecast|speedup 1 is", shown.getvalue())
+    assert not re.search("model:|forecast|speedup 1 is", shown.getvalue())

@@ -55,12 +55,13 @@ def test_the_page_is_what_the_command_prints() -> None:
 
 
 def test_a_machines_verdicts_stand_beside_another_and_what_was_not_there_is_said() -> None:
-    there = HERE._replace(machine="there", at="", verdict="not measured", ratio="")
+    there = HERE._replace(machine="there", at="", verdict="not on this machine", ratio="")
     claim = next(one for one in claims.claims() if one.finding == "faster")
     row = next(line for line in ledger([claim], [HERE, there]).splitlines() if claim.claim in line)
-    assert row.endswith("| load=2: holds 1.10 [1.05, 1.15] | not on this machine |")
+    assert "<summary>holds 1, not on this machine 1</summary>" in row
+    assert "<br>here: load=2: holds 1.10 [1.05, 1.15]<br>there: not on this machine</details>" in row
     other = next(one for one in claims.claims() if one.study == "ant_colony")
-    assert ledger([other], [HERE]).splitlines()[-1].endswith("| not run |")
+    assert "<summary>not run</summary>" in ledger([other], [HERE])
 
 
 def test_a_new_run_takes_the_place_of_the_same_machines_and_of_no_other() -> None:
@@ -74,7 +75,7 @@ def test_what_was_decided_is_not_undone_by_a_run_that_decides_nothing() -> None:
     assert claims.lost([HERE], [undecided]) == [HERE]
     assert claims.lost([HERE], [HERE._replace(verdict="does not hold")]) == []
     assert claims.lost([HERE, undecided], [HERE._replace(machine="there", verdict="open")]) == []
-    assert claims.lost([undecided], [HERE._replace(at="load=4", verdict="not measured")]) == []
+    assert claims.lost([undecided], [HERE._replace(at="load=4", verdict="not on this machine")]) == []
 
 
 def test_what_rests_on_oversubscribed_launches_says_so() -> None:
@@ -92,7 +93,8 @@ def test_verdicts_are_read_as_they_were_written(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("a,b\n", "verdicts.csv:1"), ("machine,study,finding,at,verdict,ratio\nx\n", "verdicts.csv:2")]
+    ("text", "said"),
+    [("a,b\n", "verdicts.csv:1"), ("machine,study,finding,at,verdict,ratio,records\nx\n", "verdicts.csv:2")],
 )
 def test_a_broken_ledger_names_its_line(text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "data_folder", lambda: tmp_path)

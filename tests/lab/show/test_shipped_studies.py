@@ -44,12 +44,12 @@ def test_every_output_comes_of_launches(name: str) -> None:
     made = generated(experiment)
     rows = frame(made, experiment)
     drawn = {chart.name for chart in charts.of_declared(rows, experiment)}
-    declared = {one.name for one in experiment.outputs if isinstance(one, Chart) and not one.each}
+    declared = {one.name for one in experiment.study.outputs if isinstance(one, Chart) and not one.each}
     if experiment.response.partition(":")[0] != "region" and name.startswith("threads_and_mpi"):
         without = {"share_of_d", "share_streamed"}  # where nothing is calibrated
         assert declared - without <= drawn
     said = study(made, experiment).answers
-    assert said or not any(not isinstance(one, Chart) for one in experiment.outputs)
+    assert said or not any(not isinstance(one, Chart) for one in experiment.study.outputs)
     statements = {one.finding.name for one in said}
     assert {chart.name for chart in answered(said)} <= statements - drawn
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from corescale.conclude.budget import spent
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, today
+from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block, invocations
 from corescale.observe.watcher import Watcher
 from corescale.records import Status
@@ -28,7 +28,7 @@ def play(watcher: Watcher, blocks: int = 8) -> None:
     made = samples.records(experiment, samples.amdahl(), blocks)
     block = Block("measure", configurations(experiment))
     for number in range(blocks):
-        for invocation in invocations(block, number, 0, today(experiment), 1):
+        for invocation in invocations(block, number, 0, baseline(experiment), 1):
             watcher.launching(invocation, f"./solver {samples.HOSTILE}")
         for record in made[4 * number : 4 * number + 4]:
             watcher.launched(record)
@@ -49,7 +49,7 @@ def test_plain_lines_go_to_stderr_one_a_block(capfd: pytest.CaptureFixture[str])
     assert out == ""
     lines = err.splitlines()
     assert len(lines) == 8
-    assert lines[-1].startswith("8 of 8 blocks; threads=8, 4.")
+    assert lines[-1].startswith("8 of 8 blocks; threads=8 is 4.")
     assert "left" in lines[-1] and "[" in lines[-1] and "[" not in lines[3]
 
 
@@ -104,7 +104,7 @@ def test_the_time_left_falls_within_a_block(monkeypatch: pytest.MonkeyPatch) -> 
 def test_failed_launches_are_counted_and_never_best() -> None:
     result = samples.failing_tune()
     said = progress.best_so_far(result.records, result.experiment)
-    assert said.startswith("threads=8 allocator=mimalloc, 1.1")
+    assert said.startswith("threads=8 allocator=mimalloc is 1.1")
 
 
 def test_a_launch_that_was_stopped_since_it_had_lost_is_no_failure() -> None:
@@ -113,9 +113,9 @@ def test_a_launch_that_was_stopped_since_it_had_lost_is_no_failure() -> None:
     ended: list[Status] = ["ok", "capped", "capped", "signal"]
     for record, status in zip(samples.records(experiment, samples.amdahl(), 1), ended, strict=False):
         state.launched(replace(record, status=status))
-    assert state.amount.endswith(", 1 of 4 launches failed, 2 of 4 launches stopped as lost")
+    assert state.amount.endswith(", 1 of 4 launches failed, 2 of 4 launches capped")
     state.failures = 0
-    assert state.amount.endswith(", 2 of 4 launches stopped as lost")
+    assert state.amount.endswith(", 2 of 4 launches capped")
     state.capped = 0
     assert state.amount.endswith(" blocks")
 
@@ -137,8 +137,8 @@ def test_a_race_counts_launches_and_what_it_may_still_spend() -> None:
         state.launched(record)
     state.block_done(made)
     assert state.amount == f"{len(made)} launches"
-    assert state.left == f"at most {text.duration(1000 - spent(made))} left"
-    assert state.done == pytest.approx(spent(made) / 1000)
+    assert state.left == f"at most {text.duration(1000 - spent(made, experiment))} left"
+    assert state.done == pytest.approx(spent(made, experiment) / 1000)
     assert " leads" in state.best and "the best of all that was tried at 95%" in state.best
 
 
@@ -151,7 +151,7 @@ def test_a_race_bounded_by_launches_or_by_nothing_says_so() -> None:
     assert free.left == "until 2% is proved" and free.done is None
 
 
-def test_todays_first_launch_is_no_measurement_yet() -> None:
+def test_baseline_first_launch_is_no_measurement_yet() -> None:
     experiment = racing()
     state = progress.State(experiment)
     first = replace(samples.records(experiment, samples.amdahl(), 1)[0], phase="warmup")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report: complete, self-contained, and deaf to what programs printed."""
+"""The report: complete, self-contained, and undetectable to what programs printed."""
 
 import json
 import re
@@ -73,7 +73,7 @@ def test_every_chart_says_what_it_shows() -> None:
     drawn = [attributes for tag, attributes in page.tags if tag == "svg"]
     assert len(drawn) == 5
     assert all(attributes["role"] == "img" and len(attributes["aria-label"] or "") > 60 for attributes in drawn)
-    forest = next(a["aria-label"] or "" for a in drawn if "T(today)" in (a["aria-label"] or ""))
+    forest = next(a["aria-label"] or "" for a in drawn if "T(baseline)" in (a["aria-label"] or ""))
     assert "confirmed: threads=8 allocator=mimalloc" in forest
 
 

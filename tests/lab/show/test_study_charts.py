@@ -27,7 +27,7 @@ def lines(**changes: object) -> Chart:
 
 def of(chart: Chart) -> tuple[charts.Chart, ...]:
     rows, experiment = samples.grid_frame(), samples.RESULTS["grid"]().experiment
-    return charts.of_declared(rows, experiment.model_copy(update={"outputs": (chart,)}))
+    return charts.of_declared(rows, samples.shown_by(experiment, outputs=(chart,)))
 
 
 def test_each_level_has_a_chart_of_its_own_rows() -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 from rich.console import Console
 
+from corescale.api.results import result
 from corescale.cli import predict
-from corescale.cli.output import result
 from corescale.declare.experiment import Experiment
 from corescale.errors import CorescaleError, ExitCode
 from corescale.machine import Machine

@@ -10,9 +10,10 @@ import numpy as np
 
 from corescale.conclude import policy
 from corescale.declare import command_line, plan
-from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import today
+from corescale.declare.grid import baseline
+from corescale.declare.plan import Block
+from corescale.declare.request import TuneRequest
 from corescale.machine import Machine
 from corescale.records import Configuration, Record
 
@@ -44,18 +45,28 @@ def play(
     """
     rng = np.random.default_rng(seed)
     records = [*before]
+    for made in records:
+        next_block.add(made)
     number = len({r.block for r in records})
-    while (block := next_block(records)) is not None:
-        now, seed = today(experiment), int(rng.integers(1 << 62))
-        since = plan.since_today(records, now) if experiment.anchored else None
+    while (block := next_block.next_block()) is not None:
+        now, seed = baseline(experiment), int(rng.integers(1 << 62))
+        since = plan.since_baseline(records, now) if experiment.baseline.returns else None
         for one in plan.invocations(block, number, 0, now, seed, since):
             wall = truth(one.configuration) * math.exp(noise * rng.standard_normal())
             lost = capping and one.cap is not None and wall > one.cap
             ended: dict[str, Any] = {"wall": one.cap, "status": "capped"} if lost else {"wall": wall}
-            made: dict[str, Any] = {"phase": block.phase, "block": number, "order": one.order, "looks": one.looks}
-            records.append(record(one.configuration, **(ended | made)))
+            made_: dict[str, Any] = {"phase": block.phase, "block": number, "order": one.order, "looks": one.looks}
+            records.append(record(one.configuration, **(ended | made_)))
+            next_block.add(records[-1])
         number += 1
     return records
+
+
+def after(next_block: policy.Policy, records: Iterable[Record]) -> Block | None:
+    """What a policy asks for after these records."""
+    for made in records:
+        next_block.add(made)
+    return next_block.next_block()
 
 
 def blocks(records: Iterable[Record], phase: str) -> int:

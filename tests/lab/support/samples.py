@@ -9,16 +9,18 @@ from typing import Any
 
 import pandas as pd
 
+from corescale.api.results import concluded
 from corescale.conclude.answers.recommendation import recommend
+from corescale.conclude.answers.verdict import Gates
 from corescale.conclude.frame import frame
 from corescale.declare import outputs
-from corescale.declare.experiment import Command, Experiment, Factor, Weak
-from corescale.declare.grid import configuration, configurations, today
+from corescale.declare.experiment import Command, Experiment, Factor, Presentation, Scaling, Weak
+from corescale.declare.grid import baseline, configuration, configurations
 from corescale.declare.outputs import Normalise
 from corescale.declare.stop import Stop
 from corescale.records import Configuration, Layout, Noise, Origin, Phase, Record
 from corescale.show import html
-from corescale.show.result import Result, concluded
+from corescale.show.result import Result
 
 Truth = Callable[[Configuration], float]
 HOSTILE = "\x1b[31mred\x1b[0m [bold]markup[/bold] </script><b>&\x07 end"
@@ -72,7 +74,7 @@ def records(
     return made
 
 
-def result(experiment: Experiment, made: Sequence[Record], gate: float | None = None) -> Result:
+def result(experiment: Experiment, made: Sequence[Record], gate: Gates | None = None) -> Result:
     """Concluded as the command line does it."""
     lines = {c: line(experiment, c) for c in configurations(experiment)}
     return concluded(tuple(made), experiment, lines, ENVIRONMENT, gate)
@@ -104,6 +106,11 @@ def scan_experiment(blocks: int = 12, factors: Sequence[Factor] = (THREADS,)) ->
     return Experiment(verb="scan", commands=(command,), factors=tuple(factors), stop=stop)
 
 
+def shown_by(experiment: Experiment, **declared: Any) -> Experiment:
+    """The experiment with this in its part of a study."""
+    return experiment.model_copy(update={"study": experiment.study.model_copy(update=declared)})
+
+
 def two_curves(blocks: int = 12) -> Result:
     """The same with two allocators."""
     experiment = scan_experiment(blocks, (THREADS, ALLOCATORS))
@@ -122,13 +129,13 @@ def tune_experiment(blocks: int = 12, **changes: Any) -> Experiment:
 
 
 def tune_result(blocks: int = 12, truth: Truth | None = None, confirm: int = 10, **options: Any) -> Result:
-    """mimalloc is 1 / 0.9 = 1.11x faster, at 8 threads as today."""
+    """mimalloc is 1 / 0.9 = 1.11x faster, at 8 threads as baseline."""
     experiment = tune_experiment(blocks)
     truth = truth or amdahl()
     made = records(experiment, truth, blocks, **options)
     best = recommend(made, experiment).winner
-    if confirm and best != today(experiment):
-        pair = (today(experiment), best)
+    if confirm and best != baseline(experiment):
+        pair = (baseline(experiment), best)
         made += records(experiment, truth, confirm, phase="confirm", chosen=pair, first=blocks, seed=8)
     return result(experiment, made)
 
@@ -142,7 +149,7 @@ def failing_tune() -> Result:
 
     experiment = tune_experiment(
         metrics={"bytes": "stdout-size"},
-        constraints=({"metric": "bytes", "relation": "<=", "bound": 1.02, "relative": True},),
+        tuning={"constraints": ({"metric": "bytes", "relation": "<=", "bound": 1.02, "relative": True},)},
     )
     return result(experiment, records(experiment, amdahl(), 12, change=change))
 
@@ -151,7 +158,7 @@ def compare_result(
     blocks: int = 12,
     names: Sequence[str] = ("old", "new"),
     step: float = 0.8,
-    gate: float | None = None,
+    gate: Gates | None = None,
     **options: Any,
 ) -> Result:
     """Each command takes `step` of the time of the one before."""
@@ -219,7 +226,7 @@ def grid_result() -> Result:
         ),
         derived={"work": "threads * load"},
         stop=Stop(rule="replicates", min_blocks=8, max_blocks=8),
-        outputs=grid_charts(),
+        study=Presentation(outputs=grid_charts()),
     )
     return result(experiment, records(experiment, seconds, 8, change=change))
 
@@ -234,7 +241,7 @@ def weak_result() -> Result:
             Factor(name="load", kind="parameter", levels=(1, 4, 16)),
         ),
         derived={"work": "p * load"},
-        weak=Weak(),
+        scaling=Scaling(weak=Weak()),
         stop=Stop(rule="replicates", min_blocks=8, max_blocks=8),
     )
     return result(experiment, records(experiment, lambda c: 0.2 + 0.1 * float(c["load"]), 8))
@@ -264,7 +271,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "two curves": functools.cache(two_curves),
     "tune": functools.cache(tune_result),
     "failing tune": functools.cache(failing_tune),
-    "compare": functools.cache(lambda: compare_result(gate=0.05)),
+    "compare": functools.cache(lambda: compare_result(gate={"time": 0.05})),
     "few blocks": functools.cache(lambda: scan_result(4)),
     "one block": functools.cache(lambda: scan_result(1)),
     "all failed": functools.cache(_all_failed),

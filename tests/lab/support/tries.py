@@ -2,7 +2,7 @@
 """Tries: a line that somebody types, its exit code, and how the first line of the answer begins (a regular expression).
 
 Each line goes through a shell, and starts the real command. The first line is that of standard output; where nothing is
-there, what corescale says on standard error. The lines of a table follow one another in one folder. The tables are
+there, what corescale says on standard error. The lines of a table follow each other in one folder. The tables are
 several files, as the tests of a file run in one process.
 """
 

@@ -4,8 +4,8 @@
 from typing import Any
 
 from corescale.declare import command_line
-from corescale.declare.command_line.request import ScanRequest, TuneRequest
 from corescale.declare.experiment import Experiment
+from corescale.declare.request import ScanRequest, TuneRequest
 from corescale.machine import Machine
 
 

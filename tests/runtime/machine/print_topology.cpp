@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The topology as the library sees it, for the comparison with `corescale doctor`: `here`, `xml FILE` or
-// `sysfs ROOT`. One line a CPU: number, core, socket, NUMA node, core group, allowed; then how many threads
+// `sysfs ROOT`. One line a CPU: number, core, socket, NUMA node, L3 domain, allowed; then how many threads
 // at most.
 #include <cstdio>
 #include <fstream>
@@ -26,7 +26,7 @@ corescale::topology chosen(const std::string& kind, const std::string& argument)
 int main(int argc, char** argv) {
   const corescale::topology machine = chosen(argc > 1 ? argv[1] : "here", argc > 2 ? argv[2] : "");
   for (const corescale::cpu_place& one : machine.cpus)
-    std::printf("%d %d %d %d %d %d\n", one.cpu, one.core, one.socket, one.numa_node, one.core_group,
+    std::printf("%d %d %d %d %d %d\n", one.cpu, one.core, one.socket, one.numa_node, one.l3_domain,
                 one.allowed);
   std::printf("%zu\n", machine.most_threads);
 }

@@ -30,7 +30,7 @@ TEST(Topology, ASyntheticMachineHasWhatItsDescriptionSays) {
   if (machine.cpus.empty()) GTEST_SKIP() << "built without hwloc (libhwloc-dev)";
   EXPECT_EQ(machine.cpus.size(), 128U);
   EXPECT_EQ(count(machine, &cpu_place::core), 64U);
-  EXPECT_EQ(count(machine, &cpu_place::core_group), 8U);
+  EXPECT_EQ(count(machine, &cpu_place::l3_domain), 8U);
   EXPECT_EQ(count(machine, &cpu_place::socket), 2U);
   EXPECT_EQ(machine.most_threads, 128U);
   EXPECT_EQ(machine.cpus[127], (cpu_place{127, 63, 1, 0, 7, true}));
@@ -39,7 +39,7 @@ TEST(Topology, ASyntheticMachineHasWhatItsDescriptionSays) {
 TEST(Topology, WithoutAnL3TheCoreGroupIsTheNode) {
   const topology machine = synthetic("pack:2 [numa] core:4 pu:1");
   if (machine.cpus.empty()) GTEST_SKIP() << "built without hwloc (libhwloc-dev)";
-  EXPECT_EQ(count(machine, &cpu_place::core_group), 2U);
+  EXPECT_EQ(count(machine, &cpu_place::l3_domain), 2U);
   EXPECT_EQ(count(machine, &cpu_place::numa_node), 2U);
 }
 

@@ -3,6 +3,7 @@ cmake_minimum_required(VERSION 3.25)
 # The installed libraries show our own symbols alone, all of them in the namespace of the binary interface;
 # and a program finds them by pkg-config too.
 file(GLOB libraries ${PREFIX}/lib/libcorescale_*.so ${PREFIX}/lib/*/libcorescale_*.so ${PREFIX}/lib/libcorescale_*.so.0 ${PREFIX}/lib/*/libcorescale_*.so.0)
+list(FILTER libraries EXCLUDE REGEX "libcorescale_malloc[.]")  # which replaces what others declare
 list(LENGTH libraries count)
 if(count LESS 4)
   message(FATAL_ERROR "found ${count} libraries below ${PREFIX}: ${libraries}")
@@ -20,15 +21,25 @@ foreach(library IN LISTS libraries)
   endif()
 endforeach()
 
+# The programs of the README, each by the components that it includes.
 find_program(pkg_config pkg-config REQUIRED)
 file(GLOB folder ${PREFIX}/lib/pkgconfig ${PREFIX}/lib/*/pkgconfig)
-execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${folder} ${pkg_config} --cflags --libs corescale_team
-                OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${folder} ${pkg_config} --variable=libdir corescale_team
-                OUTPUT_VARIABLE libdir OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-separate_arguments(flags UNIX_COMMAND "${CXX_FLAGS} ${flags} -Wl,-rpath,${libdir}")
-execute_process(COMMAND ${CXX} -std=c++20 ${SOURCE} ${flags} -o ${SCRATCH}/by_pkg_config COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND ${SCRATCH}/by_pkg_config OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
-if(NOT output MATCHES "spin     2 333332833333500000\n")
-  message(FATAL_ERROR "the program that pkg-config helped to build printed\n${output}")
-endif()
+function(by_pkg_config COMPONENTS SOURCE PATTERN)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${folder} ${pkg_config} --cflags --libs ${COMPONENTS}
+                  OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${folder} ${pkg_config} --variable=libdir corescale_team
+                  OUTPUT_VARIABLE libdir OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(flags UNIX_COMMAND "${CXX_FLAGS} ${flags} -Wl,-rpath,${libdir}")
+  execute_process(COMMAND ${CXX} -std=c++20 ${SOURCE} ${flags} -o ${SCRATCH}/by_pkg_config COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${SCRATCH}/by_pkg_config OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT output MATCHES "${PATTERN}")
+    message(SEND_ERROR "${SOURCE}, built by pkg-config with ${COMPONENTS}, printed\n${output}")
+  endif()
+endfunction()
+set(examples ${RUNTIME}/examples)
+by_pkg_config(corescale_team ${examples}/package/main.cpp "spin +2 333332833333500000\n")
+by_pkg_config(corescale_team ${examples}/package/process_team.cpp "sequential again\n")
+by_pkg_config("corescale_team;corescale_memory" ${examples}/package/memory.cpp "all returned: yes\n")
+by_pkg_config(corescale_tape ${examples}/package/newton.cpp "at 2 is 0.077004\n")
+by_pkg_config(corescale_parallel_for ${examples}/drop_in/after.cpp "^[0-9]+\n$")
+by_pkg_config(corescale_malloc ${examples}/drop_in/before.cpp "^[0-9]+\n$")

@@ -6,7 +6,7 @@ step(${CMAKE_COMMAND} --install ${BUILD} --prefix ${folder}/prefix)
 configure_and_build(${folder}/build -DCMAKE_PREFIX_PATH=${folder}/prefix)
 run_example(${folder}/build output)
 file(WRITE ${folder}/output.txt "${output}")
-expect("${output}" "spin     2 333332833333500000\n")
+expect("${output}" "spin +2 333332833333500000\n")
 expect("${output}" "1.000000 1.414214 1.732051 2.000000 sequential again\n")
 
 # A component that does not exist is an error of find_package, not of the link.

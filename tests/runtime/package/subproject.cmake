@@ -5,11 +5,11 @@ configure_and_build(${folder} -DCORESCALE_SOURCE=${RUNTIME} -DBUILD_SHARED_LIBS=
                     -DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=ON -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON
                     -DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON -DCORESCALE_HWLOC=OFF)
 run_example(${folder} output)
-expect("${output}" "spin     2 333332833333500000\n")
+expect("${output}" "spin +2 333332833333500000\n")
 expect("${output}" "1.000000 1.414214 1.732051 2.000000 sequential again\n")
-expect("${output}" "openmp   absent: needs libgomp1")
-expect("${output}" "boost    absent: needs libboost-thread-dev")
-expect("${output}" "tbb      absent: needs libtbb-dev")
+expect("${output}" "openmp +absent: needs libgomp1")
+expect("${output}" "boost +absent: needs libboost-thread-dev")
+expect("${output}" "tbb +absent: needs libtbb-dev")
 
 # The host's own libraries stay what they are: nothing that CMake reads for them is set by the subproject.
 file(WRITE ${folder}_host/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)

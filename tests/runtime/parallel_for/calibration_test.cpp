@@ -32,13 +32,13 @@ class Calibration : public testing::Test {
 };
 
 TEST_F(Calibration, WhatIsNotNamedKeepsItsDefault) {
-  const calibration read_back = read("# by hand\nformat = 1\nclaim_own = 7.5  # ns\n\n");
+  const calibration read_back = read("# by hand\nformat = 2\nclaim_own = 7.5  # ns\n\n");
   EXPECT_EQ(read_back.claim_own, 7.5);
   EXPECT_EQ(read_back.line_near, calibration{}.line_near);
 }
 
 TEST_F(Calibration, EveryConstantCanBeWritten) {
-  std::string text = "format = 1\n";
+  std::string text = "format = 2\n";
   for (const calibration_constant& row : calibration_constants()) text += std::string(row.name) + " = 3\n";
   const calibration read_back = read(text);
   for (const calibration_constant& row : calibration_constants())
@@ -46,18 +46,19 @@ TEST_F(Calibration, EveryConstantCanBeWritten) {
 }
 
 TEST_F(Calibration, NonsenseIsRefusedByFileAndLine) {
-  EXPECT_NE(refusal("format = 1\nclaim_own 7\n").find(path_ + ":2: write `name = number`"),
+  EXPECT_NE(refusal("format = 2\nclaim_own 7\n").find(path_ + ":2: write `name = number`"),
             std::string::npos);
-  EXPECT_NE(refusal("format = 1\nsofa = 7\n").find("'sofa'"), std::string::npos);
-  EXPECT_NE(refusal("format = 1\nclaim_own = -7\n").find("above 0"), std::string::npos);
-  EXPECT_NE(refusal("format = 1\nclaim_own = nan\n").find(":2"), std::string::npos);
-  EXPECT_NE(refusal("format = 2\n").find("calibrate again"), std::string::npos);
-  EXPECT_NE(refusal("claim_own = 7\n").find("format = 1"), std::string::npos);
+  EXPECT_NE(refusal("format = 2\nsofa = 7\n").find("'sofa'"), std::string::npos);
+  EXPECT_NE(refusal("format = 2\nclaim_own = -7\n").find("above 0"), std::string::npos);
+  EXPECT_NE(refusal("format = 2\nclaim_own = nan\n").find(":2"), std::string::npos);
+  EXPECT_NE(refusal("format = 3\n").find("calibrate again"), std::string::npos);
+  EXPECT_NE(refusal("claim_own = 7\n").find("format = 2"), std::string::npos);
 }
 
 TEST_F(Calibration, TheFileSaysWhoseItIs) {
-  EXPECT_EQ((read("format = 1\n"), read_calibration(path_).cpus), "");
-  EXPECT_EQ((read("#: cpus = 4 x A CPU\nformat = 1\n"), read_calibration(path_).cpus), "4 x A CPU");
+  EXPECT_EQ((read("format = 2\n"), read_calibration(path_).cpus), "");
+  EXPECT_EQ((read("cpus = 4 x A CPU\nformat = 2\nlab.l1_ns = 1\n"), read_calibration(path_).cpus),
+            "4 x A CPU");
 }
 
 TEST_F(Calibration, AMissingFileIsRefused) {

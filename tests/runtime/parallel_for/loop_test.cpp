@@ -11,6 +11,7 @@
 #include <memory>
 #include <numeric>
 #include <ostream>
+#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -234,6 +235,13 @@ TEST(Loop, ElementsOfARange) {
   parallel_for_each(values, [](int& one) { one = 2; });
   parallel_for_each(values.begin(), values.begin() + 500, [](int& one) { ++one; });
   EXPECT_EQ(std::accumulate(values.begin(), values.end(), 0), 2500);
+  EXPECT_THROW(parallel_for_each(values.end(), values.begin(), [](int&) {}), std::invalid_argument);
+}
+
+TEST(Loop, ARangeWhoseDifferenceIsNoInteger) {  // but a wider type of the library's
+  std::atomic<std::size_t> sum{0};
+  parallel_for_each(std::views::iota(std::size_t{10}, std::size_t{1000}), [&](std::size_t i) { sum += i; });
+  EXPECT_EQ(sum, 499'455U);
 }
 
 TEST(Loop, AnotherThreadThanTheMasterRunsInline) {

@@ -38,7 +38,7 @@ simulated run(const loop_description& loop, const loop_plan& plan, std::mt19937&
   };
   std::vector<thread> threads;
   for (std::uint32_t id = 0; id < plan.threads; ++id) {
-    const std::uint32_t group = id * loop.core_groups / plan.threads;
+    const std::uint32_t group = id * loop.l3_domains / plan.threads;
     threads.push_back({ranges.join(id, group), 0.0, speed(random)});
   }
   std::vector<std::pair<std::uint64_t, std::uint64_t>> blocks;
@@ -85,7 +85,7 @@ TEST_P(Simulated, SumsToNOnMachinesOfAnySize) {
     loop.n = pick(random, 1, 1ULL << pick(random, 1, 16));
     loop.cores = static_cast<std::uint32_t>(pick(random, 1, 256));
     loop.threads = static_cast<std::uint32_t>(std::min<std::uint64_t>(loop.n, pick(random, 1, 256)));
-    loop.core_groups = static_cast<std::uint32_t>(pick(random, 1, 16));
+    loop.l3_domains = static_cast<std::uint32_t>(pick(random, 1, 16));
     loop.block = pick(random, 1, 1000);
     loop.iteration_ns = static_cast<double>(pick(random, 0, 3)) * std::pow(10.0, pick(random, 0, 5));
     loop.spread = static_cast<double>(pick(random, 0, 20)) / 10;
@@ -107,7 +107,7 @@ TEST(AnyPlan, SumsToN) {
   for (int round = 0; round < 5000; ++round) {
     loop_description loop;
     loop.n = pick(random, 1, 1ULL << pick(random, 1, 14));
-    loop.core_groups = static_cast<std::uint32_t>(pick(random, 1, 100));
+    loop.l3_domains = static_cast<std::uint32_t>(pick(random, 1, 100));
     loop_plan plan;
     plan.threads = static_cast<std::uint32_t>(pick(random, 1, std::min<std::uint64_t>(loop.n, 150)));
     plan.counters = static_cast<std::uint32_t>(pick(random, 1, 200));
@@ -126,7 +126,7 @@ TEST(PublishedModel, GivesTheBlocksThatTheStudyPrints) {
   const auto block = [](std::uint32_t groups, std::uint32_t threads, double read, double write,
                         double operations) {
     return find_block_policy("published_cost_model")
-        ->plan({.n = 1U << 20, .threads = threads, .core_groups = groups, .cost = {read, write, operations}});
+        ->plan({.n = 1U << 20, .threads = threads, .l3_domains = groups, .cost = {read, write, operations}});
   };
   const double c6 = std::pow(1024.0, 6);
   EXPECT_EQ(block(1, 8, 1024, 1024, c6).largest, 19U);    // 19.8
@@ -169,7 +169,7 @@ TEST(Auto, StealingEvensOutThreadsOfDifferentSpeed) {
   std::mt19937 random(7);
   for (const std::uint32_t groups : {1U, 8U}) {
     const loop_description loop{
-        .n = 100'000, .threads = 64, .cores = 64, .core_groups = groups, .iteration_ns = 1000, .hot = true};
+        .n = 100'000, .threads = 64, .cores = 64, .l3_domains = groups, .iteration_ns = 1000, .hot = true};
     const loop_plan plan = find_block_policy("auto")->plan(loop);
     ASSERT_TRUE(plan.steal);
     const simulated seen = run(loop, plan, random);

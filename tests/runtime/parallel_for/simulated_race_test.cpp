@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "corescale/parallel_for/block_policy.hpp"
-#include "loop_times.hpp"
+#include "learned.hpp"
 #include "shared_ranges.hpp"
 
 namespace corescale::test {
@@ -71,7 +71,7 @@ outcome_of_call call(const kind_of_loop& kind, const loop_description& loop, con
   std::vector<thread> threads;
   for (std::uint32_t id = 0; id < plan.threads; ++id)
     threads.push_back(
-        {ranges.join(id, id * loop.core_groups / plan.threads), id == 0 ? 0.0 : loop.machine.line_near});
+        {ranges.join(id, id * loop.l3_domains / plan.threads), id == 0 ? 0.0 : loop.machine.line_near});
   outcome_of_call seen;
   const bool one_counter = plan.counters == 1;
   for (double counter_free_at = 0; !threads.empty();) {
@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(Loops, SimulatedRace, testing::ValuesIn(kinds()),
 TEST_P(SimulatedRace, AutoIsWithinThreePercentOfTheBestFixedBlock) {
   for (const std::uint32_t threads : {2U, 4U, 8U, 16U, 64U}) {
     const loop_description loop{
-        .n = GetParam().n, .threads = threads, .cores = threads, .core_groups = (threads + 7) / 8};
+        .n = GetParam().n, .threads = threads, .cores = threads, .l3_domains = (threads + 7) / 8};
     EXPECT_LE(learned(GetParam(), loop), 1.03 * best_fixed(GetParam(), loop)) << threads << " threads";
   }
 }

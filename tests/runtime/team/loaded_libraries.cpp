@@ -21,7 +21,7 @@ bool is_loaded(const std::string& part_of_name) {
 }
 
 const std::map<std::string, std::string> library_of{
-    {"openmp", "omp"}, {"boost", "libboost_thread"}, {"tbb", "libtbb"}};
+    {"openmp", "omp"}, {"boost", "libboost_thread"}, {"boost_barrier", "libboost_thread"}, {"tbb", "libtbb"}};
 
 bool none_is_loaded() {
   for (const auto& [system, library] : library_of)
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && chdir(argv[1])) return std::perror(argv[1]), 1;
   if (!is_loaded("libcorescale_team.so"))
     return std::puts("skipped: a static runtime has all systems inside"), 77;
-  for (const char* own : {"serial", "pthread", "ports", "spin"})
+  for (const char* own : {"serial", "pthread", "pthread_barrier", "ports", "spin"})
     if (!corescale::make_team(1, own)) return std::printf("FAILED: no team of %s\n", own), 1;
   if (!none_is_loaded()) return 1;
   for (const auto& [system, library] : library_of) {

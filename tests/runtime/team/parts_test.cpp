@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "corescale/machine/topology.hpp"
-#include "corescale/team/detail/message_ports.hpp"
+#include "corescale/team/message_ports.hpp"
 #include "foreign_threads.hpp"
 #include "shared_core.hpp"
 #include "systems_under_test.hpp"

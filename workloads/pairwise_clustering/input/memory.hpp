@@ -9,16 +9,15 @@
 
 namespace pairwise_clustering {
 
-/// What the clustering takes, in bytes, of all ranks together: the matrix, and at most 15% of it and 64 MB a rank beside it.
-inline double memory_bound(std::size_t n, Precision precision, int ranks) {
-  return 1.15 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(bytes_of(precision)) +
-         64e6 * ranks;
-}
+/// What ranks take that hold `matrix_bytes` together: the matrix, and at most 15% of it and 64 MB a rank beside it.
+inline double memory_bound(double matrix_bytes, int ranks = 1) { return 1.15 * matrix_bytes + 64e6 * ranks; }
 
 /// Throws Error when the ranks of this machine would not find room. Call before anything is read.
 inline void check_memory(std::size_t n, Precision precision, const driver::Ranks& ranks) {
+  const double matrix =
+      static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(bytes_of(precision));
   driver::must_have_memory(
-      memory_bound(n, precision, ranks.size()), std::to_string(n) + " points",
+      memory_bound(matrix, ranks.size()), std::to_string(n) + " points",
       precision == Precision::float32 ? "give --precision uint16 or fewer points" : "give fewer points");
 }
 

@@ -7,25 +7,29 @@
 
 namespace corescale::inline v0 {
 
-/// Cores this process may really use at once: min(affinity of the calling thread, cgroup v1/v2 CPU quota
+/// Cores this process may really use at once: min(affinity of the calling thread, before a team pinned it, cgroup v1/v2 CPU quota
 /// rounded down), at least 1. Reads a few files and makes a system call (some 50 us), so keep the answer.
 /// Never throws.
 std::size_t usable_cores() noexcept;
 
-/// One hardware thread, as the kernel numbers it. Cores, sockets and core groups count from 0 in the order of
+/// The same by the affinity of all threads of the process together, so that one that is pinned does not narrow it.
+/// Kept, and read again, ten times a second at most, while fewer are known than are wanted. Never throws.
+std::size_t process_cores(std::size_t wanted = 1) noexcept;
+
+/// One hardware thread, as the kernel numbers it. Cores, sockets and L3 domains count from 0 in the order of
 /// their lowest CPU; NUMA nodes keep the kernel's numbers.
 struct cpu_place {
   int cpu = 0;
   int core = 0;
   int socket = 0;
   int numa_node = 0;
-  int core_group = 0;   ///< CPUs that share one L3; without an L3, those of one NUMA node
+  int l3_domain = 0;    ///< CPUs that share one L3; without an L3, those of one NUMA node
   bool allowed = true;  ///< this process may run on it
 
   bool operator==(const cpu_place&) const = default;
 };
 
-/// Which CPU belongs to which core, socket, NUMA node and core group. `corescale doctor` says the same of the
+/// Which CPU belongs to which core, socket, NUMA node and L3 domain. `corescale doctor` says the same of the
 /// same machine: a test compares the two.
 struct topology {
   std::vector<cpu_place> cpus;   ///< the online ones in the order of their numbers; never empty
@@ -53,9 +57,5 @@ struct topology {
 
 /// here(), read at the first call and then kept: what narrows the affinity later is not seen.
 const topology& this_machine();
-
-/// this_machine() where it was read already, else null. A team that pins its threads has read it, before it narrowed the
-/// affinity of the thread that made it.
-const topology* known_machine() noexcept;
 
 }  // namespace corescale

@@ -12,16 +12,15 @@ namespace corescale::inline v0 {
 
 /// What a policy may know of a loop.
 struct loop_description {
-  std::uint64_t n = 0;            ///< iterations, at least 1
-  std::uint32_t threads = 1;      ///< that may take part, at most n
-  std::uint32_t cores = 1;        ///< that the process may use; more threads than this is oversubscription
-  std::uint32_t core_groups = 1;  ///< among those
-  std::uint64_t block = 0;        ///< what the caller asked for, 0 for nothing
+  std::uint64_t n = 0;           ///< iterations, at least 1
+  std::uint32_t threads = 1;     ///< that may take part, at most n
+  std::uint32_t cores = 1;       ///< that the process may use; more threads than this is oversubscription
+  std::uint32_t l3_domains = 1;  ///< among those
+  std::uint64_t block = 0;       ///< what the caller asked for, 0 for nothing
   loop_cost cost{};
   double iteration_ns = 0;  ///< mean, as learned at this call site; 0: not known
   double spread = 0;        ///< coefficient of variation between blocks, as learned
   bool hot = false;         ///< the call site is visited so often that the team will still spin
-  double wake_times = 1;    ///< of waking this team, times what the constants say
   const calibration& machine = shipped_calibration;  ///< must outlive the description
 };
 
@@ -37,7 +36,7 @@ struct loop_plan {
   std::uint64_t largest = 1;
   std::uint64_t smallest = 1;
   std::uint32_t divisor = 0;
-  bool by_group = false;  ///< a thread's counter is that of its core group, not one by its id; implies steal
+  bool by_group = false;  ///< a thread's counter is that of its L3 domain, not one by its id; implies steal
   bool steal = false;     ///< a thread whose counter is dry takes half of the richest
   bool adapt = false;     ///< each thread finds its own largest and smallest by the time that its blocks take
   bool clamped = false;   ///< the formula gave no usable block

@@ -11,8 +11,8 @@ namespace corescale::inline v0 {
 /// Forks are of empty rounds. A loop that others take over from loses the mean of what its threads are late, half of fork_cold on two.
 struct calibration {
   double claim_own = 10;      ///< an atomic addition to a line that nobody else touches
-  double line_near = 80;      ///< a line comes from another core of the core group
-  double line_far = 200;      ///< a line comes from another core group
+  double line_near = 80;      ///< a line comes from another core of the L3 domain
+  double line_far = 200;      ///< a line comes from another L3 domain
   double fork_hot = 300;      ///< fork and join of two threads that spin
   double fork_thread = 60;    ///< each further thread adds this
   double fork_cold = 10'000;  ///< fork and join when the threads sleep; a team's loops correct it
@@ -22,8 +22,9 @@ struct calibration {
 
 inline constexpr calibration shipped_calibration{};
 
-/// A calibration file: the line `format = 1`, then a line `name = value` for any of the above, value > 0; `#` begins a
-/// comment. What is not named keeps its default. The comment `#: cpus = 2 x AMD EPYC` says whose constants they are.
+/// A calibration file: the line `format = 2`, then a line `name = value` for any of the above, value > 0; `#` begins a
+/// comment. What is not named keeps its default. `cpus = 2 x AMD EPYC` says whose constants they are; names that begin
+/// with `lab.` are passed over.
 struct calibration_file {
   calibration constants;
   std::string cpus;  ///< empty where the file does not say

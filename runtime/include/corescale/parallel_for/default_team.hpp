@@ -4,18 +4,25 @@
 #include <cstddef>
 
 #include "corescale/team/team.hpp"
+#include "corescale/team/team_options.hpp"
 
 namespace corescale::inline v0 {
 
-/// The team that loops use where none is named: a `spin` team of as many threads as the process may use cores, made at
-/// the first use, never ended. It serves one thread at a time: at first the one that made it, and after that thread's end
-/// the next that asks. While it is made, other threads run their loops alone.
+/// The team that loops use where none is named: a `spin` team with a thread for each core that the process may use, whichever of
+/// its threads may. Made at the first use, made anew if the process gets more cores, ended by restart() alone.
+/// Any thread may use it, one at a time: nobody waits, and loops of other threads meanwhile run on their callers.
+/// If threads or memory run out, num_threads() is 1, and later calls try again.
 class process_wide_team {
  public:
   /// Refused inside any worker too, so that nested loops do not compete for the cores.
   [[nodiscard]] outcome work(std::size_t k, worker_ref worker);
   std::size_t num_threads() const noexcept;
-  bool asleep(std::size_t k) const noexcept;  ///< as any_team's; false before the first use
+
+  /// Ends its threads and makes new ones: so many, pinned and so on as the options say. From then on their number stays.
+  /// Without arguments: as before the first use, a thread for each core; they are made at the next use.
+  /// False, and nothing has changed, inside a worker, while another thread's loop uses it, or where threads or memory run out.
+  [[nodiscard]] bool restart(std::size_t num_threads, const team_options& options = {});
+  [[nodiscard]] bool restart();
 };
 
 process_wide_team& default_team();

@@ -52,7 +52,7 @@ struct loop_statistics {
   std::span<loop_share> shares{};
   const char* policy = "";  ///< its name
   std::uint64_t iterations = 0;
-  std::uint64_t block = 0;  ///< iterations claimed at once, at most; in a first call, what it came to
+  std::uint64_t block = 0;  ///< iterations claimed at once, at most
   std::uint64_t claims = 0;
   std::uint64_t steals = 0;
   std::uint32_t threads = 0;  ///< that took part

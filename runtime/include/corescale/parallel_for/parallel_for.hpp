@@ -9,8 +9,7 @@
 
 #include "corescale/parallel_for/block_policy.hpp"
 #include "corescale/parallel_for/default_team.hpp"
-#include "corescale/parallel_for/detail/index_range.hpp"
-#include "corescale/parallel_for/detail/run_loop.hpp"
+#include "corescale/parallel_for/detail/loop.hpp"
 #include "corescale/parallel_for/loop_options.hpp"
 
 // Loops over the threads of a team; where none is named, over those of default_team().
@@ -47,9 +46,27 @@ void parallel_for(Team& team, First first, Last last, Body&& body, const loop_op
                   detail::source_place here = detail::source_place::current()) {
   using index = detail::index<First, Last>;
   const auto block = [first, &body](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i) std::invoke(body, detail::after<index>(first, i));
+    // Once a block: a body of a few cycles notices the load.
+    const auto shift = static_cast<std::uint64_t>(first);
+    for (std::uint64_t i = begin + shift; i != end + shift; ++i) std::invoke(body, static_cast<index>(i));
   };
   detail::run_loop(detail::team_ref::to(team), detail::distance(first, last), block, options,
+                   detail::call_site(here, &detail::type_mark<Body>));
+}
+
+/// body(row, column) for each row below `rows` and column below `columns`, as OpenMP's collapse(2): blocks are of consecutive pairs,
+/// row by row. rows * columns must be less than 2^64.
+template <detail::loop_team Team, std::integral Rows, std::integral Columns, class Body>
+requires std::invocable<Body&, Rows, Columns>
+void parallel_for_2d(Team& team, Rows rows, Columns columns, Body&& body, const loop_options& options = {},
+                     detail::source_place here = detail::source_place::current()) {
+  const std::uint64_t width = detail::distance(Columns{0}, columns);
+  const auto block = [width, &body](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t row = begin / width, column = begin % width; begin < end; ++row, column = 0)
+      for (; column < width && begin < end; ++column, ++begin)
+        std::invoke(body, static_cast<Rows>(row), static_cast<Columns>(column));
+  };
+  detail::run_loop(detail::team_ref::to(team), detail::distance(Rows{0}, rows) * width, block, options,
                    detail::call_site(here, &detail::type_mark<Body>));
 }
 
@@ -64,7 +81,7 @@ void parallel_for_each(Team& team, Iterator first, Iterator last, Body&& body,
     const Iterator stop = first + static_cast<offset>(end);
     for (Iterator it = first + static_cast<offset>(begin); it != stop; ++it) std::invoke(body, *it);
   };
-  detail::run_loop(detail::team_ref::to(team), detail::distance(offset{0}, last - first), block, options,
+  detail::run_loop(detail::team_ref::to(team), detail::steps(last - first), block, options,
                    detail::call_site(here, &detail::type_mark<Body>));
 }
 
@@ -92,6 +109,13 @@ requires std::invocable<Body&, detail::index<First, Last>>
 void parallel_for(First first, Last last, Body&& body, const loop_options& options = {},
                   detail::source_place here = detail::source_place::current()) {
   parallel_for(default_team(), first, last, std::forward<Body>(body), options, here);
+}
+
+template <std::integral Rows, std::integral Columns, class Body>
+requires std::invocable<Body&, Rows, Columns>
+void parallel_for_2d(Rows rows, Columns columns, Body&& body, const loop_options& options = {},
+                     detail::source_place here = detail::source_place::current()) {
+  parallel_for_2d(default_team(), rows, columns, std::forward<Body>(body), options, here);
 }
 
 template <std::random_access_iterator Iterator, class Body>

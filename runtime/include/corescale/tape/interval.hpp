@@ -53,6 +53,7 @@ inline constexpr bool has_row<boost::numeric::interval<T, Policies>, Row> =
     comparison<Row> ||
     one_of<Row, independent, selection, add, subtract, multiply, divide, negate, square_root, exponential,
            logarithm, sine, cosine, tangent, arc_sine, arc_cosine, arc_tangent, hyperbolic_sine,
-           hyperbolic_cosine, hyperbolic_tangent, area_sine, area_cosine, area_tangent, absolute, sign_of>;
+           hyperbolic_cosine, hyperbolic_tangent, inverse_hyperbolic_sine, inverse_hyperbolic_cosine,
+           inverse_hyperbolic_tangent, absolute, sign_of>;
 
 }  // namespace corescale::operations

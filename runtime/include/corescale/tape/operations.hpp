@@ -239,19 +239,19 @@ auto root_of_1_and_square(const auto& x) {
     return sqrt(1.0 + x * x);
 }
 
-struct area_sine {
+struct inverse_hyperbolic_sine {
   static constexpr const char* name = "asinh";
   static auto value(const auto& x) { return asinh(x); }
   static auto dx(const auto& x, const auto&) { return 1.0 / root_of_1_and_square(x); }
 };
 
-struct area_cosine {
+struct inverse_hyperbolic_cosine {
   static constexpr const char* name = "acosh";
   static auto value(const auto& x) { return acosh(x); }
   static auto dx(const auto& x, const auto&) { return 1.0 / (sqrt(x - 1.0) * sqrt(x + 1.0)); }
 };
 
-struct area_tangent {
+struct inverse_hyperbolic_tangent {
   static constexpr const char* name = "atanh";
   static auto value(const auto& x) { return atanh(x); }
   static auto dx(const auto& x, const auto&) { return 1.0 / ((1.0 - x) * (1.0 + x)); }
@@ -457,12 +457,13 @@ using table =
     std::tuple<add, independent, selection, subtract, multiply, divide, negate, square_root, cube_root, power,
                hypotenuse, exponential, exponential_2, exponential_minus_1, logarithm, logarithm_2,
                logarithm_10, logarithm_plus_1, sine, cosine, tangent, arc_sine, arc_cosine, arc_tangent,
-               arc_tangent_2, hyperbolic_sine, hyperbolic_cosine, hyperbolic_tangent, area_sine, area_cosine,
-               area_tangent, error_function, complementary_error_function, gamma_function, logarithm_of_gamma,
-               polygamma_function, absolute, sign_of, lesser, greater, positive_difference, copy_sign, modulo,
-               ieee_remainder, floor_of, ceiling, truncated, rounded, rounded_to_even, branch<less, false>,
-               branch<less, true>, branch<less_equal, false>, branch<less_equal, true>, branch<equal, false>,
-               branch<equal, true>, choice<less>, choice<less_equal>, choice<equal>>;
+               arc_tangent_2, hyperbolic_sine, hyperbolic_cosine, hyperbolic_tangent, inverse_hyperbolic_sine,
+               inverse_hyperbolic_cosine, inverse_hyperbolic_tangent, error_function,
+               complementary_error_function, gamma_function, logarithm_of_gamma, polygamma_function, absolute,
+               sign_of, lesser, greater, positive_difference, copy_sign, modulo, ieee_remainder, floor_of,
+               ceiling, truncated, rounded, rounded_to_even, branch<less, false>, branch<less, true>,
+               branch<less_equal, false>, branch<less_equal, true>, branch<equal, false>, branch<equal, true>,
+               choice<less>, choice<less_equal>, choice<equal>>;
 
 inline constexpr std::size_t count = std::tuple_size_v<table>;
 static_assert(count <= 64, "a tape has 6 bits for the number of an operation");

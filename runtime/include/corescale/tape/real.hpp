@@ -119,9 +119,13 @@ class real {
   friend real sinh(const real& x) { return record::template apply<operations::hyperbolic_sine>(x); }
   friend real cosh(const real& x) { return record::template apply<operations::hyperbolic_cosine>(x); }
   friend real tanh(const real& x) { return record::template apply<operations::hyperbolic_tangent>(x); }
-  friend real asinh(const real& x) { return record::template apply<operations::area_sine>(x); }
-  friend real acosh(const real& x) { return record::template apply<operations::area_cosine>(x); }
-  friend real atanh(const real& x) { return record::template apply<operations::area_tangent>(x); }
+  friend real asinh(const real& x) { return record::template apply<operations::inverse_hyperbolic_sine>(x); }
+  friend real acosh(const real& x) {
+    return record::template apply<operations::inverse_hyperbolic_cosine>(x);
+  }
+  friend real atanh(const real& x) {
+    return record::template apply<operations::inverse_hyperbolic_tangent>(x);
+  }
   friend real erf(const real& x) { return record::template apply<operations::error_function>(x); }
   friend real erfc(const real& x) {
     return record::template apply<operations::complementary_error_function>(x);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -32,10 +31,6 @@ class any_team {
   [[nodiscard]] outcome adopt() { return team_ ? team_->adopt() : outcome::empty; }
   std::size_t num_threads() const noexcept { return team_ ? team_->num_threads() : 0; }
 
-  /// Whether work(k, ...) would now have to wake a thread by the kernel; false where the team does not tell. `spin` tells of the eight
-  /// threads that the master itself wakes; after rounds of a few threads the others may sleep unseen.
-  bool asleep(std::size_t k) const noexcept { return team_ && team_->asleep(k); }
-
  private:
   struct interface {
     virtual ~interface() = default;
@@ -44,7 +39,6 @@ class any_team {
     virtual outcome release() = 0;
     virtual outcome adopt() = 0;
     virtual std::size_t num_threads() const noexcept = 0;
-    virtual bool asleep(std::size_t k) const noexcept = 0;
   };
 
   template <team T>
@@ -55,14 +49,6 @@ class any_team {
     outcome release() override { return held->release(); }
     outcome adopt() override { return held->adopt(); }
     std::size_t num_threads() const noexcept override { return held->num_threads(); }
-    bool asleep(std::size_t k) const noexcept override {
-      if constexpr (requires(const T& crew) {
-                      { crew.asleep(k) } -> std::same_as<bool>;
-                    })
-        return std::as_const(*held).asleep(k);
-      else
-        return false;
-    }
     std::unique_ptr<T> held;
   };
 

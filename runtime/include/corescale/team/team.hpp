@@ -54,10 +54,6 @@ concept team = requires(T& crew, const T& idle, std::size_t n, worker_ref worker
   // n.
   { idle.num_threads() } -> std::same_as<std::size_t>;
 
-  // May also have `bool asleep(std::size_t k) const`: whether work(k, ...) would now have to wake a thread by the kernel.
-  // Loops that `auto` plans ask before work(), also by threads that are not the master, and while it works: what it reads has to be
-  // atomic. Whatever has that name and answers a bool is taken for it.
-
   // The destructor ends the n - 1 threads: by any thread, outside of work.
   // In a fork() of the owner, which has no such threads, it forgets them instead of waiting.
   // After a fork() from inside a worker: _exit or exec only.

@@ -12,7 +12,8 @@ struct team_options {
   /// Time for which a thread of `spin` with nothing to do spins before it sleeps in the kernel.
   /// 2 ms: a wake-up costs 5 to 30 us, so a program that forks every millisecond pays it never, and one that pauses
   /// wastes at most 2 ms per thread and pause.
-  std::chrono::nanoseconds spin_for = std::chrono::milliseconds(2);
+  std::chrono::nanoseconds spin_for = usual_spin_for;
+  static constexpr std::chrono::nanoseconds usual_spin_for = std::chrono::milliseconds(2);
 
   /// Whether each thread stays on the CPU that place_threads(n) has for its id (placement.hpp).
   /// False: a pinned thread cannot leave a CPU that another program takes.

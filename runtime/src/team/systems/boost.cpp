@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_THREAD_VERSION 4
+#include <boost/thread/barrier.hpp>
 #include <boost/thread/condition_variable.hpp>
 #include <boost/thread/mutex.hpp>
 #include <boost/thread/thread.hpp>
 
+#include "barrier_crew.hpp"
 #include "condition_crew.hpp"
 #include "systems.hpp"
 
@@ -16,6 +18,7 @@ struct parts {
   using lock = boost::unique_lock<boost::mutex>;
   using condition_variable = boost::condition_variable;
   using thread = boost::thread;
+  using uninterrupted = boost::this_thread::disable_interruption;  // a request stays pending
   static constexpr const char* name = "boost";
 
   static boost::thread::attributes attributes(std::size_t stack_bytes) {
@@ -31,13 +34,23 @@ struct parts {
   }
 };
 
+struct parts_with_barrier : parts {
+  using barrier = boost::barrier;
+  static constexpr const char* name = "boost_barrier";
+};
+
 using boost_team = detail::crewed_team<detail::condition_crew<parts>>;
-static_assert(team<boost_team>);
+using boost_barrier_team = detail::crewed_team<detail::barrier_crew<parts_with_barrier>>;
+static_assert(team<boost_team> && team<boost_barrier_team>);
 
 }  // namespace
 
 any_team systems::make_boost(std::size_t num_threads, const team_options& options) {
   return any_team(boost_team::create(num_threads, options));
+}
+
+any_team systems::make_boost_barrier(std::size_t num_threads, const team_options& options) {
+  return any_team(boost_barrier_team::create(num_threads, options));
 }
 
 }  // namespace corescale

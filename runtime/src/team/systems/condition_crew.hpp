@@ -11,8 +11,9 @@
 
 namespace corescale::inline v0::detail {
 
-/// Threads that sleep on a condition variable each until there is a round for them, as the study's team did.
-/// Parts names the types of a library: mutex, lock, condition_variable, and thread, with join().
+/// Threads that sleep on a condition variable each until there is a round for them.
+/// Parts names the types of a library: mutex, lock, condition_variable; thread, with join(); and uninterrupted, while which none of its calls
+/// throws.
 template <class Parts>
 struct condition_crew {
   struct alignas(cache_line) member {
@@ -24,6 +25,7 @@ struct condition_crew {
   condition_crew(std::size_t n, const team_options& options)
       : num_threads(n), stack_bytes(options.stack_bytes), members(n) {}
   ~condition_crew() {
+    const typename Parts::uninterrupted meanwhile;
     ended = true;
     for (std::size_t id = 1; id <= threads.size(); ++id) tell(members[id]);
     for (auto& one : threads) one.join();
@@ -45,12 +47,11 @@ struct condition_crew {
     missing = k - 1;
     for (std::size_t id = 1; id < k; ++id) tell(members[id]);
     core.run(what, 0, k);
+    const typename Parts::uninterrupted meanwhile;
     typename Parts::lock lock(join_mutex);
     while (missing > 0) joined.wait(lock);
     return true;
   }
-
-  static bool asleep(std::size_t k) noexcept { return k > 1; }
 
   void serve(std::size_t id) noexcept {
     for (;;) {

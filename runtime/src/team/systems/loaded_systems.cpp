@@ -57,6 +57,11 @@ any_team make_boost(std::size_t num_threads, const team_options& options) {
   return make(known, "boost", num_threads, options);
 }
 
+any_team make_boost_barrier(std::size_t num_threads, const team_options& options) {
+  static std::atomic<door*> known{nullptr};
+  return make(known, "boost_barrier", num_threads, options);
+}
+
 any_team make_tbb(std::size_t num_threads, const team_options& options) {
   static std::atomic<door*> known{nullptr};
   return make(known, "tbb", num_threads, options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "corescale/team/detail/crewed_team.hpp"
-#include "corescale/team/detail/message_ports.hpp"
+#include "corescale/team/message_ports.hpp"
 #include "systems.hpp"
 #include "waiting.hpp"
 

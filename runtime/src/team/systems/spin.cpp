@@ -66,11 +66,6 @@ class alignas(cache_line) orders {
 
   worker_ref worker() const noexcept { return worker_; }
 
-  /// Whether one of the first k threads sleeps that take orders from here.
-  bool has_sleepers(std::size_t k, std::size_t own_id) const noexcept {
-    return (sleepers_.load(std::memory_order_relaxed) & children_among(k, own_id)) != 0;
-  }
-
  private:
   static bool concerns(std::size_t id, std::uint64_t last, std::uint64_t bits) noexcept {
     return round_word(bits).threads() > id && round_word(bits).number() != last;
@@ -144,9 +139,6 @@ struct spin_crew {
     await_children(0, round);
     return true;
   }
-
-  // Of the master's own children, who sleep when the others do.
-  bool asleep(std::size_t k) const noexcept { return members[0].to_children.has_sleepers(k, 0); }
 
   void serve(std::size_t id) noexcept {
     const awake_thread counted(leave_shared_cores);

@@ -21,8 +21,10 @@
 #endif
 #ifdef CORESCALE_HAS_BOOST
 #define CORESCALE_BOOST CORESCALE_MAKER(make_boost)
+#define CORESCALE_BOOST_BARRIER CORESCALE_MAKER(make_boost_barrier)
 #else
 #define CORESCALE_BOOST nullptr
+#define CORESCALE_BOOST_BARRIER nullptr
 #endif
 #ifdef CORESCALE_HAS_TBB
 #define CORESCALE_TBB CORESCALE_MAKER(make_tbb)
@@ -42,7 +44,9 @@ constexpr std::array table{
     threading_system{"serial", "", make<serial_team>},
     threading_system{"openmp", "libgomp1 (g++) or libomp-dev (clang)", CORESCALE_OPENMP},
     threading_system{"pthread", "", systems::make_pthread},
+    threading_system{"pthread_barrier", "", systems::make_pthread_barrier},
     threading_system{"boost", "libboost-thread-dev", CORESCALE_BOOST},
+    threading_system{"boost_barrier", "libboost-thread-dev", CORESCALE_BOOST_BARRIER},
     threading_system{"tbb", "libtbb-dev", CORESCALE_TBB},
     threading_system{"ports", "", systems::make_ports},
     threading_system{"spin", "", make<spin_team>},

@@ -9,15 +9,18 @@
 namespace corescale::inline v0::systems {
 
 any_team make_pthread(std::size_t num_threads, const team_options& options);
+any_team make_pthread_barrier(std::size_t num_threads, const team_options& options);
 any_team make_ports(std::size_t num_threads, const team_options& options);
 any_team make_openmp(std::size_t num_threads, const team_options& options);
 any_team make_boost(std::size_t num_threads, const team_options& options);
+any_team make_boost_barrier(std::size_t num_threads, const team_options& options);
 any_team make_tbb(std::size_t num_threads, const team_options& options);
 
 // The same makers in libraries of their own, which the first call loads (loaded_systems.cpp).
 namespace loaded {
 any_team make_openmp(std::size_t num_threads, const team_options& options);
 any_team make_boost(std::size_t num_threads, const team_options& options);
+any_team make_boost_barrier(std::size_t num_threads, const team_options& options);
 any_team make_tbb(std::size_t num_threads, const team_options& options);
 }  // namespace loaded
 

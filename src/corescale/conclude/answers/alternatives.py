@@ -65,7 +65,7 @@ def cheaper(
 
 def fronts(experiment: Experiment, found: Sequence[Candidate]) -> tuple[Front, ...]:
     """One for each declared metric but the response itself; smaller is better unless a constraint asks for `>=`."""
-    wanted = {constraint.metric: constraint.relation for constraint in experiment.constraints}
+    wanted = {constraint.metric: constraint.relation for constraint in experiment.tuning.constraints}
     names = [name for name in experiment.metrics if experiment.response != f"metric:{name}"]
     made = [_front(name, wanted.get(name) == ">=", found) for name in names]
     return tuple(front for front in made if len(front.points) > 1)

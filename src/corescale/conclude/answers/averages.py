@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a gain is on average over the fresh launches, where that is another number than the typical one.
+"""What a gain is on average over the confirmation launches, where that is another number than the typical one.
 
 The gain is about the centre of the ratios within blocks. Who launches a program all day gains by the ratio of the mean
 times, and one that is sometimes slow by itself loses there what its typical launch gains.
@@ -12,13 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from corescale.conclude import stats
-from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.response import response
 from corescale.conclude.stats import Floats, Interval
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import today
+from corescale.declare.grid import baseline
 from corescale.declare.plan import counted_pairs
 from corescale.records import Configuration, Record
+
+FENCE = 5.0
+"""Multiple of the median deviation beyond which a launch is slow: 7 in 10,000 with normal noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +35,13 @@ class Slow:
 
 @dataclass(frozen=True, slots=True)
 class Averages:
-    """Mean times of today's launch and another in its fresh blocks."""
+    """Mean times of the baseline and another in its confirmation pairs."""
 
     ratio: float
-    """mean T_today / mean T"""
+    """mean T_baseline / mean T"""
     slow: Slow
     """launches of the other one"""
-    slow_today: Slow
+    slow_baseline: Slow
 
 
 def averages(
@@ -48,17 +50,17 @@ def averages(
     """None where the ratio of the means lies within the interval of the gain, or where launches are few."""
     blocks = {*counted_pairs(records, other)}
     fresh = [r for r in records if r.block in blocks and r.phase == "confirm"]
-    ours, todays = (_times(fresh, experiment, c) for c in (other, today(experiment)))
+    ours, baselines = (_times(fresh, experiment, c) for c in (other, baseline(experiment)))
     if (
         gain is None
         or gain.low is None
-        or min(ours.size, todays.size) < stats.fewest_blocks(experiment.stop.confidence)
+        or min(ours.size, baselines.size) < stats.fewest_blocks(experiment.stop.confidence)
     ):
         return None
-    ratio = float(todays.mean() / ours.mean())
+    ratio = float(baselines.mean() / ours.mean())
     if gain.covers(ratio):
         return None
-    return Averages(ratio, _slow(ours), _slow(todays))
+    return Averages(ratio, slow(ours), slow(baselines))
 
 
 def _times(fresh: Sequence[Record], experiment: Experiment, configuration: Configuration) -> Floats:
@@ -66,9 +68,10 @@ def _times(fresh: Sequence[Record], experiment: Experiment, configuration: Confi
     return np.array([value for value in found if value > 0])
 
 
-def _slow(times: Floats) -> Slow:
-    """Those beyond the fence, in median absolute deviations of the logarithm, that a race has for outliers."""
+def slow(times: Floats) -> Slow:
+    """The outliers: beyond the fence, in median absolute deviations of the logarithm; NaN is no launch."""
+    times = times[times > 0]
     logs = np.log(times)
-    away = logs - np.median(logs)
-    beyond = times[away > OPTIONS.fence * np.median(np.abs(away))]
+    away = logs - (np.median(logs) if logs.size else 0.0)
+    beyond = times[away > FENCE * np.median(np.abs(away))] if times.size else times
     return Slow(beyond.size, times.size, float(beyond.mean() / np.median(times)) if beyond.size else math.nan)

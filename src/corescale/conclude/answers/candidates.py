@@ -8,20 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from corescale.conclude import stats
-from corescale.conclude.answers.constraints import broken
-from corescale.conclude.race.lost import struck
-from corescale.conclude.race.records import Statement
+from corescale.conclude.constraints import broken
+from corescale.conclude.race.answer import RaceAnswer, Why
 from corescale.conclude.response import Table, median, of, response, table
 from corescale.conclude.stats import Interval, Regret
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import today
+from corescale.declare.grid import baseline
 from corescale.endings import ending
 from corescale.records import Configuration, Record
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One configuration as the measuring blocks saw it. `ratio` is T_today / T: exploratory, inflated for the best."""
+    """One configuration as the measuring blocks saw it. `ratio` is T_baseline / T: exploratory, inflated for the
+    best."""
 
     configuration: Configuration
     time: Interval
@@ -36,15 +36,17 @@ class Candidate:
     """why it may not win: a failure with its message, a violated constraint; None where it may"""
     launches: int
     oversubscribed: bool
+    capped: bool = False
+    """whether it is excluded because most of its launches were killed as too slow"""
 
 
 def winner(found: Sequence[Candidate], now: Configuration) -> Configuration:
-    """The fastest that may win; today's launch where none may."""
+    """The fastest that may win; the baseline where none may."""
     return next((candidate.configuration for candidate in found if candidate.excluded is None), now)
 
 
 def candidates(
-    records: Sequence[Record], experiment: Experiment, racing: Statement | None = None
+    records: Sequence[Record], experiment: Experiment, racing: RaceAnswer | None = None
 ) -> tuple[Candidate, ...]:
     """Every configuration that was launched, fastest first, those that may not win last.
 
@@ -53,12 +55,24 @@ def candidates(
     times = table(records, experiment.response)
     if not times.configurations:
         return ()
-    now, breaking = today(experiment), broken(records, experiment)
-    reasons = {c: _excluded(_judged(records, c, now), experiment) or breaking.get(c) for c in times.configurations}
+    now, breaking = baseline(experiment), broken(records, experiment)
+    out = racing.eliminated if racing is not None else {}
+    reasons = {
+        c: _excluded(_judged(records, c, now), experiment, lost=out.get(c) is Why.CAPPED) or breaking.get(c)
+        for c in times.configurations
+    }
     eligible = [k for k, c in enumerate(times.configurations) if reasons[c] is None]
     regrets = racing.regrets if racing is not None else _regrets(times, eligible, experiment)
     rows = [
-        _candidate(records, times, c, experiment, regrets.get(c, Regret(math.nan, None, 0)), reasons[c])
+        _candidate(
+            records,
+            times,
+            c,
+            experiment,
+            regrets.get(c, Regret(math.nan, None, 0)),
+            reasons[c],
+            out.get(c) is Why.CAPPED,
+        )
         for c in times.configurations
     ]
     return tuple(sorted(rows, key=lambda row: (row.excluded is not None, _rank(row, times, racing))))
@@ -71,7 +85,7 @@ def _regrets(times: Table, eligible: Sequence[int], experiment: Experiment) -> M
     return {times.configurations[k]: regret for k, regret in zip(eligible, found, strict=True)}
 
 
-def _rank(row: Candidate, times: Table, racing: Statement | None) -> float:
+def _rank(row: Candidate, times: Table, racing: RaceAnswer | None) -> float:
     """Launches of a race lie in different blocks, so its estimates of the regret rank them, and not plain times."""
     if racing is not None and row.configuration in racing.regrets:
         return row.regret.estimate
@@ -86,8 +100,9 @@ def _candidate(
     experiment: Experiment,
     regret: Regret,
     excluded: str | None,
+    capped: bool,
 ) -> Candidate:
-    launches, now, confidence = of(records, c), today(experiment), experiment.stop.confidence
+    launches, now, confidence = of(records, c), baseline(experiment), experiment.stop.confidence
     good = [record for record in launches if record.ok]
     ratio = (
         stats.hodges_lehmann(times.log_ratio(now, c), confidence).map(math.exp)
@@ -105,6 +120,7 @@ def _candidate(
         excluded=excluded,
         launches=len(launches),
         oversubscribed=any(record.oversubscribed for record in launches),
+        capped=capped,
     )
 
 
@@ -113,13 +129,14 @@ def _unknown() -> Interval:
 
 
 def _judged(records: Sequence[Record], c: Configuration, now: Configuration) -> tuple[Record, ...]:
-    """Its launches; failures while it was to be confirmed count, but those of today's launch do not bar it then."""
+    """Its launches; failures while it was to be confirmed count, but those of the baseline do not bar it then."""
     fresh = () if c == now else of(records, c, "confirm")
     return (*of(records, c), *(record for record in fresh if not record.ok))
 
 
-def _excluded(launches: Sequence[Record], experiment: Experiment) -> str | None:
-    bad = [record for record in launches if not record.ok and (record.status != "capped" or struck(launches))]
+def _excluded(launches: Sequence[Record], experiment: Experiment, *, lost: bool) -> str | None:
+    """`lost`: it was killed in most of its launches."""
+    bad = [record for record in launches if not record.ok and (record.status != "capped" or lost)]
     if bad:
         return ending(bad[0]) + (" while it was confirmed" if bad[0].phase == "confirm" else "")
     silent = any(math.isnan(response(record, experiment.response)) for record in launches if record.ok)

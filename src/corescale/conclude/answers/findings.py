@@ -7,10 +7,11 @@ interval is that of docs/measuring.md: the pseudomedian of the blocks' log-ratio
 
 The mean over those levels is shown, but proves nothing of each: a finding holds where the interval of every one of them
 lies within the claim. It does not hold where that of the mean, or of one of them, lies outside (with the confidence
-shared among them). A `general` finding is about that mean alone, one of `several` about so many of the levels: it holds
+shared among them). It is equal where every one is no farther than the margin from the bound that is claimed, or within
+the claim. A `general` finding is about that mean alone, one of `several` about so many of the levels: it holds
 where the intervals of so many lie within the claim (with the confidence shared among all), and does not where so many
-are outside it that too few are left. Findings along a factor are those of reached.py; what is divided by a `line` is in
-straight.py.
+are outside it that too few are left. Findings along a factor are those of thresholds.py; what is divided by a `line` is
+in linearity.py.
 
 Where b is the best of several levels, that is chosen for each block by the other blocks, and then compared in this one:
 were it chosen by the same launches, noise alone would make the best of many look better than it is.
@@ -25,8 +26,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corescale.conclude import stats
+from corescale.conclude.answers.absence import absent, lacking, said
 from corescale.conclude.answers.judging import Verdict, judge, judged
-from corescale.conclude.answers.straight import over_chord
+from corescale.conclude.answers.linearity import over_chord
 from corescale.conclude.frame import selected
 from corescale.conclude.stats import Interval
 from corescale.declare.claim import Claim
@@ -70,6 +72,10 @@ class Answer:
     """the level that was the best most often, with its column, and in how many of the blocks"""
     reached: tuple[tuple[str, Interval], ...] = ()
     """of a finding along a factor: its level from which on y is small, for each side"""
+    rows: frozenset[int] = frozenset()
+    """places in the frame of the launches that it compares"""
+    scatter: float = math.nan
+    """standard deviation over blocks of what is compared, at the level that has most of it: log-ratio or difference"""
 
 
 def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> tuple[Answer, ...]:
@@ -114,7 +120,7 @@ def _answer(
     finding: Finding,
     at: Mapping[str, Level],
 ) -> Answer:
-    """Of `rows`, which succeeded, and `failed`, which did not, at these levels; references are of all `found`."""
+    """The answer at these levels, from `rows` that succeeded and `failed` ones; references are of all `found`."""
     if finding.line:
         alike = [*BLOCK, *(factor.name for factor in experiment.factors if factor.name != finding.line)]
         logs = over_chord(rows, finding.y, finding.line, alike)
@@ -127,6 +133,9 @@ def _answer(
     for name, side in finding.sides.items():
         if sides[name]["_log"].notna().sum() == 0:
             return missing(finding, at, _unmeasured(finding, found, sides[name], {**finding.where, **at, **side}))
+    compared = rows.loc[sides["a"].index.union(sides.get("b", sides["a"]).index)]
+    if why := lacking(compared, finding.needs):
+        return missing(finding, at, why)
     if "b" in sides and sides["a"].index.equals(sides["b"].index):
         return missing(finding, at, f"{said(finding.a)} and {said(finding.b or {})} are the same launches here")
     chosen = ""
@@ -142,24 +151,25 @@ def _answer(
     if table.empty:
         return missing(finding, at, "too many launches failed")
     lost = _left_out([failed[selected(failed, side, among)] for side in finding.sides.values()], table, cell)
-    claim, confidence = Claim.parse(finding.claim), experiment.stop.confidence
+    confidence = experiment.stop.confidence
     shown = float if finding.difference else math.exp
     rows_of = table.to_numpy()
     ratio = stats.hodges_lehmann(table.mean(axis=0).to_numpy(), confidence).map(shown)
     cells = {_at(table, k, cell): stats.hodges_lehmann(row, confidence).map(shown) for k, row in enumerate(rows_of)}
     shared = [stats.hodges_lehmann(row, 1 - (1 - confidence) / len(table)).map(shown) for row in rows_of]
-    compared = rows.loc[sides["a"].index.union(sides.get("b", sides["a"]).index)]
-    verdict = judged(finding, ratio, list(cells.values()), shared, claim)
+    verdict = judged(finding, ratio, list(cells.values()), shared)
     return Answer(
         finding,
         at,
         ratio,
         "open" if lost and verdict == "holds" else verdict,
         tuple(_extremes(table, cell, shown)),
-        None if finding.general or finding.several or len(cells) < 2 else _against(cells, claim),
+        None if finding.general or finding.several or len(cells) < 2 else _against(cells, finding),
         tuple(sorted(int(p) for p in compared[compared["oversubscribed"]]["p"].unique())),
         failed=lost,
         chosen=chosen,
+        rows=launched(compared, found, finding),
+        scatter=float((table.mean(axis=0).to_frame().T if finding.general else table).std(axis=1, ddof=1).max()),
     )
 
 
@@ -173,7 +183,7 @@ def _left_out(failed: Sequence["pd.DataFrame"], table: "pd.DataFrame", cell: Seq
 
 
 def best(rows: "pd.DataFrame", column: str) -> tuple["pd.DataFrame", str]:
-    """Of each block the rows at the level that has the least y in all other blocks; which level that mostly is."""
+    """The rows of each block at the level with the least y in all other blocks, and the most frequent such level."""
     logs = rows.groupby([column, *BLOCK])["_log"].mean().unstack(column).dropna()
     others = (logs.sum() - logs) / (len(logs) - 1) if len(logs) > 1 else logs
     chosen = others.idxmin(axis="columns")
@@ -185,11 +195,13 @@ def best(rows: "pd.DataFrame", column: str) -> tuple["pd.DataFrame", str]:
     return rows[rows[column] == at], said
 
 
-def _against(cells: Mapping[str, Interval], claim: Claim) -> tuple[str, Interval] | None:
+def _against(cells: Mapping[str, Interval], finding: Finding) -> tuple[str, Interval] | None:
+    claim = Claim.parse(finding.claim)
+
     def beyond(found: Interval) -> float:
         return max(claim.low - found.estimate, found.estimate - claim.high)
 
-    bad = [(at, found) for at, found in cells.items() if judge(found, claim) != "holds"]
+    bad = [(at, found) for at, found in cells.items() if judge(found, finding) != "holds"]
     return max(bad, key=lambda pair: beyond(pair[1]), default=None)
 
 
@@ -215,14 +227,14 @@ def _compared(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
 
 
 def _reference(rows: "pd.DataFrame", normalise: Normalise, where: Selection) -> "pd.Series":
-    """Of launches that are as `where` says but for what `to` names, as `where` may leave that out."""
+    """The references: launches of `where`, but with the levels of `to`."""
     keys = [*BLOCK, *normalise.within]
     means = rows[selected(rows, {**where, **normalise.to})].groupby(keys)["_log"].mean().rename("_reference")
     return rows.join(means, on=keys)["_reference"]
 
 
 def _within(rows: "pd.DataFrame", cell: Sequence[str]) -> "pd.Series":
-    """The mean of what is compared, by cell and block."""
+    """The mean of the compared values, by cell and block."""
     return rows.assign(_all=0).groupby(["_all", *cell, *BLOCK])["_y"].mean()
 
 
@@ -249,33 +261,20 @@ def _unmeasured(finding: Finding, found: "pd.DataFrame", side: "pd.DataFrame", w
     return absent(found, wanted)
 
 
-def absent(found: "pd.DataFrame", wanted: Selection) -> str:
-    """Why there is no time at these levels: the run has none of them, they are oversubscribed here, or all failed."""
-    levels = {name: of for name, of in wanted.items() if name != "oversubscribed"}
-    if found.empty:
-        return "no launch was made"
-    if found[selected(found, levels)].empty:
-        return f"left out of this run: {_first_absent(found, levels)}"
-    if found[selected(found, wanted)].empty:
-        return f"oversubscribed on this machine: {said(levels)}"
-    return f"no launch succeeded at {said(wanted) or 'any level'}"
-
-
-def _first_absent(found: "pd.DataFrame", levels: Selection) -> str:
-    """The levels of one column that no launch has, or all where only their combination is missing."""
-    alone = ({name: of} for name, of in levels.items())
-    return said(next((one for one in alone if found[selected(found, one)].empty), levels))
+def launched(compared: "pd.DataFrame", found: "pd.DataFrame", finding: Finding) -> frozenset[int]:
+    """Places of the launches that are compared, and of those that they are divided by."""
+    places = {int(place) for place in compared.index}
+    if finding.normalise is None:
+        return frozenset(places)
+    keys = [*BLOCK, *finding.normalise.within]
+    by = found[selected(found, {**finding.where, **finding.normalise.to})]
+    wanted = set(compared[keys].itertuples(index=False, name=None))
+    return frozenset(places | {int(k) for k, *of in by[keys].itertuples(name=None) if tuple(of) in wanted})
 
 
 def missing(finding: Finding, at: Mapping[str, Level], why: str) -> Answer:
     """An answer without a verdict."""
-    return Answer(finding, at, Interval(math.nan, None, None, None, 0), "not measured", why=why)
-
-
-def said(selection: Selection) -> str:
-    """`threads=2 size=100,200`."""
-    each = ((name, levels if isinstance(levels, tuple) else (levels,)) for name, levels in selection.items())
-    return " ".join(f"{name}={','.join(map(str, levels))}" for name, levels in each)
+    return Answer(finding, at, Interval(math.nan, None, None, None, 0), "not on this machine", why=why)
 
 
 def _plain(levels: object) -> Iterable[Level]:

@@ -5,47 +5,49 @@ from collections.abc import Sequence
 from typing import Literal
 
 from corescale.conclude.stats import Interval
-from corescale.declare.claim import Claim
+from corescale.declare.claim import Claim, equal
 from corescale.declare.outputs import Finding
 
-Verdict = Literal["holds", "does not hold", "open", "not measured"]
+Verdict = Literal["holds", "equal", "does not hold", "open", "not on this machine"]
 
 
-def judged(
-    finding: Finding, ratio: Interval, cells: Sequence[Interval], shared: Sequence[Interval], claim: Claim
-) -> Verdict:
-    """Of the mean, of the levels and of the levels with the confidence shared among them, as the finding claims."""
+def judged(finding: Finding, ratio: Interval, cells: Sequence[Interval], shared: Sequence[Interval]) -> Verdict:
+    """The verdict of a finding by the mean, the levels, and the levels with the confidence shared among them."""
     if finding.general:
-        return judge(ratio, claim)
+        return judge(ratio, finding)
     if finding.several:
-        return judge_several(finding.several, cells, shared, claim)
-    return judge_all(ratio, cells, shared, claim)
+        return _several([judge(each, finding) for each in cells], [judge(each, finding) for each in shared], finding)
+    return _all(*([judge(each, finding) for each in intervals] for intervals in (cells, [ratio, *shared])))
 
 
-def judge_several(several: int, cells: Sequence[Interval], shared: Sequence[Interval], claim: Claim) -> Verdict:
-    """Of `several` levels: `holds` where so many intervals of `shared` are within the claim; `does not hold` where too
-    few of `cells` are not outside it.
-    """
-    if sum(judge(each, claim) == "holds" for each in shared) >= several:
+def _several(cells: Sequence[Verdict], shared: Sequence[Verdict], finding: Finding) -> Verdict:
+    """`holds` if that many of `shared` do; `does not hold` if too few of `cells` are left."""
+    if shared.count("holds") >= finding.several:
         return "holds"
-    left = sum(judge(each, claim) != "does not hold" for each in cells)
-    return "does not hold" if left < several else "open"
+    return "does not hold" if len(cells) - cells.count("does not hold") < finding.several else "open"
 
 
-def judge_all(mean: Interval, cells: Sequence[Interval], shared: Sequence[Interval], claim: Claim) -> Verdict:
-    """Of every level: `holds` where each interval of `cells` is within the claim; `does not hold` where that of the
-    mean is outside it, or one of `shared`, whose confidence is that of all together.
+def _all(cells: Sequence[Verdict], shared: Sequence[Verdict]) -> Verdict:
+    """The verdict on every level: the weakest of `cells` if each holds or is equal.
+
+    `does not hold` if the mean is outside the claim, or a level whose confidence is that of all together.
     """
-    if all(judge(each, claim) == "holds" for each in cells):
-        return "holds"
-    refuted = any(judge(each, claim) == "does not hold" for each in (mean, *shared))
-    return "does not hold" if refuted else "open"
+    if set(cells) <= {"holds", "equal"}:
+        return "equal" if "equal" in cells else "holds"
+    return "does not hold" if "does not hold" in shared else "open"
 
 
-def judge(ratio: Interval, claim: Claim) -> Verdict:
-    """`holds` where the whole interval lies within the claim, `does not hold` where none of it does."""
+def judge(ratio: Interval, finding: Finding) -> Verdict:
+    """`holds` if the whole interval lies within the claim, `does not hold` if none of it does.
+
+    `equal` if it lies across a bound of the claim, and shows that the two sides differ by less than the margin.
+    """
+    claim = Claim.parse(finding.claim)
     if ratio.low is None or ratio.high is None:
         return "open"
     if claim.low <= ratio.low and ratio.high <= claim.high:
         return "holds"
-    return "does not hold" if ratio.high < claim.low or ratio.low > claim.high else "open"
+    if ratio.high < claim.low or ratio.low > claim.high:
+        return "does not hold"
+    least, most = equal(finding.margin, difference=finding.difference)
+    return "equal" if least <= ratio.low and ratio.high <= most else "open"

@@ -36,9 +36,16 @@ def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:
     factors = [_merged(name, parts) for name in (factor.name for factor in first.factors)]
     machine = Factor(name="machine", kind="parameter", levels=tuple(dict.fromkeys(part.machine for part in parts)))
     stop = Stop(rule="replicates", confidence=first.stop.confidence)
-    rates = {part.machine: rate for part in parts if (rate := part.experiment.bandwidth.get(""))}
-    changed = {"verb": "study", "factors": (*factors, machine), "stop": stop, "anchored": False, "constraints": ()}
-    return first.model_copy(update=changed | {"bandwidth": rates}), tuple(_records(parts))
+    rates = {part.machine: rate for part in parts if (rate := part.experiment.study.bandwidth.get(""))}
+    changed = {
+        "verb": "study",
+        "factors": (*factors, machine),
+        "stop": stop,
+        "baseline": first.baseline.model_copy(update={"returns": False}),
+        "tuning": first.tuning.model_copy(update={"constraints": ()}),
+        "study": first.study.model_copy(update={"bandwidth": rates}),
+    }
+    return first.model_copy(update=changed), tuple(_records(parts))
 
 
 def _differences(one: Part, other: Part) -> Iterator[tuple[str, str]]:
@@ -50,12 +57,13 @@ def _differences(one: Part, other: Part) -> Iterator[tuple[str, str]]:
 
 
 def _said(part: Part, of_one_machine: bool) -> Iterator[str]:
-    """Each thing that must be alike. On another machine programs and files may lie in other folders."""
+    """Each thing that must be equal. On another machine programs and files may lie in other folders."""
     asked, place = part.experiment, str if of_one_machine else _without_folders
     yield f"a {asked.verb}"
     yield f"{' '.join(factor.name for factor in asked.factors) or 'no factor'} -> {asked.response}"
-    yield " ".join(sorted({record.origin for record in part.records})) or "measured"
-    yield f"launched by {part.launcher.partition('-')[0] if not of_one_machine else part.launcher}"
+    origin = " ".join(sorted({record.origin for record in part.records})) or "measured"
+    yield origin
+    yield f"launched by {part.launcher if of_one_machine or origin == 'measured' else origin}"
     yield f"--input {place(asked.input or 'none')}"
     hooks = [f"--{name} {text}" for name, text in asked.hooks.model_dump().items() if text]
     yield " ".join(hooks) or "no hooks"

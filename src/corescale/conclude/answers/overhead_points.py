@@ -10,7 +10,7 @@ import numpy as np
 
 from corescale.conclude import stats
 from corescale.conclude.answers.findings import BLOCK
-from corescale.conclude.laws.overhead_factors import Measured
+from corescale.conclude.models.overhead_factors import Measured
 from corescale.conclude.stats import Floats, Interval
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Overheads
@@ -45,7 +45,7 @@ class Configurations:
     """factors that do not make p: their levels are a size"""
 
     def points(self, confidence: float) -> tuple[Point, ...]:
-        """Of every configuration but the references; f has the signed-rank interval of ratios within blocks."""
+        """Points of all configurations but the references; f has the signed-rank interval of ratios within blocks."""
         columns, overheads = self.measured.overheads()
         return tuple(
             Point(

@@ -3,7 +3,7 @@
 
 It *holds* where configurations that the fit has not seen are surely predicted within the declared error, every
 coefficient is surely above 0, as what costs time is, no other model surely predicts better, and each that has no more
-factors surely predicts worse: of two that the data do not tell apart neither is shown.
+factors surely predicts worse: of two that the data do not distinguish  neither is shown.
 That it fails beyond some overhead *holds* where it is surely off by more than that there, and by more than before.
 """
 
@@ -12,17 +12,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from corescale.conclude.answers.findings import absent, groups
+from corescale.conclude.answers.absence import absent, lacking
+from corescale.conclude.answers.findings import groups
 from corescale.conclude.answers.judging import Verdict
 from corescale.conclude.answers.overhead_points import Configurations, Point, configurations
-from corescale.conclude.laws.overhead_factors import (
+from corescale.conclude.models.overhead_factors import (
     OverheadChoice,
     OverheadFit,
     choose,
     surely_better,
     surely_better_elsewhere,
 )
-from corescale.conclude.laws.overhead_reach import Reach, reach
+from corescale.conclude.models.overhead_reach import Reach, reach
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Overheads, summands
 from corescale.errors import UsageError
@@ -51,6 +52,8 @@ class Modelled:
     """of a claim that it predicts worse than elsewhere: the fit there"""
     points: tuple[Point, ...] = ()
     """what was measured of every configuration but the references"""
+    rows: frozenset[int] = frozenset()
+    """places in the frame of the launches that it compares"""
 
     @property
     def claimed(self) -> OverheadFit | None:
@@ -63,19 +66,35 @@ def overheads(found: "pd.DataFrame", experiment: Experiment, declared: Overheads
     """One for each combination of levels of `each`, at the declared confidence."""
     beside = {tuple(at.items()): rows for at, rows in groups(found, declared.each, declared.worse_than)}
     made = [
-        _compared(rows, beside.get(tuple(at.items())), experiment, declared, at)
-        if declared.worse_than
-        else _modelled(rows, experiment, declared, at)
+        _asked(rows, beside.get(tuple(at.items())), experiment, declared, at)
         for at, rows in groups(found, declared.each, declared.where)
     ]
-    return tuple(made) or (Modelled(declared, {}, "not measured", why=absent(found, declared.where)),)
+    return tuple(made) or (Modelled(declared, {}, "not on this machine", why=absent(found, declared.where)),)
+
+
+def _asked(
+    rows: "pd.DataFrame",
+    others: "pd.DataFrame | None",
+    experiment: Experiment,
+    declared: Overheads,
+    at: Mapping[str, Level],
+) -> Modelled:
+    if why := lacking(rows, declared.needs):
+        return Modelled(declared, at, "not on this machine", why=why)
+    made = (
+        _compared(rows, others, experiment, declared, at)
+        if declared.worse_than
+        else _modelled(rows, experiment, declared, at)
+    )
+    places = rows.index if others is None else rows.index.union(others.index)
+    return replace(made, rows=frozenset(int(place) for place in places))
 
 
 def _modelled(rows: "pd.DataFrame", experiment: Experiment, declared: Overheads, at: Mapping[str, Level]) -> Modelled:
     try:
         found = configurations(rows, experiment, declared, at)
     except UsageError as error:
-        return Modelled(declared, at, "not measured", why=error.what)
+        return Modelled(declared, at, "not on this machine", why=error.what)
     made = (_judged if declared.fails_beyond is None else _failing)(found, experiment, declared, at)
     points = found.points(experiment.stop.confidence)
     return replace(made, oversubscribed=bool(rows["oversubscribed"].any()), points=points)
@@ -101,18 +120,18 @@ def _compared(
             raise UsageError("nothing was measured to compare with")
         here, there = (configurations(each, experiment, declared, at) for each in (rows, others))
     except UsageError as error:
-        return Modelled(declared, at, "not measured", why=error.what)
+        return Modelled(declared, at, "not on this machine", why=error.what)
     names, confidence = summands(declared.claim), experiment.stop.confidence
     first, second = (choose(each.measured, each.factors, [names], confidence) for each in (here, there))
     over = bool(rows["oversubscribed"].any() or others["oversubscribed"].any())
     if first.best is None or second.best is None:
-        return Modelled(declared, at, "not measured", why=(second if first.best else first).statement)
+        return Modelled(declared, at, "not on this machine", why=(second if first.best else first).statement)
     verdict: Verdict = "open"
     if surely_better_elsewhere(second.best, first.best):
         verdict = "holds"
     elif surely_better_elsewhere(first.best, second.best):
         verdict = "does not hold"
-    choice = replace(first, statement="beside where it is said to predict better", fits=(first.best, second.best))
+    choice = replace(first, fits=(first.best, second.best))
     points = here.points(confidence)
     return Modelled(declared, at, verdict, choice, oversubscribed=over, beside=second.best, points=points)
 
@@ -123,7 +142,7 @@ def _failing(found: Configurations, experiment: Experiment, declared: Overheads,
     try:
         reached = reach(found.measured, factors, limit, experiment.stop.confidence)
     except ValueError as error:
-        return Modelled(declared, at, "not measured", why=str(error))
+        return Modelled(declared, at, "not on this machine", why=str(error))
     choice = OverheadChoice(reached.fit, (reached.fit,), f"fitted where f is at most {limit:g}")
     return Modelled(declared, at, *_judge_reach(reached, declared.within, choice), reach=reached)
 
@@ -133,7 +152,7 @@ def _judge_reach(found: Reach, allowed: float, choice: OverheadChoice) -> tuple[
     if near.low is None or near.high is None or far.low is None or far.high is None:
         return "open", choice, "too few blocks to test it"
     if math.isnan(found.fit.held_out.estimate):
-        return "open", choice, found.fit.doubt
+        return "open", choice, found.fit.warning
     if far.high <= allowed:
         return "does not hold", choice, f"it is off by less than {allowed:.0%} of the time there too"
     if far.high < near.low:
@@ -146,12 +165,12 @@ def _judge_reach(found: Reach, allowed: float, choice: OverheadChoice) -> tuple[
 def _judge(found: Modelled) -> tuple[Verdict, str]:
     claimed = found.claimed
     if claimed is None or found.choice is None:
-        return "not measured", found.choice.statement if found.choice else ""
+        return "not on this machine", found.choice.statement if found.choice else ""
     others = [one for one in found.choice.fits if one is not claimed]
     if against := _against(claimed, others, found.finding.within):
         return "does not hold", against
-    if doubt := _in_the_way(claimed, others, found.finding.within):
-        return "open", doubt
+    if warning := _in_the_way(claimed, others, found.finding.within):
+        return "open", warning
     return "holds", ""
 
 
@@ -167,13 +186,13 @@ def _against(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float
 def _in_the_way(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float) -> str:
     """What keeps a claim that nothing speaks against from being shown; empty for nothing."""
     if claimed.held_out.high is None:
-        return claimed.doubt or "too few configurations to test it"
+        return claimed.warning or "too few configurations to test it"
     if claimed.held_out.high > allowed:
         return f"it may be off by more than {allowed:g}"
     if unseen := [name for name, value in claimed.coefficients.items() if value.covers(0.0)]:
         return f"no overhead is shown that {' or '.join(unseen)} would describe"
     if claimed.typical <= allowed:
-        return f"no overhead is large enough to tell: {claimed.typical:.2g} at the root mean square"
+        return f"no overhead is large enough to decide: {claimed.typical:.2g} at the root mean square"
     rivals = [one for one in others if len(one.factors) <= len(claimed.factors)]
     equal = [one for one in rivals if not surely_better(claimed, one)]
     return f"{equal[0].model} predicts as well" if equal else ""

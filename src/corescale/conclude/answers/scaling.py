@@ -14,9 +14,9 @@ import numpy as np
 from corescale.conclude import memory, stats
 from corescale.conclude.answers.timing import Timing, timing
 from corescale.conclude.answers.weak import WeakScaling, weak
-from corescale.conclude.laws import LAWS, Choice, Fit, choose, overhead_factors
-from corescale.conclude.laws.overhead_factors import Measured, OverheadChoice
-from corescale.conclude.response import Table, median, of, table
+from corescale.conclude.models import MODELS, Choice, Fit, choose, overhead_factors
+from corescale.conclude.models.overhead_factors import Measured, OverheadChoice
+from corescale.conclude.response import Table, median, of, step, table, widened
 from corescale.conclude.stats import Floats, Interval
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
@@ -42,7 +42,7 @@ class Row:
     launches: int
     failures: int
     oversubscribed: bool
-    doubts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     wanted_cores: float = math.nan
     """median of CPU time, and of what waiting for a core explains of the rest, over wall time"""
     timing: Timing | None = None
@@ -67,17 +67,18 @@ class Curve:
     levels: tuple[tuple[str, Level], ...]
     rows: tuple[Row, ...]
     choice: Choice | None
-    """every law fitted, and which one to show, by the levels of p that the cores can hold; None below two of them, and
-    in weak scaling"""
+    """every model fitted, and which one to show, by the levels of p that the cores can hold; None below two of them,
+    and in weak scaling"""
     overhead: OverheadChoice | None = None
-    """f = a p, and with p^2, by the same levels; None where there is no choice of a law"""
+    """f = a p, and with p^2, by the same levels; None where there is no choice of a model"""
 
     @property
     def fits(self) -> tuple[Fit, ...]:
-        """The fits of all laws, in the order of the table LAWS; that of the law to show is as unsure as its rivals."""
+        """The fits of all models, in the order of the table MODELS; that of the model to show is as unsure as its
+        rivals."""
         best = self.choice.best if self.choice else None
         fits = self.choice.fits.values() if self.choice else ()
-        return tuple(best if best and best.law == fit.law else fit for fit in fits)
+        return tuple(best if best and best.model == fit.model else fit for fit in fits)
 
     @property
     def label(self) -> str:
@@ -95,17 +96,47 @@ class Scan:
     curves: tuple[Curve, ...]
     weak: WeakScaling | None = None
     """where weak scaling was asked for"""
+    serial: bool = False
+    """whether speedup 1 is a serial program"""
 
     @property
     def rows(self) -> tuple[Row, ...]:
         """The rows of every curve."""
         return tuple(row for curve in self.curves for row in curve.rows)
 
+    @property
+    def best(self) -> Row | None:
+        """The row of the first line: the fastest beside its reference; None if nothing ran beside one."""
+        others = [row for row in self._beside if row.speedup.estimate > 0]
+        return max(others, key=lambda row: row.speedup.estimate, default=None)
 
-def scan(records: Sequence[Record], experiment: Experiment, *, laws: bool = True) -> Scan:
+    @property
+    def never_faster(self) -> bool:
+        """Whether the interval of every row shows that it is not faster than its reference."""
+        return all(row.speedup.high is not None and row.speedup.high <= 1 for row in self._beside)
+
+    @property
+    def worst(self) -> Row | None:
+        """The row of the first line of weak scaling: the least efficient at the largest p; None if nothing ran."""
+        ran = [row for row in self.rows if row.speedup.estimate > 0]
+        most = max((row.p for row in ran), default=0)
+        return min((r for r in ran if r.p == most), key=lambda row: row.efficiency.estimate, default=None)
+
+    @property
+    def unsure(self) -> bool:
+        """Whether the row of the first line has no interval."""
+        row = self.best if self.weak is None else self.worst
+        return row is not None and row.configuration != row.reference and row.speedup.low is None
+
+    @property
+    def _beside(self) -> list[Row]:
+        return [row for row in self.rows if row.configuration != row.reference]
+
+
+def scan(records: Sequence[Record], experiment: Experiment, *, models: bool = True) -> Scan:
     """The scan that the records hold; rows in order of p, curves in order of the factors' levels.
 
-    `laws`: whether to fit them, which takes a good part of a second for each curve; they are about strong scaling.
+    `models`: whether to fit them, which takes a good part of a second for each curve; they are about strong scaling.
     """
     times = table(records, experiment.response)
     groups: dict[tuple[tuple[str, Level], ...], list[Configuration]] = {}
@@ -114,13 +145,13 @@ def scan(records: Sequence[Record], experiment: Experiment, *, laws: bool = True
             groups.setdefault(experiment.beside_p(configuration), []).append(configuration)
     serial = next((c for c in times.configurations if experiment.is_serial(c)), None)
     curves = [
-        _curve(records, times, levels, sorted(group, key=lambda c: c.layout.p), serial, experiment, laws)
+        _curve(records, times, levels, sorted(group, key=lambda c: c.layout.p), serial, experiment, models)
         for levels, group in groups.items()
     ]
     p_ref = min((row.reference.layout.p for curve in curves for row in curve.rows), default=1)
     baseline = f"serial: {' '.join(experiment.command(serial).argv)}" if serial else f"p = {p_ref}"
-    scaled = weak(records, experiment, experiment.weak) if experiment.weak else None
-    return Scan(experiment.response, baseline, p_ref, tuple(curves), scaled)
+    scaled = weak(records, experiment, experiment.scaling.weak) if experiment.scaling.weak else None
+    return Scan(experiment.response, baseline, p_ref, tuple(curves), scaled, serial is not None)
 
 
 def row(
@@ -134,7 +165,9 @@ def row(
     launches, kind = of(records, configuration), memory.kind(records)
     p, p_ref = configuration.layout.p, reference.layout.p
     ratio = stats.hodges_lehmann(times.log_ratio(reference, configuration), experiment.stop.reading_confidence)
-    grows = math.log(p / p_ref) if experiment.weak else 0.0
+    if reference != configuration:
+        ratio = widened(ratio, times, reference, configuration, step(records, experiment.response))
+    grows = math.log(p / p_ref) if experiment.scaling.weak else 0.0
     ratio = ratio.map(lambda r: r + grows)
     return Row(
         configuration=configuration,
@@ -157,7 +190,7 @@ def row(
 def _wanted(record: Record) -> float:
     """The cores that it used, and those that waiting may have kept idle.
 
-    While one thread waits for a core, which another task or the hypervisor has, all others may stand at a barrier and
+    While one thread waits for a core, which another task or the hypervisor has, all others may wait at a barrier and
     wait for it. Samples miss as much of its waiting as of its running.
     """
     cpu, noise = record.user + record.system, record.noise
@@ -173,16 +206,16 @@ def _curve(
     group: Sequence[Configuration],
     serial: Configuration | None,
     experiment: Experiment,
-    laws: bool,
+    models: bool,
 ) -> Curve:
-    reference = serial or next((c for c in group if c.layout.p == experiment.p_ref), group[0])
+    reference = serial or next((c for c in group if c.layout.p == experiment.scaling.p_ref), group[0])
     rows = tuple(row(records, times, configuration, reference, experiment) for configuration in group)
     fitted = [c for c, one in zip(group, rows, strict=True) if not one.oversubscribed]
     ran = {c.layout.p: c for c in fitted if np.isfinite(times.column(c)).any()}
-    if not laws or experiment.weak is not None or len(ran) < 2:
+    if not models or experiment.scaling.weak is not None or len(ran) < 2:
         return Curve(levels, rows, None)
     matrix = np.column_stack([times.column(c) for c in ran.values()])
-    choice = choose(LAWS, list(ran), np.log(matrix), experiment.stop.confidence)
+    choice = choose(MODELS, list(ran), np.log(matrix), experiment.stop.confidence)
     return Curve(levels, rows, choice, _overhead(list(ran), matrix, reference.layout.p, experiment))
 
 

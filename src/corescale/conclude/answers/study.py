@@ -1,17 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study says: every configuration's time, weak scaling where it was asked for, and whether its findings hold."""
+"""What a study says: every configuration's time, weak scaling where it was asked for, and whether its findings hold.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+The answers of one finding share its confidence. If a study goes on until they are decided, the error is spent over the
+looks, in equal parts, and an answer is that of the first look that decided it: what its launches say later, made for
+others, cannot undo it.
+"""
 
-from corescale.conclude.answers import reached
-from corescale.conclude.answers.findings import Answer, answers
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from corescale.conclude import stats
+from corescale.conclude.answers import findings, thresholds
+from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.overheads import Modelled, overheads
 from corescale.conclude.answers.scaling import Scan, scan
 from corescale.conclude.frame import frame
 from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
 from corescale.declare.outputs import Finding, Overheads
-from corescale.records import Record
+from corescale.records import Configuration, Level, Record
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Said = Answer | Modelled
+At = tuple[tuple[str, Level], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +33,92 @@ class Study:
     """The scan of all configurations, and the answers in the order of the declared findings."""
 
     found: Scan
-    answers: tuple[Answer | Modelled, ...]
+    answers: tuple[Said, ...]
 
 
 def study(records: Sequence[Record], experiment: Experiment) -> Study:
     """The answer to a study, from its measured records."""
     rows = frame(records, experiment)
-    said: list[Answer | Modelled] = []
-    for output in experiment.outputs:
-        if isinstance(output, Finding):
-            said += (reached.answers if output.along else answers)(rows, experiment, output)
-        elif isinstance(output, Overheads):
-            said += overheads(rows, experiment, output)
-    return Study(scan(records, experiment, laws=False), tuple(said))
+    return Study(scan(records, experiment, models=False), tuple(said(rows, experiment)))
+
+
+def said(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[Said]:
+    """Every answer, each finding's together."""
+    for output in experiment.study.outputs:
+        if isinstance(output, Finding | Overheads):
+            yield from answers(rows, experiment, output)
+
+
+def answers(rows: "pd.DataFrame", experiment: Experiment, asked: Finding | Overheads) -> tuple[Said, ...]:
+    """Of one finding."""
+    stop, blocks = experiment.stop, int(rows["replicate"].max()) if len(rows) else 0
+    if stop.rule != "decided":
+        return _shared(rows, experiment, asked, 1)
+    looks = useful(stop.looks, stats.bonferroni(stop.confidence, _sharing(rows, asked)))
+    reached = [look for look in looks if look <= blocks]
+    if not reached:
+        made = _shared(rows, experiment, asked, len(looks))
+        return tuple(one if one.verdict == "not on this machine" else replace(one, verdict="open") for one in made)
+    first: dict[At, Said] = {}
+    for look in reached:
+        for one in _shared(rows[rows["replicate"] <= look], experiment, asked, len(looks)):
+            key = tuple(one.at.items())
+            if key not in first or first[key].verdict == "open":
+                first[key] = one
+    return tuple(first.values())
+
+
+def open_ones(records: Sequence[Record], experiment: Experiment) -> tuple[Configuration, ...]:
+    """The configurations that an open answer compares: what is launched until it is decided."""
+    rows, timed = frame(records, experiment), _timed(records)
+    needed = {timed[row] for one in said(rows, experiment) if one.verdict == "open" for row in one.rows}
+    return tuple(one for one in configurations(experiment) if one in needed)
+
+
+def together(records: Sequence[Record], experiment: Experiment) -> tuple[tuple[Configuration, ...], ...]:
+    """The configurations that are compared with each other: they differ in what the finding compares, and no more."""
+    timed, found = _timed(records), set[tuple[Configuration, ...]]()
+    for one in said(frame(records, experiment), experiment):
+        groups: dict[At, set[Configuration]] = {}
+        apart = _compared(one.finding, experiment)
+        for configuration in {timed[row] for row in one.rows}:
+            alike = tuple((name, level) for name, level in configuration.levels if name not in apart)
+            groups.setdefault(alike, set()).add(configuration)
+        found |= {tuple(sorted(group, key=str)) for group in groups.values() if len(group) > 1}
+    return tuple(sorted(found, key=str))
+
+
+def _timed(records: Sequence[Record]) -> Sequence[Configuration]:
+    """By its place in the frame, what was launched."""
+    return [record.configuration for record in records if record.phase == "measure"]
+
+
+def _compared(asked: Finding | Overheads, experiment: Experiment) -> frozenset[str]:
+    """The columns in which the launches of a comparison differ."""
+    if isinstance(asked, Overheads):
+        return experiment.makes_p.union(asked.worse_than)
+    divided = asked.normalise.to if asked.normalise else {}
+    return frozenset({*asked.a, *(asked.b or ()), *divided, asked.line, asked.along})
+
+
+def _shared(rows: "pd.DataFrame", experiment: Experiment, asked: Finding | Overheads, looks: int) -> tuple[Said, ...]:
+    """The answers at the confidence that makes all of them right together, at all looks."""
+    confidence = stats.bonferroni(experiment.stop.confidence, looks * _sharing(rows, asked))
+    stop = experiment.stop.model_copy(update={"confidence": confidence})
+    shared = experiment.model_copy(update={"stop": stop})
+    if isinstance(asked, Overheads):
+        return overheads(rows, shared, asked)
+    return (thresholds.answers if asked.along else findings.answers)(rows, shared, asked)
+
+
+def _sharing(rows: "pd.DataFrame", asked: Finding | Overheads) -> int:
+    """How many answers share the confidence: one for each combination of the levels of `each`."""
+    cells = (at for at, _ in findings.groups(rows, asked.each, asked.where))
+    return len({tuple(level for name, level in at.items() if name != "machine") for at in cells})
+
+
+def useful(looks: Sequence[int], confidence: float) -> Sequence[int]:
+    """The looks at which an answer may be decided at all, when all of them spend the error."""
+    while len(looks) > 1 and looks[0] < stats.fewest_blocks(stats.bonferroni(confidence, len(looks))):
+        looks = looks[1:]
+    return looks

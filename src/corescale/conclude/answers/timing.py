@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time of one command alone, as hyperfine tells it: mean, spread, range, and launches far from the others."""
+"""The time of one command alone, as hyperfine reports it: mean, spread, range, and launches far from the others."""
 
 import math
 import statistics
@@ -10,12 +10,12 @@ from corescale.conclude.response import of, response
 from corescale.records import Configuration, Record
 
 FAR = 14.826
-"""median deviations from the median beyond which a launch stands apart: ten standard deviations of a normal time"""
+"""median deviations from the median beyond which a launch is an outlier: ten standard deviations of a normal time"""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Of the launches that succeeded; in seconds, or in the unit of the response."""
+    """Statistics of the launches that succeeded; in seconds, or in the unit of the response."""
 
     mean: float
     deviation: float | None

@@ -2,20 +2,39 @@
 """The verdict on two commands or builds: paired, from one interval."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from corescale.conclude import stats
+from corescale.conclude.answers.averages import Slow, slow
 from corescale.conclude.answers.timing import Timing, timing
-from corescale.conclude.response import of, table
+from corescale.conclude.response import Table, of, step, table, widened
 from corescale.conclude.stats import Interval
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.records import Configuration, Record
 
-Decision = Literal["faster", "slower", "no difference shown", "too few blocks", "failed"]
-Gate = Literal["passed", "failed", "inconclusive"]
+Decision = Literal[stats.Decision, "failed"]
+Gate = Literal["passed", "failed", "inconclusive", "crashed"]
+GateOn = Literal["time", "mean", "cpu", "memory"]
+Gates = Mapping[GateOn, float]
+"""Relative increase that is tolerated (0.05 is 5%), of each amount that has a gate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gated:
+    """What a gate makes of one amount. `crashed`: a launch failed, so the amounts decide nothing."""
+
+    of: GateOn
+    limit: float
+    ratio: Interval
+    """other / reference: of the response, its mean, CPU time or peak memory"""
+    verdict: Gate
+
+
+ITSELF = Interval(1.0, None, None, None, 0)
+"""a ratio to oneself"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +52,38 @@ class Comparison:
     """failed launches of reference and other, those that count (-i) among them"""
     never: tuple[Record, ...] = ()
     """last launch of each of the two that never succeeded"""
-    gate: Gate | None = None
+    gates: tuple[Gated, ...] = ()
+    mean: Interval = ITSELF
+    """mean T_other / mean T_reference: slow launches weigh there what they cost"""
+    slow: tuple[Slow, Slow] | None = None
+    """launches of reference and other that are far slower than the median"""
     confidence: float = 0.95
     """of the interval, so that all comparisons hold together"""
     alone: Timing | None = None
     """the time of the reference where it is the only command"""
 
+    @property
+    def gate(self) -> Gate | None:
+        """The worst of all gates; None for none."""
+        return min((one.verdict for one in self.gates), key=WORST.index, default=None)
 
-def compare(records: Sequence[Record], experiment: Experiment, gate: float | None = None) -> tuple[Comparison, ...]:
+
+WORST: tuple[Gate, ...] = ("crashed", "failed", "inconclusive", "passed")
+
+
+def compare(records: Sequence[Record], experiment: Experiment, gate: Gates | None = None) -> tuple[Comparison, ...]:
     """Every other configuration against the first one, in the order of the command line.
 
-    With k comparisons each interval is at the Bonferroni confidence, so that all hold together. `gate` is the relative
-    slowdown that is tolerated (0.05 is 5%): failed where the whole interval lies beyond it, passed where the whole
-    interval lies within, else inconclusive, as where launches failed; with -i where all of `other` did.
+    With k comparisons each interval is at the Bonferroni confidence, so that all hold together. A gate failed if the
+    whole interval lies beyond it, and passed if the whole interval lies within. A launch that failed passes no gate,
+    whichever command it was of; with -i only if every launch of `other` failed.
     """
     times = table(records, experiment.response)
     order = [c for c in configurations(experiment) if c in times.configurations]
     confidence = stats.bonferroni(experiment.stop.reading_confidence, len(order) - 1)
     if len(order) == 1:
         return _alone(records, experiment, order[0])
-    return tuple(_compare(records, experiment, order[0], other, confidence, gate) for other in order[1:])
+    return tuple(_compare(records, experiment, order[0], other, confidence, gate or {}) for other in order[1:])
 
 
 def _alone(records: Sequence[Record], experiment: Experiment, only: Configuration) -> tuple[Comparison, ...]:
@@ -61,8 +92,8 @@ def _alone(records: Sequence[Record], experiment: Experiment, only: Configuratio
     if found is None:
         return ()
     time = stats.median_interval(table(records, experiment.response).column(only), experiment.stop.confidence)
-    one, failures = Interval(1.0, None, None, None, 0), _failures(records, only)
-    return (Comparison(only, only, time, time, one, 1.0, "no difference shown", (failures, failures), alone=found),)
+    failures = _failures(records, only)
+    return (Comparison(only, only, time, time, ITSELF, 1.0, "no difference shown", (failures, failures), alone=found),)
 
 
 def _compare(
@@ -71,30 +102,54 @@ def _compare(
     reference: Configuration,
     other: Configuration,
     confidence: float,
-    gate: float | None,
+    gate: Gates,
 ) -> Comparison:
     times = table(records, experiment.response)
-    log_ratio = times.log_ratio(other, reference)
-    ratio = stats.hodges_lehmann(log_ratio, confidence).map(math.exp)
+    log_ratio = stats.hodges_lehmann(times.log_ratio(other, reference), confidence)
+    ratio = widened(log_ratio, times, other, reference, step(records, experiment.response)).map(math.exp)
     failures = (_failures(records, reference), _failures(records, other))
-    decision = "failed" if any(failures) and not experiment.ignore_failure else decide(ratio)
+    decision = "failed" if any(failures) and not experiment.ignore_failure else stats.decide(ratio)
+    crashed = decision == "failed" or _fails(records, other)
+    mean = stats.ratio_of_means(times.column(other), times.column(reference), confidence)
+    ratios: dict[GateOn, Interval] = {"time": ratio, "mean": mean}
+    for amount in gate.keys() & AMOUNTS.keys():
+        ratios[amount] = _ratio(table(records, "wall", value=AMOUNTS[amount]), reference, other, confidence)
     return Comparison(
         reference=reference,
         other=other,
         reference_time=stats.median_interval(times.column(reference), experiment.stop.confidence),
         other_time=stats.median_interval(times.column(other), experiment.stop.confidence),
         ratio=ratio,
-        p_value=stats.signed_rank_p(log_ratio),
+        p_value=stats.signed_rank_p(times.log_ratio(other, reference)),
         decision=decision,
         failures=failures,
         never=tuple(filter(None, (_never(records, c) for c in (reference, other)))),
-        gate=None
-        if gate is None
-        else "inconclusive"
-        if decision == "failed" or _fails(records, other)
-        else judge(ratio, gate),
+        gates=tuple(
+            Gated(of, limit, ratios[of], "crashed" if crashed else judge(ratios[of], limit))
+            for of, limit in gate.items()
+        ),
+        mean=mean,
+        slow=(slow(times.column(reference)), slow(times.column(other))),
         confidence=confidence,
     )
+
+
+def _ratio(times: Table, reference: Configuration, other: Configuration, confidence: float) -> Interval:
+    return stats.hodges_lehmann(times.log_ratio(other, reference), confidence).map(math.exp)
+
+
+def _cpu(record: Record, name: str) -> float:
+    del name
+    return record.user + record.system if record.ok else math.nan
+
+
+def _memory(record: Record, name: str) -> float:
+    del name
+    return float(record.peak_memory) if record.ok else math.nan
+
+
+AMOUNTS: dict[GateOn, Callable[[Record, str], float]] = {"cpu": _cpu, "memory": _memory}
+"""Amounts of a launch beside the response that may have a gate."""
 
 
 def _failures(records: Sequence[Record], configuration: Configuration) -> int:
@@ -111,15 +166,6 @@ def _fails(records: Sequence[Record], configuration: Configuration) -> bool:
     """Whether every launch failed, and counts (-i): how long that takes says nothing of the program."""
     launches = of(records, configuration)
     return bool(launches) and all(record.let_fail for record in launches)
-
-
-def decide(ratio: Interval) -> Decision:
-    """What an interval of T_other / T_reference allows to say."""
-    if ratio.low is None or ratio.high is None:
-        return "too few blocks"
-    if ratio.high < 1:
-        return "faster"
-    return "slower" if ratio.low > 1 else "no difference shown"
 
 
 def judge(ratio: Interval, gate: float) -> Gate:

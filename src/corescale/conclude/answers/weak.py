@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corescale.conclude.laws import Fit, fit
-from corescale.conclude.laws.flat import FLAT
+from corescale.conclude.models import Fit, fit
+from corescale.conclude.models.model import FLAT
 from corescale.conclude.response import Table, median, of, table
 from corescale.declare.experiment import Experiment, Weak
 from corescale.declare.grid import configurations

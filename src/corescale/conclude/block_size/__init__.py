@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which block size a loop should claim, by several laws, and the time that each law's choice loses.
+"""Which block size a loop should claim, by several models, and the time that each model's choice loses.
 
-A law is fitted to columns (one case timed at several blocks) and then chooses a block for any case. `LAWS` is the
+A model is fitted to columns (one case timed at several blocks) and then chooses a block for any case. `MODELS` is the
 table; `regret.py` scores them in-sample, with one set of replicates held out, and with one platform held out.
 """
 
 from collections.abc import Mapping
 
 from corescale.conclude.block_size.columns import Case, Column, columns
-from corescale.conclude.block_size.constant import Constant
 from corescale.conclude.block_size.line_travel import LineTravel
 from corescale.conclude.block_size.loop_time import LoopTime
-from corescale.conclude.block_size.published import Example, Published, Trained, examples
-from corescale.conclude.block_size.regret import HOLD_OUT, BlockLaw, Score, scored
+from corescale.conclude.block_size.published import Constant, Example, Published, Trained, examples
+from corescale.conclude.block_size.regret import HOLD_OUT, BlockModel, Score, scored
 
-LAWS: Mapping[str, BlockLaw] = {
+MODELS: Mapping[str, BlockModel] = {
     "published": Published(),
     "published form, squared loss": Trained("squared"),
     "published form, robust loss": Trained("robust"),
@@ -25,4 +24,4 @@ LAWS: Mapping[str, BlockLaw] = {
     "constant 32": Constant(32),
 }
 
-__all__ = ["HOLD_OUT", "LAWS", "BlockLaw", "Case", "Column", "Example", "Score", "columns", "examples", "scored"]
+__all__ = ["HOLD_OUT", "MODELS", "BlockModel", "Case", "Column", "Example", "Score", "columns", "examples", "scored"]

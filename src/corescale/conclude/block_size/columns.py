@@ -15,11 +15,11 @@ ITERATIONS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a law may look at."""
+    """What a model may look at."""
 
     threads: int
     groups: int
-    """core groups (cores that share an L3) that the threads span"""
+    """L3 domains (cores that share an L3) that the threads span"""
     read: int
     """bytes an iteration reads"""
     write: int

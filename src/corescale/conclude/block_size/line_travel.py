@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our law: the block that balances the travel of the counter's cache line against the wait for the last block.
+"""Our model: the block that balances the travel of the counter's cache line against the wait for the last block.
 
 A loop of N iterations of w each on T threads claims N / B blocks. A claim costs the travel of one line: `near` within a
-core group, `far` more for each group beyond the first. The tail is half a block on average. So, for each thread,
+L3 domain, `far` more for each group beyond the first. The tail is half a block on average. So, for each thread,
 
     time(B) = N w / T + (N / (T B)) (near + far (G - 1)) + B w / 2,   1 <= B <= N / T
 
@@ -71,7 +71,7 @@ class LineTravel:
 
 
 def block(constants: Floats, iteration: Iteration, case: Case) -> float:
-    """The best block of the law, from 1 to N / T."""
+    """The best block of the model, from 1 to N / T."""
     near, far, spread = float(np.exp(constants[0])), float(np.exp(constants[1])), float(constants[2])
     claim = near + far * (case.groups - 1)
     typical = iteration.base + 1024 * (iteration.read + iteration.write)

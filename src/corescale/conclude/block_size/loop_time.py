@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our law in full: the time of a loop at any block, from its machine's constants and the loop's cost.
+"""Our model in full: the time of a loop at any block, from its machine's constants and the loop's cost.
 
-N iterations of w each, in k = ceil(N / B) blocks, on T threads of G core groups. A thread runs at most `share`
+N iterations of w each, in k = ceil(N / B) blocks, on T threads of G L3 domains. A thread runs at most `share`
 iterations and makes k / T claims; a claim takes the travel of one line (`own` for a thread alone), and one counter
 serves one at a time. The tail: cores are uneven by `uneven`, which is half of that of a block, on average.
 
     time(B) = fork + max(share w + (k / T) line, k line) + uneven B w / 2
 
 Where line_travel.py has the block at which this is least in closed form, here it is searched, so that blocks which do
-not divide a loop evenly count for what they cost. It is fitted to times, not to what is lost.
+not divide a loop evenly count for what they cost. It is fitted to times, not to the time lost.
 """
 
 import math
@@ -33,11 +33,11 @@ START: Mapping[str, float] = {
     "line_far": 200.0,
     "uneven": 0.05,
 }
-"""nanoseconds, but for the last; where a fit begins, and what it keeps of what no column tells"""
+"""nanoseconds, but for the last; where a fit begins, and the value of what no column determines"""
 BELIEF = 0.005
 """price of a factor e from START, in log time of one cell: it decides what the columns leave open, and nothing else"""
 ALIKE = 0.02
-"""share of the least time within which blocks are alike: a choice then keeps away from what is worse on either side"""
+"""share of the least time within which blocks count as equal; a choice then avoids worse ones on either side"""
 OUTLIER = 0.03
 """log time from which a cell counts less"""
 
@@ -71,7 +71,7 @@ class LoopTime:
         return dict(zip(START, np.exp(found.x).tolist(), strict=True))
 
     def told(self, columns: Sequence[Column]) -> Mapping[str, float]:
-        """Those of `constants` that change a time of a column; the others are as START has them."""
+        """The `constants` that change a time of a column; the others are as START has them."""
         known = self.constants(columns)
 
         def said(constants: Mapping[str, float]) -> Floats:

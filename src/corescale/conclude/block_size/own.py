@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of our own, from the records of studies/block_size_training.toml, and the score of laws on them."""
+"""Columns of our own, from the records of studies/block_size_training.toml, and the score of models on them."""
 
 import math
 import re
@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from corescale.conclude.block_size.columns import Case, Column
-from corescale.conclude.block_size.constant import Constant
 from corescale.conclude.block_size.line_travel import LineTravel
 from corescale.conclude.block_size.loop_time import LoopTime
-from corescale.conclude.block_size.published import Published
-from corescale.conclude.block_size.regret import BlockLaw, Score, score, scored
+from corescale.conclude.block_size.published import Constant, Published
+from corescale.conclude.block_size.regret import BlockModel, Score, score, scored
 from corescale.errors import UsageError
 from corescale.records import Configuration, Record
 
@@ -41,21 +40,21 @@ class Trained:
         return score([math.log(auto / min(column.times)) for column, auto in found if auto is not None])
 
     def noise(self) -> Score | None:
-        """What the best block of the other launches of a loop loses in this one: no law can be shown to lose less.
+        """What the best block of the other launches of a loop loses in this one: no model can be shown to lose less.
 
         The mean over the launches of a loop; None where each was launched once.
         """
         several = [of for of in self.launches if len(of) > 1]
         return score([sum(map(_lost_by_others, _each_and_others(of))) / len(of) for of in several]) if several else None
 
-    def held_out(self, law: BlockLaw) -> Score:
-        """Each case by a law that was fitted to the other cases."""
+    def held_out(self, model: BlockModel) -> Score:
+        """Each case by a model that was fitted to the other cases."""
         fold = {id(column): number % FOLDS for number, column in enumerate(self.columns)}
-        return scored(law, self.columns, lambda column: fold[id(column)])
+        return scored(model, self.columns, lambda column: fold[id(column)])
 
 
 def trained(records: Iterable[Record], groups: int) -> Trained:
-    """The least over replicates, as disturbances only add. `groups` is how many core groups the threads span.
+    """The least over replicates, as disturbances only add. `groups` is how many L3 domains the threads span.
 
     Raises UsageError where a factor is missing or no loop was timed at two blocks.
     """
@@ -120,28 +119,28 @@ def _number(configuration: Configuration, factor: str) -> float:
 
 @dataclass(frozen=True)
 class Scores:
-    """The time that each law loses on the columns."""
+    """The time that each model loses on the columns."""
 
     cases: int
     fitted: Mapping[str, float]
-    """this machine's constants that the columns tell, in ns (`uneven` has no unit), after loop time's fit to all"""
+    """constants that the columns determine, in ns (`uneven` has no unit), after loop time's fit to all"""
     noise: Score | None
     """by the best block of the other launches; None where there are none"""
     launched: Mapping[str, Score]
     """by the policy's own launches"""
     held_out: Mapping[str, Score]
-    """each case by a law that was fitted to the other cases"""
+    """each case by a model that was fitted to the other cases"""
 
 
 def scores(of: Trained) -> Scores:
-    """Of auto as it was launched, and of laws on the launched times, at blocks between the launched ones."""
+    """The scores of auto as launched, and of models on the launched times, at blocks between the launched ones."""
     ours = LoopTime(computes=True, unit=1e9)
-    laws: Mapping[str, BlockLaw] = {
+    models: Mapping[str, BlockModel] = {
         "line travel": LineTravel(computes=True, unit=1e9),
         "loop time": ours,
         "published": Published(),
         "constant 16": Constant(16),
         "constant 64": Constant(64),
     }
-    held_out = {name: of.held_out(law) for name, law in laws.items()}
+    held_out = {name: of.held_out(model) for name, model in models.items()}
     return Scores(len(of.columns), ours.told(of.columns), of.noise(), {"auto": of.auto_lost()}, held_out)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The published form: B = (a G + d0) / (b0 T + b1 R + b2 W + b3 C + d1), over scaled inputs (Shuai 2021).
 
-Inputs are 100 x core groups, threads, log2 of the bytes read and written, and p where the computation is 1024**p;
+Inputs are 100 x L3 domains, threads, log2 of the bytes read and written, and p where the computation is 1024**p;
 each below 1 counts as 1. The weights share a free scale. The paper prints the quotient truncated. It is negative on
 part of any grid, past a pole near which blocks grow without bound: such a choice is clamped to a thread's share, as
-the library's policy has it (runtime/src/parallel_for/policies/published_cost_model.cpp).
+the library's policy has it (runtime/src/parallel_for/policies.cpp).
 """
 
 import math
@@ -82,7 +82,7 @@ def chosen(weights: Floats, case: Case) -> float:
 
 @dataclass(frozen=True)
 class Published:
-    """The law with the weights as printed; nothing is fitted."""
+    """The model with the weights as printed; nothing is fitted."""
 
     def fit(self, columns: Sequence[Column]) -> Choose:
         """The printed formula."""
@@ -139,3 +139,17 @@ def _least_lost(start: Floats, columns: Sequence[Column]) -> Floats:
         for one in (start, WEIGHTS)
     ]
     return np.asarray(min(ends, key=lambda one: one.fun).x)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Nothing is fitted."""
+
+    block: int
+
+    def fit(self, columns: Sequence[Column]) -> Choose:
+        """Always `block`."""
+        return self._choose
+
+    def _choose(self, case: Case) -> float:
+        return float(self.block)

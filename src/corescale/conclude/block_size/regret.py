@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The score of a law: time lost against the best block of the same column, as a ratio less 1."""
+"""The score of a model: time lost against the best block of the same column, as a ratio less 1."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Choose = Callable[[Case], float]
 """The block for a case, 1 or more"""
 
 
-class BlockLaw(Protocol):
+class BlockModel(Protocol):
     """A form with numbers in it that columns determine."""
 
     def fit(self, columns: Sequence[Column]) -> Choose:
@@ -54,14 +54,14 @@ HOLD_OUT: Mapping[str, Callable[[Column], object] | None] = {
 """What is left out of the fit before a column is scored: all columns with the same key."""
 
 
-def scored(law: BlockLaw, columns: Sequence[Column], key: Callable[[Column], object] | None = None) -> Score:
-    """The law fitted to all columns, or, for each key, to the columns with another key."""
+def scored(model: BlockModel, columns: Sequence[Column], key: Callable[[Column], object] | None = None) -> Score:
+    """The model fitted to all columns, or, for each key, to the columns with another key."""
     if key is None:
-        choose = law.fit(columns)
+        choose = model.fit(columns)
         return score([column.lost(choose(column.case)) for column in columns])
     lost: dict[int, float] = {}
     for left_out in dict.fromkeys(key(column) for column in columns):
-        choose = law.fit([column for column in columns if key(column) != left_out])
+        choose = model.fit([column for column in columns if key(column) != left_out])
         lost |= {id(c): c.lost(choose(c.case)) for c in columns if key(c) == left_out}
     return score([lost[id(column)] for column in columns])
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a few launches of t threads x m ranks say of all other mixes: the overhead law, as the trend of a surrogate.
 
-p T = c (1 + a1 (t - 1) + a2 (m - 1) + a3 (p - 1)): the overhead of conclude/laws/overhead_factors.py, with threads and
-ranks as factors and T(1) = c as one more unknown, for nobody waits for one core to do the work of 192. It says which
-mixes to try first, and nothing else: a mix is never discarded by it, and no claim rests upon it.
+p T = c (1 + a1 (t - 1) + a2 (m - 1) + a3 (p - 1)): the overhead of conclude/models/overhead_factors.py, with threads
+and ranks as factors and T(1) = c as one more unknown, because one core would take too long for the work of 192. It says
+which mixes to try first, and nothing else: a mix is never discarded by it, and no claim rests upon it.
 """
 
 import numpy as np

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rehearsing on a smaller input: what it may leave out of the race, and what must agree before it may.
+"""A smaller input: blocks of everything rank the configurations, full launches of some check that ranking.
 
-Three blocks of everything on the smaller input rank the configurations. Some of them, spread over that ranking, are
-then launched twice in full. Only if these come in the same order is the rehearsal trusted, and then what was far behind
-in it is not raced. The margin follows from how far the ratios to today's launch moved with the size of the input.
+What is far behind in it is not raced: the margin grows with the largest shift of a checked ratio to the baseline.
 """
 
 import itertools
@@ -13,21 +11,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corescale.conclude.race.options import OPTIONS
+from corescale.conclude.race.options import RaceOptions
 from corescale.conclude.response import at_least, table
-from corescale.conclude.stats import Floats
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, today
+from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block
 from corescale.endings import ending
 from corescale.records import Configuration, Phase, Record
 
+CHECKS = 2  # blocks in full: one has no scatter
+FEWEST = 3  # configurations checked: two agree in their order by chance
 Logs = Mapping[Configuration, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What the smaller input told."""
+    """What the smaller input showed."""
 
     trusted: bool
     kept: tuple[Configuration, ...]
@@ -37,79 +36,82 @@ class Rehearsal:
     """one line"""
 
 
-def next_block(records: Sequence[Record], experiment: Experiment) -> Block | None:
+def next_block(records: Sequence[Record], experiment: Experiment, options: RaceOptions) -> Block | None:
     """The next block of the rehearsal or its check; None where there is none, or both were made."""
-    if not experiment.rehearsal:
+    if not experiment.tuning.rehearsal or _failed(records, experiment) is not None:
         return None
-    if _failed(records, experiment) is not None:
-        return None
-    if _blocks(records, "rehearse") < OPTIONS.rehearsals:
+    if _blocks(records, "rehearse") < options.rehearsals:
         return Block("rehearse", configurations(experiment))
-    if _blocks(records, "measure") < OPTIONS.checks:
-        return Block("measure", checked(_logs(records, experiment, "rehearse"), today(experiment)))
+    if _blocks(records, "measure") < CHECKS:
+        return Block("measure", _checked(_logs(records, experiment, "rehearse"), baseline(experiment), options))
     return None
 
 
-def rehearsed(records: Sequence[Record], experiment: Experiment) -> Rehearsal | None:
-    """What the rehearsal told; None while there is none, or it is not checked yet."""
-    everyone, now = configurations(experiment), today(experiment)
+def rehearsed(records: Sequence[Record], experiment: Experiment, options: RaceOptions) -> Rehearsal | None:
+    """What the rehearsal showed; None while there is none, or it is not checked yet."""
+    if not experiment.tuning.rehearsal:
+        return None
+    everyone, now = configurations(experiment), baseline(experiment)
+    of = len(everyone)
     if (failure := _failed(records, experiment)) is not None:
-        said = f"rehearsal: today's launch {ending(failure)} in it, so it is not trusted; all {len(everyone)} are raced"
-        return Rehearsal(False, everyone, len(everyone), said)
-    if not experiment.rehearsal or _blocks(records, "measure") < OPTIONS.checks:
+        said = f"rehearsal: the baseline {ending(failure)} in it, so it is not trusted; all {of} are raced"
+        return Rehearsal(False, everyone, of, said)
+    if _blocks(records, "measure") < CHECKS:
         return None
     small = _logs(records, experiment, "rehearse")
-    sample = checked(small, now)
-    first = {record.block for record in records if record.phase == "measure"}
-    of_check = [r for r in records if r.phase == "measure" and r.block in sorted(first)[: OPTIONS.checks]]
-    full = _logs(of_check, experiment, "measure")
-    both = [c for c in sample if c in small and c in full]
-    if now not in both or len(both) < OPTIONS.fewest_checked:
-        return Rehearsal(
-            False, everyone, len(everyone), "rehearsal: too few launches succeeded to check it; all are raced"
-        )
-    agree, pairs = _agreement(both, small, full, OPTIONS.told_apart * math.log1p(experiment.stop.within))
-    if agree < OPTIONS.agreeing * pairs:
-        said = f"rehearsal: only {agree} of {pairs} pairs come in the same order in full launches, so it is not trusted"
-        return Rehearsal(False, everyone, len(everyone), f"{said}; all {len(everyone)} are raced")
+    first = sorted({record.block for record in records if record.phase == "measure"})[:CHECKS]
+    full = _logs([record for record in records if record.block in first], experiment, "measure")
+    both = [c for c in _checked(small, now, options) if c in small and c in full]
+    return _compared(experiment, both, small, full, options)
+
+
+def _compared(
+    experiment: Experiment, both: Sequence[Configuration], small: Logs, full: Logs, options: RaceOptions
+) -> Rehearsal:
+    everyone, now = configurations(experiment), baseline(experiment)
+    of = len(everyone)
+    if now not in both or len(both) < FEWEST:
+        said = "rehearsal: too few launches succeeded to check it; all are raced"
+        return Rehearsal(False, everyone, of, said)
+    apart = 2 * math.log1p(experiment.stop.within)
+    pairs = [(a, b) for a, b in itertools.combinations(both, 2) if abs(small[a] - small[b]) > apart]
+    agree = sum((small[a] - small[b]) * (full[a] - full[b]) > 0 for a, b in pairs)
+    if agree < options.same_order * len(pairs):
+        said = f"rehearsal: only {agree} of {len(pairs)} pairs come in the same order in full launches"
+        return Rehearsal(False, everyone, of, f"{said}, so it is not trusted; all {of} are raced")
     moved = max(abs((small[c] - small[now]) - (full[c] - full[now])) for c in both)
-    margin = max(OPTIONS.margin, OPTIONS.moved * moved)
-    best = min(small.values())
-    kept = tuple(c for c in everyone if c in both or c not in small or small[c] <= best + margin)
-    said = f"rehearsal: {agree} of {pairs} pairs come in the same order in full launches"
-    if len(kept) == len(everyone):
-        return Rehearsal(True, kept, len(everyone), f"{said}, but none was far enough behind in it; all are raced")
-    said += f", so the {len(kept)} of"
-    said += f" {len(everyone)} that it had within {math.expm1(margin):.0%} of its best, or that were checked, are raced"
-    return Rehearsal(True, kept, len(everyone), said)
+    margin = options.margin + moved
+    kept = tuple(c for c in everyone if c in both or c not in small or small[c] <= min(small.values()) + margin)
+    said = f"rehearsal: {agree} of {len(pairs)} pairs come in the same order in full launches"
+    if len(kept) == of:
+        return Rehearsal(True, kept, of, f"{said}, but none was far enough behind in it; all are raced")
+    within = f"within {math.expm1(margin):.0%} of its best"
+    return Rehearsal(
+        True, kept, of, f"{said}, so the {len(kept)} of {of} that it had {within}, or that were checked, are raced"
+    )
 
 
 def _failed(records: Sequence[Record], experiment: Experiment) -> Record | None:
-    """Today's launch where it fails on the smaller input: nothing can be compared with it there."""
-    now = today(experiment)
+    """The baseline where it fails on the smaller input: nothing can be compared with it there."""
+    now = baseline(experiment)
     return next((r for r in records if r.phase == "rehearse" and r.configuration == now and not r.ok), None)
 
 
-def checked(small: Logs, now: Configuration) -> tuple[Configuration, ...]:
-    """Today's launch, and others spread over the ranking, its first and last among them."""
+def _checked(small: Logs, now: Configuration, options: RaceOptions) -> tuple[Configuration, ...]:
+    """The baseline, and others spread over the ranking, its first and last among them."""
     order = sorted(small, key=lambda c: small[c])
-    places = sorted({round(place) for place in np.linspace(0, len(order) - 1, OPTIONS.checked)}) if order else []
+    places = sorted({round(place) for place in np.linspace(0, len(order) - 1, options.checked)}) if order else []
     return tuple(dict.fromkeys([now, *(order[place] for place in places)]))
-
-
-def _agreement(both: Sequence[Configuration], small: Logs, full: Logs, told_apart: float) -> tuple[int, int]:
-    pairs = [(a, b) for a, b in itertools.combinations(both, 2) if abs(small[a] - small[b]) > told_apart]
-    return sum((small[a] - small[b]) * (full[a] - full[b]) > 0 for a, b in pairs), len(pairs)
 
 
 def _logs(records: Sequence[Record], experiment: Experiment, phase: Phase) -> dict[Configuration, float]:
     """Mean log response within blocks, of those that never failed; a launch that was capped counts with its cap."""
     times = table(records, experiment.response, phase, at_least)
-    logs: Floats = np.log(times.values)
-    launched = np.isfinite(logs).any(axis=1)  # a block in which every launch failed has no mean
-    logs = logs[launched]
-    centred = logs - np.nanmean(logs, axis=1, keepdims=True) if logs.size else logs
-    means = centred.mean(axis=0) if logs.size else np.array([])
+    logs = np.log(times.values)
+    logs = logs[np.isfinite(logs).any(axis=1)]  # a block in which every launch failed has no mean
+    if not logs.size:
+        return {}
+    means = (logs - np.nanmean(logs, axis=1, keepdims=True)).mean(axis=0)
     return {c: float(mean) for c, mean in zip(times.configurations, means, strict=True) if math.isfinite(mean)}
 
 

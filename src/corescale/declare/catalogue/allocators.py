@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from corescale import native
 from corescale.declare import paths
 from corescale.declare.catalogue import elf
 from corescale.errors import UnavailableError, UsageError
@@ -26,7 +27,7 @@ class Allocator:
     """What to look for, and how to get it."""
 
     libraries: tuple[str, ...]
-    """file names that may be preloaded, the preferred first; * stands for anything"""
+    """file names that may be preloaded, the preferred first; * matches anything"""
     package: str | None
     """package of Debian; None where it has none"""
 
@@ -44,8 +45,10 @@ ALLOCATORS: dict[str, Allocator] = {
         ("libclang_rt.scudo_standalone*.so", "libclang_rt.scudo-*.so", "libscudo.so*"), "libclang-rt-14-dev"
     ),
     "hoard": Allocator(("libhoard.so*",), None),
+    "corescale": Allocator(("libcorescale_malloc.so",), None),
 }
-"""`system` is the C library's own. tbbmalloc is its proxy: the library itself replaces nothing."""
+"""`system` is the C library's own. tbbmalloc is its proxy: the library itself replaces nothing. `corescale` is ours,
+and lies with the native parts of this installation."""
 
 
 def locate(name_or_path: str) -> Path:
@@ -116,6 +119,8 @@ def absent(name: str) -> str:
 def remedy_for(name: str) -> str:
     """How to get an allocator of the table."""
     package = ALLOCATORS[name].package
+    if name == "corescale":
+        return "it comes with corescale's native parts: run scripts/setup, or install the wheel"
     return f"apt-get install {package}" if package else f"Debian has no package: build {name} and give its path"
 
 
@@ -137,12 +142,12 @@ def _matches(pattern: str, folders: tuple[Path, ...]) -> Iterator[Path]:
 
 
 def _folders() -> Iterator[Path]:
-    """Where ld.so looks, in its order, and then where clang keeps its runtimes; each once."""
+    """The folders of ld.so, in its order, then those of clang's runtimes and of corescale; each once."""
     asked = [Path(text) for text in os.environ.get("LD_LIBRARY_PATH", "").split(":") if text]
     standard = [Path(f"{base}/{place}") for place in (_triplet(), "../lib64", "") for base in ("/usr/lib", "/lib")]
     local = [Path("/usr/local/lib") / _triplet(), Path("/usr/local/lib"), Path("/usr/local/lib64")]
     seen: set[Path] = set()
-    for folder in [*asked, *_ldconfig_folders(), *standard, *local, *_clang_folders()]:
+    for folder in [*asked, *_ldconfig_folders(), *standard, *local, *_clang_folders(), *_own_folder()]:
         real = folder.resolve()
         if real not in seen and real.is_dir():
             seen.add(real)
@@ -174,6 +179,14 @@ def _clang_folders() -> list[Path]:
     return sorted(
         found, key=lambda path: [int(number) for number in re.findall(r"\d+", str(path.parent))], reverse=True
     )
+
+
+def _own_folder() -> list[Path]:
+    """None where corescale is without its native parts."""
+    try:
+        return [native.library("libcorescale_malloc.so").parent]
+    except UnavailableError:
+        return []
 
 
 def _triplet() -> str:

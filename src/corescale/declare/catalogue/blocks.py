@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Block sizes worth trying: powers of two around the one that a law predicts for this machine.
+"""Block sizes worth trying: powers of two around the one that a model predicts for this machine.
 
-The law is that of the library's policy auto (runtime/src/parallel_for/policies): claims and the wait for the last block
-cost the same at sqrt(2 N c / (T w u)), c what a claim takes, w an iteration, u how uneven blocks of one size are. Of a
-program's loops nothing is known before it is launched, so N and w are those of the study's loop; the race finds out.
+The model is that of the library's policy auto (runtime/src/parallel_for/policies): claims and the wait for the last
+block cost the same at sqrt(2 N c / (T w u)), c what a claim takes, w an iteration, u how uneven blocks of one size are.
+Of a program's loops nothing is known before it is launched, so N and w are those of the study's loop; the race finds
+out.
 """
 
 import math
@@ -21,14 +22,14 @@ ITERATIONS, ITERATION_NS, UNEVENNESS = 4096, 700.0, 0.1
 CLAIM = {"claim_own": 10.0, "line_near": 80.0, "line_far": 200.0}
 """ns: the library's own defaults, where this machine is not calibrated"""
 REACH = 4
-"""powers of two on each side: the law is off by 16 where N c / w is off by 256"""
+"""powers of two on each side: the model is off by 16 where N c / w is off by 256"""
 
 
 def auto(machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
     """The predicted block first, then its neighbours outwards; and why typical constants were used."""
     found, missing = calibration.of_machine(machine.fingerprint())
     claim = CLAIM | dict(found.values if found else {})
-    groups = len({cpu.core_group for cpu in machine.usable})
+    groups = len({cpu.l3_domain for cpu in machine.usable})
     centre = predicted(machine.default_max_threads, groups, claim)
     powers = sorted(range(-REACH, REACH + 1), key=lambda power: (abs(power), power))
     levels = [centre * 2**power if power >= 0 else centre // 2**-power for power in powers]
@@ -37,7 +38,7 @@ def auto(machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
 
 
 def predicted(threads: int, groups: int, claim: dict[str, float]) -> int:
-    """The power of two that is nearest to the law's block, from 1 to a thread's share."""
+    """The power of two that is nearest to the model's block, from 1 to a thread's share."""
     line = claim["claim_own" if threads == 1 else "line_near" if groups == 1 else "line_far"]
     block = math.sqrt(2 * ITERATIONS * line / (threads * ITERATION_NS * UNEVENNESS))
     return int(2 ** round(math.log2(min(max(block, 1.0), max(1.0, ITERATIONS / threads)))))

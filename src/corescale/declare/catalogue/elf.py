@@ -66,7 +66,7 @@ class _Header:
 
 @cache
 def _native() -> tuple[int, int, int]:
-    """This interpreter's, which stands for the programs measured."""
+    """This interpreter's, taken for the programs measured."""
     return _header(Path(sys.executable).read_bytes()).target
 
 

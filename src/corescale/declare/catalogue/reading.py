@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which variables a program reads that nobody heard it ask for: what its kind reads."""
+"""Which variables a program reads though none was detected: what its kind reads."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ SCRIPT = 1 << 20
 """bytes of the longest file that is looked into as a script"""
 
 
-def unheard(argv: Sequence[str], files: Iterable[Path]) -> frozenset[str]:
+def undetected(argv: Sequence[str], files: Iterable[Path]) -> frozenset[str]:
     """Variables that these programs and their libraries read without getenv, and that a script of `argv` names."""
     found: set[str] = set()
     for file in dict.fromkeys(files):
@@ -43,8 +43,8 @@ def unheard(argv: Sequence[str], files: Iterable[Path]) -> frozenset[str]:
     return frozenset(found | {name for text in (*argv, *scripts) for name in KNOWN if name in text})
 
 
-def deaf(program: Path) -> bool:
-    """Whether nothing can listen in it: Go's programs and others that are linked statically."""
+def undetectable(program: Path) -> bool:
+    """Whether nothing can detect env reads in it: Go's programs and others that are linked statically."""
     return paths.is_file(program) and elf.static(program)
 
 
@@ -53,7 +53,7 @@ def _of(file: Path) -> frozenset[str]:
         return OPENMP  # some versions read `environ` itself
     if re.match(r"python\d", file.name):
         return PYTHON
-    if not deaf(file):
+    if not undetectable(file):
         return frozenset()
     content = file.read_bytes()
     return frozenset(name for name in KNOWN if name.encode() in content)

@@ -83,7 +83,7 @@ SHORT: dict[str, str] = {
     "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES=134217728": "large-caches",
     "TBB_MALLOC_USE_HUGE_PAGES=1": "huge-pages",
 }
-"""Names of levels in tables and charts; beside the allocator that reads them no two are alike."""
+"""Names of levels in tables and charts; with the allocator that reads them no two are equal."""
 
 TUNABLES = {"glibc.malloc.hugetlb": (2, 35)}
 """version of glibc from which a name is known, where that is later than 2.26"""
@@ -135,7 +135,7 @@ def unavailable(setting: Setting) -> str | None:
 
 
 def version_of(library: str) -> Version | None:
-    """2.0 of libmimalloc.so.2.0; None where the file's name tells only the interface's."""
+    """2.0 of libmimalloc.so.2.0; None if the file's name has only the interface's."""
     match = re.search(r"\.so\.(\d+)\.(\d+)", library)
     return (int(match[1]), int(match[2])) if match else None
 

@@ -35,17 +35,17 @@ _TUNABLES = b"glibc.malloc."
 """What a statically linked program contains that reads the C library's settings."""
 
 
-def usual(argv: Sequence[str], unloadable: str = "") -> tuple[tuple[str, ...], tuple[str, ...]]:
+def usual(argv: Sequence[str], unloadable: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The factors worth trying for this command, and what was left out with the reason.
 
-    `unloadable` is why a launch showed that no allocator can be preloaded: what a script starts is not seen here.
+    `unloadable` is why no allocator can be preloaded: by `no_preload`, or as a launch showed of what a script starts.
     """
     program = _program(argv)
     openmp = program is not None and any(elf.contains(program, word.encode()) for word in _OPENMP)
     out: set[str] = set() if openmp else set(_OF_OPENMP)
     left_out = []
-    if why := unloadable or _why_no_preload(argv[0], program):
-        left_out.append(f"allocator: {why}")
+    if unloadable:
+        left_out.append(f"allocator: {unloadable}")
         out |= {"allocator", *_settings(program)}
     if not openmp:
         left_out.append(
@@ -87,10 +87,7 @@ def _secure(program: Path) -> bool:
 
 def no_preload(argv: Sequence[str]) -> str:
     """Why no allocator can be preloaded into the command; empty where one may, as far as its file tells."""
-    return _why_no_preload(argv[0], _program(argv))
-
-
-def _why_no_preload(name: str, program: Path | None) -> str:
+    name, program = argv[0], _program(argv)
     if program is not None and _secure(program):
         return f"{name} is set-user-id, for which the loader ignores preloads"
     if program is not None and os.access(program, os.R_OK) and elf.static(program):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a command line to an Experiment, as study_file/ does it from a study file."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -8,9 +9,9 @@ from typing import TypeVar
 from corescale.declare import template
 from corescale.declare.catalogue import space
 from corescale.declare.command_line import build, checks
-from corescale.declare.command_line.request import CompareRequest, Request, ScanRequest, TuneRequest
 from corescale.declare.experiment import SERIAL, Command, Experiment, Weak
 from corescale.declare.grid import combinations, configurations
+from corescale.declare.request import CompareRequest, Request, ScanRequest, TuneRequest
 from corescale.declare.work import must_be_even
 from corescale.errors import PreloadError, UsageError
 from corescale.machine import Machine
@@ -21,17 +22,17 @@ R = TypeVar("R", bound=Request)
 def scan(
     request: ScanRequest, words: Sequence[str], machine: Machine, unloadable: PreloadError | None = None
 ) -> Experiment:
-    """Threads over 1, 2, 4, ... unless told otherwise. `unloadable`: see tune."""
+    """Threads over 1, 2, 4, ... unless others are given. `unloadable`: see tune."""
     commands = [build.command("main", words, request.shell)]
     if request.weak and request.seal:
-        raise UsageError("laws are about the same work at every p", where="--seal", remedy="drop --weak")
-    request, left_out = _loadable(request, commands, unloadable)
+        raise UsageError("models are about the same work at every p", where="--seal", remedy="drop --weak")
+    request, why = _loadable(request, commands, unloadable)
     if request.weak:
-        return _also_without(_weak(request, commands, machine), left_out)
+        return _without_allocators(_weak(request, commands, machine), why)
     if request.serial:
         commands.append(build.command(SERIAL, [request.serial], request.shell))
     made = build.experiment("scan", request, commands, machine, default_threads="auto", p_ref=request.p_ref)
-    return _also_without(_sealing(request, made) if request.seal else made, left_out)
+    return _without_allocators(_sealing(request, made) if request.seal else made, why)
 
 
 def _sealing(request: ScanRequest, made: Experiment) -> Experiment:
@@ -43,15 +44,22 @@ def _sealing(request: ScanRequest, made: Experiment) -> Experiment:
     if request.warmup or request.same_output or request.serial:
         what = "--warmup, --same-output and --serial launch more than the smaller half of p first"
         raise UsageError(what, where="--seal", remedy="leave them out")
-    return made.model_copy(update={"seal": True, "anchored": False})
+    scaling, baseline = (
+        made.scaling.model_copy(update={"seal": True}),
+        made.baseline.model_copy(update={"returns": False}),
+    )
+    return made.model_copy(update={"scaling": scaling, "baseline": baseline})
 
 
-def _also_without(made: Experiment, left_out: tuple[str, ...]) -> Experiment:
-    return made.model_copy(update={"left_out": (*made.left_out, *left_out)})
+def _without_allocators(made: Experiment, why: str) -> Experiment:
+    """The experiment that says why no allocator can be preloaded; as it is where `why` is empty."""
+    if not why:
+        return made
+    return made.model_copy(update={"left_out": (*made.left_out, f"allocators: {why}"), "no_preload": why})
 
 
 def _weak(request: ScanRequest, commands: Sequence[Command], machine: Machine) -> Experiment:
-    """`load` is a factor, 1, 2 and 4 unless told otherwise, and work = p * load; raises UsageError if it cannot be."""
+    """`load` is a factor, by default 1, 2 and 4, and work = p * load; raises UsageError if it cannot be."""
     if request.serial:
         raise UsageError("a serial program does the same work at every p", where="--serial", remedy="drop --weak")
     if not {"load", "work"} & template.placeholders(commands[0].argv):
@@ -77,15 +85,16 @@ def tune(
 ) -> Experiment:
     """The factors that are named, and threads over 1, 2, 4, ...; where none is named, those of catalogue/space.py.
 
-    `unloadable` is what a launch said of an allocator: it is raised again, unless nobody asked for allocators.
+    `unloadable` is what a launch said of an allocator: it is raised again if allocators were asked for.
     """
     commands = [build.command("main", words, request.shell)]
     listed = (*request.factor, *request.parameter_list, *request.parameter_scan)
     named = (*listed, request.threads, request.ranks, request.allocators)
     if any(named) or request.shell:
-        request, left_out = _loadable(request, commands, unloadable)
-        return _also_without(_tune(request, commands, machine), left_out)
-    names, left_out = space.usual(commands[0].argv, unloadable.what if unloadable else "")
+        request, why = _loadable(request, commands, unloadable)
+        return _without_allocators(_tune(request, commands, machine), why)
+    why = unloadable.what if unloadable else space.no_preload(commands[0].argv)
+    names, left_out = space.usual(commands[0].argv, why)
     experiment, kept = _tune(request, commands, machine), names[:1]
     for name in names[1:]:
         wider = _tune(replace(request, factor=[f"{each}=auto" for each in (*kept, name)]), commands, machine)
@@ -95,23 +104,23 @@ def tune(
             experiment, kept = wider, (*kept, name)
         else:
             left_out += tuple(reason for reason in wider.left_out if reason not in experiment.left_out)
-    return _also_without(experiment, left_out)
+    return experiment.model_copy(update={"left_out": (*experiment.left_out, *left_out), "no_preload": why})
 
 
-def _loadable(request: R, commands: Sequence[Command], unloadable: PreloadError | None) -> tuple[R, tuple[str, ...]]:
+def _loadable(request: R, commands: Sequence[Command], unloadable: PreloadError | None) -> tuple[R, str]:
     """Without `allocator=auto` where none can be preloaded, and why; raises what was said of one that was named."""
     auto = "auto" in (request.allocators, *(text.partition("=")[2] for text in request.factor if _allocators(text)))
     why = unloadable.what if unloadable else unloadable_by_file(commands)
     if unloadable is not None and not auto:
         raise unloadable
     if not auto or not why:
-        return request, ()
+        return request, ""
     others = [text for text in request.factor if not _allocators(text)]
-    return replace(request, allocators="", factor=others), (f"allocators: {why}",)
+    return replace(request, allocators="", factor=others), why
 
 
 def unloadable_by_file(commands: Sequence[Command]) -> str:
-    """Why no allocator can be preloaded into one of the commands, as far as its file tells; empty where one may."""
+    """Why no allocator can be preloaded into one of the commands, as far as its file shows; empty where one may."""
     said = (space.no_preload(command.argv) for command in commands if not command.shell)
     return next(filter(None, said), "")
 
@@ -125,7 +134,9 @@ def _tune(request: TuneRequest, commands: Sequence[Command], machine: Machine) -
     experiment = build.experiment(
         "tune", request, commands, machine, default_threads="auto", confirm=confirm, within=within
     )
-    same = combinations(experiment) - len(configurations(experiment))
+    levels = {factor.name: factor.levels for factor in experiment.factors}
+    asked = [c for c in configurations(experiment) if all(level in levels[name] for name, level in c.levels)]
+    same = combinations(experiment) - len(asked)
     if same <= 0:
         return experiment
     said = (
@@ -142,8 +153,25 @@ def compare(
     checks.must_be_commands(request, words)
     names = _distinct([*request.name, *words[len(request.name) :]][: len(words)])
     commands = [build.command(name, [word], request.shell) for name, word in zip(names, words, strict=True)]
-    request, left_out = _loadable(request, commands, unloadable)
-    return _also_without(build.experiment("compare", request, commands, machine, default_threads=""), left_out)
+    request, why = _loadable(request, commands, unloadable)
+    return _without_allocators(build.experiment("compare", request, commands, machine, default_threads=""), why)
+
+
+def swaps(
+    request: Request,
+    words: Sequence[str],
+    machine: Machine,
+    names: Sequence[str],
+    unloadable: PreloadError | None = None,
+) -> Experiment:
+    """The launch as typed, and with one of these factors at its first other level, never with two of them."""
+    commands = [build.command("main", words, request.shell)]
+    request, why = _loadable(replace(request, factor=[f"{name}=auto" for name in names]), commands, unloadable)
+    made = build.experiment("compare", request, commands, machine, default_threads="")
+    chosen = tuple(f.model_copy(update={"levels": f.levels[:2]}) if f.name in names else f for f in made.factors)
+    changes = [{f.name: f.levels[1]} for f in chosen if f.name in names and len(f.levels) > 1]
+    omit = tuple(one | other for one, other in itertools.combinations(changes, 2))
+    return _without_allocators(made.model_copy(update={"factors": chosen, "omit": omit}), why)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

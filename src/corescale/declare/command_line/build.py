@@ -1,20 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every verb's request becomes: one Experiment."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
 from corescale.declare import arithmetic, paths, template
 from corescale.declare.catalogue import allocators
-from corescale.declare.command_line import checks, shell, stopping
-from corescale.declare.command_line.named_factors import named, todays
-from corescale.declare.command_line.request import Request, TuneRequest
-from corescale.declare.experiment import Command, Constraint, Experiment, Factor, Hooks, Verb, Weak
-from corescale.declare.grid import combinations, launch, smallest_p, today
+from corescale.declare.command_line import checks
+from corescale.declare.command_line.named_factors import baselines, named
+from corescale.declare.experiment import (
+    Baseline,
+    Command,
+    Constraint,
+    Experiment,
+    Factor,
+    Hooks,
+    Scaling,
+    Tuning,
+    Verb,
+    Weak,
+)
+from corescale.declare.factors import THREAD_VARIABLES
+from corescale.declare.factors.threads import outermost
+from corescale.declare.grid import baseline, combinations, launch, smallest_p
 from corescale.declare.programs import bundled
-from corescale.declare.quantities import seconds
+from corescale.declare.quantities import budget, confidence, confirmation_pairs, seconds, share
+from corescale.declare.request import CountedRequest, Request, TuneRequest
+from corescale.declare.stop import USUAL_BUDGET, Stop
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Level
@@ -44,35 +59,41 @@ def experiment(
         chosen = [Factor(name="command", kind="command", levels=tuple(c.name for c in commands)), *chosen]
     checks.must_be_a_response(request.response)
     checks.must_be_few(chosen)
-    named_today = dict(todays(request.today, chosen, machine))
-    given = dict(shell.levels(chosen, asked, machine)) if verb == "tune" else {}
-    now = {name: level for name, level in given.items() if level != _first(chosen, name)} | named_today
-    stop = stopping.of(request, confirm, within)
+    checks.must_be_preloadable(commands, chosen)
+    missing = checks.not_there(os.environ.get("LD_PRELOAD", ""))
+    left_out += [f"LD_PRELOAD={path} of this shell: no such file, so it is in no launch" for path in missing]
+    named_baseline = dict(baselines(request.baseline, chosen, machine))
+    given = dict(levels(chosen, asked, machine)) if verb == "tune" else {}
+    now = {name: level for name, level in given.items() if level != _first(chosen, name)} | named_baseline
+    stop = of(request, confirm, within)
     made = _checked(
         verb=verb,
         commands=tuple(commands),
         factors=tuple(chosen),
         response=request.response,
         metrics=dict(checks.metric(text) for text in request.metric),
-        constraints=tuple(Constraint.parse(text) for text in request.subject_to),
+        tuning=Tuning(
+            constraints=tuple(Constraint.parse(text) for text in request.subject_to),
+            rehearsal=_rehearsal(request, commands[0]),
+        ),
         stop=stop,
         hooks=_hooks(request),
-        p_ref=smallest_p(chosen) if p_ref is None else p_ref,
+        scaling=Scaling(p_ref=smallest_p(chosen) if p_ref is None else p_ref, weak=weak),
         cores=_cores(request, chosen, machine),
         warmup=request.warmup,
         # No launch takes longer than the budget for all, so that one that hangs is not waited for.
         timeout=stop.budget if request.timeout is None else seconds(request.timeout, "--timeout"),
         ignore_failure=request.ignore_failure,
         same_output=request.same_output,
-        rehearsal=_rehearsal(request, commands[0]),
         input=request.input or None,
         output=request.output or None,
-        left_out=(*left_out, *(shell.unread(chosen) if verb == "tune" else ())),
-        today=tuple(now.items()),
-        as_typed=tuple(name for name in given if name not in named_today),
-        weak=weak,
+        left_out=(*left_out, *(unread(chosen) if verb == "tune" else ())),
+        baseline=Baseline(
+            levels=tuple(now.items()),
+            as_typed=tuple(name for name in given if name not in named_baseline),
+            allocator=allocators.inherited() or "",
+        ),
         derived=derived or {},
-        inherited_allocator=allocators.inherited() or "",
     )
     _must_be_launchable(made, machine, p_ref)
     return _within_cores(made)
@@ -105,7 +126,7 @@ def _checked(**values: Any) -> Experiment:
 
 def _must_be_launchable(experiment: Experiment, machine: Machine, p_ref: int | None) -> None:
     """Raises UsageError for what would be found out only after an hour."""
-    launch(experiment, today(experiment), machine)
+    launch(experiment, baseline(experiment), machine)
     if p_ref is not None:
         checks.must_have(experiment, p_ref)
     if any("ranks" in factor.how.makes for factor in experiment.factors):
@@ -118,8 +139,8 @@ def _of_layout(chosen: Sequence[Factor]) -> set[str]:
 
 
 def _first(chosen: Sequence[Factor], name: str) -> Level:
-    """The level of today that a factor has unasked."""
-    return next(factor.how.today(factor.levels) for factor in chosen if factor.name == name)
+    """The level of the baseline that a factor has unasked."""
+    return next(factor.how.baseline(factor.levels) for factor in chosen if factor.name == name)
 
 
 def _cores(request: Request, chosen: Sequence[Factor], machine: Machine) -> int | None:
@@ -158,6 +179,76 @@ def _rehearsal(request: Request, command: Command) -> tuple[str, ...]:
         return ()
     if not request.rehearse.strip():
         raise UsageError("no arguments", where="--rehearse", remedy="name those of a smaller input, or leave it out")
-    if request.runs or request.shell:
-        raise UsageError("needs a race and a command without a shell", where="--rehearse", remedy="drop -r or --shell")
+    if request.shell:
+        raise UsageError("needs a command without a shell", where="--rehearse", remedy="drop --shell")
     return (command.argv[0], *template.words(request.rehearse, "--rehearse"))
+
+
+def levels(chosen: Sequence[Factor], asked: Collection[str], machine: Machine) -> Iterator[tuple[str, Level]]:
+    """Factor and level of each whose level a launch from this shell has, also where nobody asked to try that level.
+
+    `asked`: placeholders, which no shell fills. Beside them a number of threads counts only if it is asked for, and
+    beside ranks no shell says how many threads each has.
+    """
+    alone = sum(bool(factor.how.makes) for factor in chosen) == 1
+    open_ = [factor for factor in chosen if factor.name not in asked and (alone or not factor.how.makes)]
+    found = {factor.name: factor.how.typed(factor.name, factor.levels, machine) for factor in open_}
+    whole = None not in (found.get(factor.name) for factor in chosen)
+    for factor in open_:
+        level = found[factor.name]
+        if level is not None and (whole or not factor.how.makes or level in factor.levels):
+            yield factor.name, level
+
+
+def unread(chosen: Sequence[Factor]) -> Iterator[str]:
+    """The variables of this shell that should say how many threads, and do not."""
+    if any(factor.kind == "threads" for factor in chosen):
+        for name in THREAD_VARIABLES:
+            if (text := os.environ.get(name, "").strip()) and outermost(text) is None:
+                yield f"the baseline's threads from {name}={text!r}: it is no number of threads"
+
+
+MOST = 1_000_000
+"""runs: of a millisecond each they take a quarter of an hour, and their records half a gigabyte"""
+
+
+def of(request: Request, confirm: str, within: str) -> Stop:
+    """The rule; raises UsageError."""
+    exactly = request.runs if isinstance(request, CountedRequest) else None
+    for name, runs in {"-r": exactly, "-m": request.min_runs, "-M": request.max_runs}.items():
+        if runs is not None and runs < 1:
+            raise UsageError(f"{runs} runs are no measurement", where=name, remedy=f"write {name} 10")
+        if runs is not None and runs > MOST:
+            raise UsageError(f"{runs:,} runs are more than {MOST:,}", where=name, remedy=f"write {name} 100")
+    rule = {
+        "width": share(request.width, "--width"),
+        "confidence": confidence(request.confidence, "--confidence"),
+        **_limit(request, exactly),
+        "confirm_pairs": confirmation_pairs(confirm),
+    }
+    if exactly:
+        return Stop.model_validate(rule | {"rule": "replicates", "min_blocks": exactly, "max_blocks": exactly})
+    if within:
+        rule["within"] = rule["width"] = share(within, "--within")
+    least, most = _blocks(request)
+    kind = "race" if within else "width"
+    return Stop.model_validate(rule | {"rule": kind, "min_blocks": least, "max_blocks": most})
+
+
+def _blocks(request: Request) -> tuple[int, int]:
+    """The first and the last look; a usual one gives way to the one that was typed. Raises UsageError."""
+    least, most, usual = request.min_runs, request.max_runs, type(request)
+    if least <= most:
+        return least, most
+    if most == usual.max_runs:
+        return least, least
+    if least == usual.min_runs:
+        return most, most
+    raise UsageError(f"{least} runs at least and {most} at most", where="-m", remedy=f"write -m {most} -M {least}")
+
+
+def _limit(request: Request, exactly: int | None) -> dict[str, float | int | bool | None]:
+    """The budget that was typed, which binds; else the usual one, or none beside a number of blocks."""
+    if request.budget is not None:
+        return budget(request.budget) | {"binding": True}
+    return {"budget": None} if exactly else budget(USUAL_BUDGET)

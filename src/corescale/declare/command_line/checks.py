@@ -7,12 +7,12 @@ import shlex
 import shutil
 from collections.abc import Iterable, Sequence
 
-from corescale.declare import template
+from corescale.declare import paths, template
 from corescale.declare.command_line.named_factors import pair
-from corescale.declare.command_line.request import CompareRequest
 from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.grid import configurations
 from corescale.declare.programs import bundled
+from corescale.declare.request import CompareRequest
 from corescale.errors import UsageError
 
 MOST = 100_000
@@ -30,11 +30,7 @@ def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
     if len(request.name) > len(words):
         what = f"{len(request.name)} names for {len(words)} commands"
         raise UsageError(what.replace("1 commands", "1 command"), where="-n", remedy="name each command once, in order")
-    if (
-        request.gate is not None
-        and len(words) < 2
-        and not (request.parameter_list or request.parameter_scan or request.factor)
-    ):
+    if request.gate and len(words) < 2 and not (request.parameter_list or request.parameter_scan or request.factor):
         raise UsageError("there is nothing to compare with", where="--gate", remedy="name a second command")
     if request.shell and len(words) > 1 and words[0] in SHELLS:
         what = f"{words[0]!r} would be a command to time: --shell is a switch, and runs commands through /bin/sh"
@@ -62,7 +58,7 @@ def must_be_a_response(response: str) -> None:
     if (source, bool(name)) not in {("wall", False), ("region", True), ("metric", True)}:
         raise UsageError(f"{response!r} is none", where="--response", remedy="write wall, region:NAME or metric:NAME")
     if source == "metric" and re.search(":(max|min)$", name):
-        remedy = "let the program print its inverse, such as seconds for each of what it makes"
+        remedy = "let the program print its inverse, such as seconds per item"
         raise UsageError(f"{response!r}: of every metric less is better", where="--response", remedy=remedy)
 
 
@@ -89,3 +85,21 @@ def must_say_how_many(commands: Iterable[Command]) -> None:
         if name and "ranks" not in template.placeholders(command.argv):
             remedy = f"write {name} -n {{ranks}}, or leave {name} and its options out of the command"
             raise UsageError("corescale starts the ranks itself", where=name, remedy=remedy)
+
+
+PRELOADED = re.compile(r"(?<!\w)LD_PRELOAD=(['\"]?)([^'\"\s]+)")
+
+
+def must_be_preloadable(commands: Iterable[Command], chosen: Sequence[Factor]) -> None:
+    """Raises UsageError for a library that is not there: the loader would say so once and launch without it."""
+    texts = [found[2] for command in commands for found in PRELOADED.finditer(" ".join(command.argv))]
+    texts += [str(level) for factor in chosen if factor.name == "LD_PRELOAD" for level in factor.levels]
+    if missing := not_there(":".join(texts)):
+        what = f"{missing[0]}: no such file, and the loader launches a program without it"
+        raise UsageError(what, where="LD_PRELOAD", remedy="give the path of a library that is there")
+
+
+def not_there(preload: str) -> list[str]:
+    """The paths in a value of LD_PRELOAD that lead to no file; names without a folder are looked up by the loader."""
+    named = [part for part in re.split(r"[:\s]", preload) if "/" in part and not {*"${"} & {*part}]
+    return [part for part in named if not paths.exists(part)]

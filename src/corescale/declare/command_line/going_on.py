@@ -3,8 +3,8 @@
 
 import dataclasses
 
-from corescale.declare.command_line.request import RunRequest, TuneRequest
 from corescale.declare.quantities import budget
+from corescale.declare.request import RunRequest, TuneRequest
 from corescale.declare.stop import Stop
 from corescale.errors import UsageError
 
@@ -14,6 +14,8 @@ ALLOWED = {field.name for field in dataclasses.fields(RunRequest)} | {"more", "b
 
 def must_go_on(request: TuneRequest) -> None:
     """Raises UsageError for an option that would make other launches than those of the run."""
+    if request.fresh:
+        raise UsageError("continues the last run, and --fresh starts one", where="--more", remedy="drop one of them")
     usual = TuneRequest()
     for field in dataclasses.fields(request):
         if field.name not in ALLOWED and getattr(request, field.name) != getattr(usual, field.name):
@@ -27,8 +29,6 @@ def longer(stop: Stop, wanted: str | None) -> Stop:
         return stop.model_copy(update=budget(wanted) | {"binding": True})
     limits = ("budget", "launches") if stop.budget is not None or stop.launches is not None else ("max_blocks",)
     more = {name: 2 * limit for name in limits if (limit := getattr(stop, name)) is not None}
-    if stop.rule == "replicates" and "max_blocks" in more:
-        more["min_blocks"] = more["max_blocks"]
     return stop.model_copy(update=more)
 
 
@@ -36,4 +36,4 @@ def had(stop: Stop) -> str:
     """The limit of a run, as an option names it."""
     if stop.launches is not None:
         return f"--budget {stop.launches}x"
-    return f"-r {stop.max_blocks}" if stop.budget is None else f"--budget {stop.budget:g}s"
+    return f"-M {stop.max_blocks}" if stop.budget is None else f"--budget {stop.budget:g}s"

@@ -9,9 +9,9 @@ from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Literal
 
 from corescale.declare import factors
-from corescale.declare.command_line.request import Request
 from corescale.declare.experiment import Factor
 from corescale.declare.factors.threads import divisors
+from corescale.declare.request import Request
 from corescale.errors import UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.records import Level
@@ -59,7 +59,7 @@ def _name_taken(name: str) -> Iterator[None]:
 
 
 def filling(chosen: Sequence[Factor], automatic: Collection[str], machine: Machine) -> list[Factor]:
-    """Where ranks and threads are both automatic, threads that fill the cores with some number of ranks are added."""
+    """Adds threads that fill the cores with some number of ranks, if ranks and threads are both automatic."""
     if not {"ranks", "threads"} <= {factor.kind for factor in chosen if factor.name in automatic}:
         return list(chosen)
     also = divisors(machine.default_max_threads)
@@ -108,7 +108,7 @@ def _must_stand_alone(name: str, table: factors.Kind, texts: Sequence[str], wher
     """A parameter, or a variable of no table, may have a value of its own that reads `auto`, as OMP_SCHEDULE has."""
     if "auto" in texts and table.keyword(name):
         raise UsageError(
-            f"auto stands for all levels of {name}", where=where, remedy=f"write {name}=auto alone, or list the levels"
+            f"auto means all levels of {name}", where=where, remedy=f"write {name}=auto alone, or list the levels"
         )
 
 
@@ -201,15 +201,15 @@ def _as_typed(value: Decimal, low: Decimal) -> str:
     return f"{whole}{point}{decimals}" if decimals else whole
 
 
-def todays(text: str, chosen: Sequence[Factor], machine: Machine) -> list[tuple[str, Level]]:
-    """Factor and level of today's launch where `--today` names it; raises UsageError."""
+def baselines(text: str, chosen: Sequence[Factor], machine: Machine) -> list[tuple[str, Level]]:
+    """Factor and level of the baseline where `--baseline` names it; raises UsageError."""
     by_name = {factor.name: factor for factor in chosen}
     result = []
     for part in filter(None, (part.strip() for part in text.split(","))):
-        name, value = pair(part, "--today")
+        name, value = pair(part, "--baseline")
         if name not in by_name:
             raise UsageError(
-                f"no factor {name!r}", where="--today", remedy=f"factors here: {', '.join(by_name) or 'none'}"
+                f"no factor {name!r}", where="--baseline", remedy=f"factors here: {', '.join(by_name) or 'none'}"
             )
         result.append((name, by_name[name].how.parse(value, machine)))
     return result

@@ -1,25 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Factor kinds, one file each: how a level becomes argv, environment or placement. kind.py is the contract."""
+"""Factor kinds: how a level becomes argv, environment or placement. kind.py is the contract."""
 
 import difflib
 import re
 
 from corescale.declare.catalogue.reading import THREAD_VARIABLES
-from corescale.declare.factors.affinity import Affinity
-from corescale.declare.factors.allocator import Allocator
-from corescale.declare.factors.bind import Bind
-from corescale.declare.factors.command import Command
-from corescale.declare.factors.core_groups import CoreGroups
 from corescale.declare.factors.kind import Kind, number_or_text
 from corescale.declare.factors.launch import Launch
-from corescale.declare.factors.layout import LayoutKind
-from corescale.declare.factors.numa import Numa
-from corescale.declare.factors.parameter import Parameter
-from corescale.declare.factors.ranks import Ranks
-from corescale.declare.factors.smt import Smt
-from corescale.declare.factors.sockets import Sockets
-from corescale.declare.factors.threads import Threads, with_thread_variables
-from corescale.declare.factors.variable import Variable
+from corescale.declare.factors.placement import Affinity, Bind, L3Domains, Numa, Smt, Sockets
+from corescale.declare.factors.program import Allocator, Command, Parameter, Variable
+from corescale.declare.factors.threads import LayoutKind, Ranks, Threads, with_thread_variables
 from corescale.errors import UsageError
 
 __all__ = ["KINDS", "THREAD_VARIABLES", "Kind", "Launch", "kind_of", "number_or_text", "with_thread_variables"]
@@ -32,7 +22,7 @@ KINDS: dict[str, Kind] = {
     "bind": Bind(),
     "affinity": Affinity(),
     "sockets": Sockets(),
-    "core_groups": CoreGroups(),
+    "l3_domains": L3Domains(),
     "numa": Numa(),
     "smt": Smt(),
     "variable": Variable(),

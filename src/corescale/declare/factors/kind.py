@@ -17,7 +17,7 @@ class Kind:
     named: ClassVar[bool] = True
     """A factor of this kind goes by the kind's name; otherwise by a name of its own."""
     separator: ClassVar[str] = ","
-    """Stands between the levels of one text, `-f NAME=A,B`."""
+    """Separates the levels of one text, `-f NAME=A,B`."""
     makes: ClassVar[frozenset[str]] = frozenset()
     """Parts of the layout that a level sets, of threads, ranks and nodes: a factor with any of them makes p."""
     preloads: ClassVar[bool] = False
@@ -30,7 +30,7 @@ class Kind:
         return [part.strip() for part in text.split(self.separator)]
 
     def keyword(self, name: str) -> bool:
-        """Whether `auto` stands for levels of a factor of this name, and cannot be one of them."""
+        """Whether `auto` means levels of a factor of this name, and cannot be one of them."""
         del name
         return True
 
@@ -49,12 +49,17 @@ class Kind:
         del level, machine
         return None
 
-    def today(self, levels: Sequence[Level]) -> Level:
-        """The level of today's launch."""
+    def baseline(self, levels: Sequence[Level]) -> Level:
+        """The level of the baseline."""
         return levels[0]
 
+    def typed(self, name: str, levels: Sequence[Level], machine: Machine) -> Level | None:
+        """The level of a launch from this shell with nothing set for it; None where no level is that launch."""
+        del name, levels, machine
+        return None
+
     def serial(self, level: Level) -> Level:
-        """The level of the serial baseline, given today's."""
+        """The level of the serial baseline, given the baseline."""
         return level
 
     def layout(self, level: Level, layout: Layout) -> Layout:
@@ -65,7 +70,7 @@ class Kind:
     def idle(self, name: str, beside: Mapping[str, Level], *, one_thread: bool) -> bool:
         """Whether this factor changes nothing beside these levels of the deciding factors.
 
-        `one_thread`: they say that there is one thread in a rank; where no factor makes threads, nobody knows.
+        `one_thread`: they say that there is one thread in a rank; if no factor makes threads, it is unknown.
         """
         del name, beside, one_thread
         return False

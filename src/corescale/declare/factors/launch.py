@@ -43,7 +43,7 @@ class Launch:
         left = wanted if self.affinity is None else wanted & set(self.affinity)
         if not left:
             raise UsageError(
-                "the placement factors leave no CPU", remedy="drop one of affinity, sockets, core_groups, smt"
+                "the placement factors leave no CPU", remedy="drop one of affinity, sockets, l3_domains, smt"
             )
         return replace(self, affinity=tuple(sorted(left)))
 
@@ -60,7 +60,7 @@ class Launch:
     def needed(self, reads: Collection[str] | None) -> "Launch":
         """Without known variables that the program does not read, and without those that this shell sets so already.
 
-        Of one that reads no number of threads that we know of, all stay: something may read them unheard.
+        Of one that reads no number of threads that we know of, all stay: something may read them undetected.
         """
         if reads is None:
             return self

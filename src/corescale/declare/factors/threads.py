@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads per rank: {threads}, or the usual variables together."""
+"""Factors that make p: threads per rank, MPI ranks (the command needs no {ranks}), and TxMxN of both and nodes."""
 
+import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -9,6 +11,7 @@ from typing import ClassVar
 from corescale.declare.catalogue.reading import THREAD_VARIABLES
 from corescale.declare.factors.kind import Kind, counts, positive
 from corescale.declare.factors.launch import Launch
+from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Layout, Level
 
@@ -22,8 +25,8 @@ class Threads(Kind):
         return counts(text)
 
     def parse(self, text: str, machine: Machine) -> Level:
-        """`group`: the hardware threads of one core group."""
-        groups = Counter(cpu.core_group for cpu in machine.usable)
+        """`group`: the hardware threads of one L3 domain."""
+        groups = Counter(cpu.l3_domain for cpu in machine.usable)
         return min(groups.values()) if text == "group" else positive(text, "threads", machine)
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
@@ -32,14 +35,25 @@ class Threads(Kind):
         why = [f"threads above {most}: the CPU quota is {quota:.2g} of {allowed} cores"] if limited else []
         return thread_levels(most, sizes(machine)), why
 
-    def today(self, levels: Sequence[Level]) -> Level:
+    def baseline(self, levels: Sequence[Level]) -> Level:
         return max(levels, key=float)
+
+    def typed(self, name: str, levels: Sequence[Level], machine: Machine) -> Level | None:
+        """What the variables say; where they say nothing, all CPUs."""
+        numbers = (outermost(os.environ.get(name, "")) for name in THREAD_VARIABLES)
+        return next(filter(None, numbers), len(machine.affinity))
 
     def serial(self, level: Level) -> Level:
         return 1
 
     def layout(self, level: Level, layout: Layout) -> Layout:
         return replace(layout, threads_per_rank=int(level))
+
+
+def outermost(text: str) -> int | None:
+    """The threads that a variable asks for, of its outermost level; None where it is no number."""
+    first = text.partition(",")[0].strip()
+    return int(first) if first.isdecimal() and int(first) > 0 else None
 
 
 def with_thread_variables(launch: Launch, threads: int) -> Launch:
@@ -59,7 +73,50 @@ def divisors(most: int) -> tuple[int, ...]:
 
 
 def sizes(machine: Machine) -> tuple[int, ...]:
-    """Hardware threads of a core group and of a socket, and cores: where the cost of one more thread may change."""
+    """Hardware threads of an L3 domain and of a socket, and cores: where the cost of one more thread may change."""
     cpus = machine.usable
-    groups, sockets = (Counter(getattr(cpu, part) for cpu in cpus) for part in ("core_group", "socket"))
+    groups, sockets = (Counter(getattr(cpu, part) for cpu in cpus) for part in ("l3_domain", "socket"))
     return (*groups.values(), *sockets.values(), len({(cpu.socket, cpu.core) for cpu in cpus}))
+
+
+class Ranks(Kind):
+    """This number of ranks on one node."""
+
+    makes: ClassVar = frozenset({"ranks"})
+
+    def split(self, text: str) -> list[str]:
+        return counts(text)
+
+    def parse(self, text: str, machine: Machine) -> Level:
+        return positive(text, "ranks", machine)
+
+    def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
+        """The levels of threads beside ranks; a rank for each L3 domain or socket is among them."""
+        groups = [len({getattr(cpu, part) for cpu in machine.usable}) for part in ("l3_domain", "socket", "numa_node")]
+        most = machine.default_max_threads
+        return thread_levels(most, (*sizes(machine), *groups, *divisors(most))), ()
+
+    def serial(self, level: Level) -> Level:
+        return 1
+
+    def layout(self, level: Level, layout: Layout) -> Layout:
+        return replace(layout, ranks_per_node=int(level))
+
+
+class LayoutKind(Kind):
+    """TxMxN; whether it can be started is for the launcher to say."""
+
+    makes: ClassVar = frozenset({"threads", "ranks", "nodes"})
+
+    def parse(self, text: str, machine: Machine) -> Level:
+        del machine
+        if not re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", text):
+            raise UsageError(f"not a layout: {text!r}", where="layout", remedy="write TxMxN, each at least 1, as 4x2x1")
+        return text
+
+    def layout(self, level: Level, layout: Layout) -> Layout:
+        t, m, n = (int(part) for part in str(level).split("x"))
+        return Layout(t, m, n)
+
+    def apply(self, name: str, level: Level, launch: Launch, machine: Machine) -> Launch:
+        return with_thread_variables(launch, self.layout(level, Layout()).threads_per_rank)

@@ -4,24 +4,43 @@
 Every fault is one UsageError that names file, line and key, the nearest key that exists, and what to write.
 """
 
+import itertools
+import math
+import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from corescale import calibration
 from corescale.declare import template
 from corescale.declare.command_line import unloadable_by_file
-from corescale.declare.experiment import PRESENTATION, Constraint, Experiment, Factor
-from corescale.declare.grid import smallest_p
-from corescale.declare.outputs import BUILT_IN
-from corescale.declare.study_file import checks, commands, fitting, stopping, varied
+from corescale.declare.experiment import (
+    SERIAL,
+    Baseline,
+    Command,
+    Constraint,
+    Experiment,
+    Factor,
+    Presentation,
+    Scaling,
+    Tuning,
+)
+from corescale.declare.factors import Launch
+from corescale.declare.grid import is_level, smallest_p
+from corescale.declare.outputs import BUILT_IN, Selection
+from corescale.declare.programs import bundled, data_folder, near
+from corescale.declare.quantities import confidence, seconds, share
+from corescale.declare.stop import DECIDED_BLOCKS, MOST_BLOCKS, USUAL_BUDGET, Stop
+from corescale.declare.study_file import varied
 from corescale.declare.study_file.faults import fault, in_file
-from corescale.declare.study_file.tables import SCHEMA, StudyFile, schema
+from corescale.declare.study_file.tables import SCHEMA, StopTable, StudyFile, Template, schema
 from corescale.declare.study_file.varied import without_ranks
 from corescale.errors import PreloadError, UsageError
 from corescale.machine import Machine
+from corescale.records import Level
 
 __all__ = ["SCHEMA", "StudyFile", "experiment", "presentation", "read", "schema", "without_ranks"]
 
@@ -52,16 +71,20 @@ def experiment(
     command: str = "",
     runs: int | None = None,
     unloadable: PreloadError | None = None,
+    *,
+    until_decided: bool = False,
 ) -> Experiment:
     """The Experiment of a file on this machine.
 
     `levels` replace a factor's, as `threads=1,2`; `command` replaces the program; `runs` the number of blocks.
+    `until_decided`: the rule of that name instead of the file's.
     What this machine lacks (an allocator, a socket) is left out and named in `left_out`, and so are allocators that
     cannot be preloaded into the program, by its file or by `unloadable`, what a launch showed. Raises UsageError.
     """
     file, text = read(path), path.read_text(encoding="utf-8-sig")
     try:
-        made = _experiment(file, path, machine, levels, command, runs)
+        stop = stop_rule(file.stop, runs, until_decided=until_decided)
+        made = _experiment(file, path, machine, levels, command, stop)
     except UsageError as error:
         raise in_file(error, path, text) from None
     why = unloadable.what if unloadable else unloadable_by_file(made.commands)
@@ -77,26 +100,27 @@ def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
             where=str(path),
             remedy="name the study that the run is of",
         )
-    shown = PRESENTATION - {"left_out", "bandwidth"}
-    return made.model_copy(update={name: getattr(wanted, name) for name in shown})
+    study = wanted.study.model_copy(update={"bandwidth": made.study.bandwidth})
+    scaling = made.scaling.model_copy(update={"weak": wanted.scaling.weak})
+    return made.model_copy(update={"study": study, "scaling": scaling})
 
 
-AS_DECLARED = (
-    "title", "source", "derived", "response", "metrics", "agree", "weak", "hooks", "warmup", "ignore_failure",
-    "same_output", "input", "output", "columns",
-)  # fmt: skip
+AS_DECLARED = ("derived", "response", "metrics", "hooks", "warmup", "ignore_failure", "same_output", "input", "output")
 """Keys that a file and an Experiment share."""
+
+AS_SHOWN = ("title", "source", "agree", "columns")
+"""The fields that a file and the part of a study share."""
 
 
 def _experiment(
-    file: StudyFile, path: Path, machine: Machine, levels: Sequence[str], command: str, runs: int | None
+    file: StudyFile, path: Path, machine: Machine, levels: Sequence[str], command: str, stop: Stop
 ) -> Experiment:
     beside = {name: factor for factor, table in file.factors.items() for name in table.along}
-    launched = commands.of(file, path, command)
+    launched = _commands(file, path, command)
     for each in launched:
         template.check(each.argv, varied.LAYOUT.union(file.factors, file.derived, beside))
     reached = varied.names_used(launched, file.derived, file.factors, beside)
-    declared = reached | varied.names_used(commands.of(file, path, ""), file.derived, file.factors, beside)
+    declared = reached | varied.names_used(_commands(file, path, ""), file.derived, file.factors, beside)
     typed = varied.replaced(levels, file.factors, declared)
     given = dict(file.factors) | typed
     chosen, left_out = varied.chosen(given, typed, declared, reached, machine)
@@ -107,29 +131,35 @@ def _experiment(
     for part, known in (("derived", taken), ("columns", taken.union(file.derived))):
         for name in known.intersection(getattr(file, part)):
             raise UsageError("there is a column of this name already", where=f"{part}.{name}", remedy="rename it")
-    stop = stopping.of(file.stop, runs)
     try:
         made = Experiment(
             verb="study",
-            name=path.stem,
             commands=launched,
             factors=tuple(chosen),
-            today=tuple((name, varied.level(name, level, chosen, machine)) for name, level in file.today.items()),
+            baseline=Baseline(
+                levels=tuple(
+                    (name, varied.level(name, level, chosen, machine)) for name, level in file.baseline.items()
+                ),
+                returns=stop.rule == "race",
+            ),
             along=tuple(varied.along(chosen, file.factors)),
-            omit=fitting.in_numbers(file.omit, chosen, machine),
-            anchored=stop.rule == "race",
-            constraints=tuple(Constraint.parse(text) for text in file.constraints),
-            p_ref=file.p_ref or smallest_p(chosen),
+            omit=in_numbers(file.omit, chosen, machine),
+            tuning=Tuning(constraints=tuple(Constraint.parse(text) for text in file.constraints)),
+            scaling=Scaling(p_ref=file.p_ref or smallest_p(chosen), weak=file.weak),
             stop=stop,
-            timeout=None if file.timeout is None else stopping.seconds_of(file.timeout, "timeout"),
+            timeout=None if file.timeout is None else seconds_of(file.timeout, "timeout"),
             left_out=tuple(left_out),
-            bandwidth=_bandwidth(machine),
-            outputs=(*file.table, *file.chart, *file.finding, *file.overheads),
+            study=Presentation(
+                name=path.stem,
+                bandwidth=_bandwidth(machine),
+                outputs=(*file.table, *file.chart, *file.finding, *file.overheads),
+                **{name: getattr(file, name) for name in AS_SHOWN},
+            ),
             **{name: getattr(file, name) for name in AS_DECLARED},
         )
     except ValidationError as error:
         raise UsageError(error.errors()[0]["msg"], where=".".join(map(str, error.errors()[0]["loc"]))) from None
-    checks.check(made, machine, [file.factors, given])
+    varied.check(made, machine, [file.factors, given])
     return made
 
 
@@ -141,3 +171,101 @@ def _bandwidth(machine: Machine) -> Mapping[str, float]:
         return {}
     rate = found.values.get("bytes_per_ns") if found else None
     return {} if rate is None else {"": 1e9 * rate}
+
+
+def _commands(file: StudyFile, path: Path, replaced: str) -> tuple[Command, ...]:
+    """The commands of a file, or the one that replaces them; raises UsageError."""
+    where = "--command" if replaced else "command"
+    texts: dict[str, Template] = {"main": replaced or file.command or ""} if replaced or file.command else {}
+    texts |= {} if replaced else file.commands
+    texts |= {} if replaced or file.serial is None else {SERIAL: file.serial}
+    return tuple(
+        Command(name=name, argv=_argv(text, file.shell, path, where), shell=file.shell) for name, text in texts.items()
+    )
+
+
+def _argv(text: Template, shell: bool, path: Path, where: str) -> tuple[str, ...]:
+    """{here} is the folder of the study file, {data} that of the data that ships with corescale."""
+    if isinstance(text, str):
+        words = [text] if shell else list(template.split(text, where, "shell = true to the study"))
+    else:
+        words = list(text)
+    if not words:
+        raise UsageError("no command", where=where, remedy='write command = "./program {threads}"')
+    places = {"{here}": near(path.resolve().parent), "{data}": near(data_folder())}
+    for name, place in places.items():
+        words = [word.replace(name, place) for word in words]
+    return tuple(words) if shell else (bundled(words[0]), *words[1:])
+
+
+PLACEMENTS = ("sockets", "l3_domains", "smt")
+"""kinds of factors that decide how many cores a launch may use"""
+
+
+def in_numbers(omit: Sequence[Selection], chosen: Sequence[Factor], machine: Machine) -> tuple[Selection, ...]:
+    """The selections with `p = "> 2 cores"` as `> 8`: one for each placement, by the cores that it leaves.
+
+    Raises UsageError for another condition on p.
+    """
+    return tuple(one for selection in omit for one in _in_numbers(selection, chosen, machine))
+
+
+def _in_numbers(selection: Selection, chosen: Sequence[Factor], machine: Machine) -> Iterator[Selection]:
+    if "p" not in selection:
+        yield selection
+        return
+    found = re.fullmatch(r"([<>])\s*(\d*)\s*cores", str(selection["p"]))
+    if found is None:
+        raise UsageError(
+            f"not a condition on p: {selection['p']!r}", where="omit", remedy='write "< cores" or "> 2 cores"'
+        )
+    places = [factor for factor in chosen if factor.kind in PLACEMENTS]
+    for levels in itertools.product(*(factor.levels for factor in places)):
+        at = {factor.name: level for factor, level in zip(places, levels, strict=True)}
+        if all(is_level(factor, at[factor.name], selection.get(factor.name, at[factor.name])) for factor in places):
+            limit = int(found[2] or 1) * _cores(places, levels, machine)
+            yield {**selection, **at, "p": f"{found[1]} {limit}"}
+
+
+def _cores(places: Sequence[Factor], levels: Sequence[Level], machine: Machine) -> int:
+    """Logical processors that a placement leaves, as far as the quota goes."""
+    launch = Launch(argv=())
+    for factor, level in zip(places, levels, strict=True):
+        launch = factor.how.apply(factor.name, level, launch, machine)
+    here = machine.default_max_threads
+    return here if launch.affinity is None else min(here, len(launch.affinity))
+
+
+def stop_rule(table: StopTable, runs: int | None, *, until_decided: bool = False) -> Stop:
+    """The rule; `runs`, where given, is the exact number of blocks instead; raises UsageError below 1.
+
+    `until_decided`: until the findings are, in as many blocks at most.
+    """
+    if runs is not None and runs < 1:
+        raise UsageError(f"{runs} runs are no measurement", where="-r", remedy="write -r 10")
+    blocks = runs or table.replicates
+    rule: dict[str, Any] = {
+        "rule": "decided" if until_decided else "replicates" if runs else table.rule,
+        "width": share(str(table.width), "stop.width"),
+        "within": share(str(table.within), "stop.within"),
+        "confidence": confidence(str(table.confidence), "stop.confidence"),
+        "confirm_pairs": table.confirm_pairs if table.rule == "race" else 0,
+    }
+    bounded = rule["rule"] in ("replicates", "decided")
+    budget = table.budget if table.budget is not None or bounded else USUAL_BUDGET
+    rule["budget"] = None if budget in (None, "none") else seconds_of(budget, "stop.budget")
+    if rule["rule"] == "replicates":
+        return Stop.model_validate(rule | {"min_blocks": blocks, "max_blocks": blocks})
+    if rule["rule"] == "decided":
+        most = runs or table.max_blocks or DECIDED_BLOCKS
+        return Stop.model_validate(
+            rule | {"min_blocks": min(table.min_blocks or Stop().min_blocks, most), "max_blocks": most}
+        )
+    most = MOST_BLOCKS if table.rule == "race" else Stop().max_blocks
+    least = table.min_blocks or Stop().min_blocks
+    return Stop.model_validate(rule | {"min_blocks": least, "max_blocks": max(least, table.max_blocks or most)})
+
+
+def seconds_of(value: object, where: str) -> float:
+    """Seconds of a number, or of a text such as 90s; raises UsageError."""
+    return float(value) if isinstance(value, int | float) and 0 < value < math.inf else seconds(str(value), where)

@@ -3,7 +3,6 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -54,7 +53,7 @@ class FactorTable(Model):
 class StopTable(Model):
     """When enough was measured."""
 
-    rule: Literal["replicates", "width", "race"] = "width"
+    rule: Literal["replicates", "width", "race", "decided"] = "width"
     replicates: int | None = Field(default=None, ge=1)
     """blocks, with the rule of that name: each launches every configuration once"""
     min_blocks: int | None = Field(default=None, ge=1)
@@ -64,8 +63,8 @@ class StopTable(Model):
     confidence: Share = 0.95
     budget: Seconds | Literal["none"] | None = None
     """time for all launches, as "5m"; none for the rule replicates where it is not given, else 5 minutes"""
-    confirm_blocks: int | None = Field(default=None, ge=0)
-    """fresh blocks of a race's winner and today's launch; as many as it takes where it is not given"""
+    confirm_pairs: int | None = Field(default=None, ge=0)
+    """confirmation pairs of a race's winner and the baseline; as many as it takes where it is not given"""
 
     @model_validator(mode="after")
     def _belongs(self) -> Self:
@@ -92,15 +91,15 @@ class StudyFile(Model):
     """combinations that are not launched: those with every level that one of these tables names"""
     derived: Mapping[str, str] = {}
     """parameters that follow from the levels: + - * / // % isqrt gcd sqrt min max"""
-    today: Mapping[str, int | float | str] = {}
-    """levels of today's launch, where not the first (of threads: the largest)"""
+    baseline: Mapping[str, int | float | str] = {}
+    """levels of the baseline, where not the first (of threads: the largest)"""
     response: str = "wall"
     """wall, region:NAME or metric:NAME"""
     metrics: Mapping[str, MetricSource] = {}
     agree: Mapping[str, tuple[str, ...]] = {}
-    """metrics that have one value wherever these factors and derived parameters are alike: state = ["work"]"""
+    """metrics that have one value wherever these factors and derived parameters are equal: state = ["work"]"""
     constraints: tuple[str, ...] = ()
-    """bounds on metrics, as "bytes <= 1.02*today" """
+    """bounds on metrics, as "bytes <= 1.02*baseline" """
     weak: Weak | None = None
     """the study scales weakly: work grows with the threads"""
     p_ref: int | None = Field(default=None, ge=1)
@@ -129,12 +128,12 @@ class StudyFile(Model):
         return self
 
 
-SCHEMA = Path(__file__).with_name("study.schema.json")
-"""what `schema` says, for editors"""
+SCHEMA = "study.schema.json"
+"""The file beside a study that holds `schema`, for editors."""
 
 
 def schema() -> str:
-    """The JSON schema (draft 2020-12) ; the file SCHEMA holds it, and a test that it does."""
+    """The JSON schema (draft 2020-12)."""
     found = StudyFile.model_json_schema()
     short = {"type": "array", "items": {"type": ["number", "string"]}, "minItems": 1}
     table = found["$defs"]["FactorTable"]

@@ -7,8 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from corescale.declare import arithmetic, factors, template
 from corescale.declare.command_line.named_factors import factor_of, filling
 from corescale.declare.experiment import Along, Command, Experiment, Factor
-from corescale.declare.study_file.checks import must_be
+from corescale.declare.grid import baseline, configurations, launch, omitted, parameters
+from corescale.declare.outputs import BUILT_IN, EXTREMES, Chart
 from corescale.declare.study_file.tables import FactorTable
+from corescale.declare.work import must_be_even
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import INHERITED, Layout, Level
@@ -108,8 +110,8 @@ def without_ranks(made: Experiment, why: str) -> Experiment:
 
 
 def level(name: str, level: Level, chosen: Sequence[Factor], machine: Machine) -> Level:
-    """A level of today as its factor reads it; raises UsageError."""
-    must_be(name, [factor.name for factor in chosen], "factor", "today")
+    """A level of the baseline as its factor reads it; raises UsageError."""
+    must_be(name, [factor.name for factor in chosen], "factor", "baseline")
     factor = next(factor for factor in chosen if factor.name == name)
     return factor.how.parse(str(level), machine)
 
@@ -123,3 +125,45 @@ def along(chosen: Sequence[Factor], declared: Mapping[str, FactorTable]) -> Iter
             for level in factor.levels:
                 must_be(str(level), {str(one) for one in known}, f"{name} for {factor.name}", "--levels")
             yield Along(name=name, factor=factor.name, values=tuple((level, known[level]) for level in factor.levels))
+
+
+def check(made: Experiment, machine: Machine, declared: Sequence[Mapping[str, FactorTable]]) -> None:
+    """Whether everything that can be known before a launch is in order."""
+    for chosen in configurations(made):
+        parameters(made, chosen)
+    launch(made, baseline(made), machine)
+    for selection in made.omit:
+        for name in selection:
+            must_be(name, {"p", *(factor.name for factor in made.factors)}, "factor", "omit")
+    if omitted(made, baseline(made)):
+        raise UsageError(
+            "leaves out the baseline, with which all others are compared", where="omit", remedy="see [baseline]"
+        )
+    names = {*BUILT_IN, *(factor.name for factor in made.factors), *(one.name for one in made.along)}
+    names |= {*made.derived, *made.metrics}
+    formulas = {name: arithmetic.parse(text, f"columns.{name}") for name, text in made.study.columns.items()}
+    arithmetic.ordered(formulas, names, "columns")
+    if made.scaling.weak:
+        must_be(made.scaling.weak.load, {factor.name for factor in made.factors}, "factor", "weak.load")
+        must_be(made.scaling.weak.work, names, "parameter", "weak.work")
+        must_be_even(made, "weak")
+    seen: set[str] = set()
+    for output in made.study.outputs:
+        where = f"{'chart' if isinstance(output, Chart) else output.kind} {output.name}"
+        if output.name in seen:
+            raise UsageError("two outputs have this name", where=where, remedy="rename one")
+        seen.add(output.name)
+        for column in output.used():
+            must_be(column, {*names, *made.study.columns}, "column", where)
+        for name, level in output.selected():
+            levels = [tables[name].levels for tables in declared if name in tables]
+            if levels and "auto" not in levels and level not in EXTREMES:
+                must_be(str(level), {str(one) for some in levels for one in some}, f"level of {name}", where)
+
+
+def must_be(name: str, known: Collection[str], what: str, where: str) -> None:
+    """Raises UsageError for a name that is not known, with the nearest one."""
+    if name not in known:
+        near = difflib.get_close_matches(name, sorted(known), 1)
+        remedy = f"did you mean {near[0]!r}?" if near else f"here are {', '.join(sorted(known))}"
+        raise UsageError(f"no {what} {name!r}", where=where, remedy=remedy)

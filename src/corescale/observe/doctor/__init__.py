@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from corescale.errors import UnavailableError
 from corescale.machine import Machine
 from corescale.observe import launchers
-from corescale.observe.doctor import doubts, installed, permissions, quietness
-from corescale.observe.doctor.doubts import Doubt
+from corescale.observe.doctor import installed, permissions, quietness, warnings
 from corescale.observe.doctor.installed import Installed
 from corescale.observe.doctor.permissions import Permission
 from corescale.observe.doctor.quietness import Progress, Quietness
+from corescale.observe.doctor.warnings import DoctorWarning
 from corescale.records import Layout
 
-__all__ = ["Diagnosis", "Doubt", "Installed", "Permission", "Progress", "Quietness", "doctor"]
+__all__ = ["Diagnosis", "DoctorWarning", "Installed", "Permission", "Progress", "Quietness", "doctor"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Diagnosis:
     """None where it was not asked for, or could not be tried"""
     slurm: Mapping[str, str]
     """the SLURM_ variables that say what this job may use"""
-    doubts: tuple[Doubt, ...]
+    warnings: tuple[DoctorWarning, ...]
 
 
 SLURM_VARIABLES = (
@@ -61,9 +61,9 @@ def doctor(progress: Progress = lambda what, done: None, *, noise: bool = True) 
     machine, found, allowed = Machine.here(), installed.survey(), permissions.survey()
     try:
         seen = quietness.measure(machine, progress) if noise else None
-        failed: tuple[Doubt, ...] = ()
+        failed: tuple[DoctorWarning, ...] = ()
     except UnavailableError as error:
-        seen, failed = None, (Doubt(error.what, error.remedy),)
+        seen, failed = None, (DoctorWarning(error.what, error.remedy),)
     slurm = {name: os.environ[name] for name in SLURM_VARIABLES if name in os.environ}
-    collected = (*failed, *doubts.collect(machine, allowed, seen, os.environ))
+    collected = (*failed, *warnings.collect(machine, allowed, seen, os.environ))
     return Diagnosis(machine, found, allowed, startable(), seen, slurm, collected)

@@ -72,7 +72,8 @@ COMPONENTS = (
 NATIVE = {
     "corescale-spawn": native.find,
     "libcorescale_witness.so": native.library,
-    "libcorescale_listener.so": native.library,
+    "libcorescale_env_reads.so": native.library,
+    "libcorescale_profiler.so": native.library,
     **dict.fromkeys(WORKLOADS, native.find),
 }
 
@@ -161,7 +162,7 @@ def _output(command: Sequence[str]) -> str:
 
 
 def _with_package_versions(found: Iterable[Installed]) -> tuple[Installed, ...]:
-    """Libraries do not tell their version; the package that installed them does, on Debian and similar systems."""
+    """Libraries do not state their version; the package that installed them does, on Debian and similar systems."""
     found = tuple(found)
     unknown = [item.path for item in found if item.path and item.version is None and item.group != "corescale"]
     versions = _package_versions(unknown) if unknown and shutil.which("dpkg-query") else {}

@@ -13,7 +13,7 @@ from corescale.topology import read
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """`lost` says what is less good where it is not allowed."""
+    """`lost` says what is missing if it is not allowed."""
 
     name: str
     allowed: bool

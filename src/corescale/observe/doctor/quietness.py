@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How noisy the machine is now: a fixed piece of work, repeated on single cores and then on two at once, for 2 s.
 
-Limits: the shares of the whole machine come in clock ticks of 10 ms, so 0.5% is the finest that can be told; what comes
+Limits: the shares of the whole machine come in clock ticks of 10 ms, so 0.5% is the finest that can be seen; what comes
 and goes over minutes is not seen; the work is computation in cache, so a contended memory bus is not seen either.
 """
 
@@ -82,7 +82,7 @@ class Rule:
     remedy: str
 
     def level(self, seen: Quietness) -> Level:
-        """Where this number lies."""
+        """The class of this number."""
         number = self.number(seen)
         return "quiet" if number <= self.quiet else "usable" if number <= self.usable else "noisy"
 
@@ -137,8 +137,8 @@ RULES = (
         "hardware threads or a shared host: read speedup against this, not against 2",
     ),
 )
-"""1% of variation lets 15 blocks tell about 1% apart, 3% tells 3%; 2% of steal and 100 switches a second are also where
-a single launch is flagged. Two full cores lose up to 5% to their shared clock and heat; beyond 25% they share more."""
+"""15 blocks distinguish about 1% at 1% of variation, 3% at 3%. A single launch is flagged at the same 2% of steal and
+100 switches a second. Two full cores lose up to 5% to their shared clock and heat; beyond 25% they share more."""
 
 
 def measure(machine: Machine, progress: Progress = lambda what, done: None) -> Quietness:

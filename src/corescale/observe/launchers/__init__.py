@@ -29,13 +29,12 @@ class Launcher(Protocol):
     only_if_asked: ClassVar[bool]
     """Whether it is used only where --on names it."""
 
-    @property
-    def name(self) -> str:
-        """Tells its run folders from those of other launchers."""
+    virtual: ClassVar[bool]
+    """Whether its clock is its own: nothing takes any time."""
 
     @property
-    def at_once(self) -> int:
-        """How many launches of a block it runs at the same time, at most."""
+    def name(self) -> str:
+        """Distinguishes its run folders from those of other launchers."""
 
     @classmethod
     def create(cls, experiment: Experiment, machine: Machine, landscape: Path | None = None) -> Self:
@@ -45,11 +44,14 @@ class Launcher(Protocol):
     def cannot(cls, layout: Layout) -> str | None:
         """Why it cannot start that many ranks, nodes and threads here; None where it can."""
 
-    def open(self, history: Sequence[Record], note: Callable[[str], None], keep: Callable[[bytes], str]) -> None:
-        """Before the first launch; `history` is what an earlier part of the same run gave. Raises ProgramError.
+    def open(self, note: Callable[[str], None], keep: Callable[[bytes], str]) -> None:
+        """Before the first launch; raises ProgramError.
 
         `note` takes what a person should know; `keep` takes a blob, and gives the name for Record.sidecars.
         """
+
+    def recall(self, history: Sequence[Record]) -> None:
+        """Behind `open`: what an earlier part of the same run gave."""
 
     def subject(self) -> Mapping[str, Any]:
         """What is measured and by which probes, as JSON: records of different subjects are never mixed."""
@@ -63,9 +65,7 @@ class Launcher(Protocol):
         """How many launches, to prove what is preloaded, come before the timed ones of these."""
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
-        """One record for each invocation, each as soon as its launch has ended. They start in the order of the block;
-        where `at_once` is more than 1 they may end in another.
-        """
+        """One record for each invocation, in the order of the block, each as soon as its launch has ended."""
 
     def cancel(self) -> None:
         """Nothing that was launched is running any more when this returns; no further launch is made."""

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, today
+from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Invocation
 from corescale.errors import UsageError
 from corescale.machine import Machine
-from corescale.observe.launchers.disturbances import Stream, stream
-from corescale.observe.launchers.landscape import Disturbance, Failure, Landscape, meets
+from corescale.observe.launchers.landscape import Disturbance, Failure, Landscape, Stream, meets, stream
 from corescale.records import Configuration, Layout, Noise, Record, Status, canonical
 
 LONGEST = 1e9
@@ -34,7 +33,7 @@ class Fake:
     summary: ClassVar[str] = "nothing: answers from a landscape"
     starts_ranks: ClassVar[bool] = False
     only_if_asked: ClassVar[bool] = True
-    at_once: ClassVar[int] = 1
+    virtual: ClassVar[bool] = True
 
     def __init__(self, experiment: Experiment, landscape: Landscape, machine: Machine | None = None) -> None:
         landscape.check(experiment)
@@ -63,11 +62,13 @@ class Fake:
         text = canonical(self._landscape.model_dump(mode="json"))
         return f"fake-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
-    def open(self, history: Sequence[Record], note: Callable[[str], None], keep: Callable[[bytes], str]) -> None:
+    def open(self, note: Callable[[str], None], keep: Callable[[bytes], str]) -> None:
         del keep
         note("fake: nothing is launched, every number comes from a landscape")
         for line in self._landscape.without_effect(self._experiment):
             note(line)
+
+    def recall(self, history: Sequence[Record]) -> None:
         if history:
             self._clock = history[-1].started + history[-1].wall
             self._proved = {record.configuration for record in history}
@@ -96,9 +97,9 @@ class Fake:
 
     def allowed(self, configuration: Configuration) -> bool:
         """Whether its metrics, without noise, meet the constraints."""
-        value, of_today = (self._place(c).metrics for c in (configuration, today(self._experiment)))
-        known = [each for each in self._experiment.constraints if each.metric in value]
-        return all(each.met(value[each.metric], of_today[each.metric]) for each in known)
+        value, of_baseline = (self._place(c).metrics for c in (configuration, baseline(self._experiment)))
+        known = [each for each in self._experiment.tuning.constraints if each.metric in value]
+        return all(each.met(value[each.metric], of_baseline[each.metric]) for each in known)
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
         new = {invocation.configuration for invocation in block} - self._proved
@@ -140,8 +141,6 @@ class Fake:
         limit = self._experiment.timeout
         if limit is not None and (wall > limit or status == "timeout"):
             wall, status = limit, "timeout"
-        if status in ("failed", "signal") and self._experiment.lets_fail:
-            status = "ok"
         if invocation.cap is not None and wall > invocation.cap:
             wall, status = invocation.cap, "capped"
         record = invocation.record(
@@ -154,6 +153,7 @@ class Fake:
             threads_asked=place.p,
             metrics={name: self._metric(name, value) for name, value in place.metrics.items()},
             checks={"landscape": False} if status == "check" else _NOTHING,
+            let_fail=status in ("failed", "signal") and self._experiment.lets_fail,
             tail=failure.tail if failure is not None else "",
             noise=Noise(steal=place.noise.steal / (1 - place.noise.steal) * wall * place.p) if slow else _QUIET,
             origin="fake",

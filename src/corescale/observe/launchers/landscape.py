@@ -2,8 +2,9 @@
 """The truth that the fake launcher answers from: docs/fake.md has every key."""
 
 import math
+import random
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -103,7 +104,7 @@ class Smaller(Finite):
     """factor -> level -> a further multiplier: how the small input misleads"""
 
     def of(self, configuration: Configuration) -> float:
-        """Time of the smaller input over that of the full one."""
+        """Time of the smaller input over the time of the full one."""
         return self.base * math.prod(table[str(configuration[name])] for name, table in self.times.items())
 
 
@@ -156,10 +157,10 @@ class Landscape(Finite):
     def truth(self, configuration: Configuration) -> float:
         """Seconds without noise and drift."""
         p = configuration.layout.p
-        law = self.serial + (1 - self.serial) / p + self.crosstalk * (p - 1)
+        model = self.serial + (1 - self.serial) / p + self.crosstalk * (p - 1)
         alone = math.prod(table[str(configuration[factor])] for factor, table in self.times.items())
         together = math.prod(each.times for each in self.interactions if meets(configuration, each.levels))
-        return self.base * law * alone * together
+        return self.base * model * alone * together
 
     def check(self, experiment: Experiment) -> None:
         """Raises UsageError for a name or a level that does not fit the experiment, so that no typo passes as 1.0."""
@@ -202,3 +203,62 @@ def _must_be(name: str, levels: Mapping[str, object], what: str) -> None:
     if name not in levels:
         known = ", ".join(levels) or "none"
         raise UsageError(f"{what} {name!r} is not in the experiment", where="landscape", remedy=f"factors: {known}")
+
+
+Stream = Iterator[tuple[float, bool]]
+"""For each launch, without end: the logarithm to add, and whether the machine was slow."""
+
+
+def _none(noise: Disturbance, rng: random.Random) -> Stream:
+    del noise, rng
+    while True:
+        yield 0.0, False
+
+
+def _normal(noise: Disturbance, rng: random.Random) -> Stream:
+    """Times, not their logarithms, are normal; cut off at 1% of the truth."""
+    while True:
+        yield math.log(max(0.01, 1 + noise.size * rng.gauss())), False
+
+
+def _lognormal(noise: Disturbance, rng: random.Random) -> Stream:
+    while True:
+        yield noise.size * rng.gauss(), False
+
+
+def _bimodal(noise: Disturbance, rng: random.Random) -> Stream:
+    while True:
+        fast, slow = noise.size * rng.gauss(), rng.random() < noise.share
+        yield fast + (noise.gap if slow else 0.0), slow
+
+
+def _ar1(noise: Disturbance, rng: random.Random) -> Stream:
+    """Stationary: every launch scatters by `size`."""
+    fresh = math.sqrt(1 - noise.memory**2)
+    state = rng.gauss()
+    while True:
+        yield noise.size * state, False
+        state = noise.memory * state + fresh * rng.gauss()
+
+
+def _bursts(noise: Disturbance, rng: random.Random) -> Stream:
+    """Noise of a hypervisor that takes the cores for a while: slower by `gap` during a burst."""
+    bursting = False
+    while True:
+        bursting = rng.random() < (noise.memory if bursting else noise.share)
+        yield noise.size * rng.gauss() + (noise.gap if bursting else 0.0), bursting
+
+
+def stream(noise: Disturbance, rng: random.Random) -> Stream:
+    """The noise of this kind, drawn from `rng`."""
+    return DISTURBANCES[noise.kind](noise, rng)
+
+
+DISTURBANCES: dict[str, Callable[[Disturbance, random.Random], Stream]] = {
+    "none": _none,
+    "normal": _normal,
+    "lognormal": _lognormal,
+    "bimodal": _bimodal,
+    "ar1": _ar1,
+    "bursts": _bursts,
+}

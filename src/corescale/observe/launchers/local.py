@@ -4,7 +4,7 @@
 import contextlib
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -14,26 +14,36 @@ from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
 from corescale.errors import InconclusiveError, UsageError
 from corescale.machine import Machine
-from corescale.observe import environment, hooks, neighbours, preload, redirects, sources
+from corescale.observe import environment, hooks, other_load, preload, redirects, sources
 from corescale.observe.hooks import HookRunner
 from corescale.observe.launchers.recorder import TAIL, Recorder, keeps_output
-from corescale.observe.patience import Patience
 from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, orphans
-from corescale.records import Configuration, Layout, Phase, Record
+from corescale.observe.timeouts import Timeouts
+from corescale.records import Configuration, Layout, Level, Phase, Record
 
 BROKEN = ("failed", "signal")
 """How a program may end that does not bear a library preloaded into it, as one with a sanitizer."""
 
 
+@dataclass(frozen=True)
+class ToProve:
+    """What one traced launch proves: these libraries in this program, in that number of ranks."""
+
+    libraries: tuple[Path, ...]
+    ranks: Layout
+    command: Level | None
+    programs: tuple[str, ...]
+
+
 class Local:
-    """See Launcher. A subclass says in `through` and `ended` what stands between the spawner and the program."""
+    """See Launcher. A subclass says in `through` and `ended` what is between the spawner and the program."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
     starts_ranks: ClassVar[bool] = False
     only_if_asked: ClassVar[bool] = False
-    at_once: ClassVar[int] = 1
+    virtual: ClassVar[bool] = False
 
     def __init__(self, experiment: Experiment, machine: Machine, spawner: Spawner | None = None) -> None:
         if experiment.output in ("inherit", "pipe", "-", "/dev/stdout"):
@@ -42,14 +52,16 @@ class Local:
             )
         self._experiment, self._machine = experiment, machine
         self._spawner = spawner or Spawner()
-        self._hooks, self._patience = HookRunner(experiment), Patience(experiment.stop)
+        self._hooks, self._timeouts = HookRunner(experiment), Timeouts(experiment.stop)
         self._sources = sources.wanted(experiment)
         self._probes = tuple(source.name for source in self._sources if source.probe)
-        self._proved: dict[tuple[Layout, tuple[Path, ...]], tuple[tuple[str, str], ...]] = {}
+        self._proved: dict[ToProve, tuple[tuple[str, str], ...]] = {}
         self._recorder = Recorder(experiment, machine, self._probes)
         self._note: Callable[[str], None] = lambda _: None
         self._noted: set[str] = set()
+        self._survivors: set[int] = set()
         self._is_set_up = False
+        self._launches: dict[tuple[Configuration, bool], Launch] = {}
 
     @classmethod
     def create(cls, experiment: Experiment, machine: Machine, landscape: Path | None = None) -> Self:
@@ -66,25 +78,29 @@ class Local:
         raise NotImplementedError
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
-        """How a launch ended, of which `report` tells what was spawned, and what each rank gave."""
+        """How a launch ended, of which `report` says what was spawned, and what each rank gave."""
         raise NotImplementedError
 
-    def open(self, history: Sequence[Record], note: Callable[[str], None], keep: Callable[[bytes], str]) -> None:
+    def open(self, note: Callable[[str], None], keep: Callable[[bytes], str]) -> None:
         self._note = note
         sweep()
-        neighbours.announce()
+        other_load.announce()
         orphans.adopt()
         hooks.must_start(self._experiment)
         if not redirects.are_made(self._experiment):
             redirects.must_work(self._experiment)
         self._is_set_up = True
-        self._patience.begin(history)
-        self._hooks.run("setup", seconds=self._patience.whole)
+        self._timeouts.begin()
+        self._hooks.run("setup", seconds=self._timeouts.whole)
         if not self._experiment.hooks.prepare:
             redirects.must_work(self._experiment)
         for words in self._commands():
             environment.locate(words[0])
-        self._recorder.open(history, keep)
+        self._recorder.open(keep)
+
+    def recall(self, history: Sequence[Record]) -> None:
+        self._timeouts.recall(history)
+        self._recorder.recall(history)
         self._proved = {self._to_prove(record.configuration): record.proved for record in history if record.proved}
 
     def subject(self) -> Mapping[str, Any]:
@@ -99,10 +115,10 @@ class Local:
 
     def untimed(self, configurations: Sequence[Configuration]) -> int:
         wanted = {self._to_prove(configuration) for configuration in configurations}
-        return sum(bool(libraries) for _, libraries in wanted - self._proved.keys())
+        return sum(bool(each.libraries) for each in wanted - self._proved.keys())
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
-        for line in neighbours.notes():
+        for line in other_load.notes():
             self._note_once(line)
         for invocation in block:
             self._prove(invocation.configuration)
@@ -115,28 +131,32 @@ class Local:
     def close(self) -> None:
         if self._is_set_up:
             self._is_set_up = False
-            self._hooks.run("cleanup", seconds=self._patience.whole)
+            self._hooks.run("cleanup", seconds=self._timeouts.whole)
 
     def _commands(self) -> Iterator[tuple[str, ...]]:
         """Every distinct argv, and what it goes through."""
-        phases: tuple[Phase, ...] = ("rehearse", "measure") if self._experiment.rehearsal else ("measure",)
+        phases: tuple[Phase, ...] = ("rehearse", "measure") if self._experiment.tuning.rehearsal else ("measure",)
         everyone = grid.configurations(self._experiment)
         launches = (self._launch_of(configuration, phase) for phase in phases for configuration in everyone)
-        for argv, prefix, shell in dict.fromkeys((each.argv, each.prefix, each.shell) for each in launches):
+        for prefix, argv in dict.fromkeys((each.prefix, _words(each)) for each in launches):
             if prefix:
                 yield prefix
-            yield ("/bin/sh", *template.told(" ".join(argv))) if shell else argv
+            yield argv
 
     def _launch_of(self, configuration: Configuration, phase: Phase = "measure") -> Launch:
-        return grid.launch(self._experiment, configuration, self._machine, phase)
+        """Built once: rehearsals alone differ from the other phases."""
+        key = (configuration, phase == "rehearse")
+        if key not in self._launches:
+            self._launches[key] = grid.launch(self._experiment, configuration, self._machine, phase)
+        return self._launches[key]
 
-    def _to_prove(self, configuration: Configuration) -> tuple[Layout, tuple[Path, ...]]:
-        """What a proof covers: these libraries in that number of ranks."""
-        ranks = replace(configuration.layout, threads_per_rank=1)
-        return ranks, self._launch_of(configuration).preload
+    def _to_prove(self, configuration: Configuration) -> ToProve:
+        launch, ranks = self._launch_of(configuration), replace(configuration.layout, threads_per_rank=1)
+        programs = tuple(environment.programs(_words(launch)))
+        return ToProve(launch.preload, ranks, configuration.get("command"), programs)
 
     def _prove(self, configuration: Configuration) -> None:
-        """One untimed traced launch for each set of libraries, before anything is timed with them."""
+        """One untimed traced launch for each program and set of libraries, before anything is timed with them."""
         launch, wanted = self._launch_of(configuration), self._to_prove(configuration)
         if not launch.preload or wanted in self._proved:
             return
@@ -155,7 +175,7 @@ class Local:
             self._note(note)
 
     def _launch_once(self, invocation: Invocation) -> Record:
-        """What only warms up is also listened to; where it fails then, it is launched again without."""
+        """What only warms up also has its env reads recorded; where it fails then, it is launched again without."""
         also = sources.warming_up() if invocation.phase == "warmup" else ()
         record = self._watched(invocation, (*self._sources, *also))
         return self._watched(invocation, self._sources) if also and record.status in BROKEN else record
@@ -165,21 +185,21 @@ class Local:
         launch = self._launch_of(configuration, invocation.phase)
         proved = self._proved.get(self._to_prove(configuration), ()) if launch.preload else ()
         with Scratch(launch, proved) as scratch, self._prepared(configuration):
-            before = neighbours.doubts()
+            before = [*other_load.warnings(), *self._unkilled()]
             report = self._spawn(launch, configuration.layout, scratch, watching, cap=invocation.cap)
-            doubts = [*before, *neighbours.doubts()]
+            warnings = [*before, *other_load.warnings()]
             report, ranks = self.ended(report, scratch)
             scratch.processes = tuple(process for each in ranks.values() for process in each.processes)
             found = sources.read(watching, scratch, succeeded=report.status == "ok")
             record = self._recorder.record(invocation, report, ranks, found, scratch)
-            return replace(record, doubts=tuple(dict.fromkeys([*record.doubts, *doubts, *found.doubts])))
+            return replace(record, warnings=tuple(dict.fromkeys([*record.warnings, *warnings, *found.warnings])))
 
     @contextlib.contextmanager
     def _prepared(self, configuration: Configuration) -> Iterator[None]:
         values = {name: str(value) for name, value in grid.parameters(self._experiment, configuration).items()}
-        self._hooks.run("prepare", values, self._patience.left)
+        self._hooks.run("prepare", values, self._timeouts.left)
         yield
-        self._hooks.run("conclude", values, self._patience.left)
+        self._hooks.run("conclude", values, self._timeouts.left)
 
     def _spawn(
         self,
@@ -193,7 +213,7 @@ class Local:
     ) -> SpawnReport:
         scratch.output = self._output(scratch)
         usual = min(filter(None, (self._experiment.timeout, cap)), default=math.inf)
-        longest = min(usual, self._patience.of_a_launch)
+        longest = min(usual, self._timeouts.of_a_launch)
         request = SpawnRequest(
             argv=launch.command,
             environment=sources.environment(watching, launch.variables, scratch),
@@ -207,15 +227,22 @@ class Local:
             prove=prove,
         )
         report = self._spawner.spawn(self.through(request, layout, scratch))
-        self._patience.launched()
+        self._timeouts.launched()
         if report.status == "cancelled":
             raise KeyboardInterrupt
         if report.status == "timeout" and longest < usual:
             what = f"its time ended within a launch ({launch.line})"
             raise InconclusiveError(what, where="--budget", remedy="give it more time")
         if report.survivors:
-            self._note(f"{report.survivors} processes of {launch.line} could not be killed")
+            self._survivors.update(report.survivors)
+            self._note(f"{len(report.survivors)} processes of {launch.line} could not be killed, and run on")
         return report
+
+    def _unkilled(self) -> Iterator[str]:
+        """The warning of a launch beside which processes of earlier ones run."""
+        left = orphans.running(self._survivors) if self._survivors else 0
+        if left:
+            yield f"{left} processes of an earlier launch could not be killed and ran beside it"
 
     def _output(self, scratch: Scratch) -> Path | None:
         """None: nowhere, which costs the program least."""
@@ -223,3 +250,8 @@ class Local:
             return Path(str(self._experiment.output))
         wanted = any(source.reads_output(self._experiment) for source in self._sources)
         return scratch.folder / "stdout" if wanted or keeps_output(self._experiment) else None
+
+
+def _words(launch: Launch) -> tuple[str, ...]:
+    """The words of a launch that may name programs."""
+    return ("/bin/sh", *template.told(" ".join(launch.argv))) if launch.shell else launch.argv

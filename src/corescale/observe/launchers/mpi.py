@@ -27,14 +27,16 @@ from corescale.topology import Cpu
 
 PROGRAMS = ("mpirun", "mpirun.openmpi")
 OURS = re.compile(r"open ?mpi|openrte|prrte", re.IGNORECASE)
-"""pattern of what Open MPI's mpirun says of its version"""
+"""pattern of the version that Open MPI's mpirun prints"""
 TRACE = re.compile(r"\[[\w.-]+:\d+\] |-{20,}$")
 """what Open MPI adds in a rank: the trace of a signal, and rules around its messages"""
 RULE = "-" * 20
-"""line of hyphens that stands before and after mpirun's own messages"""
+"""line of hyphens before and after mpirun's own messages"""
 INSTALL = "apt-get install openmpi-bin"
 UNBOUND = ("--bind-to", "none")
 SHARED_MEMORY = Path("/dev/shm")
+GRACE = 5.0
+"""seconds for mpirun to end its ranks, each of which then reports; it needs little more than one"""
 MUCH = 0.1
 """share of a launch from which a note says how long mpirun itself took"""
 
@@ -64,7 +66,8 @@ class Mpi(Local):
         mask = request.affinity or None
         leaf = ranks.leaf(request, scratch, binding(self._machine, mask, layout))
         options = (*self._mpirun(layout), *self._own_binding(mask, layout), "-n", str(layout.ranks_per_node))
-        return replace(request, argv=(*options, str(leaf)), environment=_places(scratch), affinity=(), prove=False)
+        places = _places(scratch)
+        return replace(request, argv=(*options, str(leaf)), environment=places, affinity=(), prove=False, grace=GRACE)
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
         outcome, found = ranks.ended(report, scratch, TRACE)
@@ -79,7 +82,7 @@ class Mpi(Local):
         yield from super()._commands()
 
     def _mpirun(self, layout: Layout) -> tuple[str, ...]:
-        """mpirun and what it needs to be told, whatever it starts."""
+        """mpirun and the options it needs, whatever it starts."""
         program = mpirun(os.environ.get("PATH", ""))[0]
         root = ("--allow-run-as-root",) if os.geteuid() == 0 else ()
         slots = len(_cores(self._machine.usable))
@@ -144,15 +147,15 @@ def binding(machine: Machine, mask: Sequence[int] | None, layout: Layout) -> lis
 
 
 def _cores(cpus: Sequence[Cpu]) -> list[tuple[Cpu, ...]]:
-    """The CPUs of each core; cores of one socket and core group follow one another."""
+    """The CPUs of each core; cores of one socket and L3 domain follow each other."""
     cores: dict[tuple[int, int, int], list[Cpu]] = {}
     for cpu in cpus:
-        cores.setdefault((cpu.socket, cpu.core_group, cpu.core), []).append(cpu)
+        cores.setdefault((cpu.socket, cpu.l3_domain, cpu.core), []).append(cpu)
     return [tuple(cores[key]) for key in sorted(cores)]
 
 
 def _places(scratch: Scratch) -> dict[str, str | None]:
-    """Where Open MPI 4 and 5 put their session's files and the memory that ranks share."""
+    """The folders in which Open MPI 4 and 5 keep their session's files and the memory that ranks share."""
     shared, session = str(scratch.beside(SHARED_MEMORY)), str(scratch.of("session"))
     return {
         "OMPI_MCA_orte_tmpdir_base": session,

@@ -10,29 +10,30 @@ from corescale.machine import Machine
 from corescale.observe.ranks import processes
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources import Found
-from corescale.observe.spawn import SpawnReport
-from corescale.records import COUNTS, Noise, Record, Status
+from corescale.observe.spawn import SpawnReport, bounds
+from corescale.records import Noise, Record, Status
 
 TAIL = 4096
 """bytes of the end of stderr, or else of stdout, that a record keeps"""
 
 
 class Recorder:
-    """Makes the records of a run. Remembers today's output and the first launch's kind of peak memory."""
+    """Makes the records of a run. Remembers the baseline's output."""
 
     def __init__(self, experiment: Experiment, machine: Machine, probes: tuple[str, ...]) -> None:
         self._experiment, self._machine, self._probes = experiment, machine, probes
-        self._today = grid.today(experiment)
+        self._baseline = grid.baseline(experiment)
         self._references: dict[bool, str] = {}
-        self._memory_kind: str = ""
         self._keep: Callable[[bytes], str] = lambda _: ""
 
-    def open(self, history: Sequence[Record], keep: Callable[[bytes], str]) -> None:
+    def open(self, keep: Callable[[bytes], str]) -> None:
         """Before the first launch; see Launcher.open."""
         self._keep = keep
-        self._memory_kind = next((record.peak_memory_kind for record in history), "")
+
+    def recall(self, history: Sequence[Record]) -> None:
+        """See Launcher.recall."""
         for record in history:
-            if record.configuration == self._today and record.ok and record.output_hash:
+            if record.configuration == self._baseline and record.ok and record.output_hash:
                 self._references.setdefault(record.phase == "rehearse", record.output_hash)
 
     def record(
@@ -43,7 +44,7 @@ class Recorder:
         found: Found,
         scratch: Scratch,
     ) -> Record:
-        """Of a launch that ended as `report` says, of whose ranks `ranks` tells and in which sources found `found`."""
+        """The record: how the launch ended (`report`), what each rank gave (`ranks`), what sources found."""
         configuration = invocation.configuration
         preloaded = () if scratch.launch.preload else None
         own = {
@@ -56,12 +57,16 @@ class Recorder:
             wall=report.wall,
             status=self._status(invocation, report, found),
             exit_code=-report.signal if report.signal else report.exit_code or 0,
+            let_fail=self._experiment.lets_fail and report.status in ("failed", "signal"),
             user=report.user,
             system=report.system,
             cpu_kind=report.cpu_kind,
             proved=scratch.proved,
             peak_memory=report.peak_memory,
             peak_memory_kind=report.peak_memory_kind,
+            tree_memory=report.tree_memory,
+            tree_memory_kind=report.tree_memory_kind,
+            bounds=bounds(report),
             processes=processes(ranks, found, preloaded),
             threads_asked=configuration.layout.p,
             output_hash=report.output_hash,
@@ -70,7 +75,6 @@ class Recorder:
             oversubscribed=configuration.layout.p > self._machine.default_max_threads,
             sources=self._probes,
             leftovers=report.leftovers,
-            doubts=self._let_pass(invocation, report),
             **{**found.fields, **own},
         )
 
@@ -79,44 +83,35 @@ class Recorder:
             raise KeyboardInterrupt
         if report.status == "timeout" and self._was_capped(invocation):
             return "capped"
-        if report.status != "ok" and not self._lets_pass(report):
+        if report.status != "ok":
             return report.status
         if not all(found.fields.get("checks", {}).values()):
             return "check"
         if found.unproved:
             return "unproved"
         rehearsed = invocation.phase == "rehearse"
-        if self._experiment.same_output and report.output_hash and invocation.configuration == self._today:
+        if self._experiment.same_output and report.output_hash and invocation.configuration == self._baseline:
             self._references.setdefault(rehearsed, report.output_hash)
         if self._experiment.same_output and self._references.get(rehearsed) not in (None, report.output_hash):
             return "output-differs"
         return "ok"
-
-    def _lets_pass(self, report: SpawnReport) -> bool:
-        return self._experiment.lets_fail and report.status in ("failed", "signal")
-
-    def _let_pass(self, invocation: Invocation, report: SpawnReport) -> tuple[str, ...]:
-        """The doubt of a launch that failed and counts."""
-        if not self._lets_pass(report):
-            return ()
-        how = f"was killed by signal {report.signal}" if report.signal else f"failed with exit code {report.exit_code}"
-        return (f"{self._experiment.command(invocation.configuration).name} {how}, {COUNTS}",)
 
     def _was_capped(self, invocation: Invocation) -> bool:
         limit = self._experiment.timeout
         return invocation.cap is not None and (limit is None or invocation.cap < limit)
 
     def _metrics(self, report: SpawnReport, found: Found, scratch: Scratch) -> dict[str, float]:
-        """The program's own and the declared ones. One that it did not give is absent, and so is peak memory of another
-        kind than the first launch's.
+        """The program's own and the declared ones. One that it did not give is absent, and so is one that is a lower
+        bound only, which shows no limit to be kept.
         """
         output, own = scratch.output, found.fields.get("metrics", {})
-        self._memory_kind = self._memory_kind or report.peak_memory_kind
+        lower = {name for name, bound in bounds(report).items() if bound == "lower"}
         measured = {
             "stdout-size": float(output.stat().st_size) if output is not None and paths.is_file(output) else 0.0,
-            "cpu-time": report.user + report.system,
         } | {f"output:{name}": value for name, value in own.items()}
-        if report.peak_memory_kind == self._memory_kind:
+        if "user" not in lower:
+            measured["cpu-time"] = report.user + report.system
+        if "peak_memory" not in lower:
             measured["peak-memory"] = float(report.peak_memory)
         declared = {name: measured[source] for name, source in self._experiment.metrics.items() if source in measured}
         return {**own, **declared}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of sources: what a program tells of itself, and what is observed inside it.
+"""The table of sources: what a program reports about itself, and what is observed inside it.
 
 A new source is one file with a SOURCE, and its line in SOURCES.
 """
@@ -14,7 +14,7 @@ from corescale import native
 from corescale.declare.experiment import Experiment
 from corescale.errors import CorescaleError, UnavailableError
 from corescale.observe.scratch import Scratch
-from corescale.observe.sources import listener, result, witness
+from corescale.observe.sources import env_reads, result, witness
 from corescale.observe.sources.source import Found, Source
 
 __all__ = ["SOURCES", "Found", "Source", "environment", "read", "wanted", "warming_up"]
@@ -28,10 +28,10 @@ def wanted(experiment: Experiment) -> tuple[Source, ...]:
 
 
 def warming_up() -> tuple[Source, ...]:
-    """Those that are heard in launches to warm up alone, as far as they are built."""
+    """The sources for launches to warm up alone, as far as they are built."""
     with contextlib.suppress(UnavailableError):
-        native.library(listener.LIBRARY)
-        return (listener.SOURCE,)
+        native.library(env_reads.LIBRARY)
+        return (env_reads.SOURCE,)
     return ()
 
 
@@ -50,7 +50,7 @@ def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Fou
     fields: dict[str, Any] = {}
     processes: dict[int, dict[str, Any]] = {}
     blobs: dict[str, bytes] = {}
-    doubts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     unproved = False
     for source in sources:
         try:
@@ -61,11 +61,11 @@ def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Fou
             continue
         fields |= {name: _joined(name, fields.get(name), value) for name, value in found.fields.items()}
         blobs |= found.blobs
-        doubts += found.doubts
+        warnings += found.warnings
         unproved = unproved or found.unproved
         for pid, values in found.processes.items():
             processes[pid] = processes.get(pid, {}) | dict(values)
-    return Found(fields, processes, unproved, doubts, blobs)
+    return Found(fields, processes, unproved, warnings, blobs)
 
 
 PRELOAD = "LD_PRELOAD"

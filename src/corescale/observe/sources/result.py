@@ -19,7 +19,7 @@ from corescale.records import Origin, Region
 FORMAT = 1
 """format of the files; written by runtime/include/corescale/region.h and by corescale/region.py"""
 FOLDER = "CORESCALE_RESULT"
-"""The variable that tells a program where to write them."""
+"""The variable that says where a program writes them."""
 SIMULATED = "simulated"
 """A metric that a program gives, other than 0, whose times are those of a machine that is not here."""
 LAST_OUTPUT = 1 << 16
@@ -178,7 +178,7 @@ def _environment(scratch: Scratch) -> Mapping[str, str]:
 def _reads_output(experiment: Experiment) -> bool:
     """Whether its JSON line may be asked for: work, a response of its own, a declared metric."""
     declared = any(source.startswith("output:") for source in experiment.metrics.values())
-    return declared or experiment.weak is not None or experiment.response != "wall"
+    return declared or experiment.scaling.weak is not None or experiment.response != "wall"
 
 
 def _found(scratch: Scratch) -> Found:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract of a source: something that tells about one launch what the spawner does not."""
+"""The contract of a source: something that reports about one launch what the spawner does not."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ class Found:
     """Fields of Process, by process id."""
     unproved: bool = False
     """Whether what the configuration asks for was not found where it had been proved: the launch may not count."""
-    doubts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     """What a reader of the record should know, a sentence each."""
     blobs: Mapping[str, bytes] = field(default_factory=dict)
     """What is too large for a record, by name: it becomes a sidecar."""

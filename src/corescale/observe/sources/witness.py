@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The witness: a library inside the program that says, before its main, which object serves its malloc.
 
-It is preloaded at every level of an allocator factor alike, the system's allocator included.
+It is preloaded at every level of an allocator factor, the system's allocator included.
 """
 
 import fcntl
@@ -19,9 +19,9 @@ from corescale.observe.spawn import SpawnedProcess
 
 LIBRARY = "libcorescale_witness.so"
 FOLDER = "CORESCALE_WITNESS"
-"""The variable that tells the witness where to write: `witness.log` there."""
+"""The variable that says where the witness writes: `witness.log` there."""
 FILE = "CORESCALE_WITNESS_FILE"
-"""The variable that tells it of a descriptor of the same file, for programs that changed their user."""
+"""The variable that names a descriptor of the same file, for programs that changed their user."""
 _OUT_OF_THE_WAY = 63
 """the descriptor's least number: shells keep files from 10 on, and 64 would make the kernel enlarge a table"""
 
@@ -68,7 +68,7 @@ def _environment(scratch: Scratch) -> Mapping[str, str]:
 
 
 def _descriptor(scratch: Scratch, log: Path) -> str:
-    """As the witness is told of it; open until the launch is over."""
+    """As the witness gets it; open until the launch is over."""
     file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
     high = fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY)
     os.close(file)
@@ -78,25 +78,25 @@ def _descriptor(scratch: Scratch, log: Path) -> str:
 
 
 def _read(scratch: Scratch) -> Found:
-    """Which of the configuration's libraries serve malloc in the last program of each process that was heard.
+    """Which of the configuration's libraries serve malloc in the last program of each process that was detected.
 
-    They must be heard in every program in which they were proved, and where each rank has a folder of its own, in
-    every one. A wrapper that is heard does not stand for its program.
+    They must be detected in every program in which they were proved, and where each rank has a folder of its own, in
+    every one. A wrapper that is detected does not count for its program.
     """
-    everywhere, wanted, heard = scratch.of(NAME), scratch.launch.preload, sightings(scratch)
+    everywhere, wanted, detected = scratch.of(NAME), scratch.launch.preload, sightings(scratch)
     places = [folder for folder in everywhere.iterdir() if folder.is_dir()] or [everywhere]
-    proved = bool(scratch.proved) and all(_heard(scratch, _sightings(place)) for place in places)
-    last = {one.pid: one for one in heard} if wanted else {}
+    proved = bool(scratch.proved) and all(_detected(scratch, _sightings(place)) for place in places)
+    last = {one.pid: one for one in detected} if wanted else {}
     inside = {pid: tuple(str(library) for library in wanted if one.has(library)) for pid, one in last.items()}
     return Found(
         processes={pid: {"preload": libraries} for pid, libraries in inside.items()},
-        unproved=bool(wanted) and (not proved or gave_way(scratch.processes, scratch.proved, heard)),
-        doubts=tuple(_doubts(scratch.launch, heard)),
+        unproved=bool(wanted) and (not proved or gave_way(scratch.processes, scratch.proved, detected)),
+        warnings=tuple(_warnings(scratch.launch, detected)),
     )
 
 
-def _heard(scratch: Scratch, sightings: Sequence[Sighting]) -> bool:
-    """Of each process only the last program counts: what it was before it gave way says nothing."""
+def _detected(scratch: Scratch, sightings: Sequence[Sighting]) -> bool:
+    """The last program of each process; the programs that it was before do not count."""
     last = {one.pid: one for one in sightings}.values()
     return all(
         any(one.has(library) and one.executable == executable for one in last)
@@ -105,22 +105,25 @@ def _heard(scratch: Scratch, sightings: Sequence[Sighting]) -> bool:
     )
 
 
-def gave_way(processes: Iterable[SpawnedProcess], proved: Iterable[tuple[str, str]], heard: Sequence[Sighting]) -> bool:
-    """Whether a process that was heard as one of the proved programs ended as another one, which was not heard."""
+def gave_way(
+    processes: Iterable[SpawnedProcess], proved: Iterable[tuple[str, str]], detected: Sequence[Sighting]
+) -> bool:
+    """Whether a process that was detected as one of the proved programs ended as another one, which was not
+    detected."""
     names = {name: executable for executable, name in proved}
-    last = {one.pid: one.executable for one in heard}
+    last = {one.pid: one.executable for one in detected}
     suspects = [process for process in processes if last.get(process.pid) in set(names.values())]
     return any(process.name and names.get(process.name) != last[process.pid] for process in suspects)
 
 
-def _doubts(launch: Launch, heard: Sequence[Sighting]) -> Iterator[str]:
+def _warnings(launch: Launch, detected: Sequence[Sighting]) -> Iterator[str]:
     """Where the level is the C library's allocator, and a library that LD_PRELOAD brings serves malloc nevertheless: it
     is none of the known allocators, so it stayed.
     """
     if launch.preload or not launch.replaces_allocator:
         return
     kept = {Path(word).name for word in (launch.variables["LD_PRELOAD"] or "").split(":")}
-    for malloc in dict.fromkeys(one.malloc for one in heard if Path(one.malloc).name in kept):
+    for malloc in dict.fromkeys(one.malloc for one in detected if Path(one.malloc).name in kept):
         yield f"allocator=system: malloc is served by {malloc}, which the inherited LD_PRELOAD brings"
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One launch of one program by the native spawner, which alone measures it and leaves nothing of it running."""
 
+from corescale.observe.spawn.bounds import bounds
 from corescale.observe.spawn.report import ProvedProgram, SpawnedProcess, SpawnReport, parse
-from corescale.observe.spawn.request import SpawnRequest, options
-from corescale.observe.spawn.spawner import Spawner
+from corescale.observe.spawn.spawner import Spawner, SpawnRequest, options
 
-__all__ = ["ProvedProgram", "SpawnReport", "SpawnRequest", "SpawnedProcess", "Spawner", "options", "parse"]
+__all__ = ["ProvedProgram", "SpawnReport", "SpawnRequest", "SpawnedProcess", "Spawner", "bounds", "options", "parse"]

@@ -32,6 +32,12 @@ def now() -> int:
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 
+def running(processes: Collection[int]) -> int:
+    """How many of these, which were adopted, run on."""
+    here = os.getpid()
+    return sum(each.pid in processes and each.parent == here and each.state not in "ZX" for each in _processes())
+
+
 def end(since: int, spared: Collection[int], *, of_this_session: bool = False) -> int:
     """Kills every adopted process that was born at or after `since` and is of another session than this one, with its
     descendants; returns how many. `spared` are children that others look after. `of_this_session`: those too.

@@ -14,7 +14,8 @@ from corescale.errors import CorescaleError
 
 SpawnStatus = Literal["ok", "failed", "signal", "timeout", "cancelled", "not-started"]
 CpuKind = Literal["group", "reaped", "sampled"]
-MemoryKind = Literal["anonymous", "anonymous-sum", "process", "none"]
+MemoryKind = Literal["process", "sampled", "none"]
+TreeMemoryKind = Literal["group", "sum", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class SpawnedProcess:
     name: str = ""
     """the kernel's short name at its end"""
     count: int = 1
-    """number of processes it stands for: orphans beyond a hundred are counted together, by executable"""
+    """number of processes it counts for: orphans beyond a hundred are counted together, by executable"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +69,19 @@ class SpawnReport:
     process"""
     errno: int | None = None
     leftovers: int = 0
-    """processes beside the main one that had to be killed"""
-    survivors: int = 0
-    """processes that could not be killed: of another user, or stuck in the kernel"""
+    """processes beside the main one that were killed"""
+    survivors: tuple[int, ...] = ()
+    """numbers of the processes that could not be killed: of another user, or stuck in the kernel"""
     started: float = 0.0
     """time since the epoch"""
     wall: float = 0.0
     """time from the execution of the main program to its end"""
     user: float = 0.0
-    """user time of the whole tree, with the time of processes that nobody reaped"""
+    """user time of the whole tree, with the time of processes that were not reaped"""
     system: float = 0.0
     cpu_kind: CpuKind = "reaped"
-    """`group`: of every process. `reaped`: of those whose parents waited for them. `sampled`: a lower bound"""
+    """`group`: of every process, none of which was seen to leave its group. `reaped`: of those whose parents waited for
+    them. `sampled`: a lower bound"""
     involuntary: int = 0
     voluntary: int = 0
     steal: float = 0.0
@@ -94,10 +96,17 @@ class SpawnReport:
     """whether on_cpu and runqueue_wait miss the last part of some thread, and so are lower bounds; their ratio is an
     estimate"""
     peak_memory: int = 0
-    """`anonymous`: largest sampled anonymous memory of the tree, by its group. `anonymous-sum`: the same summed over
-    processes, pages shared by a fork in each. Both lower bounds in time. `process`: the largest process's resident
-    memory, mapped files included"""
+    """ru_maxrss of the largest process: its resident memory, mapped files included, exact in time"""
     peak_memory_kind: MemoryKind = "none"
+    """`process`: as above. `sampled`: a lower bound, as some process was seen whose peak is not reported"""
+    peak_memory_floor: int = 0
+    """the spawner's own, from which the kernel counts the program's"""
+    tree_memory: int = 0
+    """largest sampled anonymous memory of all processes together"""
+    tree_memory_kind: TreeMemoryKind = "none"
+    """`group`: each page once. `sum`: a page that a fork shares counts in each process"""
+    ranked: bool = False
+    """whether it is of several ranks, with what started them"""
     affinity: tuple[int, ...] = ()
     stdout_bytes: int | None = None
     tail: str = ""

@@ -60,6 +60,14 @@ def create_folder(path: Path, files: Mapping[str, str]) -> None:
         sync_folder(path.parent)
 
 
+def make_folders(path: Path) -> None:
+    """The folder and those above it that are missing, each with its name on the disk."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in reversed(missing):
+        sync_folder(folder.parent)
+
+
 def sync_folder(path: Path) -> None:
     """Makes the names in a folder durable."""
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run folder that this process writes."""
+"""A run folder that this process writes, and its lock: one process at a time adds to the runs of an experiment."""
 
 import contextlib
+import fcntl
 import json
 import math
+import os
+import platform
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from corescale import __version__
 from corescale.declare.experiment import Experiment
@@ -18,16 +22,82 @@ from corescale.machine import Machine
 from corescale.observe import environment
 from corescale.observe.store import durable, sidecars
 from corescale.observe.store.history import History, recovered
-from corescale.observe.store.lock import locked
-from corescale.observe.store.run import ENVIRONMENT, FINISHED, PLAN, RECORDS, Run, load, numbers, planned, read_object
+from corescale.observe.store.run import ENVIRONMENT, FINISHED, PLAN, RECORDS, Run, circumstances, load, numbers, planned
 from corescale.records import FORMAT, Record, encode
+
+LOCK = "lock"
+
+
+@contextlib.contextmanager
+def locked(home: Path) -> Iterator[None]:
+    """Holds the experiment's folder for this process; a lock ends with its process, however that ends."""
+    with _lock_of(home):
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                if [each.name for each in home.iterdir()] == [LOCK]:  # nothing was launched: leave no trace
+                    (home / LOCK).unlink()
+                    home.rmdir()
+
+
+def _lock_of(home: Path) -> IO[str]:
+    """The lock file, held. One that was removed before it could be held locks nobody out: the next one is taken."""
+    while True:
+        lock = _opened(home)
+        try:
+            _take(lock.fileno(), home)
+            if _is_named(lock.fileno(), home / LOCK):
+                return lock
+        except BaseException:
+            lock.close()
+            raise
+        lock.close()
+
+
+def _opened(home: Path) -> IO[str]:
+    with durable.writing(home):
+        while True:
+            durable.make_folders(home)
+            with contextlib.suppress(FileNotFoundError):  # somebody who launched nothing has just removed the folder
+                return (home / LOCK).open("a+", encoding="utf-8")
+
+
+def _is_named(lock: int, path: Path) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(lock), path.stat())
+    return False
+
+
+def _take(lock: int, home: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        holder = os.pread(lock, 64, 0).decode(errors="replace").strip() or "unknown"
+        raise StoreError(
+            f"in use by process {holder}", where=str(home), remedy="wait for it, or choose --out DIR"
+        ) from error
+    except OSError as error:
+        raise StoreError(
+            f"cannot be locked: {error.strerror}",
+            where=str(home),
+            remedy="choose --out DIR on a file system with locks (Lustre has them if mounted with -o flock)",
+        ) from error
+    with durable.writing(home):
+        os.ftruncate(lock, 0)
+        os.write(lock, f"{os.getpid()} on {platform.node()}\n".encode())
 
 
 class Folder:
     """A run folder held by this process. Nothing is written before `start`."""
 
-    def __init__(self, path: Path, experiment: Experiment, machine: Machine, launcher: str) -> None:
+    def __init__(
+        self, path: Path, experiment: Experiment, machine: Machine, launcher: str, *, continued: bool = False
+    ) -> None:
         self.path = path
+        self._continued = continued
+        self._changed: list[str] = []
+        self._before = 0
         self._experiment, self._machine, self._launcher = experiment, machine, launcher
         self._history = recovered(path / RECORDS) if path.exists() else History()
         self._lines: durable.Lines | None = None
@@ -41,6 +111,9 @@ class Folder:
         now = environment.describe(self._machine, subject)
         if self.path.exists() and not self._goes_on(now):
             self.path, self._history = self.path.with_name(str(int(self.path.name) + 1)), History()
+        if not self.path.exists() and (earlier := self._earlier) is not None:
+            self._changed = self._differences(earlier, now)
+        self._before = len(self.records)
         plan = durable.pretty(_plan(self._experiment, self._launcher))
         if self.path.exists():
             (self.path / FINISHED).unlink(missing_ok=True)
@@ -77,7 +150,30 @@ class Folder:
     def finished(self) -> Run:
         """Marks the run as finished and reads it."""
         self.finish()
-        return load(self.path)
+        return replace(load(self.path), origin=self.origin)
+
+    @property
+    def origin(self) -> str:
+        """Whether the records are new, or of an earlier try, and what is different since the run before; empty for a
+        first run of these launches.
+        """
+        blocks = len({record.block for record in self.records})
+        if self._before and len(self.records) == self._before:
+            return f"shown from run {self.path.name}, nothing was measured: --fresh measures again"
+        if self._before:
+            before = len({record.block for record in self.records[: self._before]})
+            return f"continues run {self.path.name}, which had {before} of these {blocks} blocks"
+        if (earlier := self._earlier) is None:
+            return ""
+        made = time.strftime("%H:%M", time.localtime(float(circumstances(earlier).get("created", 0))))
+        differs = f": {'; '.join(self._changed)}" if self._changed else ""
+        return f"run {self.path.name}; run {earlier.name} of {made} is kept{differs}"
+
+    @property
+    def _earlier(self) -> Path | None:
+        """The run before this one."""
+        before = [number for number in numbers(self.path.parent) if number < int(self.path.name)]
+        return self.path.with_name(str(before[-1])) if before else None
 
     def close(self) -> None:
         """Closes the files."""
@@ -95,31 +191,46 @@ class Folder:
         self._history.add_event(values)
 
     def _goes_on(self, now: Mapping[str, Any]) -> bool:
-        """Whether the circumstances are the same; raises StoreError where they are not and a block was completed."""
-        changed = environment.differences(read_object(self.path / ENVIRONMENT), now)
-        if changed and self.records:
-            raise StoreError(
-                f"was made under other circumstances ({'; '.join(changed)})",
-                where=str(self.path),
-                remedy=f"choose --out DIR, or delete it: rm -r {self.path}",
-            )
+        """Whether the circumstances are the same; raises StoreError where they are not and it was to be continued."""
+        changed = self._differences(self.path, now)
+        if changed and self._continued:
+            what = f"cannot be continued ({'; '.join(changed)})"
+            raise StoreError(what, where=str(self.path), remedy="leave --continue out, and a new run starts")
         return not changed
+
+    def _differences(self, earlier: Path, now: Mapping[str, Any]) -> list[str]:
+        """What forbids these launches beside those of an earlier run."""
+        was, is_ = planned(earlier)[0].baseline.levels, self._experiment.baseline.levels
+        levels = [" ".join(f"{name}={level}" for name, level in each) or "the first levels" for each in (was, is_)]
+        other = [f"another baseline: was {levels[0]}, is {levels[1]}"] if was != is_ else []
+        return [*environment.differences(circumstances(earlier), now), *other]
 
 
 @contextlib.contextmanager
-def open_run(experiment: Experiment, machine: Machine, root: Path, launcher: str = "direct") -> Iterator[Folder]:
+def open_run(
+    experiment: Experiment,
+    machine: Machine,
+    root: Path,
+    launcher: str = "direct",
+    *,
+    fresh: bool = False,
+    continued: bool = False,
+) -> Iterator[Folder]:
     """The unfinished run of this experiment under `root`, else its next one; held by a lock until the end.
 
-    `launcher` is Launcher.name. Raises StoreError where it is in use, unreadable, not writable, or of another format.
+    `launcher` is Launcher.name; `fresh`: the next run in any case; `continued`: the last one in any case. Raises
+    StoreError where it is in use, unreadable, not writable, or of another format.
     """
     home = root / "-".join((experiment.verb, experiment.hash, *([] if launcher == "direct" else [launcher])))
     with locked(home):
         for draft in home.glob(".*.new"):
             shutil.rmtree(draft, ignore_errors=True)
-        path = home / str(_number(home, experiment.stop))
+        path = home / str(_number(home, experiment.stop, fresh=fresh, continued=continued))
+        if continued and not path.exists():
+            raise StoreError("no run to continue", where=str(home), remedy="leave --continue out")
         if path.exists() and not _same(planned(path), (experiment, launcher)):
             raise StoreError("belongs to another experiment", where=str(path), remedy="choose --out DIR")
-        with contextlib.closing(Folder(path, experiment, machine, launcher)) as folder:
+        with contextlib.closing(Folder(path, experiment, machine, launcher, continued=continued)) as folder:
             yield folder
 
 
@@ -137,9 +248,11 @@ def _same(planned: tuple[Experiment, str], asked: tuple[Experiment, str]) -> boo
     return planned[1] == asked[1] and planned[0].asked == asked[0].asked
 
 
-def _number(home: Path, stop: Stop) -> int:
+def _number(home: Path, stop: Stop, *, fresh: bool, continued: bool) -> int:
     """Number of the unfinished run, of the last one where more of it is asked for, else of the next."""
     last = (numbers(home) or [0])[-1]
+    if fresh or (continued and last):
+        return last + fresh
     if not last or not (home / str(last) / FINISHED).exists():
         return last or 1
     return last if goes_further(planned(home / str(last))[0].stop, stop) else last + 1
@@ -151,14 +264,17 @@ def _or_more(limit: float | None) -> float:
 
 
 def goes_further(made: Stop, asked: Stop) -> bool:
-    """Whether a finished run goes on: by the same rule, further in one way and shorter in none."""
-    if made.rule != asked.rule:
+    """Whether a finished run goes on: by the same rule, further in one way and shorter in none.
+
+    Blocks of a fixed number may also go on until the findings are decided, which looks at fixed numbers of blocks.
+    """
+    if made.rule != asked.rule and (made.rule, asked.rule) != ("replicates", "decided"):
         return False
     further = [
         (_or_more(asked.budget), _or_more(made.budget)),
         (_or_more(asked.launches), _or_more(made.launches)),
         (asked.max_blocks, made.max_blocks),
-        (_or_more(asked.confirm_blocks), _or_more(made.confirm_blocks)),
+        (_or_more(asked.confirm_pairs), _or_more(made.confirm_pairs)),
         (-asked.width, -made.width),
         (-asked.within, -made.within),
     ]

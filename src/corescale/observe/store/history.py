@@ -35,7 +35,8 @@ def _must_be_a_launch(record: Record) -> None:
         if not (math.isfinite(value) and value >= 0) or (name == "wall" and value < SHORTEST and record.ok):
             raise StoreError(f"{name} = {value:g} s is no time of a launch", remedy=REMEDY)
     noise = record.noise
-    counts: dict[str, float] = {"peak_memory": record.peak_memory, "threads_asked": record.threads_asked - 1}
+    counts: dict[str, float] = {"peak_memory": record.peak_memory, "tree_memory": record.tree_memory}
+    counts |= {"threads_asked": record.threads_asked - 1}
     counts |= {"steal": noise.steal, "throttled": noise.throttled, "runqueue_wait": noise.runqueue_wait}
     counts |= {"foreign": noise.foreign or 0.0, "cpus": 0 if noise.cpus is None else noise.cpus - 1}
     for name, value in counts.items():
@@ -73,7 +74,7 @@ class History:
         _must_be_a_launch(record)
         made = self._open.get((record.block, record.attempt), [])
         if record.order in {other.order for other in made} or (record.block, record.attempt) in self._ended:
-            what = f"launch {record.order} of block {record.block} stands here a second time"
+            what = f"launch {record.order} of block {record.block} is here a second time"
             raise StoreError(what, remedy=REMEDY)
         self.all_records.append(record)
         self._open.setdefault((record.block, record.attempt), []).append(record)

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run folders as analysis reads them, finished or not."""
+"""Run folders as analysis reads them, finished or not, and as one file, NAME.tar.xz, which has no sidecars."""
 
 import contextlib
+import hashlib
 import json
+import lzma
+import tarfile
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pydantic import ValidationError
 
+from corescale import format_1
 from corescale.declare import factors, paths
 from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
@@ -18,6 +23,28 @@ from corescale.errors import CorescaleError, StoreError
 from corescale.observe.store import sidecars
 from corescale.observe.store.history import History, read
 from corescale.records import FORMAT, Record
+
+REMEDY = "make it by: tar -cJf NAME.tar.xz -C RUN plan.json environment.json records.jsonl finished"
+
+
+@contextlib.contextmanager
+def unpacked(archive: Path, wanted: frozenset[str]) -> Iterator[Path]:
+    """A folder with the files of these names, until the end. Raises StoreError; what it says names the archive."""
+    with tempfile.TemporaryDirectory(prefix="corescale-archive-") as scratch:
+        try:
+            with tarfile.open(archive) as file:
+                for member in file:
+                    name = PurePosixPath(member.name).name
+                    if name in wanted and (content := file.extractfile(member)):
+                        (Path(scratch) / name).write_bytes(content.read())
+        except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
+            raise StoreError(f"is no archive of a run: {error}", where=str(archive), remedy=REMEDY) from error
+        try:
+            yield Path(scratch)
+        except StoreError as error:
+            where = error.where.replace(scratch, str(archive))
+            raise StoreError(error.what.replace(scratch, str(archive)), where=where, remedy=error.remedy) from error
+
 
 PLAN, ENVIRONMENT, RECORDS, FINISHED = "plan.json", "environment.json", "records.jsonl", "finished"
 
@@ -35,8 +62,12 @@ class Run:
     """records, with those of attempts that were cut short"""
     environment: Mapping[str, Any]
     finished: bool
+    digest: str = ""
+    """the first 16 digits of the SHA-256 of records.jsonl"""
     late: CorescaleError | None = None
     """what failed when all was measured"""
+    origin: str = ""
+    """whether its records were just made, continue others or are shown again (Folder.origin)"""
 
     def sidecar(self, record: Record, name: str) -> bytes:
         """The sidecar that a record names; raises StoreError, or KeyError where the record names none of that name."""
@@ -44,7 +75,13 @@ class Run:
 
 
 def load(path: Path) -> Run:
-    """The run in a folder, or the last one where it is an experiment's folder; torn last lines are passed over."""
+    """The run in a folder or an archive of one, or the last run of an experiment's folder.
+
+    A torn last line is ignored.
+    """
+    if paths.is_file(path):
+        with unpacked(path, frozenset((PLAN, ENVIRONMENT, RECORDS, FINISHED))) as folder:
+            return replace(load(folder), folder=path)
     there = numbers(path)
     if there and not paths.is_file(path / PLAN):
         return load(path / str(there[-1]))
@@ -59,6 +96,7 @@ def load(path: Path) -> Run:
         all_records=tuple(history.all_records),
         environment=circumstances(path),
         finished=paths.exists(path / FINISHED),
+        digest=hashlib.sha256((path / RECORDS).read_bytes()).hexdigest()[:16],
     )
 
 
@@ -90,19 +128,22 @@ def planned(path: Path) -> tuple[Experiment, str]:
     plan = read_object(path / PLAN)
     if "format" not in plan or "corescale" not in plan:
         raise StoreError("is no plan of a run", where=str(path / PLAN), remedy="give the folder of a run")
-    if plan["format"] != FORMAT:
+    if plan["format"] not in (1, FORMAT):
         raise StoreError(
             f"run format {plan['format']}, but this version reads {FORMAT}",
             where=str(path),
             remedy=f"use corescale {plan['corescale']}, or choose --out DIR",
         )
     try:
-        experiment = Experiment.model_validate(_found(path) | plan["experiment"])
+        asked = plan["experiment"]
+        if plan["format"] == 1:
+            asked = format_1.experiment(_found(path) | asked)
+        experiment = Experiment.model_validate(asked)
         unknown = [factor.kind for factor in experiment.factors if factor.kind not in factors.KINDS]
         if unknown:
             raise KeyError(unknown[0])
         return experiment, str(plan["launcher"])
-    except (ValidationError, CorescaleError, LookupError, TypeError) as error:
+    except (ValidationError, CorescaleError, LookupError, TypeError, AttributeError) as error:
         if isinstance(error, StoreError):
             raise
         raise StoreError("a plan that this version cannot read", where=str(path / PLAN), remedy=CHANGED) from error
@@ -120,6 +161,9 @@ def circumstances(path: Path) -> dict[str, Any]:
     for name in ("variables", "description"):
         if not isinstance(values[name], dict):
             raise StoreError(f"{name} is no JSON object", where=str(path / ENVIRONMENT), remedy=CHANGED)
+    for name in ("machine", "description"):
+        if isinstance(described := values.get(name), dict):
+            values[name] = format_1.machine(described)
     return values
 
 

@@ -2,14 +2,15 @@
 """A forecast that is written down before what it is about is measured, with the fingerprint of what it came from."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from corescale import format_1
 from corescale.errors import StoreError
 from corescale.observe.store import durable
 from corescale.observe.store.run import Run, read_object
-from corescale.records import Record, encode
+from corescale.records import Record, canonical, encode, to_dict
 
 FILE = "sealed.json"
 
@@ -33,7 +34,7 @@ def sealed(run: Run) -> Sequence[Mapping[str, Any]] | None:
     try:
         before = run.records[: int(values["launches"])]
         forecasts: list[Mapping[str, Any]] = list(values["forecasts"])
-        intact = values["of"] == _fingerprint(before)
+        intact = values["of"] in (_fingerprint(before), _fingerprint(before, _format_1_line))
         early = {(tuple(r.configuration.levels), r.configuration.layout.p) for r in before}
         intact &= not any(p == one["p"] and dict(levels).items() >= one["levels"].items()
                           for levels, p in early for one in forecasts)  # fmt: skip
@@ -48,5 +49,9 @@ def sealed(run: Run) -> Sequence[Mapping[str, Any]] | None:
     return forecasts
 
 
-def _fingerprint(records: Sequence[Record]) -> str:
-    return hashlib.sha256("\n".join(map(encode, records)).encode()).hexdigest()
+def _fingerprint(records: Sequence[Record], line: Callable[[Record], str] = encode) -> str:
+    return hashlib.sha256("\n".join(map(line, records)).encode()).hexdigest()
+
+
+def _format_1_line(record: Record) -> str:
+    return canonical(format_1.record_back(to_dict(record)))

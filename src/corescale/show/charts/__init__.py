@@ -27,11 +27,11 @@ LONGEST = 100
 
 
 def of(result: Result, scan: Scan | None, rows: pd.DataFrame | None = None) -> tuple[Chart, ...]:
-    """Those of the study, then those of every run whose names are not taken.
+    """The charts of the study, then those of every run whose names are not taken.
 
     `rows` is the frame that declared charts read, by default that of the result's own records.
     """
-    if rows is None and any(isinstance(output, outputs.Chart) for output in result.experiment.outputs):
+    if rows is None and any(isinstance(output, outputs.Chart) for output in result.experiment.study.outputs):
         rows = frame(result.records, result.experiment)
     own = of_study(result, rows)
     taken = {chart.name for chart in own}
@@ -47,14 +47,14 @@ def of_study(result: Result, rows: pd.DataFrame | None) -> tuple[Chart, ...]:
 
 def of_declared(rows: pd.DataFrame, experiment: Experiment) -> tuple[Chart, ...]:
     """The declared charts in their order, one for each level of `each`, of the rows that they ask for."""
-    wanted = [output for output in experiment.outputs if isinstance(output, outputs.Chart)]
+    wanted = [output for output in experiment.study.outputs if isinstance(output, outputs.Chart)]
     made = [declared(chart, rows, experiment) for one in wanted for chart in _each(one, rows)]
     return tuple(chart for chart in made if chart is not None)
 
 
 def must_have_references(experiment: Experiment, cores: int) -> None:
     """Raises, before any launch, the UsageError of a chart that is relative to launches which will not be made."""
-    wanted = [output for output in experiment.outputs if isinstance(output, outputs.Chart) and output.normalise]
+    wanted = [output for output in experiment.study.outputs if isinstance(output, outputs.Chart) and output.normalise]
     rows = foreseen(experiment, cores) if wanted else None
     for chart in wanted:
         assert rows is not None

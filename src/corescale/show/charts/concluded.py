@@ -23,7 +23,7 @@ CONFIRMED = "confirmed:"
 MOST_CURVES, MOST_ROWS = 8, 40
 """A chart of more curves, or rows, than this can no longer be read; a study declares what it wants to see of them."""
 FASTEST = 30
-"""configurations of a tune, and today's launch"""
+"""configurations of a tune, and the baseline"""
 GROUPS = {"measure": "measuring", "confirm": "confirming"}
 
 
@@ -55,11 +55,11 @@ def _curves(result: Result, scan: Scan) -> list[Chart]:
 def _weak(result: Result) -> list[Chart]:
     """Time over work at each p, a panel for each level of up to two other factors."""
     experiment = result.experiment
-    if experiment.weak is None or not result.timed:
+    if experiment.scaling.weak is None or not result.timed:
         return []
-    apart = {*experiment.makes_p, experiment.weak.load, experiment.weak.work}
+    apart = {*experiment.makes_p, experiment.scaling.weak.load, experiment.scaling.weak.work}
     others = [factor.name for factor in experiment.factors if factor.name not in apart and len(factor.levels) > 1]
-    asked = outputs.Chart(name="weak", kind="weak", title="Time over work", x=experiment.weak.work, colour="p",
+    asked = outputs.Chart(name="weak", kind="weak", title="Time over work", x=experiment.scaling.weak.work, colour="p",
                           facet=tuple(others[:2]))  # fmt: skip
     made = declared(asked, frame(result.records, experiment), experiment)
     return [] if made is None else [made]
@@ -87,7 +87,7 @@ def _ratios(result: Result) -> Groups:
         confirmed = [(f"{CONFIRMED} {_label(found.winner)}", found.gain, over)]
     shown = [(c, ratio) for c, ratio in result.ratios[1].items() if ratio.estimate > 0]
     if isinstance(found, Recommendation):  # fastest first
-        shown = [*shown[:FASTEST], *(pair for pair in shown[FASTEST:] if pair[0] == found.today)]
+        shown = [*shown[:FASTEST], *(pair for pair in shown[FASTEST:] if pair[0] == found.baseline)]
     measured = [(_label(c), ratio, "oversubscribed" in result.labels(c)) for c, ratio in shown]
     return [("confirmed", confirmed), ("measured", measured)] if confirmed else [("measured", measured)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speedup, efficiency and overhead over p: one line for each curve, the ideal line and the law that fits."""
+"""Speedup, efficiency and overhead over p: one line for each curve, the ideal line and the model that fits."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from corescale.show import text
 from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, doubling, sure
 from corescale.show.naming import below
 
-LAW_POINTS = 60
+MODEL_POINTS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Step:
     overhead: Interval
     oversubscribed: bool = False
     layout: str = ""
-    """what tells it apart from others of the same p"""
+    """what distinguishes it from others of the same p"""
 
     @property
     def said(self) -> str:
@@ -36,12 +36,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Every p of one setting of all else. `law` is p and speedup along the fitted law, if one is to be shown."""
+    """Every p of one setting of all else. `model` is p and speedup along the fitted model, if one is to be shown."""
 
     label: str
     steps: tuple[Step, ...]
-    law: tuple[tuple[float, float], ...] = ()
-    law_name: str = ""
+    model: tuple[tuple[float, float], ...] = ()
+    model_name: str = ""
 
 
 Lines = Sequence[tuple[str, str, Sequence[Line]]]
@@ -63,12 +63,12 @@ def lines_of(scan: Scan) -> Lines:
 
 
 def scaling(words: Words, lines: Lines, p_ref: int) -> Chart:
-    """Speedup over p with interval band, law and ideal line, both axes logarithmic."""
+    """Speedup over p with interval band, model and ideal line, both axes logarithmic."""
     ps = _ps(lines)
     found = _chart(words, lines, "speedup", lambda step: step.speedup, text.times)
     ideal = tuple(Mark(p, p / p_ref, f"ideal at p={p:g}: {p / p_ref:g}x") for p in (ps[0], ps[-1]))
     panels = tuple(
-        Panel((Series("dashed", "ideal", ideal), *panel.series, *_laws(at)), panel.row, panel.column)
+        Panel((Series("dashed", "ideal", ideal), *panel.series, *_models(at)), panel.row, panel.column)
         for panel, (_, _, at) in zip(found.panels, lines, strict=True)
     )
     values = [end for panel in panels for series in panel.series for mark in series.marks for end in _ends(mark)]
@@ -134,16 +134,16 @@ def _marks(
     )
 
 
-def _laws(lines: Sequence[Line]) -> list[Series]:
+def _models(lines: Sequence[Line]) -> list[Series]:
     return [
         Series(
             "dotted",
-            f"law: {line.law_name}" if k == 0 else "",
-            tuple(Mark(p, y, f"{line.law_name} at p={p:.3g}: {y:.3g}x") for p, y in line.law),
+            f"model: {line.model_name}" if k == 0 else "",
+            tuple(Mark(p, y, f"{line.model_name} at p={p:.3g}: {y:.3g}x") for p, y in line.model),
             k,
         )
         for k, line in enumerate(lines)
-        if line.law
+        if line.model
     ]
 
 
@@ -157,9 +157,9 @@ def _line(curve: Curve) -> Line:
     first = next((row for row in curve.rows if row.configuration == row.reference), None)
     if best is None or not best.identifiable or first is None:
         return Line(text.clean(curve.label), steps)
-    p = np.geomspace(*best.measured, LAW_POINTS)
-    law = tuple(zip(p.tolist(), (first.time.estimate / best.time(p)).tolist(), strict=True))
-    return Line(text.clean(curve.label), steps, law, best.law)
+    p = np.geomspace(*best.measured, MODEL_POINTS)
+    model = tuple(zip(p.tolist(), (first.time.estimate / best.time(p)).tolist(), strict=True))
+    return Line(text.clean(curve.label), steps, model, best.model)
 
 
 def _said(lines: Lines, of: Callable[[Step], Interval], shown: Callable[[Interval], text.Shown]) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Colours and shapes of every chart, for both renderers.
 
-The palette follows Okabe and Ito's, which colour-blind people can tell apart; shapes differ too, so that no meaning
+The palette follows Okabe and Ito's, which colour-blind people can distinguish ; shapes differ too, so that no meaning
 is carried by colour alone. In a page each colour is a CSS variable (page/report.css), so that dark pages work.
 """
 
@@ -39,7 +39,7 @@ NOISY = Look(ALARM, "X", "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-
 VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", ALARM: "--alarm", PAPER: "--paper"} | {
     look.colour: f"--series-{k + 1}" for k, look in enumerate(SERIES)
 }
-"""Each colour drawn, and the CSS variable that stands for it in a page."""
+"""Each colour drawn, and the CSS variable that replaces it in a page."""
 
 
 def of(slot: int | None) -> Look:

@@ -39,7 +39,7 @@ class Series:
     """Marks of one kind under one name.
 
     curve: points joined, with a band and whiskers where there are intervals. points, bars: with whiskers. cells: a heat
-    map. dashed: what would be ideal. dotted: a fitted law.
+    map. dashed: what would be ideal. dotted: a fitted model.
     """
 
     kind: SeriesKind
@@ -86,7 +86,7 @@ class Chart:
     title: str
     caption: str
     alternative: str
-    """all of it in words, for who cannot see it"""
+    """all of it in words, for those who cannot see it"""
     x: Axis
     y: Axis
     panels: tuple[Panel, ...]
@@ -129,7 +129,7 @@ class Chart:
 
     @property
     def dodged(self) -> bool:
-        """Whether series share a category, so that their bars stand side by side."""
+        """Whether series share a category, so that their bars are side by side."""
         return any(
             len(set(places)) < len(places)
             for panel in self.panels

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: every mark of a chart, by one library)
-"""The chart as a picture, by matplotlib: SVG that follows a page's colours or stands alone, and PNG."""
+"""The chart as a picture, by matplotlib: SVG that follows a page's colours or is a file of its own, and PNG."""
 
+import io
+import re
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
+import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -13,9 +16,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FuncFormatter, NullLocator
 
+from corescale.errors import UsageError
 from corescale.show import text
-from corescale.show.charts import look, picture
-from corescale.show.charts.look import ALARM, INK, MUTED, PAPER
+from corescale.show.charts import look
+from corescale.show.charts.look import ALARM, GRID, INK, MUTED, PAPER
 from corescale.show.charts.model import Axis, Chart, Format, Panel, Place, Series
 
 DASHES: Any = (0, (5, 4))
@@ -32,23 +36,47 @@ BAR = 0.55
 GROUP_WIDTH = 0.8
 """width of a category's bars together, where categories are 1 apart"""
 
+NewFigure = Callable[..., Figure]
+
 LETTERS, WHOLE = 9.0, 200
 """of an axis's title in a line: upright, for each inch of a panel's height, so that it ends where that does; lying"""
 
 
 def svg(chart: Chart) -> str:
     """An inline SVG element: text stays text, colours are the page's, identifiers are this chart's alone."""
-    return picture.inline(chart.name, chart.alternative, lambda: _figure(chart))
+    return inline(chart.name, chart.alternative, lambda: _figure(chart))
 
 
 def write(chart: Chart, folder: Path, dpi: int = 160) -> tuple[Path, Path]:
     """NAME.png and NAME.svg on white, for documents."""
-    return picture.write(chart.name, chart.alternative, lambda: _titled(chart), folder, dpi)
+    return save(chart.name, chart.alternative, lambda: _titled(chart), folder, dpi)
 
 
-def _titled(chart: Chart) -> Figure:
-    """With the title inside, for where none stands beside it."""
-    figure = _figure(chart)
+def shown(chart: Chart) -> Axes:
+    """The axes of the first panel, in a figure of pyplot's: for a notebook, a window, or more drawing."""
+    from matplotlib import pyplot  # noqa: PLC0415  chooses what shows figures, which only this needs
+
+    with mpl.rc_context(STYLE):
+        figure = _titled(chart, pyplot.figure)
+    figure.set_facecolor(PAPER)
+    return next(axes for axes in figure.axes if axes.get_visible())
+
+
+def draw_on(axes: Axes, chart: Chart) -> None:
+    """Draw a chart of one panel on somebody's axes; raises UsageError for one of several."""
+    if len(chart.panels) != 1:
+        raise UsageError(f"the chart {chart.name} has {len(chart.panels)} panels", remedy="leave out ax")
+    _panel(axes, chart, chart.panels[0])
+    if chart.y.zero:
+        axes.set_ylim(bottom=0)
+    axes.set_title(" · ".join([text.clean(chart.title), *chart.notices]))
+    if chart.legend:
+        axes.legend(handles=[_handle(series) for series in chart.legend])
+
+
+def _titled(chart: Chart, new: NewFigure = Figure) -> Figure:
+    """With the title inside, if the page has none."""
+    figure = _figure(chart, new)
     lines = textwrap.wrap(text.clean(chart.title), 92 if chart.wide else 44)
     figure.set_size_inches(figure.get_figwidth(), figure.get_figheight() + 0.3 * len(lines))
     figure.text(0.01, 0.985, "\n".join(lines), ha="left", va="top", fontsize=13)
@@ -60,9 +88,9 @@ def _titled(chart: Chart) -> Figure:
     return figure
 
 
-def _figure(chart: Chart) -> Figure:
+def _figure(chart: Chart, new: NewFigure = Figure) -> Figure:
     rows, columns = chart.rows, chart.columns
-    figure = Figure(figsize=(10.4 if chart.wide else 5.0, chart.height * len(rows)), layout="constrained")
+    figure = new(figsize=(10.4 if chart.wide else 5.0, chart.height * len(rows)), layout="constrained")
     share: Any = {"sharex": True, "sharey": not chart.own_y} if len(chart.panels) > 1 else {}
     grid = figure.subplots(len(rows), len(columns), squeeze=False, **share)
     for axes in grid.flat:
@@ -259,3 +287,65 @@ DRAW: dict[str, Callable[[Axes, Chart, Series], None]] = {
     "dashed": _line,
     "dotted": _line,
 }
+
+
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "corescale",
+    "font.family": "sans-serif",
+    "font.size": 10.5,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "text.color": INK,
+    "text.parse_math": False,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "legend.frameon": False,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+}
+
+Draw = Callable[[], Figure]
+"""Called under STYLE."""
+
+
+def inline(name: str, alternative: str, draw: Draw) -> str:
+    """An SVG element for a page: text stays text, colours of look.py are the page's, identifiers begin with `name`.
+
+    `alternative` is all of it in words, for those who cannot see it.
+    """
+    drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{name}-", _svg(alternative, draw, "none"))
+    drawn = re.sub(
+        "#[0-9a-f]{6}",
+        lambda match: look.variable(match[0]) if match[0] in look.VARIABLES else match[0],
+        drawn[drawn.index("<svg") :],
+    )
+    return re.sub(r"(font: [\d.]+px) [^;\"]*", r"\1 inherit", drawn)
+
+
+def save(name: str, alternative: str, draw: Draw, folder: Path, dpi: int = 160) -> tuple[Path, Path]:
+    """NAME.png and NAME.svg on white, for documents."""
+    png, plain = folder / f"{name}.png", folder / f"{name}.svg"
+    with mpl.rc_context(STYLE):
+        draw().savefig(png, dpi=dpi, facecolor=PAPER, metadata={"Software": None, "Title": alternative})
+    plain.write_text(_svg(alternative, draw, PAPER), encoding="utf-8")
+    return png, plain
+
+
+def _svg(alternative: str, draw: Draw, paper: str) -> str:
+    """Without matplotlib's style element, which would hold for a whole page; its two lines are attributes here."""
+    with mpl.rc_context(STYLE):
+        file = io.StringIO()
+        draw().savefig(file, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})
+    drawn = re.sub(r"<(metadata|style)\b.*?</\1>", "", file.getvalue(), flags=re.DOTALL)
+    label = text.attribute(alternative).replace("\\", r"\\")
+    lines = 'stroke-linejoin="round" stroke-linecap="butt"'
+    return re.sub(r"<svg ([^>]*)>", rf'<svg role="img" aria-label="{label}" {lines} \1>', drawn, count=1)

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from corescale.declare import paths
 from corescale.errors import UsageError
-from corescale.show.exchange import csv, hyperfine, markdown, tidy
-from corescale.show.exchange.result_json import schema, to_json
+from corescale.show.exchange import ci, csv, extra_p, hyperfine, markdown, tidy
+from corescale.show.exchange.result_json import to_dict, to_json
+from corescale.show.exchange.result_schema import schema
 from corescale.show.result import Result
 
-__all__ = ["EXPORTERS", "Exporter", "make_folder", "must_be_writable", "schema", "to_json", "write"]
+__all__ = ["EXPORTERS", "Exporter", "make_folder", "must_be_writable", "schema", "to_dict", "to_json", "write"]
 
 Exporter = Callable[[Result], str]
 
@@ -22,6 +23,10 @@ EXPORTERS: dict[str, Exporter] = {
     "csv": csv.export,
     "markdown": markdown.export,
     "records": tidy.export,
+    "bencher": ci.bencher,
+    "github": ci.github,
+    "junit": ci.junit,
+    "extrap": extra_p.export,
 }
 """json, csv, markdown: what hyperfine's users expect of --export-NAME. records: every launch, a line each."""
 

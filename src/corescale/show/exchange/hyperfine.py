@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """hyperfine's JSON, field for field, so that its users' scripts read our runs.
 
-Times in seconds, parameters as strings. What hyperfine has no field for (blocks, intervals, doubt) is not here: the
+Times in seconds, parameters as strings. What hyperfine has no field for (blocks, intervals, warning) is not here: the
 format has no room for it, and `result` has it all.
 """
 

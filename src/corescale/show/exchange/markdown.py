@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hyperfine's Markdown table, the columns that it lacks behind its own, and every doubt beneath."""
+"""hyperfine's Markdown table, the columns that it lacks behind its own, and every warning beneath."""
 
 from collections.abc import Iterator
 
@@ -10,9 +10,9 @@ from corescale.show.result import Result
 
 
 def export(result: Result) -> str:
-    """The Markdown text: headline, table, doubts."""
+    """The Markdown text: headline, table, warnings."""
     lines = [f"**{_escape(headline.headline(result))}**", "", *_table(result), ""]
-    lines += [f"- {_escape(doubt)}" for doubt in (*_notes(result), *result.doubts, *result.experiment.left_out)]
+    lines += [f"- {_escape(warning)}" for warning in (*_notes(result), *result.warnings, *result.experiment.left_out)]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.overheads import Modelled
 from corescale.conclude.answers.study import Study
-from corescale.conclude.laws import Fit
+from corescale.conclude.models import Fit
 from corescale.declare import outputs
 from corescale.declare.experiment import Experiment
 from corescale.show import statements, text
@@ -62,10 +62,10 @@ def flat(found: Study) -> str:
     names = [name for name, _ in weak.lines[0].levels]
     ends = [f"{parameter}{end}" for parameter in ("a", "b") for end in ("", "_low", "_high")]
     rows = [
-        [line.p, *(level for _, level in line.levels), *_ends(line.fit, "a"), *_ends(line.fit, "b"), line.fit.doubt]
+        [line.p, *(level for _, level in line.levels), *_ends(line.fit, "a"), *_ends(line.fit, "b"), line.fit.warning]
         for line in weak.lines
     ]
-    return _csv(["p", *names, *ends, "doubt"], rows)
+    return _csv(["p", *names, *ends, "warning"], rows)
 
 
 def _ends(fit: Fit, parameter: str) -> Sequence[object]:

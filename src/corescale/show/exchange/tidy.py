@@ -9,7 +9,7 @@ from corescale.show.result import Result
 
 FIELDS = (
     "phase", "block", "order", "attempt", "started", "wall", "status", "exit_code", "user", "system",
-    "effective_cores", "peak_memory", "peak_memory_kind", "threads_asked", "oversubscribed", "origin",
+    "effective_cores", "peak_memory", "peak_memory_kind", "tree_memory", "threads_asked", "oversubscribed", "origin",
 )  # fmt: skip
 
 

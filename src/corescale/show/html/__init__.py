@@ -10,7 +10,7 @@ import importlib.resources
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,14 +20,15 @@ from markupsafe import Markup
 
 from corescale import __version__
 from corescale.conclude.answers.recommendation import Recommendation
-from corescale.conclude.answers.scaling import Scan, scan
+from corescale.conclude.answers.scaling import Row, Scan, scan
 from corescale.conclude.answers.study import Study
 from corescale.errors import UsageError
-from corescale.records import to_dict
-from corescale.show import charts, headline, text
+from corescale.records import Configuration, to_dict
+from corescale.show import charts, columns, headline, text
 from corescale.show.charts import interactive, static
 from corescale.show.exchange import result_json
-from corescale.show.html import rows, said
+from corescale.show.html import said
+from corescale.show.naming import label, raw
 from corescale.show.result import Result
 
 Part = dict[str, Any]
@@ -35,6 +36,9 @@ Part = dict[str, Any]
 
 NUMBERS = "<section>\n<h2>Every configuration</h2>"
 """where the numbers begin in a page; templates/report.html has it"""
+
+GENERATOR = '<meta name="generator" content="corescale '
+"""by which a page is known; templates/report.html has it among its first lines"""
 
 MOST_CURVES = 12
 """curves of a study that fit into one chart; a larger study declares the charts that show it"""
@@ -56,11 +60,11 @@ def report(result: Result, frame: pd.DataFrame | None = None) -> str:
             said=_headline(result),
             launch=_launch(result),
             facts=said.facts(result),
-            doubts=[*result.doubts, *filter(None, [headline.undisturbed(result)])],
+            warnings=[*result.warnings, *filter(None, [headline.undisturbed(result)])],
             charts=[figure(chart) for chart in drawn],
-            table=rows.table(result),
+            table=table(result),
             notes=said.notes(result),
-            laws=said.laws(curves),
+            models=said.models(curves),
             failures=said.failures(result),
             environment=said.environment(result.environment),
             count=len(result.records),
@@ -68,6 +72,15 @@ def report(result: Result, frame: pd.DataFrame | None = None) -> str:
             records=embedded([to_dict(record) for record in result.records]),
             vega=Markup(interactive.scripts()) if drawn and interactive.available() else "",
         )
+    )
+
+
+def fragment(result: Result) -> str:
+    """The first line, the table and the warnings, for a notebook's cell."""
+    return (
+        _templates()
+        .get_template("fragment.html")
+        .render(headline=headline.headline(result), table=table(result), warnings=result.warnings)
     )
 
 
@@ -126,7 +139,7 @@ def _headline(result: Result) -> Part:
 def _launch(result: Result) -> Part | None:
     if not isinstance(result.conclusion, Recommendation):
         return None
-    label = "Today's launch, to keep" if result.conclusion.keep_today else "Launch it so"
+    label = "The baseline, to keep" if result.conclusion.keep_baseline else "Launch it so"
     return {"label": label, "line": result.line(result.conclusion.chosen)}
 
 
@@ -158,3 +171,46 @@ def added(
         raise UsageError("is no report of corescale", remedy="give the report.html of a run")
     section = _templates().get_template("added.html").render(title=title, figures=figures, head=head, lines=lines)
     return f"{before}{begin}{section}{end}{found}{after}"
+
+
+def table(result: Result) -> dict[str, Any]:
+    """Head of the first column, the columns, and a row for each configuration."""
+    every = columns.of(result)
+    return {
+        "head": "command" if isinstance(result.conclusion, tuple) else "configuration",
+        "columns": every.columns,
+        "rows": [
+            {
+                "kind": _kind(result, configuration, row),
+                "name": label(configuration).removeprefix("command="),
+                "raw": raw(configuration),
+                "roles": list(_roles(result, configuration)),
+                "alarms": [*result.labels(configuration), *_alarms(row)],
+                "cells": list(every.cells(configuration)),
+            }
+            for configuration, row in every.rows.items()
+        ],
+    }
+
+
+def _kind(result: Result, configuration: Configuration, row: Any) -> str:
+    found = result.conclusion
+    if not isinstance(found, Recommendation):
+        return ""
+    return "chosen" if configuration == found.chosen else "excluded" if row.excluded else ""
+
+
+def _roles(result: Result, configuration: Configuration) -> Iterator[str]:
+    found = result.conclusion
+    if isinstance(found, Recommendation):
+        roles = {"use this": found.chosen, "baseline": found.baseline}
+        yield from (role for role, chosen in roles.items() if chosen == configuration)
+    if isinstance(found, tuple) and configuration == found[0].reference:
+        yield "reference"
+
+
+def _alarms(row: Any) -> Iterator[str]:
+    if isinstance(row, Row) and row.idle:
+        yield f"asked for {row.p}, used {row.effective_cores:.1f}"
+    if isinstance(row, Row) and row.failures:
+        yield f"{row.failures} of {row.launches} failed"

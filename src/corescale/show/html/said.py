@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page says around its charts and its table: facts, notes, laws, failures, the machine."""
+"""What the page says around its charts and its table: facts, notes, models, failures, the machine."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from corescale.conclude import stats
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Curve, Scan
 from corescale.conclude.answers.study import Study
-from corescale.conclude.laws import Fit
+from corescale.conclude.models import Fit
 from corescale.show import headline, statements, text
 from corescale.show.result import Result
 
@@ -29,7 +29,7 @@ def _facts(result: Result) -> Iterator[tuple[str, str, str]]:
     yield "blocks", str(result.blocks), f"{len(result.timed)} launches in random order"
     lost = sum(record.status == "capped" for record in result.timed)
     failed = sum(not record.ok for record in result.timed) - lost
-    stopped = f"; {lost} stopped as lost" if lost else ""
+    stopped = f"; {lost} capped" if lost else ""
     yield "failed launches", str(failed), f"of {len(result.timed)}{stopped}"
     yield "noisy launches", str(len(result.noisy)), "flagged by rules fixed beforehand"
 
@@ -48,7 +48,7 @@ def _facts_of_scan(found: Scan) -> Iterator[tuple[str, str, str]]:
 def _facts_of_recommendation(result: Result, found: Recommendation) -> Iterator[tuple[str, str, str]]:
     quantity = text.quantity(result.experiment.response)
     seen = {candidate.configuration: candidate for candidate in found.candidates}
-    for name, configuration in (("today", found.today), ("recommended", found.chosen)):
+    for name, configuration in (("baseline", found.baseline), ("recommended", found.chosen)):
         if configuration in seen:
             yield name, *quantity(seen[configuration].time)
 
@@ -67,14 +67,14 @@ def _notes(result: Result) -> Iterator[str]:
     if isinstance(result.conclusion, Recommendation):
         yield headline.exploratory(result.conclusion)
         yield from headline.beside(result.conclusion, result.experiment.response)
-    for constraint in result.experiment.constraints:
-        today = " * today" if constraint.relative else ""
-        yield f"subject to {constraint.metric} {constraint.relation} {constraint.bound:g}{today}"
+    for constraint in result.experiment.tuning.constraints:
+        baseline = " * baseline" if constraint.relative else ""
+        yield f"subject to {constraint.metric} {constraint.relation} {constraint.bound:g}{baseline}"
     yield from (f"left out: {reason}" for reason in result.experiment.left_out)
 
 
-def laws(found: Scan | None) -> list[Part]:
-    """The law of every curve with its parameters; a forecast says that it is extrapolated."""
+def models(found: Scan | None) -> list[Part]:
+    """The model of every curve with its parameters; a forecast says that it is extrapolated."""
     if found is None:
         return []
     return [
@@ -93,11 +93,11 @@ def _lines(curve: Curve, best: Fit, response: str) -> Iterator[str]:
     if best.identifiable:
         beyond = best.forecast(2 * best.measured[1])
         value = text.join(text.quantity(response)(beyond.seconds))
-        yield f"at p={beyond.p:g}: {value}, extrapolated: valid if the law holds"
-    if best.doubt:
-        yield f"doubt: {best.doubt}"
+        yield f"at p={beyond.p:g}: {value}, extrapolated: valid if the model holds"
+    if best.warning:
+        yield f"warning: {best.warning}"
     if curve.overhead is not None and curve.overhead.best is not None:
-        yield f"overhead: {statements.overhead(curve.overhead.best)}; {curve.overhead.statement}"
+        yield f"overhead: {statements.overhead(curve.overhead.best)}. Cross-validation: {curve.overhead.statement}"
 
 
 def failures(result: Result) -> list[Part]:

@@ -19,33 +19,35 @@ from corescale.conclude.answers.scaling import Curve, Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.timing import Timing
 from corescale.conclude.answers.verdict import Comparison
-from corescale.conclude.laws import Fit
+from corescale.conclude.models import Fit
 from corescale.endings import ending
 from corescale.show import headline, plot, statements, text
-from corescale.show.alone import alone
-from corescale.show.naming import label
+from corescale.show.naming import current, label
 from corescale.show.result import Result
+from corescale.show.single import alone
 from corescale.show.suggestion import suggestion
 from corescale.show.terminal import tables
 
 CANDIDATES_SHOWN, EXCLUDED_SHOWN = 12, 8
-"""lines of a tune; today's launch and the answer are always among the candidates"""
+"""lines of a tune; the baseline and the answer are always among the candidates"""
 
 IN_FULL = "--report FILE or --json has them all"
 
 
-MOST_DOUBTS = 3
-"""doubts that are printed unless all are asked for"""
+MOST_WARNINGS = 3
+"""warnings that are printed unless all are asked for"""
 
 
-def render(result: Result, *, verbose: bool = False, law: bool = False) -> RenderableType:
-    """The whole answer of a verb. `verbose`: every doubt; `law`: laws and definitions, of two levels of p too."""
+def render(result: Result, *, verbose: bool = False, model: bool = False) -> RenderableType:
+    """The whole answer of a verb. `verbose`: every warning; `model`: models and definitions, of two levels of p too."""
     first = Text(headline.headline(result, "\n"), style="bold")
-    body = _body(result, law=law)
+    if result.run:
+        first.append(f" [{text.clean(result.run)}]", style="not bold")
+    body = _body(result, model=model)
     return Group(first, *body, *_footer(result, verbose=verbose))
 
 
-def _body(result: Result, *, law: bool) -> Iterable[RenderableType]:
+def _body(result: Result, *, model: bool) -> Iterable[RenderableType]:
     found = result.conclusion
     if (only := alone(found)) is not None:
         return _timed(only, result.experiment.response)
@@ -53,7 +55,7 @@ def _body(result: Result, *, law: bool) -> Iterable[RenderableType]:
         return _recommended(result, found)
     if isinstance(found, Study):
         return _studied(result, found)
-    return _scanned(result, found, law=law) if isinstance(found, Scan) else _compared(result, found)
+    return _scanned(result, found, model=model) if isinstance(found, Scan) else _compared(result, found)
 
 
 def _timed(found: Timing, response: str) -> Iterable[RenderableType]:
@@ -61,7 +63,7 @@ def _timed(found: Timing, response: str) -> Iterable[RenderableType]:
     cpu = f"user {text.seconds(found.user)}, system {text.seconds(found.system)}"
     yield Text(f"median {text.value(found.median, response)}; {cpu}")
     if found.apart:
-        far = text.count(found.apart, "launch stands", "launches stand")
+        far = text.count(found.apart, "launch is", "launches are")
         yield Text(f"{far} far from the others: something else ran, or the first launches warmed a cache", "yellow")
 
 
@@ -100,7 +102,7 @@ class OneLine:
 
 def _recommended(result: Result, found: Recommendation) -> Iterable[RenderableType]:
     yield Text()
-    yield Text("launch it with:" if not found.keep_today else "today's launch:")
+    yield Text("launch it with:" if not found.keep_baseline else f"{current(found.untyped)}:")
     yield Text(f"  {recommended_line(result)}", style="bold cyan", no_wrap=True, overflow="ignore")
     yield Text()
     if found.candidates:
@@ -108,17 +110,17 @@ def _recommended(result: Result, found: Recommendation) -> Iterable[RenderableTy
         yield Text(headline.exploratory(found), style="dim")
     for line in headline.beside(found, result.experiment.response):
         yield Text(line)
-    for constraint in result.experiment.constraints:
-        times_today = " * today" if constraint.relative else ""
+    for constraint in result.experiment.tuning.constraints:
+        times_baseline = " * baseline" if constraint.relative else ""
         yield Text(
-            f"subject to: {text.clean(constraint.metric)} {constraint.relation} {constraint.bound:g}{times_today}"
+            f"subject to: {text.clean(constraint.metric)} {constraint.relation} {constraint.bound:g}{times_baseline}"
         )
     yield from _excluded(found)
 
 
 def _candidates(result: Result, found: Recommendation) -> Iterable[RenderableType]:
-    """The fastest configurations, and today's launch."""
-    now = [candidate for candidate in found.candidates[CANDIDATES_SHOWN:] if candidate.configuration == found.today]
+    """The fastest configurations, and the baseline."""
+    now = [candidate for candidate in found.candidates[CANDIDATES_SHOWN:] if candidate.configuration == found.baseline]
     shown = [*found.candidates[:CANDIDATES_SHOWN], *now]
     yield tables.candidates(result, found, shown)
     if left := len(found.candidates) - len(shown):
@@ -126,9 +128,9 @@ def _candidates(result: Result, found: Recommendation) -> Iterable[RenderableTyp
 
 
 def _excluded(found: Recommendation) -> Iterable[RenderableType]:
-    """The first few one by one: those that failed before those that lost."""
+    """The first few one by one: those that failed before those that were capped."""
     excluded = [candidate for candidate in found.candidates if candidate.excluded is not None]
-    excluded.sort(key=lambda candidate: "lost" in str(candidate.excluded))
+    excluded.sort(key=lambda candidate: candidate.capped)
     for candidate in excluded[:EXCLUDED_SHOWN]:
         yield Text(f"excluded: {label(candidate.configuration)}: {text.clean(str(candidate.excluded))}", "yellow")
     if len(excluded) > EXCLUDED_SHOWN:
@@ -170,14 +172,14 @@ def _flat(found: Scan) -> Iterable[RenderableType]:
         yield Text(f"  {statements.flat(line, found.response)}")
 
 
-def _scanned(result: Result, found: Scan, *, chart: bool = True, law: bool = True) -> Iterable[RenderableType]:
-    more = law or max((len({row.p for row in curve.rows}) for curve in found.curves), default=0) > 2
+def _scanned(result: Result, found: Scan, *, chart: bool = True, model: bool = True) -> Iterable[RenderableType]:
+    more = model or max((len({row.p for row in curve.rows}) for curve in found.curves), default=0) > 2
     for curve in found.curves:
         yield Text()
         if curve.label:
             yield Text(text.clean(curve.label), style="bold")
         yield tables.curve(result, curve)
-        yield from _law(curve, found.response) if more else ()
+        yield from _model(curve, found.response) if more else ()
     yield from _flat(found)
     if not more:
         return
@@ -189,15 +191,15 @@ def _scanned(result: Result, found: Scan, *, chart: bool = True, law: bool = Tru
         yield Chart(found)
 
 
-def _law(curve: Curve, response: str) -> Iterable[RenderableType]:
+def _model(curve: Curve, response: str) -> Iterable[RenderableType]:
     if curve.choice is None or curve.choice.best is None:
         return
     best = curve.choice.best
-    yield Text(f"law: {curve.choice.statement}")
+    yield Text(f"model: {curve.choice.statement}")
     for line in headline.parameters(best, response):
         yield Text(f"  {line}")
-    if best.doubt:
-        yield Text(f"  doubt: {best.doubt}", style="yellow")
+    if best.warning:
+        yield Text(f"  warning: {best.warning}", style="yellow")
     yield from _forecast(best, response)
     if curve.overhead is not None and curve.overhead.best is not None:
         yield Text(f"overhead f: {curve.overhead.statement}")
@@ -211,16 +213,16 @@ def _forecast(best: Fit, response: str) -> Iterable[RenderableType]:
     beyond = best.forecast(2 * best.measured[1])
     word = "extrapolated" if beyond.extrapolated else "interpolated"
     value = text.join(text.quantity(response)(beyond.seconds))
-    yield Text(f"  forecast at p={beyond.p:g}: {value} ({word}: valid if the law holds)")
+    yield Text(f"  forecast at p={beyond.p:g}: {value} ({word}: valid if the model holds)")
 
 
 def _compared(result: Result, found: Sequence[Comparison]) -> Iterable[RenderableType]:
     yield Text()
     yield tables.comparisons(result)
     for comparison in found:
-        if comparison.gate is not None:
-            style = {"passed": "green", "failed": "bold red"}.get(comparison.gate, "yellow")
-            yield Text(f"gate {comparison.gate}: {headline.name(comparison.other)}", style=style)
+        for one in comparison.gates:
+            style = {"passed": "green", "inconclusive": "yellow"}.get(one.verdict, "bold red")
+            yield Text(f"gate {one.verdict}: {headline.gate(comparison, one)}", style=style)
 
 
 def _footer(result: Result, *, verbose: bool) -> Iterable[RenderableType]:
@@ -228,12 +230,12 @@ def _footer(result: Result, *, verbose: bool) -> Iterable[RenderableType]:
     if 0 < result.blocks < stats.fewest_blocks(result.confidence):
         missing = text.no_interval(result.confidence)
         yield Text(f"{missing}: numbers without brackets are estimates only", style="yellow")
-    shown = result.doubts if verbose else result.doubts[:MOST_DOUBTS]
-    for doubt in shown:
-        line = Text(f"doubt: {text.clean(doubt)}", style="yellow")
+    shown = result.warnings if verbose else result.warnings[:MOST_WARNINGS]
+    for warning in shown:
+        line = Text(f"warning: {text.clean(warning)}", style="yellow")
         yield line if verbose else OneLine(line)
-    if more := len(result.doubts) - len(shown):
-        yield Text(f"{text.count(more, 'more doubt')}: -v", style="yellow")
+    if more := len(result.warnings) - len(shown):
+        yield Text(f"{text.count(more, 'more warning')}: -v", style="yellow")
     if (without := headline.undisturbed(result)) != "":
         yield Text(without, style="yellow")
     yield from _failures(result)

@@ -25,7 +25,7 @@ class Shape:
     """How much room a table takes."""
 
     beside: bool
-    """intervals stand beside their numbers, else beneath"""
+    """intervals are next to their numbers, else beneath"""
     importance: int
     """largest importance of the columns that are shown"""
 
@@ -113,7 +113,7 @@ def _candidate(result: Result, found: Recommendation, one: Candidate, shown: col
 
 
 def _roles(found: Recommendation, candidate: Candidate) -> list[str]:
-    roles = {"use this": found.chosen, "today": found.today}
+    roles = {"use this": found.chosen, "baseline": found.baseline}
     named = [role for role, configuration in roles.items() if candidate.configuration == configuration]
     return [*([", ".join(named)] if named else []), *(["excluded"] if candidate.excluded else [])]
 

@@ -11,16 +11,16 @@ FAKE = "--on fake --landscape"
 GATED = f"corescale compare -q -r 9 --gate 5% {FAKE} gate.toml -n a -n b -L n 1,3 'x {{n}}' 'y {{n}}'"
 
 TRIES: tuple[Try, ...] = (
-    # Of one launch each nothing is decided, and there is no law of two p.
+    # Of one launch each nothing is decided, and there is no model of two p.
     ("printf 'seed = 1\\nbase = 0.03\\n[noise]\\nsize = 0.1\\n[times.n]\\n1 = 1\\n2 = 0.9\\n' > noisy.toml", 0, ""),
     (
-        f"corescale tune -q -r 1 --confirm 0 -t 1 -L n 1,2 {FAKE} noisy.toml -- x {{n}}",
+        f"corescale tune -q --budget 3x -t 1 -L n 1,2 {FAKE} noisy.toml -- x {{n}}",
         3,
         "not decided: .*|no answer",
     ),
     (
         f"touch flat.toml; corescale scan -q -r 6 -f layout=1x1x1,2x1x1,1x2x1 {FAKE} flat.toml -- x {{ranks}}"
-        " | grep -c -E 'law:|forecast'",
+        " | grep -c -E 'model:|forecast'",
         1,
         "0",
     ),
@@ -42,24 +42,24 @@ TRIES: tuple[Try, ...] = (
         "sleep 0.01: [0-9.]+ ms ± [0-9.]+ [mu]s .mean ± deviation of 3 launches., from",
     ),
     ("corescale scan -q -r 3 -t 1 -- sleep 0.01", 0, "threads=1: [0-9.]+ ms ± "),
-    ("corescale compare -q -r 6 true true true", 0, "true #2 looks .* true, but no 95% interval below 7 blocks"),
-    ("printf 'serial = 0.1\\n' > law.toml", 0, ""),
-    (f"corescale scan -q -r 6 -t 1,2 {FAKE} law.toml -- x | grep -E 'law:|speedup 1 is'", 1, ""),
-    (f"corescale scan -q -r 6 -t 1,2 --law {FAKE} law.toml -- x | grep -c -E 'law:|speedup 1 is'", 0, "2"),
+    ("corescale compare -q -r 6 true true true", 3, "true #2 looks .* true, but no 95% interval below 7 blocks"),
+    ("printf 'serial = 0.1\\n' > model.toml", 0, ""),
+    (f"corescale scan -q -r 6 -t 1,2 {FAKE} model.toml -- x | grep -E 'model:|speedup 1 is'", 1, ""),
+    (f"corescale scan -q -r 6 -t 1,2 --model {FAKE} model.toml -- x | grep -c -E 'model:|speedup 1 is'", 0, "2"),
     (
         "corescale scan -q -r 3 -t 1,2 -i -- sh -c 'exit $((OMP_NUM_THREADS - 1))'",
         3,
         "2 threads: all 3 launches failed; 1 thread took",
     ),
     (
-        "corescale tune -q -r 6 -t 1 -L n 1,2 --metric b=stdout-size --subject-to 'b<=0' -- echo {n}",
+        "corescale tune -q --budget 20x -t 1 -L n 1,2 --metric b=stdout-size --subject-to 'b<=0' -- echo {n}",
         3,
-        "no answer: nothing that was tried meets the constraint .today's launch: b = 2, not <= 0",
+        "no answer: nothing that was tried meets the constraint .threads=1 n=1: b = 2, not <= 0",
     ),
     (
-        "corescale tune -q -r 6 -t 1 -L n 100,1 --metric b=stdout-size --subject-to 'b<=3' -- echo {n}",
+        "corescale tune -q --budget 20x -t 1 -L n 100,1 --metric b=stdout-size --subject-to 'b<=3' -- echo {n}",
         0,
-        "threads=1 n=1 is the fastest that meets the constraint, and today's launch does not",
+        "threads=1 n=1 is the fastest that meets the constraint, and threads=1 n=100 does not",
     ),
     (
         "corescale scan -q --budget 1s -- sleep 100",
@@ -72,7 +72,7 @@ TRIES: tuple[Try, ...] = (
         4,
         "corescale: (threads=[0-9]+|the program) failed with exit code 1; make it work, or pass",
     ),
-    ("corescale compare -q -r 2 --export-json - true false -i 2>/dev/null | head -1", 0, "{"),
+    ("corescale compare -q -r 2 --export-json - true false -i 2>/dev/null | head -1", 3, "{"),
     ("corescale compare -q -r 2 --export-csv /dev/stdout true 2>&1 >/dev/null | head -1", 0, "true: "),
     # What is open is written to, behind what it holds.
     (
@@ -101,9 +101,9 @@ TRIES: tuple[Try, ...] = (
     ("corescale compare -q -r 3 true false", 3, "false never succeeded: its last launch failed with exit code 1"),
     ("corescale compare -q -r 6 -i 'sleep 0.01' 'sh -c \"sleep 0.1; exit 3\"' | grep -c 'sh -c .*0.031'", 0, "1"),
     (
-        "corescale compare -q -r 8 -i true false | grep doubt | head -1",
+        "corescale compare -q -r 8 -i true false | grep warning | head -1",
         0,
-        "doubt: false failed with exit code 1, and counts: -i .in 8 of 16",
+        "warning: false failed with exit code 1, and counts: -i .in 8 of 16",
     ),
 )
 

@@ -62,6 +62,15 @@ TRIES: tuple[Try, ...] = (
     ("corescale compare 'sleep 0.0{n}'", 2, "corescale: command: unknown placeholder {n}; give its levels"),
     ('corescale compare "echo \'a"', 2, "corescale: command: .*: no closing quotation; close the quotes"),
     ("corescale compare 'sleep 0.01 | cat'", 2, "corescale: command: '|' in .* is for a shell"),
+    (
+        "corescale scan -q -t 1 -f LD_PRELOAD=/no/such.so,unset -- true",
+        2,
+        "corescale: LD_PRELOAD: /no/such.so: no such",
+    ),
+    ("corescale compare -q 'env LD_PRELOAD=./no.so true' true", 2, "corescale: LD_PRELOAD: ./no.so: no such file, "),
+    ("LD_PRELOAD=/no/x.so corescale scan -q -r 1 -t 1 -- true 2>&1 | grep -c 'x.so of this shell: no such'", 0, "1"),
+    ("corescale scan -q -r 3 -t 1,2 -- true", 3, "(asked for 2 threads, used .* cores; )?2 threads look "),
+    ("corescale scan -q -r 3 -t 2 -- sleep 0.02", 0, "asked for 2 threads, used .* cores; threads=2: "),
     ("corescale compare --gate 5% -r 8 true", 2, "corescale: --gate: there is nothing to compare with"),
     # Braces around no name are as typed.
     ("corescale scan -q -r 1 -t 1 -- test '{\"a\":{\"b\":1}}' = '{\"a\":{\"b\":1''}''}'", 0, "threads=1: "),
@@ -81,7 +90,7 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan -t 1 -P x 0.1 0.3 -D 0.1 --dry-run -- echo {x} | grep -c 'echo 0.[1-3]$'", 0, "3"),
     ("corescale scan -L x 1,inf -- echo {x}", 2, "corescale: -f: x=inf is no finite number; write a number"),
     ("corescale scan -f x=nan,2 -- echo {x}", 2, "corescale: -f: x=nan is no finite number; write a number"),
-    ("corescale scan -L x 1,2 --today x=inf -- echo {x}", 2, "corescale: x=inf is no finite number; write a number"),
+    ("corescale scan -L x 1,2 --baseline x=inf -- echo {x}", 2, "corescale: x=inf is no finite number; write a number"),
     ("corescale scan -L x 1,1.0 -- echo {x}", 2, "corescale: -f: x=1 and x=1.0 are the same number; each level once"),
     ("corescale scan -t 1 -L n=1,2 --dry-run -- echo {n} | grep -c 'echo [12]$'", 0, "2"),
     ("corescale scan -L n -- echo {n}", 2, "corescale: -L: needs NAME A,B"),
@@ -131,7 +140,13 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: --p-ref: p = 7 is not measured; write one of 1, 2",
     ),
-    ("corescale compare --gate 5 true false", 2, "corescale: --gate: '5' is not a share; write 2% or 0.02"),
+    ("corescale compare --gate 5 true false", 2, "corescale: --gate: '5' is not a share; write 5% or 0.05"),
+    (
+        "corescale scan --json --export-json - -- true",
+        2,
+        "corescale: -: --json and an export would both ",
+    ),
+    ("corescale compare --gate size=5% true false", 2, "corescale: --gate: no gate on 'size'; write one of time, mean"),
     ('corescale compare --gate "$UNSET" true false', 2, "corescale: --gate: '' is not a share; write 2% or 0.02"),
     ("corescale scan --budget '' -- touch made", 2, "corescale: --budget: '' is not a time; write 90s, 5m or 1h30m"),
     ("corescale scan --timeout '' -- touch made", 2, "corescale: --timeout: '' is not a time; write 90s, 5m or 1h30m"),
@@ -217,7 +232,7 @@ TRIES: tuple[Try, ...] = (
     ),
     ("corescale report $(printf %0300d 0)", 6, "corescale: 0*/plan.json: no run folder: File name too long"),
     # What a shell reads and nobody else can split.
-    ('corescale compare -q -r 1 --shell "true # don\'t" true', 0, ""),
+    ('corescale compare -q -r 1 --shell "true # don\'t" true', 3, "true looks "),
 )
 
 

@@ -50,7 +50,7 @@ TRIES: tuple[Try, ...] = (
         "corescale: report: cannot be seen together: measured and fake; give",
     ),
     (
-        "corescale tune -q -r 1 -t 1 --out tuned -- true >/dev/null; corescale report kept tuned/*/1",
+        "corescale tune -q -t 1 --out tuned -- true >/dev/null; corescale report kept tuned/*/1",
         2,
         "corescale: report: cannot be seen together: a scan and a tune; give",
     ),
@@ -99,7 +99,7 @@ TRIES: tuple[Try, ...] = (
     (
         "cp -r kept d && sed -i 1p d/records.jsonl; corescale report d",
         6,
-        "corescale: d/records.jsonl:2: launch 0 of block 0 stands here a second time",
+        "corescale: d/records.jsonl:2: launch 0 of block 0 is here a second time",
     ),
     (
         'cp -r kept e && sed -i \'s/\\["threads",1\\]/["threads",9]/\' e/records.jsonl; corescale report e',

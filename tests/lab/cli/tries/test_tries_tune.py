@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What strangers type (support/tries.py) to tune: today's launch, what a budget buys, and how one goes on."""
+"""What strangers type (support/tries.py) to tune: the baseline, what a budget buys, and how one goes on."""
 
 from pathlib import Path
 
 from support.tries import Try, each, must_be
 
 TRIES: tuple[Try, ...] = (
-    # Today's launch is what the shell has, and a larger budget goes on.
+    # The baseline is what the shell has, and a larger budget goes on.
     ("OMP_NUM_THREADS=1 corescale tune --dry-run -t 1,2 -- sleep 0.01 | head -2 | tail -1", 0, "    sleep 0.01$"),
     (
         "RAYON_NUM_THREADS=1 corescale tune -q --budget 4x -t 1,3 --export-csv - -- sh -c 'true $RAYON_NUM_THREADS'"
@@ -23,7 +23,7 @@ TRIES: tuple[Try, ...] = (
     (
         "OMP_NUM_THREADS=many corescale tune --dry-run -t 1,2 -- true | tail -1",
         0,
-        "left out: today's threads from OMP_NUM_THREADS='many': it is no number of threads",
+        "left out: the baseline's threads from OMP_NUM_THREADS='many': it is no number of threads",
     ),
     (
         "{ corescale tune --budget 3s -t 1,2 -L s 9,8 -- sleep 0.{s} 2>&1 >/dev/null || test $? = 3; }"
@@ -33,10 +33,10 @@ TRIES: tuple[Try, ...] = (
     ),
     ("corescale tune -q --budget 3x -t 1,2,3,4 -- sleep 0.1", 3, "no answer|not decided"),
     (
-        "corescale tune -q --budget 4x -t 1,2 -- sh -c 'case $LD_PRELOAD in *listener*) exit 9; esac; sleep 0.0$((3 /"
-        " ${OMP_NUM_THREADS:-1}))' >/dev/null; test $? != 4 && echo it bears no listener",
+        "corescale tune -q --budget 4x -t 1,2 -- sh -c 'case $LD_PRELOAD in *env_reads*) exit 9; esac; sleep 0.0$((3 /"
+        " ${OMP_NUM_THREADS:-1}))' >/dev/null; test $? != 4 && echo it bears no env_reads",
         0,
-        "it bears no listener",
+        "it bears no env_reads",
     ),
     (
         "corescale tune -q --budget 5s --export-records r.csv -- sleep 0.5 >/dev/null; test $(wc -l <r.csv) -lt 12",

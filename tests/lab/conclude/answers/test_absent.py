@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from corescale.conclude.answers.findings import absent, answers
+from corescale.conclude.answers.absence import absent
+from corescale.conclude.answers.findings import answers
 from corescale.conclude.frame import frame
 from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.outputs import Finding, Selection
@@ -53,4 +54,4 @@ def test_a_run_without_a_launch_says_so() -> None:
 def test_an_answer_has_it() -> None:
     asked = Finding(name="x", statement="y", a={"mode": "slow"}, b={"mode": "quick"}, claim="> 1")
     (answer,) = answers(ROWS, EXPERIMENT, asked)
-    assert (answer.verdict, answer.why) == ("not measured", "no launch succeeded at mode=slow")
+    assert (answer.verdict, answer.why) == ("not on this machine", "no launch succeeded at mode=slow")

@@ -7,27 +7,28 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from corescale.conclude.answers.constraints import Judged, broken, judged, not_shown
 from corescale.conclude.answers.recommendation import recommend
-from corescale.conclude.race.lost import lost
+from corescale.conclude.constraints import Judged, broken, judged, not_shown
+from corescale.conclude.race.race import Race
 from corescale.declare import command_line
-from corescale.declare.command_line.request import TuneRequest
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
+from corescale.declare.request import TuneRequest
 from corescale.records import Record
 from corescale.show.headline import recommendation
 from support.play import MACHINE, record
 
 
-def limited(bound: str = "bytes<=1.04*today") -> Experiment:
+def limited(bound: str = "bytes<=1.04*baseline") -> Experiment:
     request = TuneRequest(
-        threads="1", factor=["MODE=a,b"], budget="none", metric=["bytes=stdout-size"], subject_to=[bound]
-    )
+        threads="1", factor=["MODE=a,b"], baseline="threads=1,MODE=a", budget="none",
+        metric=["bytes=stdout-size"], subject_to=[bound],
+    )  # fmt: skip
     return command_line.tune(request, ["x"], MACHINE)
 
 
 def launches(experiment: Experiment, now: Sequence[float], other: Sequence[float]) -> list[Record]:
-    """Blocks of today's launch and b with these metrics; NaN where it is not reported."""
+    """Blocks of the baseline and b with these metrics; NaN where it is not reported."""
     a, b = configurations(experiment)
     both = [pair for k in range(max(len(now), len(other))) for pair in ((a, k, now), (b, k, other)) if k < len(pair[2])]
     return [
@@ -50,8 +51,8 @@ def test_a_metric_is_shown_to_meet_its_bound_or_to_break_it_or_neither(other: li
 
 
 def test_a_bound_from_below_and_one_that_is_a_number() -> None:
-    assert of_b(limited("bytes>=0.9*today"), [100, 101], [80, 81]).state == "breaks"
-    assert of_b(limited("bytes>=0.9*today"), [100, 101], [100, 101]).state == "meets"
+    assert of_b(limited("bytes>=0.9*baseline"), [100, 101], [80, 81]).state == "breaks"
+    assert of_b(limited("bytes>=0.9*baseline"), [100, 101], [100, 101]).state == "meets"
     assert of_b(limited("bytes<=120"), [300, 301], [100, 101]).state == "meets"
     found = of_b(limited("bytes<=101"), [100, 101], [100, 101])
     assert (found.state, found.limit) == ("not shown", "<= 101")
@@ -60,7 +61,7 @@ def test_a_bound_from_below_and_one_that_is_a_number() -> None:
 def test_values_that_have_no_logarithm_are_compared_as_they_are() -> None:
     assert of_b(limited("bytes<=0"), [0, 0], [0, 0]).state == "meets"
     assert of_b(limited("bytes<=0"), [0, 0], [3, 3]).state == "breaks"
-    assert of_b(limited("bytes<=1.5*today"), [2, 2, 0], [1, 0, 1]).state == "not shown"
+    assert of_b(limited("bytes<=1.5*baseline"), [2, 2, 0], [1, 0, 1]).state == "not shown"
 
 
 def test_one_launch_is_judged_by_what_the_others_tell_of_the_scatter() -> None:
@@ -70,17 +71,19 @@ def test_one_launch_is_judged_by_what_the_others_tell_of_the_scatter() -> None:
     for now, other, state in (([100], [120], "breaks"), ([100], [100], "not shown"), ([100, 101, 99], [150], "breaks")):
         records = launches(experiment, now, other)
         assert judged(records, experiment)[b][0].state == state
-        assert (b in broken(records, experiment)) == (state == "breaks") and b not in lost(records, experiment)
-    assert b in lost(launches(experiment, [100, 100], [150, 150]), experiment)
+        assert (b in broken(records, experiment)) == (state == "breaks") and b not in Race.of(
+            records, experiment
+        ).eliminated
+    assert b in Race.of(launches(experiment, [100, 100], [150, 150]), experiment).eliminated
 
 
 def test_what_does_not_report_a_metric_breaks_its_bound_at_once() -> None:
     experiment = limited()
     b = configurations(experiment)[1]
     assert broken(launches(experiment, [100], [math.nan]), experiment)[b] == "bytes was not reported"
-    assert b in lost(launches(experiment, [100], [math.nan]), experiment)
+    assert b in Race.of(launches(experiment, [100], [math.nan]), experiment).eliminated
     unknown = broken(launches(experiment, [math.nan], [100]), experiment)
-    assert unknown[b] == "bytes was not reported by today's launch"
+    assert unknown[b] == "bytes was not reported by the baseline"
 
 
 @pytest.mark.parametrize(("truth", "false"), [(1.0399, "breaks"), (1.0401, "meets")])
@@ -107,6 +110,6 @@ def test_the_answer_says_what_it_is_not_shown_to_meet() -> None:
     ]
     answer = recommend([*records, *fresh], experiment)
     assert answer.chosen == b and not_shown([*records, *fresh], experiment, b) == answer.not_shown
-    assert "; bytes not shown to be <= 1.04x today's: 1.03" in recommendation(answer)
+    assert "; bytes not shown to be <= 1.04x baseline: 1.03" in recommendation(answer)
     sized = [100.0] * 6
     assert recommend([*launches(experiment, sized, sized), *fresh[:0]], experiment).not_shown == ()

@@ -59,7 +59,7 @@ def leads(extra: Callable[[Configuration, float], float], slower: float) -> list
     """The verdicts of both statements where so many seconds are added to work that is shared evenly."""
     asked = shipped("threads_and_mpi_memory")
     made = played(asked, lambda c: work(c, slower) / c.layout.p + extra(c, work(c, slower)))
-    findings = [one for one in asked.outputs if isinstance(one, Finding)]
+    findings = [one for one in asked.study.outputs if isinstance(one, Finding)]
     return [{answer.verdict for answer in answers(frame(made, asked), asked, one)} for one in findings]
 
 
@@ -92,7 +92,7 @@ def test_overhead_of_bytes_is_told_from_that_of_loops(share: float, fixed: float
     asked = shipped("threads_and_mpi_bandwidth")
     made = played(asked, lambda c: alone(c) / c.layout.p + (share * alone(c) + fixed) * (threads(c) - 1))
     (finding,) = (
-        one for one in asked.outputs if isinstance(one, Finding) and one.name == "overhead_stays_with_a_larger_d"
+        one for one in asked.study.outputs if isinstance(one, Finding) and one.name == "overhead_stays_with_a_larger_d"
     )
     assert {answer.verdict for answer in answers(frame(made, asked), asked, finding)} == {verdict}
 
@@ -106,7 +106,9 @@ def factor(overhead: Callable[[Configuration], float]) -> set[str]:
     asked = shipped("threads_and_mpi")
     made = played(asked, lambda c: work(c, 1) * (1 + (overhead(c) if c.layout.p > 1 else 0)) / c.layout.p)
     (declared,) = (
-        one for one in asked.outputs if isinstance(one, Overheads) and one.name == "memory_of_a_process_is_a_factor"
+        one
+        for one in asked.study.outputs
+        if isinstance(one, Overheads) and one.name == "memory_of_a_process_is_a_factor"
     )
     return {answer.verdict for answer in overheads(frame(made, asked), asked, declared)}
 
@@ -131,3 +133,40 @@ def test_memory_is_found_beside_two_kinds_of_grain() -> None:
 )
 def test_memory_is_not_found_where_ranks_differ_in_something_else(overhead: Callable[[Configuration], float]) -> None:
     assert "holds" not in factor(overhead)
+
+
+@pytest.mark.parametrize("inside", ["threads", "ranks"])
+@pytest.mark.parametrize(
+    ("slower", "verdict"), [(1.1, "holds"), (1.0, "equal"), (0.9, "does not hold"), (6.0, "does not hold")]
+)
+def test_a_little_faster_is_neither_slower_nor_six_times(slower: float, inside: str, verdict: str) -> None:
+    asked = shipped("threads_and_mpi")
+    made = played(asked, lambda c: work(c, 1) / c.layout.p * (slower if c["threading"] == "ports" else 1))
+    (finding,) = (one for one in asked.study.outputs if one.name == f"tpl_faster_with_{inside}")
+    assert isinstance(finding, Finding)
+    assert {one.verdict for one in answers(frame(made, asked), asked, finding)} == {verdict}
+
+
+@pytest.mark.parametrize("inside", ["threads", "ranks"])
+@pytest.mark.parametrize(("more", "verdict"), [(0.15, "holds"), (-0.15, "does not hold"), (2.0, "does not hold")])
+def test_a_little_less_overhead_is_neither_more_nor_two(more: float, inside: str, verdict: str) -> None:
+    asked = shipped("threads_and_mpi")
+
+    def truth(c: Configuration) -> float:
+        ports = c["threading"] == "ports" and c.layout.p > 1
+        return work(c, 1) / c.layout.p * (1.5 + (more if ports else 0)) if c.layout.p > 1 else work(c, 1)
+
+    made = played(asked, truth)
+    (finding,) = (one for one in asked.study.outputs if one.name == f"tpl_ahead_of_ccr_with_{inside}")
+    assert isinstance(finding, Finding)
+    assert {one.verdict for one in answers(frame(made, asked), asked, finding)} == {verdict}
+
+
+def test_claims_of_many_nodes_are_not_answered_by_one() -> None:
+    asked = shipped("threads_and_mpi", "threads=1,2", "ranks=1,2")
+    made = played(asked, lambda c: work(c, 1) / c.layout.p)
+    for one in asked.study.outputs:
+        if isinstance(one, Finding) and one.name == "threads_ahead_at_fine_grain":
+            assert {said.verdict for said in answers(frame(made, asked), asked, one)} == {"not on this machine"}
+        if isinstance(one, Overheads) and one.name == "one_factor_describes_three_sizes_with_threads":
+            assert {said.verdict for said in overheads(frame(made, asked), asked, one)} == {"not on this machine"}

@@ -38,7 +38,7 @@ def said(study: str, name: str, truth: Truth, cores: int = 2, levels: Sequence[s
                metrics={"seconds": truth(c, cores) * draw.uniform(0.995, 1.005)})
         for block in range(8) for c in configurations(made)
     ]  # fmt: skip
-    finding = next(one for one in made.outputs if isinstance(one, Finding) and one.name == name)
+    finding = next(one for one in made.study.outputs if isinstance(one, Finding) and one.name == name)
     return list(answers(frame(records, made), made, finding))
 
 
@@ -74,6 +74,8 @@ HOLDS_AND_FAILS: dict[tuple[str, str], tuple[Truth, Truth]] = {
     (NEWTON, "separate_as_contiguous_with_chunks"): (perfect, but(1.2, memory="contiguous", **TWO)),
     (NEWTON, "openmp_beats_pthread"): (but(1.1, threading="pthread"), but(1.1, threading="openmp")),
     (NEWTON, "openmp_beats_boost"): (but(1.1, threading="boost"), but(1.1, threading="openmp")),
+    (NEWTON, "openmp_beats_pthread_barrier"): (but(1.1, threading="pthread_barrier"), but(1.1, threading="openmp")),
+    (NEWTON, "openmp_beats_boost_barrier"): (but(1.1, threading="boost_barrier"), but(1.1, threading="openmp")),
     (NEWTON, "one_thread_of_openmp"): (perfect, but(1.1, threading="openmp")),
     (NEWTON, "versions_alike_on_one_thread"): (perfect, but(1.1, memory="system")),
     (NEWTON, "linear_by_hand"): (perfect, curved),
@@ -123,13 +125,13 @@ def test_knees_are_asked_about_where_there_are_cores(name: str) -> None:
     assert verdicts(NEWTON, name, stuck, 48, MANY) == {"holds"}
     assert verdicts(NEWTON, name, perfect, 48, MANY) == {"does not hold"}
     for answer in said(NEWTON, name, stuck, 2, MANY):
-        assert answer.verdict == "not measured" and answer.why.startswith("oversubscribed on this machine: ")
+        assert answer.verdict == "not on this machine" and answer.why.startswith("oversubscribed on this machine: ")
     (few,) = said(NEWTON, "knee_of_figure_4", stuck)
     assert few.why == "left out of this run: threads=24"
 
 
 def test_what_a_run_leaves_out_is_not_said_to_have_failed() -> None:
     (answer,) = said(NEWTON, "linear_by_hand", perfect, levels=("derivative=tape",))
-    assert (answer.verdict, answer.why) == ("not measured", "left out of this run: derivative=hand,hand-opaque")
+    assert (answer.verdict, answer.why) == ("not on this machine", "left out of this run: derivative=hand,hand-opaque")
     for one in said(NEWTON, "one_thread_of_spin", perfect, levels=("threading=openmp,none",)):
         assert one.why == "left out of this run: threading=spin"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The overhead law gives known coefficients back from generated times, and says when it cannot."""
+"""The overhead model gives known coefficients back from generated times, and says when it cannot."""
 
 import numpy as np
 import pytest
 
-from corescale.conclude.laws import overhead_factors
-from corescale.conclude.laws.overhead_factors import Measured, fit, surely_better_elsewhere
+from corescale.conclude.models import overhead_factors
+from corescale.conclude.models.overhead_factors import Measured, fit, surely_better_elsewhere
 from corescale.conclude.stats import Floats
 
 PATTERNS = [
@@ -89,20 +89,22 @@ def test_a_reference_is_no_point_of_the_fit_and_each_size_has_its_own() -> None:
     assert overheads == pytest.approx(np.tile(1e-2 * P[columns], (6, 1)))
 
 
-def test_what_cannot_be_told_apart_is_refused_with_its_reason() -> None:
+def test_what_cannot_be_distinguishable_is_refused_with_its_reason() -> None:
     measured = Measured(np.ones((8, 2)), np.array([1.0, 2.0]), np.array([0, 0]))
     two = {"p": np.array([1.0, 2.0]), "n": np.array([1.0, 1.0])}
-    with pytest.raises(ValueError, match="1 configurations do not tell p and n apart"):
+    with pytest.raises(ValueError, match="1 configurations cannot separate p and n"):
         overhead_factors.fit(measured, two)
     found = overhead_factors.choose(measured, two, [("p",), ("p", "n")])
     assert found.best is not None
-    assert found.best.doubt == "as many factors as configurations: the fit passes through every point and is not tested"
+    assert (
+        found.best.warning == "as many factors as configurations: the fit passes through every point and is not tested"
+    )
 
 
 def test_below_six_blocks_there_is_no_interval() -> None:
     found = fitted(generated({"p": 1e-2}, 0.02, 3, 1), "p")
     assert found.coefficients["p"].low is None
-    assert "fewer than 6 blocks" in found.doubt
+    assert "fewer than 6 blocks" in found.warning
 
 
 SIZES = np.array([1250.0, 2500.0, 5000.0])
@@ -117,7 +119,8 @@ def two_cores(seed: int, spread: float, bend: float = 0.0) -> tuple[Measured, di
 
 
 def test_noise_is_no_lack_of_fit() -> None:
-    """The held-out error of a law that is true is large where launches scatter; its excess over the scatter is none."""
+    """The held-out error of a model that is true is large where launches scatter; its excess over the scatter is
+    none."""
     noisy = [fit(*two_cores(seed, 0.3)) for seed in range(10)]
     assert np.median([one.held_out.estimate for one in noisy]) > 0.1
     assert sum(one.excess > 0.05 for one in noisy) <= 1

@@ -16,7 +16,7 @@ from corescale.declare.outputs import Finding, Normalise, Overheads
 from corescale.errors import UsageError
 from corescale.records import Configuration, Record
 from corescale.show import statements
-from support.samples import records
+from support.samples import records, shown_by
 
 Overhead = Callable[[float, float], float]
 EXPERIMENT = Experiment(
@@ -60,7 +60,7 @@ def test_the_grain_is_found_to_describe_three_sizes_at_once() -> None:
     assert answer.verdict == "holds" and answer.claimed is not None
     assert answer.claimed.coefficients["grain"].estimate == pytest.approx(60, rel=0.1)
     said = statements.answer(answer)
-    assert said.startswith("holds: f = ") and "x grain, off by" in said and "no better than grain" in said
+    assert said.startswith("holds: f = ") and "x grain. It is off by" in said and "no better than grain" in said
 
 
 def test_one_block_refutes_nothing() -> None:
@@ -83,9 +83,9 @@ def test_a_model_that_is_too_far_off_does_not_hold() -> None:
     assert (answer.verdict, answer.why) == ("does not hold", "it is off by more than 0.05")
 
 
-def test_overheads_below_what_a_law_may_be_off_by_show_no_law() -> None:
+def test_overheads_below_what_a_model_may_be_off_by_show_no_model() -> None:
     answer = found(lambda p, points: 0.04 * (1000 / points) ** 0.5, models=("grain",))
-    assert answer.verdict == "open" and "no overhead is large enough to tell" in answer.why
+    assert answer.verdict == "open" and "no overhead is large enough to decide" in answer.why
 
 
 def test_two_factors_hold_only_where_one_is_surely_worse() -> None:
@@ -116,7 +116,7 @@ def test_a_line_that_fails_at_large_overhead_is_noticed() -> None:
     answer = found(lambda p, points: by_large_grain(p, points) if p < 8 or points > 1000 else 9.0, **FAILING)
     assert answer.verdict == "holds" and answer.reach is not None and answer.reach.beyond == 1
     assert answer.reach.far.estimate == pytest.approx((10 - 2.92) / 10, rel=0.02) and answer.reach.near.estimate < 0.02
-    assert "beyond that, in 1 configuration, by 7" in statements.answer(answer)
+    assert "Beyond that, in 1 configuration, it is off by 7" in statements.answer(answer)
 
 
 def by_large_grain(p: float, points: float) -> float:
@@ -138,7 +138,7 @@ def test_that_it_fails_is_open_or_unmeasured_without_data() -> None:
     assert found(by_large_grain, blocks=4, **FAILING).verdict == "open"
     for limit, why in ((50.0, "no configuration has an overhead above 50"), (0.001, "of at most 0.001")):
         answer = found(by_large_grain, **FAILING | {"fails_beyond": limit})
-        assert answer.verdict == "not measured" and why in answer.why
+        assert answer.verdict == "not on this machine" and why in answer.why
 
 
 def test_a_line_through_one_small_overhead_alone_says_nothing_of_large_ones() -> None:
@@ -168,15 +168,15 @@ def test_a_model_is_compared_between_two_kinds_of_launches(bend: float, verdict:
         ASKED | {"models": ("grain",), "where": {"kind": "b"}, "worse_than": {"kind": "a"}}
     )
     (answer,) = overheads(frame(records(kinds, seconds, 8, noise=0.01), kinds), kinds, asked)
-    assert answer.verdict == verdict and "beside where it is said to predict better, f = " in statements.answer(answer)
+    assert answer.verdict == verdict and "Where it is said to predict better, f = " in statements.answer(answer)
 
 
 def test_it_is_an_answer_of_the_study() -> None:
-    asked = EXPERIMENT.model_copy(update={"outputs": (Overheads.model_validate(ASKED),)})
+    asked = shown_by(EXPERIMENT, outputs=(Overheads.model_validate(ASKED),))
     said = study(records(asked, truth(by_grain), 8, noise=0.01), asked)
     assert [one.verdict for one in said.answers] == ["holds"]
     assert statements.findings(said.answers) == "1 statement: 1 holds"
-    assert [one.verdict for one in study([], asked).answers] == ["not measured"]
+    assert [one.verdict for one in study([], asked).answers] == ["not on this machine"]
 
 
 def test_a_model_of_unknown_factors_is_refused() -> None:
@@ -199,7 +199,7 @@ def test_one_fit_forecasts_every_size() -> None:
     said = overhead_forecast.predict(made, EXPERIMENT, 16, ["p / points", "p", "p / points + p"])
     assert [one.label for one in said] == ["points=1000", "points=2000", "points=4000"]
     for one, points in zip(said, (1000, 2000, 4000), strict=True):
-        assert one.law == "f = p / points" and one.beyond == 2
+        assert one.model == "f = p / points" and one.beyond == 2
         expected = 1e-6 * points**2 * (1 + by_grain(16, points)) / 16
         assert one.seconds.estimate == pytest.approx(expected, rel=0.05) and one.seconds.low is not None
 
@@ -268,7 +268,7 @@ def test_systems_and_threads_and_ranks_have_fits_of_their_own() -> None:
 
 def test_a_forecast_of_p_alone_refuses_what_p_does_not_tell() -> None:
     made = records(EXPERIMENT, truth(by_grain), 8)
-    for text, why in (("threads", "has threads, which p does not tell; write it with p, points"),
+    for text, why in (("threads", "has threads, which p does not determine; write it with p, points"),
                       ("p /", "not a formula: 'p /'"), ("open(p)", "is more than arithmetic")):  # fmt: skip
         with pytest.raises(UsageError) as refused:
             overhead_forecast.predict(made, EXPERIMENT, 16, [text])

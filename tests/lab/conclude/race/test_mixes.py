@@ -2,17 +2,15 @@
 """The overhead law over threads x ranks orders a race, and decides nothing."""
 
 import dataclasses
-import math
 
 import numpy as np
 import pytest
 
 from corescale.conclude.race import mixes
-from corescale.conclude.race.plan import next_columns
-from corescale.conclude.race.race import race
-from corescale.conclude.race.records import raced, statement
+from corescale.conclude.race.race import Race
 from corescale.declare import command_line
-from corescale.declare.command_line.request import TuneRequest
+from corescale.declare.grid import configurations
+from corescale.declare.request import TuneRequest
 from corescale.records import Configuration
 from support.play import MACHINE, play
 
@@ -48,24 +46,11 @@ def seconds(c: Configuration) -> float:
     return 3 * (1 + 0.08 * (t - 1) + 0.02 * (m - 1)) / (t * m)
 
 
-def test_a_tune_over_threads_and_ranks_has_the_law_and_answers_by_the_race() -> None:
+def test_a_tune_over_threads_and_ranks_tries_what_the_law_says_first_and_answers_by_the_race() -> None:
     request = TuneRequest(threads="1,2,4,8,16", ranks="1,2,4,8,16", budget="none")
     experiment = command_line.tune(request, ["x", "{threads}"], SIXTEEN)
-    records = play(experiment, seconds, race(experiment), noise=0.005)
-    found = raced(records, experiment)
-    assert found.field.mixes is not None and found.field.mixes.prod(axis=1).max() == 16
-    said = statement(records, experiment)
-    best = min(found.configurations, key=seconds)
-    assert seconds(said.answer) <= 1.02 * seconds(best) and said.bound is not None and said.bound <= 0.02 + 1e-9
-
-
-def test_the_law_changes_what_is_tried_first_and_no_bound() -> None:
-    request = TuneRequest(threads="1,2,4,8,16", ranks="1,2,4,8,16", budget="none")
-    experiment = command_line.tune(request, ["x", "{threads}"], SIXTEEN)
-    records = [one for one in play(experiment, seconds, race(experiment)) if one.block < 2]
-    found = raced(records, experiment)
-    with_law = next_columns(found.field, found.blocks)
-    without = next_columns(dataclasses.replace(found.field, mixes=None), found.blocks)
-    assert with_law is not None and without is not None
-    believed = [math.log(seconds(found.configurations[c])) for c in with_law]
-    assert min(believed) <= min(math.log(seconds(found.configurations[c])) for c in without) + 1e-9
+    records = play(experiment, seconds, Race(experiment), noise=0.005)
+    said, best = Race.of(records, experiment).answer(), min(configurations(experiment), key=seconds)
+    assert seconds(said.leader) <= 1.02 * seconds(best) and said.proved
+    tried = list(dict.fromkeys(r.configuration for r in records))
+    assert min(map(seconds, tried[:12])) <= 1.02 * seconds(best)

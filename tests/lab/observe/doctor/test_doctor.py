@@ -19,12 +19,12 @@ from corescale.errors import UnavailableError
 from corescale.machine import Cpu, Machine
 from corescale.observe.doctor import (
     Diagnosis,
-    Doubt,
+    DoctorWarning,
     Installed,
     doctor,
-    doubts,
     quietness,
     startable,
+    warnings,
 )
 from corescale.observe.doctor.quietness import Quietness
 from corescale.observe.launchers.direct import Direct
@@ -112,25 +112,25 @@ def test_cores_are_tried_one_thread_each_and_at_most_four() -> None:
         ({}, {"LD_PRELOAD": "libx.so"}, "LD_PRELOAD=libx.so"),
     ],
 )
-def test_doubts(changes: dict[str, object], environment: dict[str, str], says: str) -> None:
-    found = doubts.collect(machine(**changes), (), SILENT, environment)
-    assert [doubt for doubt in found if says in doubt.what and doubt.remedy]
+def test_warnings(changes: dict[str, object], environment: dict[str, str], says: str) -> None:
+    found = warnings.collect(machine(**changes), (), SILENT, environment)
+    assert [warning for warning in found if says in warning.what and warning.remedy]
 
 
-def test_a_plain_machine_leaves_no_doubt() -> None:
+def test_a_plain_machine_leaves_no_warning() -> None:
     plain = dataclasses.replace(machine(), affinity=(0, 2, 4, 6))
-    assert doubts.collect(plain, (), SILENT, {"SLURM_CPUS_PER_TASK": "4"}) == ()
+    assert warnings.collect(plain, (), SILENT, {"SLURM_CPUS_PER_TASK": "4"}) == ()
 
 
-def test_a_calibration_beside_other_programs_is_a_doubt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_calibration_beside_other_programs_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain, file = dataclasses.replace(machine(), affinity=(0, 2, 4, 6)), tmp_path / "calibration"
     monkeypatch.setenv(VARIABLE, str(file))
-    made = Calibration(plain.fingerprint(), {"claim_own": 8.0}, doubt="other programs used 1.32 cores")
+    made = Calibration(plain.fingerprint(), {"claim_own": 8.0}, warning="other programs used 1.32 cores")
     file.write_text(file_text(made, "a machine"))
-    (doubt,) = doubts.collect(plain, (), SILENT, {})
-    assert doubt.what == "while this machine was calibrated, other programs used 1.32 cores"
+    (warning,) = warnings.collect(plain, (), SILENT, {})
+    assert warning.what == "while this machine was calibrated, other programs used 1.32 cores"
     file.write_text("format = 9\n")
-    (broken,) = doubts.collect(plain, (), SILENT, {})
+    (broken,) = warnings.collect(plain, (), SILENT, {})
     assert "is of format 9" in broken.what and "calibrate" in broken.remedy
 
 
@@ -185,7 +185,7 @@ def shown(diagnosis: Diagnosis, width: int = 100) -> str:
 
 def test_one_screen_names_what_is_missing(diagnosis: Diagnosis) -> None:
     gone = Installed("MPI", "Open MPI", "launching ranks", None, None, "apt-get install openmpi-bin")
-    text = shown(dataclasses.replace(diagnosis, installed=(gone,), doubts=()))
+    text = shown(dataclasses.replace(diagnosis, installed=(gone,), warnings=()))
     assert "apt-get install openmpi-bin" in text
     assert len(text.splitlines()) <= 40
     assert all(len(line) <= 100 for line in text.splitlines())
@@ -210,7 +210,7 @@ def test_foreign_text_is_never_obeyed(diagnosis: Diagnosis) -> None:
             Installed("MPI", evil, evil, None, None, evil),
         ),
         slurm={"SLURM_JOB_ID": evil},
-        doubts=(Doubt(evil, evil),),
+        warnings=(DoctorWarning(evil, evil),),
     )
     text = shown(bad)
     assert "\x1b" not in text
@@ -231,7 +231,7 @@ def test_a_full_folder_for_temporary_files_is_named(monkeypatch: pytest.MonkeyPa
     full = os.statvfs_result((4096, 4096, 1000, 0, 0, 1000, 1000, 1000, 0, 255))
     monkeypatch.setattr(os, "statvfs", lambda _: full)
     monkeypatch.setattr("tempfile.gettempdir", lambda: "/full")
-    assert doubts.collect(machine(), (), SILENT, {})[0].what == "no room in /full: what a launch reports is lost"
+    assert warnings.collect(machine(), (), SILENT, {})[0].what == "no room in /full: what a launch reports is lost"
 
 
 def test_no_folder_for_temporary_files_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,7 +239,7 @@ def test_no_folder_for_temporary_files_is_named(monkeypatch: pytest.MonkeyPatch)
         raise FileNotFoundError
 
     monkeypatch.setattr("tempfile.gettempdir", none)
-    assert doubts.collect(machine(), (), SILENT, {})[0].what == "no folder for temporary files can be written"
+    assert warnings.collect(machine(), (), SILENT, {})[0].what == "no folder for temporary files can be written"
 
 
 @pytest.mark.parametrize(("most", "user", "doubtful"), [(64, 1000, True), (64, 0, False), (60_000, 1000, False)])
@@ -248,7 +248,7 @@ def test_few_processes_for_this_user_are_named(
 ) -> None:
     monkeypatch.setattr("resource.getrlimit", lambda _: (most, most))
     monkeypatch.setattr(os, "geteuid", lambda: user)
-    said = [doubt.what for doubt in doubts.collect(machine(), (), SILENT, {})]
+    said = [warning.what for warning in warnings.collect(machine(), (), SILENT, {})]
     assert any(what.startswith("ulimit -u is 64: ") for what in said) is doubtful
 
 

@@ -140,7 +140,7 @@ def program(folder: Path, name: str, says: str) -> Path:
     return path
 
 
-def test_two_mpis_under_one_name_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_mpis_under_one_name_are_distinguishable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mpirun = program(tmp_path, "mpirun", "mpirun (Open MPI) 4.1.4")
     hydra = program(tmp_path, "mpiexec.hydra", "HYDRA build details: Version: 4.0.2")
     monkeypatch.setenv("PATH", str(tmp_path))

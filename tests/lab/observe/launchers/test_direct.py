@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 
-from corescale.declare import plan
+from corescale.declare import grid, plan
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, today
+from corescale.declare.factors import Launch
+from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block
 from corescale.errors import ProgramError, UsageError
 from corescale.machine import Machine
 from corescale.observe import scratch, store
 from corescale.observe.launchers.direct import Direct
 from corescale.observe.run import run
-from corescale.records import Record
+from corescale.records import Configuration, Phase, Record
 from support.policies import blocks
 
 Make = Callable[..., Experiment]
@@ -40,6 +41,21 @@ def test_a_command_that_is_not_found_says_where_it_was_looked_for(experiment: Ma
         direct(experiment("/etc/passwd"), two_cores)
     with pytest.raises(ProgramError, match="is a folder"):
         direct(experiment("/etc"), two_cores)
+
+
+def test_what_a_configuration_becomes_is_built_once(
+    experiment: Make, two_cores: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[object] = []
+    launch = grid.launch
+
+    def counted(e: Experiment, chosen: Configuration, machine: Machine, phase: Phase) -> Launch:
+        built.append(chosen)
+        return launch(e, chosen, machine, phase)
+
+    monkeypatch.setattr(grid, "launch", counted)
+    made = direct(experiment("true", levels={"threads": (1, 2)}), two_cores, count=3)
+    assert (len(made), len(built), len(set(built))) == (6, 2, 2)
 
 
 def test_metrics_come_from_outside_and_from_the_programs_json_line(
@@ -143,11 +159,11 @@ def test_a_check_that_the_program_reports_as_broken(experiment: Make, two_cores:
     assert {r.configuration["right"]: r.status for r in direct(e, two_cores)} == {"true": "ok", "false": "check"}
 
 
-def test_another_output_than_todays_is_a_failure(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
-    e = experiment("echo", "{word}", levels={"word": ("today", "other")}, same_output=True)
+def test_another_output_than_baseline_is_a_failure(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
+    e = experiment("echo", "{word}", levels={"word": ("baseline", "other")}, same_output=True)
     with store.open_run(e, two_cores, tmp_path) as folder:
         records = run(e, folder, Direct(e, two_cores), blocks(e, 2))
-        wanted = {"today": {"ok"}, "other": {"output-differs"}}
+        wanted = {"baseline": {"ok"}, "other": {"output-differs"}}
         assert {w: {r.status for r in records if r.configuration["word"] == w} for w in wanted} == wanted
         assert len({r.output_hash for r in records}) == 2
 
@@ -222,10 +238,11 @@ def test_the_subject_names_every_program_by_content(experiment: Make, two_cores:
 def test_a_cancelled_launcher_launches_nothing_more(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
     e = experiment("touch", str(tmp_path / "launched"))
     launcher = Direct(e, two_cores)
-    launcher.open((), lambda _: None, store.Memory().keep)
+    launcher.open(lambda _: None, store.Memory().keep)
+    launcher.recall(())
     launcher.cancel()
     with pytest.raises(KeyboardInterrupt):
-        list(launcher.launch(plan.invocations(Block("measure", configurations(e)), 0, 0, today(e), 1)))
+        list(launcher.launch(plan.invocations(Block("measure", configurations(e)), 0, 0, baseline(e), 1)))
     assert not (tmp_path / "launched").exists()
 
 

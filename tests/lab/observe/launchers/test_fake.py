@@ -14,7 +14,7 @@ import pytest
 
 from corescale.declare import plan
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, today
+from corescale.declare.grid import baseline, configurations
 from corescale.declare.model import Model
 from corescale.declare.plan import Block
 from corescale.errors import UsageError
@@ -45,7 +45,7 @@ def logs(landscape: Landscape, e: Experiment, count: int) -> list[float]:
     return [math.log(r.wall / Fake(e, landscape).truth(r.configuration)) for r in records]
 
 
-def test_the_truth_is_law_times_levels_times_interactions(experiment: Make) -> None:
+def test_the_truth_is_model_times_levels_times_interactions(experiment: Make) -> None:
     e = experiment(levels={"threads": (1, 4), "level": (3, 9)})
     landscape = Landscape(
         base=10,
@@ -179,7 +179,7 @@ def test_what_a_landscape_says_of_levels_that_are_not_here_is_told(experiment: M
     said: list[str] = []
     here = Failure(levels={"threads": 2}, probability=0.0)
     other = Interaction(levels={"threads": 64}, times=2.0)
-    Fake(experiment(), Landscape(failures=(here,), interactions=(other,))).open([], said.append, store.Memory().keep)
+    Fake(experiment(), Landscape(failures=(here,), interactions=(other,))).open(said.append, store.Memory().keep)
     assert said[1:] == ["landscape interactions: threads=64 is no configuration here, so it changes nothing"]
 
 
@@ -210,7 +210,7 @@ def test_fake_launches_are_instant(experiment: Make) -> None:
     """Over 100,000 a second on a quiet core; a tenth of that must hold on a busy one."""
     e = experiment(levels={"threads": (1, 2, 4, 8)})
     fake = Fake(e, Landscape(serial=0.1))
-    made = [plan.invocations(Block("measure", configurations(e)), k, 0, today(e), k) for k in range(2000)]
+    made = [plan.invocations(Block("measure", configurations(e)), k, 0, baseline(e), k) for k in range(2000)]
     start = time.process_time()
     assert sum(len(list(fake.launch(block))) for block in made) == 8000
     assert 8000 / (time.process_time() - start) > 10_000

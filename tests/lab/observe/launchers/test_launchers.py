@@ -12,7 +12,7 @@ import pytest
 
 from corescale.declare import plan
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations, today
+from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block
 from corescale.errors import CorescaleError, StoreError, UsageError
 from corescale.machine import Machine
@@ -26,7 +26,6 @@ from corescale.observe.launchers.local import Local
 from corescale.observe.run import run
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
-from corescale.observe.watcher import Watcher
 from corescale.records import Layout, Record
 from support.policies import blocks
 
@@ -86,10 +85,11 @@ def test_every_launcher_meets_the_contract(
     assert layouts, f"it can start nothing: {kind.cannot(Layout())}"
     e = experiment("sleep", "0.05", levels={"layout": [str(layout) for layout in layouts]})
     launcher = launchers.create(name, e, two_cores, landscape_file if name == "fake" else None)
-    launcher.open((), lambda _: None, store.Memory().keep)
+    launcher.open(lambda _: None, store.Memory().keep)
+    launcher.recall(())
     assert "sources" in launcher.subject()
     assert all(launcher.line(c) for c in configurations(e))
-    made = plan.invocations(Block("measure", configurations(e)), 4, 2, today(e), 77)
+    made = plan.invocations(Block("measure", configurations(e)), 4, 2, baseline(e), 77)
     records = sorted(launcher.launch(made), key=lambda r: r.order)
     launcher.close()
     launcher.cancel()
@@ -113,32 +113,6 @@ def test_a_layout_that_a_launcher_cannot_start_is_refused_by_it(
         if why := launchers.LAUNCHERS[name].cannot(layout):
             with pytest.raises(UsageError, match=f"the {name} launcher {re.escape(why)} .asked: {layout}."):
                 launchers.create(name, experiment(levels={"layout": (str(layout),)}), two_cores)
-
-
-def test_several_launches_at_once_end_in_any_order(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
-    """The loop announces as many as may run, and takes records as they come."""
-
-    class Backwards(Fake):
-        at_once = 2
-
-        def launch(self, block: Sequence[plan.Invocation]) -> Iterator[Record]:
-            return iter(list(super().launch(block))[::-1])
-
-    class Counting(Watcher):
-        running = most = 0
-
-        def launching(self, invocation: plan.Invocation, line: str) -> None:
-            self.running += 1
-            self.most = max(self.most, self.running)
-
-        def launched(self, record: Record) -> None:
-            self.running -= 1
-
-    e, watch = experiment(levels={"threads": (1, 2, 4)}), Counting()
-    with store.open_run(e, two_cores, tmp_path, "fake") as folder:
-        records = run(e, folder, Backwards(e, Landscape()), blocks(e, 2), watch)
-    assert [r.order for r in records] == [2, 1, 0] * 2
-    assert (watch.most, watch.running) == (2, 0)
 
 
 def test_a_launcher_that_loses_a_record_is_an_error(experiment: Make) -> None:
@@ -193,7 +167,7 @@ def test_a_new_source_is_one_entry_of_the_table(
     assert told == [(True, 42.0, b"42\n")] * 2
     monkeypatch.undo()
     with (
-        store.open_run(e, two_cores, tmp_path) as folder,
+        store.open_run(e, two_cores, tmp_path, continued=True) as folder,
         pytest.raises(StoreError, match=r"was .*'clock'., is"),
     ):
         run(e, folder, Direct(e, two_cores), blocks(e, 2))

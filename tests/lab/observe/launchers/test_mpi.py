@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one launcher, by real ranks)
 """Ranks by a real mpirun: bound, proved and accounted one by one, and gone when the launch is over."""
 
 import dataclasses
@@ -68,7 +68,7 @@ def by_layout(records: Sequence[Record]) -> dict[str, Record]:
 
 
 @needs_mpi
-def test_ranks_are_started_and_told_apart(experiment: Make, two_cores: Machine, program: str) -> None:
+def test_ranks_are_started_and_distinguishable(experiment: Make, two_cores: Machine, program: str) -> None:
     records = measured(experiment(program, levels={"ranks": (1, 2)}), two_cores)
     one, two = (by_layout(records)[layout] for layout in ("1x1x1", "1x2x1"))
     assert (one.status, two.status) == ("ok", "ok")
@@ -191,6 +191,26 @@ def test_a_time_out_leaves_no_rank(experiment: Make, two_cores: Machine, program
     assert record.status == "timeout"
     assert record.wall == pytest.approx(2.0, abs=0.5)
     assert not running(program)
+
+
+@needs_mpi
+def test_a_time_out_keeps_the_last_words_and_the_account_of_every_rank(experiment: Make, two_cores: Machine) -> None:
+    script = "echo words of $OMPI_COMM_WORLD_RANK >&2; sleep 1000"
+    record = failing(experiment("sh", "-c", script, levels={"ranks": (2,)}, timeout=1.5), two_cores)
+    assert record.status == "timeout"
+    assert record.wall == pytest.approx(1.5, abs=0.4)
+    assert record.tail == "rank 0: words of 0\nrank 1: words of 1\n"
+    assert {process.rank for process in record.processes} == {0, 1}
+
+
+@needs_mpi
+def test_peak_memory_is_of_the_largest_rank_and_not_of_what_starts_it(experiment: Make, two_cores: Machine) -> None:
+    script = "test $OMPI_COMM_WORLD_RANK = 0 || head -c 20M /dev/zero | tail -c 20M >/dev/null"
+    (record,) = measured(experiment("sh", "-c", script, levels={"ranks": (2,)}, timeout=60), two_cores)
+    assert record.peak_memory == max(process.peak_memory for process in record.processes)
+    assert 20 << 20 < record.peak_memory < 24 << 20
+    assert record.peak_memory_kind == "process"
+    assert record.bounds["user"] == "upper"
 
 
 def running(word: str) -> list[int]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from corescale.conclude.doubts import doubts
+from corescale.conclude.warnings import warnings
 from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
 from corescale.errors import PreloadError
@@ -77,8 +77,10 @@ def allocating(experiment: Make, *argv: str, levels: tuple[str, ...]) -> Experim
 def test_the_library_is_proved_inside_every_timed_launch(
     experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str
 ) -> None:
-    e = allocating(experiment, compile_c(ALLOCATE), levels=("system", own_allocator))
-    records = measured(e, two_cores)
+    programs = compile_c(ALLOCATE), compile_c(ALLOCATE, "-O1")
+    levels = {"allocator": ("system", own_allocator), "program": programs}
+    records = measured(experiment("{program}", levels=levels, timeout=20), two_cores)
+    assert {r.proved[0][0] for r in records if r.proved} == {*programs}
     inside = {r.configuration["allocator"]: {p.preload for p in r.processes} for r in records}
     assert inside == {"system": {None}, own_allocator: {(own_allocator,)}}
     assert {r.status for r in records} == {"ok"}
@@ -117,7 +119,7 @@ def test_what_else_is_inherited_stays_inside_at_every_level(
     assert set(pasted) == {"shim\n" * 2}, "in env and in the program: what is pasted is what was measured"
 
 
-def test_a_library_that_serves_malloc_and_is_no_known_allocator_is_a_doubt_of_system(
+def test_a_library_that_serves_malloc_and_is_no_known_allocator_is_a_warning_of_system(
     experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It stays, as a profiler does: what the level then measures is not the C library's allocator."""
@@ -129,9 +131,9 @@ def test_a_library_that_serves_malloc_and_is_no_known_allocator_is_a_doubt_of_sy
     e = allocating(experiment, compile_c(ALLOCATE), levels=("inherited", "system", own_allocator))
     records = measured(e, two_cores)
     for record in records:
-        told = [line for line in record.doubts if f"malloc is served by {tracer}" in line]
+        told = [line for line in record.warnings if f"malloc is served by {tracer}" in line]
         assert len(told) == (record.configuration["allocator"] == "system")
-    assert any(tracer in line and "in 2 of 6 launches" in line for line in doubts(records, e).lines)
+    assert any(tracer in line and "in 2 of 6 launches" in line for line in warnings(records, e).lines)
 
 
 def test_without_an_allocator_factor_nothing_is_preloaded(experiment: Make, two_cores: Machine, python: Any) -> None:
@@ -252,7 +254,7 @@ WORK = "#include <stdlib.h>\nint main(void) { for (int i = 0; i < 3000000; ++i) 
 def test_a_wrapper_that_drops_the_preload_after_the_proof_proves_nothing(
     experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, tmp_path: Path, start: str
 ) -> None:
-    """Traced it keeps LD_PRELOAD; timed it drops it, and only the shell is heard."""
+    """Traced it keeps LD_PRELOAD; timed it drops it, and only the shell is detected."""
     program = str(Path(compile_c(WORK, "-O0")).rename(tmp_path / "work"))
     wrapper, flag = tmp_path / "wrapper", tmp_path / "flag"
     unset = f'if [ -e {flag} ]; then unset LD_PRELOAD; else [ -z "$LD_PRELOAD" ] || : > {flag}; fi'

@@ -81,7 +81,7 @@ def test_a_timed_launch_without_it_is_not_proved() -> None:
     assert not found.unproved
 
 
-def test_a_wrapper_that_is_heard_does_not_stand_for_the_program() -> None:
+def test_a_wrapper_that_is_detected_does_not_stand_for_the_program() -> None:
     with Scratch(PRELOADED, (("/bin/other", "other"),)) as held:
         bear_witness(held.of("witness"), 1, str(LIBRARY))
         assert sources.read([witness.SOURCE], held, succeeded=True).unproved
@@ -90,19 +90,19 @@ def test_a_wrapper_that_is_heard_does_not_stand_for_the_program() -> None:
         assert not sources.read([witness.SOURCE], held, succeeded=True).unproved
 
 
-def test_a_process_that_gave_way_unheard_is_not_proved() -> None:
-    heard = [Sighting(1, "/bin/solver", str(LIBRARY), "")]
+def test_a_process_that_gave_way_undetected_is_not_proved() -> None:
+    detected = [Sighting(1, "/bin/solver", str(LIBRARY), "")]
 
     def ended(name: str) -> list[SpawnedProcess]:
         return [SpawnedProcess(1, "/bin/solver", 1.0, 0.0, 0, (), name=name)]
 
     proved = [("/bin/solver", "solver"), ("/usr/bin/python3.11", "script.py")]
-    assert not witness.gave_way(ended("solver"), proved, heard)
-    assert witness.gave_way(ended("other"), proved, heard)
-    assert not witness.gave_way(ended("other"), [("/bin/else", "else")], heard)
+    assert not witness.gave_way(ended("solver"), proved, detected)
+    assert witness.gave_way(ended("other"), proved, detected)
+    assert not witness.gave_way(ended("other"), [("/bin/else", "else")], detected)
 
 
-def test_each_rank_must_be_heard_where_each_has_a_folder() -> None:
+def test_each_rank_must_be_detected_where_each_has_a_folder() -> None:
     with Scratch(PRELOADED, (("solver", "solver"),)) as held:
         for rank, malloc in enumerate((str(LIBRARY), "/lib/libc.so.6")):
             (held.of("witness") / str(rank)).mkdir()
@@ -132,9 +132,9 @@ def test_a_witness_below_a_folder_with_a_blank_still_loads(tmp_path: Path) -> No
     with Scratch() as held:
         variables = environment({"LD_PRELOAD": None}, Path(library), held)
         subprocess.run(["/bin/true"], env={k: v for k, v in variables.items() if v}, check=True)
-        (heard,) = witness.sightings(held)
-    assert heard.executable.endswith("true")
-    assert "libc" in heard.malloc
+        (detected,) = witness.sightings(held)
+    assert detected.executable.endswith("true")
+    assert "libc" in detected.malloc
 
 
 def test_what_is_preloaded_already_stays_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 import dataclasses
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -143,35 +144,57 @@ def test_the_lock_is_not_inherited(open_run: Any, experiment: Make) -> None:
     ("change", "says"),
     [
         ({"machine": {"quota_cores": 1.5}}, "machine quota_cores: was unset, is 1.5"),
-        ({"subject": {"programs": {"./solver": {"path": "/solver", "size": 10, "sha256": "x"}}}}, "./solver changed"),
+        (
+            {"subject": {"programs": {"./solver": {"path": "/solver", "size": 10, "sha256": "x"}}}},
+            "another build of ./solver",
+        ),
         ({"subject": {"sources": ["witness"]}}, "subject sources: was [], is ['witness']"),
+        ({"variable": "passive"}, "variables OMP_WAIT_POLICY: was active, is passive"),
     ],
 )
-def test_other_circumstances_are_refused_by_name_with_the_remedy(
-    open_run: Any, experiment: Make, two_cores: Machine, tmp_path: Path, change: dict[str, Any], says: str
-) -> None:
-    e = experiment()
-    with open_run(e) as folder:
-        folder.start(SUBJECT)
-        make_block(folder, e)
-    machine = dataclasses.replace(two_cores, **change.get("machine", {}))
-    with store.open_run(e, machine, tmp_path / "runs") as again, pytest.raises(StoreError) as refused:
-        again.start(SUBJECT | change.get("subject", {}))
-    assert says in str(refused.value)
-    assert f"choose --out DIR, or delete it: rm -r {folder.path}" in str(refused.value)
-
-
-def test_a_changed_inherited_variable_is_refused(
-    open_run: Any, experiment: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_circumstances_start_a_new_run_and_are_said(
+    open_run: Any, experiment: Make, two_cores: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    change: dict[str, Any], says: str,
+) -> None:  # fmt: skip
     e = experiment()
     monkeypatch.setenv("OMP_WAIT_POLICY", "active")
     with open_run(e) as folder:
         folder.start(SUBJECT)
         make_block(folder, e)
-    monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
-    with open_run(e) as folder, pytest.raises(StoreError, match="OMP_WAIT_POLICY: was active, is passive"):
-        folder.start(SUBJECT)
+    monkeypatch.setenv("OMP_WAIT_POLICY", change.get("variable", "active"))
+    machine = dataclasses.replace(two_cores, **change.get("machine", {}))
+    with store.open_run(e, machine, tmp_path / "runs", continued=True) as again, pytest.raises(StoreError) as refused:
+        again.start(SUBJECT | change.get("subject", {}))
+    assert says in str(refused.value)
+    assert "leave --continue out" in str(refused.value)
+    with store.open_run(e, machine, tmp_path / "runs") as again:
+        again.start(SUBJECT | change.get("subject", {}))
+        assert again.path.name == "2"
+        assert again.records == []
+        make_block(again, e)
+        run = again.finished()
+    assert len(run.records) == len(store.load(folder.path).records)
+    assert re.fullmatch(rf"run 2; run 1 of \d\d:\d\d is kept: {re.escape(says)}", run.origin)
+
+
+def test_whether_a_run_is_new_continued_or_shown_again_is_told(open_run: Any, experiment: Make) -> None:
+    e = experiment()
+    told = []
+    for blocks, options in [(1, {}), (1, {"fresh": True}), (1, {"continued": True}), (0, {"continued": True})]:
+        with open_run(e, **options) as folder:
+            folder.start(SUBJECT)
+            for _ in range(blocks):
+                make_block(folder, e)
+            told.append((folder.path.name, folder.finished().origin))
+    assert told[0] == ("1", "")
+    assert told[1][0] == "2" and told[1][1].startswith("run 2; run 1 of ")
+    assert told[2] == ("2", "continues run 2, which had 1 of these 2 blocks")
+    assert told[3] == ("2", "shown from run 2, nothing was measured: --fresh measures again")
+
+
+def test_a_run_that_is_not_there_cannot_be_continued(open_run: Any, experiment: Make) -> None:
+    with pytest.raises(StoreError, match="no run to continue"), open_run(experiment(), continued=True):
+        pass
 
 
 def test_other_circumstances_without_a_complete_block_start_the_next_run(open_run: Any, experiment: Make) -> None:
@@ -193,8 +216,8 @@ def test_another_format_is_refused(open_run: Any, experiment: Make) -> None:
     with open_run(e) as folder:
         folder.start(SUBJECT)
     plan = folder.path / "plan.json"
-    plan.write_text(plan.read_text().replace('"format": 1', '"format": 99'))
-    with pytest.raises(StoreError, match="run format 99, but this version reads 1"), open_run(e):
+    plan.write_text(plan.read_text().replace('"format": 2', '"format": 99'))
+    with pytest.raises(StoreError, match="run format 99, but this version reads 2"), open_run(e):
         pass
     with pytest.raises(StoreError, match="run format 99"):
         store.load(folder.path)
@@ -206,8 +229,8 @@ def test_records_of_another_format_are_refused(open_run: Any, experiment: Make) 
         folder.start(SUBJECT)
         make_block(folder, e)
     file = folder.path / "records.jsonl"
-    file.write_text(file.read_text().replace('"format":1', '"format":2'))
-    with pytest.raises(StoreError, match=r"records\.jsonl:1: record format 2, but this version reads 1"):
+    file.write_text(file.read_text().replace('"format":2', '"format":99'))
+    with pytest.raises(StoreError, match=r"records\.jsonl:1: record format 99, but this version reads 2"):
         store.load(folder.path)
 
 

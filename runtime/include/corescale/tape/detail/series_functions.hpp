@@ -152,9 +152,9 @@ CORESCALE_SERIES_FUNCTION(tanh) { return detail::by_derivative<operations::hyper
 CORESCALE_SERIES_FUNCTION(asin) { return detail::by_derivative<operations::arc_sine>(x); }
 CORESCALE_SERIES_FUNCTION(acos) { return detail::by_derivative<operations::arc_cosine>(x); }
 CORESCALE_SERIES_FUNCTION(atan) { return detail::by_derivative<operations::arc_tangent>(x); }
-CORESCALE_SERIES_FUNCTION(asinh) { return detail::by_derivative<operations::area_sine>(x); }
-CORESCALE_SERIES_FUNCTION(acosh) { return detail::by_derivative<operations::area_cosine>(x); }
-CORESCALE_SERIES_FUNCTION(atanh) { return detail::by_derivative<operations::area_tangent>(x); }
+CORESCALE_SERIES_FUNCTION(asinh) { return detail::by_derivative<operations::inverse_hyperbolic_sine>(x); }
+CORESCALE_SERIES_FUNCTION(acosh) { return detail::by_derivative<operations::inverse_hyperbolic_cosine>(x); }
+CORESCALE_SERIES_FUNCTION(atanh) { return detail::by_derivative<operations::inverse_hyperbolic_tangent>(x); }
 CORESCALE_SERIES_FUNCTION_2(atan2) {
   using row = operations::arc_tangent_2;
   const Base first = detail::first<row>(x, y);

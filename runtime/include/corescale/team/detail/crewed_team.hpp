@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "corescale/machine/affinity.hpp"
 #include "corescale/team/detail/first_round.hpp"
 #include "corescale/team/detail/team_core.hpp"
 #include "corescale/team/team.hpp"
@@ -21,7 +22,6 @@ namespace corescale::inline v0::detail {
 ///   bool run(k, w)     one round of worker w on the ids 0 .. k - 1, each by core.run(w, id, k); false when none was run.
 ///   ~Crew()            ends the threads that were started, however far start() came.
 ///   team_core core, const std::size_t num_threads.
-///   bool asleep(k)     optional: whether a round of k threads would have to wake one by the kernel now.
 ///   static constexpr const char* name, for its threads; static constexpr bool ids_stay, each on a thread of its own.
 template <class Crew>
 class crewed_team {
@@ -36,14 +36,14 @@ class crewed_team {
   [[nodiscard]] outcome work(std::size_t k, worker_ref worker);
   [[nodiscard]] outcome release() noexcept;
   [[nodiscard]] outcome adopt();
-  std::size_t num_threads() const noexcept;
 
-  /// Whether work(k, ...) would now have to wake a thread by the kernel; false where the threading system does not tell.
-  bool asleep(std::size_t k) const noexcept;
+  /// As adopt(), also from a master that lives: for those who see to it that no two threads call at once.
+  [[nodiscard]] outcome take_over();
+  std::size_t num_threads() const noexcept;
 
  private:
   explicit crewed_team(std::unique_ptr<Crew> crew) noexcept;
-  std::optional<masters_affinity> affinity_;  // of a pinned team
+  std::optional<pin_of_master> affinity_;  // of a pinned team
   std::unique_ptr<Crew> crew_;
 };
 
@@ -56,13 +56,14 @@ template <class Crew>
 std::unique_ptr<crewed_team<Crew>> crewed_team<Crew>::create(std::size_t num_threads,
                                                              const team_options& options) {
   if (num_threads == 0 || num_threads > most_threads || (options.pin && !Crew::ids_stay)) return nullptr;
-  const signals_held_back while_threads_start;
   std::unique_ptr<crewed_team> made;
   try {
     made.reset(new crewed_team(std::make_unique<Crew>(num_threads, options)));
-    if (options.pin) made->affinity_.emplace();
+    const affinity_before_pin while_threads_start;
     const first_round prepare(Crew::name, num_threads, options);
-    if (!made->crew_->start() || !made->crew_->run(num_threads, prepare)) return nullptr;
+    if (!made->crew_->start()) return nullptr;
+    if (options.pin) made->affinity_.emplace();
+    if (!made->crew_->run(num_threads, prepare)) return nullptr;
   } catch (
       const std::exception&) {  // std::bad_alloc, std::system_error at the thread limit, or the library's own
     return nullptr;
@@ -81,7 +82,9 @@ crewed_team<Crew>::crewed_team(std::unique_ptr<Crew> crew) noexcept : crew_(std:
 
 template <class Crew>
 crewed_team<Crew>::~crewed_team() {
-  if (crew_->core.in_forked_child()) static_cast<void>(crew_.release());  // its threads do not exist here
+  // Its threads do not exist here, or one of them calls exit().
+  if (crew_->core.in_forked_child() || crew_->core.calling_thread_is_inside())
+    static_cast<void>(crew_.release());
 }
 
 template <class Crew>
@@ -111,16 +114,13 @@ outcome crewed_team<Crew>::adopt() {
 }
 
 template <class Crew>
-std::size_t crewed_team<Crew>::num_threads() const noexcept {
-  return crew_->num_threads;
+outcome crewed_team<Crew>::take_over() {
+  return crew_->core.take_over();
 }
 
 template <class Crew>
-bool crewed_team<Crew>::asleep(std::size_t k) const noexcept {
-  if constexpr (requires(const Crew& crew) { crew.asleep(k); })
-    return std::as_const(*crew_).asleep(k);
-  else
-    return false;
+std::size_t crewed_team<Crew>::num_threads() const noexcept {
+  return crew_->num_threads;
 }
 
 }  // namespace corescale::detail

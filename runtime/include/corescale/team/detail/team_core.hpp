@@ -57,13 +57,14 @@ class master_gate {
 
   outcome release() noexcept;
   outcome adopt();
+  outcome take_over();
+  bool calling_thread_is_inside() const noexcept;
 
  protected:
   ~master_gate() = default;
 
  private:
   outcome why_refused() const noexcept;
-  bool calling_thread_is_inside() const noexcept;
 
   /// Apart, so that what a call needs is one cache line.
   struct change_of_hands {

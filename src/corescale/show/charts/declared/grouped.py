@@ -6,8 +6,8 @@ from typing import Literal
 
 import pandas as pd
 
-from corescale.conclude.laws import Fit, fit
-from corescale.conclude.laws.flat import FLAT
+from corescale.conclude.models import Fit, fit
+from corescale.conclude.models.model import FLAT
 from corescale.conclude.stats import Interval
 from corescale.errors import UsageError
 from corescale.show import text
@@ -19,7 +19,7 @@ OWN_RANGE = 1.5
 
 
 def lines(asked: Asked) -> Chart:
-    """The statistic over x, a line for each level of colour; a fitted law where the kind has one."""
+    """The statistic over x, a line for each level of colour; a fitted model where the kind has one."""
     return _grouped(asked, "curve")
 
 
@@ -77,7 +77,7 @@ def weak(asked: Asked) -> Chart:
     """Time over work with the line T = a + b work of each colour: a is what does not grow with the work."""
     made, (shown, _), said, panels = _grouped(asked, "points"), asked.quantity(), [], []
     slots = {series.label: series.slot for series in made.series}
-    law = f"T = a + b {asked.chart.x}"
+    model = f"T = a + b {asked.chart.x}"
     for panel, (row, column, rows) in zip(made.panels, asked.panels(), strict=True):
         lines = []
         for label, of in asked.coloured(rows):
@@ -88,9 +88,9 @@ def weak(asked: Asked) -> Chart:
                 said.append(f"{name}: {values}" if name else values)
                 ends = ((work, float(found.time(work))) for work in found.measured)
                 marks = tuple(Mark(work, time, f"fit at {work:g}: {time:.4g}") for work, time in ends)
-                lines.append(Series("dotted", "" if slots[label] else law, marks, slots[label]))
+                lines.append(Series("dotted", "" if slots[label] else model, marks, slots[label]))
         panels.append(replace(panel, series=(*panel.series, *lines)))
-    fits = f" {law}: {'; '.join(said)}." if said else ""
+    fits = f" {model}: {'; '.join(said)}." if said else ""
     return replace(
         made,
         panels=tuple(panels),

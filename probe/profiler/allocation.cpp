@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// The malloc family. One call in 64 is timed, after a random number of others: to time each would cost a third of them.
+#include <errno.h>
+#include <string.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "profiler/profiler.hpp"
+
+namespace corescale::profiler {
+namespace {
+
+constexpr std::uint32_t mean_gap = 64;
+constexpr std::size_t large = std::size_t{1}
+                              << 17;  // bytes from which each call is timed: it may clear pages for long
+constexpr std::uint64_t longest = 150'000;  // cycles of a sampled call; beyond, it was put off its CPU
+constexpr int batches = 16, batch = 64;
+
+struct Reals {
+  void* (*malloc)(std::size_t);
+  void (*free)(void*);
+  void* (*calloc)(std::size_t, std::size_t);
+  void* (*realloc)(void*, std::size_t);
+  int (*posix_memalign)(void**, std::size_t, std::size_t);
+  void* (*aligned_alloc)(std::size_t, std::size_t);
+  void* (*memalign)(std::size_t, std::size_t);
+} real;
+
+// What is asked for before the next allocator is known, by the search for it; never given back.
+alignas(16) char early[1 << 16];
+std::atomic<std::size_t> early_used;
+bool resolving = false;
+
+bool is_early(const void* place) { return place >= early && place < early + sizeof early; }
+
+void* early_memory(std::size_t size) {
+  const std::size_t place =
+      early_used.fetch_add((size + 31) & ~std::size_t{15}, std::memory_order_relaxed) + 16;
+  if (place + size > sizeof early) return nullptr;
+  memcpy(early + place - sizeof size, &size, sizeof size);
+  return early + place;
+}
+
+std::uint64_t cycles_of_a_look = 0;
+
+// The fewest cycles of a batch, by what a batch says of itself.
+template <class Batch>
+std::uint64_t fewest(Batch cycles_of_batch) {
+  std::uint64_t found = ~std::uint64_t{0};
+  for (int i = 0; i < batches; ++i) found = std::min<std::uint64_t>(found, cycles_of_batch());
+  return found;
+}
+
+std::uint32_t cycles_more(std::uint64_t with, std::uint64_t without) {
+  return with > without ? static_cast<std::uint32_t>((with - without) / (2 * batch)) : 0;
+}
+
+// What timing adds to a call, and what going through here adds, which the reader books too. Both in calls, since a
+// processor hides much of a look at the counter behind its neighbours.
+void calibrate() {
+  static bool done = false;
+  if (done) return;
+  done = true;
+  void* (*volatile get)(std::size_t) = real.malloc;
+  void (*volatile give)(void*) = real.free;
+  const auto in_one = [&] {
+    const std::uint64_t began = cycles();
+    for (int k = 0; k < batch; ++k) give(get(48));
+    return cycles() - began;
+  };
+  const auto each = [&] {
+    std::uint64_t sum = 0;
+    for (int k = 0; k < batch; ++k) {
+      const std::uint64_t began = cycles();
+      void* const block = get(48);
+      const std::uint64_t between = cycles();
+      give(block);
+      sum += cycles() - between + between - began;
+    }
+    return sum;
+  };
+  local.countdown = ~std::uint32_t{0};
+  const std::uint64_t direct = fewest(in_one);
+  cycles_of_a_look = cycles_more(fewest(each), direct);
+  get = ::malloc;
+  give = ::free;
+  file->header.cycles_of_a_call = cycles_more(fewest(in_one), direct);
+}
+
+std::uint32_t next_gap() {
+  local.random ^= local.random << 13;
+  local.random ^= local.random >> 17;
+  local.random ^= local.random << 5;
+  return 1 + local.random % (2 * mean_gap - 1);
+}
+
+// Calls the allocator; `size` is 0 for what gives back.
+template <class Call>
+__attribute__((noinline)) auto timed(std::size_t size, bool sampled, Call call) {
+  Thread& thread = *local.thread;
+  const std::int64_t weight = sampled ? local.gap : 1;
+  const std::uint64_t began = cycles();
+  auto result = call();
+  std::uint64_t length = cycles() - began;
+  length = length > cycles_of_a_look ? length - cycles_of_a_look : 0;
+  if (sampled && length > longest) length = longest;
+  thread.allocating += static_cast<std::int64_t>(length) * weight;
+  if (sampled) {
+    (size ? thread.allocations : thread.frees) += weight;
+    thread.bytes += static_cast<std::int64_t>(size) * weight;
+    local.gap = local.countdown = next_gap();
+  }
+  return result;
+}
+
+template <class Call>
+inline __attribute__((always_inline)) auto counted(std::size_t size, Call call) {
+  if (!local.countdown || local.allocating) return call();  // not profiled, or called by another of these
+  local.allocating = true;
+  const bool sampled = --local.countdown == 0;
+  auto result = __builtin_expect(sampled || size >= large, 0) ? timed(size, sampled, call) : call();
+  local.allocating = false;
+  return result;
+}
+
+}  // namespace
+
+void resolve_allocation() {
+  if (real.free || resolving) return;
+  resolving = true;
+  real.malloc = next<void*(std::size_t)>("malloc");
+  real.calloc = next<void*(std::size_t, std::size_t)>("calloc");
+  real.realloc = next<void*(void*, std::size_t)>("realloc");
+  real.posix_memalign = next<int(void**, std::size_t, std::size_t)>("posix_memalign");
+  real.aligned_alloc = next<void*(std::size_t, std::size_t)>("aligned_alloc");
+  real.memalign = next<void*(std::size_t, std::size_t)>("memalign");
+  real.free = next<void(void*)>("free");
+  resolving = false;
+}
+
+void begin_allocation() {
+  calibrate();
+  local.random = static_cast<std::uint32_t>(local.thread->id * 2654435761U) | 1;
+  local.gap = local.countdown = next_gap();
+}
+
+}  // namespace corescale::profiler
+
+using namespace corescale::profiler;
+
+CORESCALE_EXPORT void* malloc(std::size_t size) noexcept {
+  if (__builtin_expect(!real.free, 0)) {
+    resolve_allocation();
+    if (!real.free) return early_memory(size);
+  }
+  return counted(size, [=] { return real.malloc(size); });
+}
+
+CORESCALE_EXPORT void free(void* place) noexcept {
+  if (__builtin_expect(is_early(place), 0) || !place) return;
+  if (__builtin_expect(!real.free, 0)) {
+    resolve_allocation();
+    if (!real.free) return;
+  }
+  counted(0, [=] { return real.free(place), 0; });
+}
+
+CORESCALE_EXPORT void* calloc(std::size_t count, std::size_t size) noexcept {
+  if (__builtin_expect(!real.free, 0)) {
+    resolve_allocation();
+    if (!real.free) return early_memory(count * size);  // of zeros
+  }
+  return counted(count * size, [=] { return real.calloc(count, size); });
+}
+
+CORESCALE_EXPORT void* realloc(void* place, std::size_t size) noexcept {
+  if (__builtin_expect(!real.free, 0)) {
+    resolve_allocation();
+    if (!real.free && !place) return early_memory(size);
+  }
+  if (__builtin_expect(is_early(place), 0)) {
+    std::size_t before;
+    memcpy(&before, static_cast<char*>(place) - sizeof before, sizeof before);
+    void* const moved = real.malloc ? real.malloc(size) : early_memory(size);
+    return moved ? memcpy(moved, place, before < size ? before : size) : nullptr;
+  }
+  return counted(size, [=] { return real.realloc(place, size); });
+}
+
+CORESCALE_EXPORT int posix_memalign(void** place, std::size_t alignment, std::size_t size) noexcept {
+  resolve_allocation();
+  return counted(size, [=] { return real.posix_memalign(place, alignment, size); });
+}
+
+CORESCALE_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+  resolve_allocation();
+  return counted(size, [=] { return real.aligned_alloc(alignment, size); });
+}
+
+CORESCALE_EXPORT void* memalign(std::size_t alignment, std::size_t size) noexcept {
+  resolve_allocation();
+  return counted(size, [=] { return real.memalign(alignment, size); });
+}
+
+// Allocators define these beside malloc, and are then asked by no malloc.
+#define NEXT_NEW(symbol, ...) static auto* const next_one = next<__VA_ARGS__>(#symbol)
+
+CORESCALE_EXPORT void* _Znwm(std::size_t size) {
+  NEXT_NEW(_Znwm, void*(std::size_t));
+  return counted(size, [=] { return next_one(size); });
+}
+CORESCALE_EXPORT void* _Znam(std::size_t size) {
+  NEXT_NEW(_Znam, void*(std::size_t));
+  return counted(size, [=] { return next_one(size); });
+}
+CORESCALE_EXPORT void _ZdlPv(void* place) noexcept {
+  NEXT_NEW(_ZdlPv, void(void*));
+  counted(0, [=] { return next_one(place), 0; });
+}
+CORESCALE_EXPORT void _ZdaPv(void* place) noexcept {
+  NEXT_NEW(_ZdaPv, void(void*));
+  counted(0, [=] { return next_one(place), 0; });
+}
+CORESCALE_EXPORT void _ZdlPvm(void* place, std::size_t size) noexcept {
+  NEXT_NEW(_ZdlPvm, void(void*, std::size_t));
+  counted(0, [=] { return next_one(place, size), 0; });
+}
+CORESCALE_EXPORT void _ZdaPvm(void* place, std::size_t size) noexcept {
+  NEXT_NEW(_ZdaPvm, void(void*, std::size_t));
+  counted(0, [=] { return next_one(place, size), 0; });
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file that the profiler writes and src/corescale/observe/profiler.py reads: one for each program that a
+// process executes, mapped shared, so that a program which is killed loses nothing that was written before.
+//
+// Times are nanoseconds of CLOCK_MONOTONIC. The file is sparse: an area costs what was written to it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace corescale::profiler {
+
+inline constexpr char magic[8] = {'c', 'o', 'r', 'e', 'p', 'r', 'o', 'f'};
+inline constexpr std::uint32_t format = 1;
+
+// What a thread does: the one state that it is in, and what its CPU ticks and stacks are booked under.
+enum State : std::uint32_t {
+  computing,
+  allocating,  // inside the malloc family
+  locking,     // waits for a mutex, a read-write lock, a critical section
+  barrier,     // waits at a barrier, or at the end of a parallel region
+  joining,     // waits for a thread to end
+  blocked,     // waits for a condition, a semaphore, a futex, time, or a descriptor
+  message,     // in a call of MPI
+  spinning,    // in a spin lock, or yields again and again
+  pooled,      // a worker of a runtime without work
+  serial,      // only a stack's: computing while other threads of the launch had nothing to do
+  states
+};
+
+// How the launch's thread-seconds divide, at every moment: `processors` slots are given to threads that compute, then to
+// those that wait, in this order, and the rest is absent. `excess` is what computing threads had beyond the slots.
+enum Share : std::uint32_t {
+  active,
+  lock_wait,
+  message_wait,
+  barrier_wait,
+  block_wait,
+  join_wait,
+  absent,
+  excess,
+  shares
+};
+
+// Who started a thread: the program, or a runtime. A thread of OpenMP computes in regions alone.
+enum Pool : std::uint32_t { no_pool, openmp_pool, task_pool };
+
+inline constexpr std::size_t most_threads = 16384, most_stacks = 16384, most_regions = 1024;
+inline constexpr std::size_t deepest = 30;
+inline constexpr std::size_t most_buckets = 360000;  // an hour
+inline constexpr std::int64_t bucket = 10'000'000;
+inline constexpr std::size_t module_bytes = std::size_t{1} << 18;
+
+struct Thread {
+  std::int32_t id;
+  std::uint32_t state;
+  std::uint32_t pool;
+  std::uint32_t reserved;
+  std::int64_t started, ended;  // ended is 0 while it lives
+  std::int64_t since;           // when its state began
+  std::int64_t cpu, queued;     // on a CPU, and ready but waiting for one; as of the last look
+  std::int64_t spent[states];   // wall time in each state; computing and allocating are not kept here
+  std::int64_t burnt[states];   // CPU time in each state; the same
+  std::int64_t calls[states];
+  std::int64_t share[shares];  // what it booked of the launch's shares: sums over threads count
+  std::int64_t allocations, frees, bytes, allocating;  // estimated from one call in 64; allocating is cycles
+  std::int64_t ticks;
+  std::uint64_t start;  // the function that the thread runs
+  std::int64_t unsited[states];
+  std::int64_t cpu_since, ticked, last_yield;
+  std::uint64_t argument;
+};
+
+struct Stack {
+  std::uint64_t key;  // 0: free
+  std::uint64_t depth;
+  std::int64_t weight[states];  // nanoseconds
+  std::uint64_t frame[deepest];
+};
+
+// One parallel region of OpenMP, by its outlined function.
+struct Region {
+  std::uint64_t function;       // 0: free
+  std::int64_t calls, threads;  // threads: summed over calls
+  std::int64_t wall, body;      // wall: of the calling thread; body: summed over threads
+  std::int64_t longest;         // the longest body of each call, summed
+  std::int64_t capacity;        // wall x threads, summed
+  std::int64_t reserved;
+};
+
+// Exchanged as a whole. NOLINTNEXTLINE(modernize-use-using): only a typedef may be an extension
+__extension__ typedef unsigned __int128 Word;
+
+struct Header {
+  char signature[8];
+  std::uint32_t version, bytes;  // bytes: of the file
+  std::int32_t process, parent;
+  std::uint32_t processors;
+  std::uint32_t threads;        // slots taken; more than most_threads were not kept
+  std::int64_t started, ended;  // ended: the last thing seen
+  std::int64_t finished;        // when the program ended in order; 0 for one that was killed
+  std::uint32_t lost_stacks, lost_timers;
+  std::uint32_t modules_length, reserved;
+  std::uint64_t first_cycle, last_cycle;  // at `started` and `ended`
+  std::uint32_t cycles_of_a_call;         // what the profiler adds to each call of the malloc family
+  std::uint32_t is_rank;                  // it has called MPI
+  char executable[512];
+  alignas(64) Word census;  // see census.hpp
+};
+
+struct File {
+  Header header;
+  alignas(4096) char modules[module_bytes];  // lines of /proc/self/maps
+  alignas(4096) Region region[most_regions];
+  alignas(4096) std::int64_t busy[most_buckets];  // CPU nanoseconds in each 10 ms from the start
+  alignas(4096) Stack stack[most_stacks];
+  alignas(4096) Thread thread[most_threads];
+};
+
+}  // namespace corescale::profiler

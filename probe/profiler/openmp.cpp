@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenMP on the runtimes that compilers bring: the outlined body of each thread of a region is timed. GCC's and LLVM's
+// entry points are the two that there are; Intel's runtime has LLVM's.
+#include <stdarg.h>
+
+#include "profiler/profiler.hpp"
+
+namespace corescale::profiler {
+namespace {
+
+struct Team {
+  std::uint64_t function;
+  Thread* master;
+  int (*size_of_team)();
+  std::int64_t expected, threads, body, longest;
+  std::int64_t body_ended_cpu;
+};
+
+Word several(std::int64_t waiting) { return census::one(census::barriers) * static_cast<Word>(waiting); }
+
+struct Body {
+  Team& team;
+  Thread* thread;
+  std::int64_t began = 0, waited = 0;
+
+  explicit Body(Team& of) : team(of), thread(of.master ? local.thread : nullptr) {
+    if (!thread) return;
+    if (thread == team.master) {
+      team.threads = team.size_of_team();
+      thread->spent[barrier] += now() - thread->since;
+      thread->burnt[barrier] += cpu_now() - thread->cpu_since;
+      thread->state = computing;
+      change(census::one(census::running) + several(team.threads - 1), several(team.expected));
+    } else {
+      const std::int64_t time = now();
+      thread->spent[pooled] += time - thread->since;
+      thread->burnt[pooled] += cpu_now() - thread->cpu_since;
+      thread->state = computing;
+      change(census::one(census::running), census::one(census::barriers));
+    }
+    waited = thread->spent[barrier];
+    began = now();
+  }
+  ~Body() {
+    if (!thread) return;
+    const std::int64_t time = now(), length = time - began - (thread->spent[barrier] - waited);
+    change(census::one(census::barriers), census::one(census::running));
+    add(team.body, length);
+    for (std::int64_t most = team.longest;
+         most < length && !__atomic_compare_exchange_n(&team.longest, &most, length, true, __ATOMIC_RELAXED,
+                                                       __ATOMIC_RELAXED);) {
+    }
+    thread->since = time;
+    thread->cpu_since = cpu_now();
+    thread->state = thread == team.master ? barrier : pooled;
+    if (thread == team.master) team.body_ended_cpu = thread->cpu_since;
+  }
+};
+
+Region* region_of(std::uint64_t function) {
+  for (std::size_t tried = 0; tried < 64; ++tried) {
+    Region& found = file->region[(function / 16 + tried) % most_regions];
+    std::uint64_t seen = 0;
+    if (__atomic_compare_exchange_n(&found.function, &seen, function, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED) ||
+        seen == function)
+      return &found;
+  }
+  return nullptr;
+}
+
+template <class Fork>
+auto region(Team& team, Fork fork) {
+  Thread& master = *team.master;
+  const std::int64_t began = now();
+  // The workers of the last region may be late for this one.
+  change(several(team.expected), census::one(census::running));
+  master.since = began;
+  master.cpu_since = cpu_now();
+  master.state = barrier;
+  auto result = fork();
+  const std::int64_t time = now(), wall = time - began;
+  change(census::one(census::running), several(team.threads ? team.threads : team.expected));
+  master.state = computing;
+  master.spent[barrier] += time - master.since;
+  master.burnt[barrier] += cpu_now() - team.body_ended_cpu;
+  ++master.calls[barrier];
+  if (Region* const booked = region_of(team.function)) {
+    add(booked->calls, 1);
+    add(booked->threads, team.threads);
+    add(booked->wall, wall);
+    add(booked->body, team.body);
+    add(booked->longest, team.longest);
+    add(booked->capacity, wall * team.threads);
+  }
+  return result;
+}
+
+Team team_of(std::uint64_t function, unsigned threads) {
+  REAL(omp_get_num_threads, int());
+  REAL(omp_get_max_threads, int());
+  const std::int64_t expected = threads ? threads : real_omp_get_max_threads();
+  Thread* const master = file && local.thread && local.thread->state == computing ? local.thread : nullptr;
+  return {function, master, real_omp_get_num_threads, expected, 0, 0, 0, 0};
+}
+
+// GCC: one function of one argument.
+struct Gomp : Team {
+  void (*body)(void*);
+  void* data;
+};
+
+void gomp_member(void* given) {
+  Gomp& team = *static_cast<Gomp*>(given);
+  const Body timed(team);
+  team.body(team.data);
+}
+
+using GompFork = unsigned long(void (*)(void*), void*, unsigned, long, long, long, long, long);
+
+unsigned long gomp(GompFork* real, void (*body)(void*), void* data, unsigned threads, long a, long b, long c,
+                   long d, long e) {
+  Gomp team = {team_of(reinterpret_cast<std::uint64_t>(body), threads), body, data};
+  if (!team.master) return real(body, data, threads, a, b, c, d, e);
+  return region(team, [&] { return real(gomp_member, &team, threads, a, b, c, d, e); });
+}
+
+// LLVM: a function of two numbers and as many pointers as the region shares; more pointers than it takes do no harm.
+constexpr int few_shared = 16, most_shared = 256;
+using Micro = void(std::int32_t*, std::int32_t*, ...);
+
+struct Kmpc : Team {
+  Micro* body;
+  std::int32_t count;
+  void* shared[most_shared];
+};
+
+#define FOUR(k) s[k], s[(k) + 1], s[(k) + 2], s[(k) + 3]
+#define SIXTEEN(k) FOUR(k), FOUR((k) + 4), FOUR((k) + 8), FOUR((k) + 12)
+#define SIXTY_FOUR(k) SIXTEEN(k), SIXTEEN((k) + 16), SIXTEEN((k) + 32), SIXTEEN((k) + 48)
+
+void kmpc_member(std::int32_t* thread, std::int32_t* bound, Kmpc* team) {
+  const Body timed(*team);
+  void** s = team->shared;
+  if (team->count <= few_shared) return team->body(thread, bound, SIXTEEN(0));
+  team->body(thread, bound, SIXTY_FOUR(0), SIXTY_FOUR(64), SIXTY_FOUR(128), SIXTY_FOUR(192));
+}
+
+}  // namespace
+
+}  // namespace corescale::profiler
+
+using namespace corescale::profiler;
+
+#define GOMP_FORK(name)                                                                                  \
+  CORESCALE_EXPORT unsigned long name(void (*body)(void*), void* data, unsigned threads, long a, long b, \
+                                      long c, long d, long e) {                                          \
+    static auto* const real = next<GompFork>(#name);                                                     \
+    return gomp(real, body, data, threads, a, b, c, d, e);                                               \
+  }
+
+GOMP_FORK(GOMP_parallel)
+GOMP_FORK(GOMP_parallel_sections)
+GOMP_FORK(GOMP_parallel_reductions)
+GOMP_FORK(GOMP_parallel_loop_static)
+GOMP_FORK(GOMP_parallel_loop_dynamic)
+GOMP_FORK(GOMP_parallel_loop_guided)
+GOMP_FORK(GOMP_parallel_loop_runtime)
+GOMP_FORK(GOMP_parallel_loop_nonmonotonic_dynamic)
+GOMP_FORK(GOMP_parallel_loop_nonmonotonic_guided)
+GOMP_FORK(GOMP_parallel_loop_nonmonotonic_runtime)
+GOMP_FORK(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
+
+CORESCALE_EXPORT void __kmpc_fork_call(void* place, std::int32_t count, Micro* body, ...) {
+  REAL(__kmpc_fork_call, void(void*, std::int32_t, Micro*, ...));
+  Kmpc team = {team_of(reinterpret_cast<std::uint64_t>(body), 0), body, count, {}};
+  va_list given;
+  va_start(given, body);
+  for (int i = 0; i < count && i < most_shared; ++i) team.shared[i] = va_arg(given, void*);
+  va_end(given);
+  auto* const member = reinterpret_cast<Micro*>(kmpc_member);
+  const auto fork = [&] { return real___kmpc_fork_call(place, 1, member, &team), 0; };
+  if (team.master)
+    region(team, fork);
+  else
+    fork();
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the profiler share. It is preloaded before all other libraries, calls the next one's function for
+// each that it replaces, and leaves errno as that function left it.
+//
+// Nothing here allocates, throws or locks; all of it may run in a signal handler.
+#pragma once
+#include <dlfcn.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "profiler/census.hpp"
+#include "profiler/format.hpp"
+
+#define CORESCALE_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace corescale::profiler {
+
+// Of the calling thread. The program's own thread-local storage is not touched.
+struct Local {
+  Thread* thread;
+  std::uint32_t countdown;  // allocations until one is timed; 0 in a thread that is not profiled
+  std::uint32_t gap, random;
+  bool allocating;
+  bool spinning;
+};
+inline constinit thread_local Local local __attribute__((tls_model("initial-exec"))) = {};
+
+inline constinit File* file =
+    nullptr;  // null where there is nothing to write to: then every function only passes on
+
+inline std::int64_t now(clockid_t clock = CLOCK_MONOTONIC) {
+  timespec time{};
+  if (clock_gettime(clock, &time) != 0) return 0;  // of a thread that has gone
+  return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+}
+inline std::int64_t cpu_now() { return now(CLOCK_THREAD_CPUTIME_ID); }
+
+#if defined(__x86_64__)
+// Without a fence: what a call leaves unfinished is finished in the next one, as without the profiler.
+inline std::uint64_t cycles() {
+  std::uint32_t low, high;
+  __asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");
+  return (static_cast<std::uint64_t>(high) << 32) | low;
+}
+#elif defined(__aarch64__)
+inline std::uint64_t cycles() {
+  std::uint64_t value;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+}
+#else
+inline std::uint64_t cycles() { return static_cast<std::uint64_t>(now()); }
+#endif
+
+template <class Number, class Amount>
+void add(Number& to, Amount what) {
+  __atomic_fetch_add(&to, static_cast<Number>(what), __ATOMIC_RELAXED);
+}
+
+// A function by name, of the first library loaded that has it and is not this one; null where none has.
+void* in_any_library(const char* name);
+
+// The next library's function of this name. With a version, where the unversioned name would give an older one.
+// What came by dlopen() stands in no order after this library, yet calls what is exported here.
+template <class Function>
+Function* next(const char* name, const char* version = nullptr) {
+  void* found = version ? dlvsym(RTLD_NEXT, name, version) : nullptr;
+  if (!found) found = dlsym(RTLD_NEXT, name);
+  return reinterpret_cast<Function*>(found ? found : in_any_library(name));
+}
+
+// Counts change by `to - from`, and the time until now is booked.
+void change(Word to, Word from);
+
+// mapping.cpp
+void open_file();
+void read_modules();
+
+// threads.cpp
+void begin_main_thread();
+void end_thread();
+void look(Thread& thread);  // its CPU and queue time, as of now; only of the calling thread
+void finish();
+
+// stacks.cpp
+void start_ticks();
+void stop_ticks();
+Stack* here(void* context = nullptr);
+inline void weigh(Stack* stack, State state, std::int64_t length) {
+  if (stack) add(stack->weight[state], length);
+}
+
+// allocation.cpp
+void resolve_allocation();
+void begin_allocation();
+
+// waits.cpp
+void resolve_waits();
+Word counted(State state);  // what a thread in this state is counted as
+struct Wait {
+  explicit Wait(State state);
+  ~Wait();
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+
+ private:
+  State state_;
+  bool counts_;
+  std::int64_t began_ = 0, cpu_ = 0;
+  Stack* stack_ = nullptr;
+};
+
+// pools.cpp
+std::uint32_t runtime_of(const void* function);  // the Pool of a thread that begins with this function
+bool of_tasks(const void* code);  // whether it is in a runtime of tasks that has started threads
+
+}  // namespace corescale::profiler
+
+#define REAL(name, ...) static auto* const real_##name = corescale::profiler::next<__VA_ARGS__>(#name)

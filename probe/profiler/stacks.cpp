@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where in the code a thread is: on each tick of its own CPU clock, and where it begins to wait.
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include <cerrno>
+
+#include "profiler/profiler.hpp"
+
+namespace corescale::profiler {
+namespace {
+
+constexpr std::int64_t period = 10'000'000;    // of CPU time; kernels tick every 1 to 10 ms
+constexpr std::int64_t yields_again = 50'000;  // between two yields of a loop that spins
+
+// SIGPROF would be the signal for it, but programs that clean up at every signal take that for their end: sort(1) does.
+int signal_of_ticks() { return SIGRTMAX - 2; }
+
+thread_local timer_t timer __attribute__((tls_model("initial-exec")));
+thread_local bool ticking __attribute__((tls_model("initial-exec")));
+
+struct Walk {
+  std::uint64_t* frame;
+  std::size_t depth;
+  std::uint64_t from;  // the frames before this address are the handler's
+};
+
+_Unwind_Reason_Code step(_Unwind_Context* context, void* given) {
+  Walk& walk = *static_cast<Walk*>(given);
+  int before = 0;
+  const std::uint64_t address = _Unwind_GetIPInfo(context, &before);
+  if (!address) return _URC_END_OF_STACK;
+  if (walk.from && address != walk.from) return _URC_NO_REASON;
+  walk.from = 0;
+  walk.frame[walk.depth++] = before ? address : address - 1;
+  return walk.depth == deepest ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+std::uint64_t counter_of(void* context) {
+  const auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return static_cast<std::uint64_t>(machine.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return machine.pc;
+#else
+  (void)machine;
+  return 0;
+#endif
+}
+
+Stack* entry(const std::uint64_t* frame, std::size_t depth) {
+  std::uint64_t key = 1469598103934665603U;
+  for (std::size_t i = 0; i < depth; ++i) key = (key ^ frame[i]) * 1099511628211U;
+  key |= 1;
+  for (std::size_t tried = 0; tried < 64; ++tried) {
+    Stack& found = file->stack[(key / 2 + tried) % most_stacks];
+    std::uint64_t seen = __atomic_load_n(&found.key, __ATOMIC_ACQUIRE);
+    if (seen == key) return &found;
+    if (seen ||
+        !__atomic_compare_exchange_n(&found.key, &seen, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+      if (seen == key) return &found;
+      continue;
+    }
+    memcpy(found.frame, frame, depth * sizeof *frame);
+    __atomic_store_n(&found.depth, depth, __ATOMIC_RELEASE);
+    return &found;
+  }
+  add(file->header.lost_stacks, 1);
+  return nullptr;
+}
+
+void book_busy(std::int64_t time, std::int64_t cpu) {
+  std::int64_t at = time - file->header.started;
+  while (cpu > 0 && at > 0) {
+    const std::int64_t place = (at - 1) / bucket;
+    const std::int64_t part = at - place * bucket < cpu ? at - place * bucket : cpu;
+    if (static_cast<std::size_t>(place) < most_buckets) add(file->busy[place], part);
+    cpu -= part;
+    at -= part;
+  }
+}
+
+State state_of(const Thread& thread, std::int64_t time) {
+  if (local.spinning || time - thread.last_yield < yields_again) return spinning;
+  return local.allocating ? allocating : computing;
+}
+
+void tick(int, siginfo_t*, void* context) {
+  Thread* const thread = local.thread;
+  if (!thread || !file) return;
+  const int error = errno;
+  const std::int64_t time = now();
+  look(*thread);
+  const std::int64_t used = thread->cpu - thread->ticked;
+  thread->ticked = thread->cpu;
+  ++thread->ticks;
+  book_busy(time, used);
+  if (thread->state == computing) {  // a wait is weighed whole, where it began
+    const State state = state_of(*thread, time);
+    Stack* const stack = here(context);
+    weigh(stack, state, used);
+    const Word word = file->header.census;
+    const int others = census::nobody(word, static_cast<int>(file->header.processors));
+    const int active = census::count(word, census::running);
+    if (others && active) weigh(stack, serial, used * others / active);
+  }
+  static std::int64_t read = 0;
+  if (time - __atomic_load_n(&read, __ATOMIC_RELAXED) > 500'000'000) {
+    __atomic_store_n(&read, time, __ATOMIC_RELAXED);
+    read_modules();
+  }
+  file->header.last_cycle = cycles();
+  file->header.ended = now();
+  errno = error;
+}
+
+bool taken = false;  // the signal, by the program
+
+void handle_ticks() {
+  static std::atomic_flag done;
+  if (done.test_and_set()) return;
+  struct sigaction action = {};
+  action.sa_sigaction = tick;
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  sigfillset(&action.sa_mask);
+  struct sigaction before = {};
+  sigaction(signal_of_ticks(), nullptr, &before);
+  taken = before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN;
+  if (!taken) sigaction(signal_of_ticks(), &action, nullptr);
+}
+
+}  // namespace
+
+void start_ticks() {
+  handle_ticks();
+  sigset_t ticks;  // a thread that takes no signals takes this one: xz's workers block all
+  sigemptyset(&ticks);
+  sigaddset(&ticks, signal_of_ticks());
+  pthread_sigmask(SIG_UNBLOCK, &ticks, nullptr);
+  sigevent event = {};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = signal_of_ticks();
+  event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
+  ticking = !taken && timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) == 0;
+  if (!ticking) {
+    add(file->header.lost_timers, 1);
+    return;
+  }
+  // Begins at a random place, so that threads shorter than a period are seen as often as they should be.
+  const std::int64_t first =
+      1 +
+      static_cast<std::int64_t>((static_cast<std::uint64_t>(now()) * 6364136223846793005U) >> 20) % period;
+  const itimerspec times = {{0, period}, {0, first}};
+  timer_settime(timer, 0, &times, nullptr);
+}
+
+void stop_ticks() {
+  if (ticking) timer_delete(timer);
+  ticking = false;
+  Thread& thread = *local.thread;
+  const std::int64_t cpu = cpu_now();
+  book_busy(now(), cpu - thread.ticked);
+  thread.ticked = cpu;
+}
+
+Stack* here(void* context) {
+  std::uint64_t frame[deepest];
+  Walk walk = {frame, 0, context ? counter_of(context) : 0};
+  _Unwind_Backtrace(step, &walk);
+  if (!walk.depth && context) frame[walk.depth++] = counter_of(context);
+  return walk.depth ? entry(frame, walk.depth) : nullptr;
+}
+
+}  // namespace corescale::profiler

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waiting: each function is tried without waiting first where that is possible, and only a wait costs a look at clocks.
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdarg.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <threads.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "profiler/profiler.hpp"
+
+namespace corescale::profiler {
+namespace {
+constexpr std::int64_t worth_a_stack = 500'000;  // of waiting, for which one stack stands
+}
+
+Word counted(State state) {
+  switch (state) {
+    case locking:
+      return census::one(census::lock);
+    case barrier:
+      return census::one(census::barriers);
+    case joining:
+      return census::one(census::joins);
+    case message:
+      return census::one(census::messages);
+    case blocked:
+      return census::one(census::blocks);
+    case pooled:
+      return 0;
+    default:
+      return census::one(census::running);
+  }
+}
+
+Wait::Wait(State state) : state_(state), counts_(file && local.thread && local.thread->state == computing) {
+  if (!counts_) return;
+  const int error = errno;
+  Thread& thread = *local.thread;
+  if (state_ != pooled && (thread.unsited[state_] >= worth_a_stack || !thread.calls[state_])) {
+    stack_ = here();
+    thread.unsited[state_] = 0;
+  }
+  began_ = now();
+  cpu_ = cpu_now();
+  thread.since = began_;
+  thread.cpu_since = cpu_;
+  ++thread.calls[state_];
+  __atomic_store_n(&thread.state, static_cast<std::uint32_t>(state_), __ATOMIC_RELAXED);
+  change(counted(state_), census::one(census::running));
+  errno = error;
+}
+
+Wait::~Wait() {
+  if (!counts_ || !local.thread) return;
+  const int error = errno;
+  Thread& thread = *local.thread;
+  change(census::one(census::running), counted(state_));
+  __atomic_store_n(&thread.state, static_cast<std::uint32_t>(computing), __ATOMIC_RELAXED);
+  const std::int64_t length = now() - began_;
+  thread.spent[state_] += length;
+  thread.burnt[state_] += cpu_now() - cpu_;
+  thread.unsited[state_] += length;
+  if (stack_) {
+    weigh(stack_, state_, thread.unsited[state_]);
+    thread.unsited[state_] = 0;
+  }
+  errno = error;
+}
+
+namespace {
+
+// A thread that is cancelled, or leaves by an exception, leaves a wait by its destructor.
+template <class Real, class... Given>
+auto waited(State state, Real* real, Given... given) {
+  const Wait wait(state);
+  return real(given...);
+}
+
+struct Reals {
+  int (*mutex_lock)(pthread_mutex_t*);
+  int (*mutex_trylock)(pthread_mutex_t*);
+  int (*cond_wait)(pthread_cond_t*, pthread_mutex_t*);
+} real;
+
+// What a thread waits for by futex: a runtime of tasks has its workers wait for work, and others for its tasks' end.
+State futex_wait_by(const void* caller) {
+  if (!file || !local.thread || !of_tasks(caller)) return blocked;
+  return local.thread->pool == task_pool ? pooled : joining;
+}
+
+// What a loop that yields until something happens has used since its last yield.
+void book_spin(Thread& thread) {
+  const std::int64_t time = now(), cpu = cpu_now();
+  if (time - thread.last_yield < 20'000'000 && cpu - thread.cpu_since < 20'000) {
+    thread.burnt[spinning] += cpu - thread.cpu_since;
+    thread.spent[spinning] += cpu - thread.cpu_since;
+    ++thread.calls[spinning];
+  }
+  thread.last_yield = time;
+  thread.cpu_since = cpu;
+}
+
+}  // namespace
+
+void resolve_waits() {
+  real.mutex_lock = next<int(pthread_mutex_t*)>("pthread_mutex_lock");
+  real.mutex_trylock = next<int(pthread_mutex_t*)>("pthread_mutex_trylock");
+  real.cond_wait = next<int(pthread_cond_t*, pthread_mutex_t*)>("pthread_cond_wait", "GLIBC_2.3.2");
+}
+
+}  // namespace corescale::profiler
+
+using namespace corescale::profiler;
+
+// glibc kept old versions of these beside the new ones, and an unversioned name gives the old.
+#define REAL_NEW(name, version, ...) static auto* const real_##name = next<__VA_ARGS__>(#name, version)
+
+CORESCALE_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  if (!real.mutex_lock) resolve_waits();
+  if (!local.thread) return real.mutex_lock(mutex);
+  const int result = real.mutex_trylock(mutex);
+  return result == EBUSY ? waited(locking, real.mutex_lock, mutex) : result;
+}
+
+CORESCALE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) noexcept {
+  REAL(pthread_mutex_timedlock, int(pthread_mutex_t*, const timespec*));
+  return waited(locking, real_pthread_mutex_timedlock, mutex, until);
+}
+
+CORESCALE_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
+  REAL(pthread_rwlock_tryrdlock, int(pthread_rwlock_t*));
+  REAL(pthread_rwlock_rdlock, int(pthread_rwlock_t*));
+  const int result = real_pthread_rwlock_tryrdlock(lock);
+  return result == EBUSY ? waited(locking, real_pthread_rwlock_rdlock, lock) : result;
+}
+
+CORESCALE_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
+  REAL(pthread_rwlock_trywrlock, int(pthread_rwlock_t*));
+  REAL(pthread_rwlock_wrlock, int(pthread_rwlock_t*));
+  const int result = real_pthread_rwlock_trywrlock(lock);
+  return result == EBUSY ? waited(locking, real_pthread_rwlock_wrlock, lock) : result;
+}
+
+CORESCALE_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
+  REAL(pthread_spin_trylock, int(pthread_spinlock_t*));
+  REAL(pthread_spin_lock, int(pthread_spinlock_t*));
+  const int result = real_pthread_spin_trylock(lock);
+  if (result != EBUSY || !local.thread || local.spinning)
+    return result == EBUSY ? real_pthread_spin_lock(lock) : result;
+  Thread& thread = *local.thread;
+  const std::int64_t cpu = cpu_now();
+  local.spinning = true;
+  const int locked = real_pthread_spin_lock(lock);
+  local.spinning = false;
+  const std::int64_t used = cpu_now() - cpu;
+  thread.burnt[spinning] += used;
+  thread.spent[spinning] += used;
+  ++thread.calls[spinning];
+  return locked;
+}
+
+CORESCALE_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  if (!real.cond_wait) resolve_waits();
+  return waited(blocked, real.cond_wait, condition, mutex);
+}
+
+CORESCALE_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                                            const timespec* until) {
+  REAL_NEW(pthread_cond_timedwait, "GLIBC_2.3.2", int(pthread_cond_t*, pthread_mutex_t*, const timespec*));
+  return waited(blocked, real_pthread_cond_timedwait, condition, mutex, until);
+}
+
+CORESCALE_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                                            clockid_t clock, const timespec* until) {
+  REAL(pthread_cond_clockwait, int(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*));
+  return waited(blocked, real_pthread_cond_clockwait, condition, mutex, clock, until);
+}
+
+CORESCALE_EXPORT int pthread_barrier_wait(pthread_barrier_t* at) noexcept {
+  REAL(pthread_barrier_wait, int(pthread_barrier_t*));
+  return waited(barrier, real_pthread_barrier_wait, at);
+}
+
+CORESCALE_EXPORT int pthread_join(pthread_t thread, void** value) {
+  REAL(pthread_join, int(pthread_t, void**));
+  return waited(joining, real_pthread_join, thread, value);
+}
+
+CORESCALE_EXPORT int sem_wait(sem_t* semaphore) {
+  REAL(sem_trywait, int(sem_t*));
+  REAL_NEW(sem_wait, "GLIBC_2.2.5", int(sem_t*));
+  const int error = errno;
+  if (real_sem_trywait(semaphore) == 0) return 0;
+  errno = error;
+  return waited(blocked, real_sem_wait, semaphore);
+}
+
+CORESCALE_EXPORT int sem_timedwait(sem_t* semaphore, const timespec* until) {
+  REAL(sem_timedwait, int(sem_t*, const timespec*));
+  return waited(blocked, real_sem_timedwait, semaphore, until);
+}
+
+CORESCALE_EXPORT int mtx_lock(mtx_t* mutex) {
+  REAL(mtx_trylock, int(mtx_t*));
+  REAL(mtx_lock, int(mtx_t*));
+  const int result = real_mtx_trylock(mutex);
+  return result == thrd_busy ? waited(locking, real_mtx_lock, mutex) : result;
+}
+
+CORESCALE_EXPORT int cnd_wait(cnd_t* condition, mtx_t* mutex) {
+  REAL(cnd_wait, int(cnd_t*, mtx_t*));
+  return waited(blocked, real_cnd_wait, condition, mutex);
+}
+
+CORESCALE_EXPORT int nanosleep(const timespec* length, timespec* rest) {
+  REAL(nanosleep, int(const timespec*, timespec*));
+  return waited(blocked, real_nanosleep, length, rest);
+}
+
+CORESCALE_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec* length, timespec* rest) {
+  REAL(clock_nanosleep, int(clockid_t, int, const timespec*, timespec*));
+  return waited(blocked, real_clock_nanosleep, clock, flags, length, rest);
+}
+
+CORESCALE_EXPORT int usleep(useconds_t length) {
+  REAL(usleep, int(useconds_t));
+  return waited(blocked, real_usleep, length);
+}
+
+CORESCALE_EXPORT unsigned sleep(unsigned length) {
+  REAL(sleep, unsigned(unsigned));
+  return waited(blocked, real_sleep, length);
+}
+
+CORESCALE_EXPORT int poll(pollfd* files, nfds_t count, int milliseconds) {
+  REAL(poll, int(pollfd*, nfds_t, int));
+  return milliseconds ? waited(blocked, real_poll, files, count, milliseconds)
+                      : real_poll(files, count, milliseconds);
+}
+
+CORESCALE_EXPORT int epoll_wait(int file, epoll_event* events, int most, int milliseconds) {
+  REAL(epoll_wait, int(int, epoll_event*, int, int));
+  return milliseconds ? waited(blocked, real_epoll_wait, file, events, most, milliseconds)
+                      : real_epoll_wait(file, events, most, milliseconds);
+}
+
+CORESCALE_EXPORT int select(int count, fd_set* read, fd_set* write, fd_set* other, timeval* length) {
+  REAL(select, int(int, fd_set*, fd_set*, fd_set*, timeval*));
+  return waited(blocked, real_select, count, read, write, other, length);
+}
+
+CORESCALE_EXPORT int sched_yield() noexcept {
+  REAL(sched_yield, int());
+  if (Thread* const thread = local.thread; thread && thread->state == computing) {
+    const int error = errno;
+    book_spin(*thread);
+    errno = error;
+  }
+  return real_sched_yield();
+}
+
+// What waits by futex without the C library's functions: std::atomic::wait, oneTBB, Rust.
+CORESCALE_EXPORT long syscall(long number, ...) noexcept {
+  REAL(syscall, long(long, long, long, long, long, long, long));
+  va_list given;
+  va_start(given, number);
+  long word[6];
+  for (long& each : word) each = va_arg(given, long);
+  va_end(given);
+  const long operation = word[1] & FUTEX_CMD_MASK;
+  const bool waits = number == SYS_futex && (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET);
+  if (waits)
+    return waited(futex_wait_by(__builtin_return_address(0)), real_syscall, number, word[0], word[1], word[2],
+                  word[3], word[4], word[5]);
+  return real_syscall(number, word[0], word[1], word[2], word[3], word[4], word[5]);
+}

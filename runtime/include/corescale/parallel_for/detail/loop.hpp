@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "corescale/parallel_for/loop_options.hpp"
+#include "corescale/team/team.hpp"
+
+// What the templates of parallel_for stand on: they make of any loop a range from 0, a body and a place, and run_loop is compiled once.
+namespace corescale::inline v0::detail {
+
+/// Where a call stands in the source. clang 14 has no std::source_location.
+struct source_place {
+  const char* file;
+  unsigned line;
+
+  /// As the default of a parameter: of the call that leaves it out.
+  static constexpr source_place current(const char* file = __builtin_FILE(),
+                                        unsigned line = __builtin_LINE()) noexcept {
+    return {file, line};
+  }
+};
+
+/// What a loop from a First to a Last counts in.
+template <class First, class Last>
+using index = std::common_type_t<First, Last>;
+
+/// last - first of any two integers; throws std::invalid_argument where that is negative.
+template <std::integral First, std::integral Last>
+std::uint64_t distance(First first, Last last) {
+  if (std::cmp_greater(first, last)) [[unlikely]]
+    throw std::invalid_argument("parallel_for: the range is reversed, from " + std::to_string(first) +
+                                " to " + std::to_string(last) + "; first must not be greater than last");
+  return static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
+}
+
+/// The difference of two iterators, which need be no std::integral: that of iota(std::size_t{}) is wider than any.
+template <class Difference>
+std::uint64_t steps(Difference n) {
+  return n < 0 ? distance(0, static_cast<std::int64_t>(n)) : static_cast<std::uint64_t>(n);
+}
+
+/// The index that comes i after `first`; in unsigned arithmetic, so that nothing overflows on the way.
+template <class Index, class First>
+Index after(First first, std::uint64_t i) noexcept {
+  return static_cast<Index>(static_cast<std::uint64_t>(first) + i);
+}
+
+/// A team of any type that a loop can be run on.
+template <class Team>
+concept loop_team = !std::integral<Team> && requires(Team & team, worker_ref worker) {
+  { team.num_threads() } -> std::convertible_to<std::size_t>;
+  team.work(std::size_t{1}, worker);
+};
+
+/// What runs iterations begin .. end - 1, counted from 0: a callable of any type, which must outlive every call.
+/// One of up to two words is kept in here, so that a thread needs no cache line more for it; of a larger one the address.
+class loop_body {
+ public:
+  template <class Callable>
+  requires(!std::same_as<Callable, loop_body> &&
+           std::invocable<const Callable&, std::uint64_t, std::uint64_t>)
+      // NOLINTNEXTLINE(google-explicit-constructor): as a function_ref, from anything callable
+      loop_body(const Callable& callable)
+  noexcept {
+    if constexpr (is_kept<Callable>) {
+      keep(callable);
+    } else {
+      keep([&callable](std::uint64_t begin, std::uint64_t end) { callable(begin, end); });
+    }
+  }
+
+  void operator()(std::uint64_t begin, std::uint64_t end) const { call_(room_.data(), begin, end); }
+
+ private:
+  static constexpr std::size_t most_bytes = 2 * sizeof(void*);
+
+  template <class Callable>
+  static constexpr bool has_room = sizeof(Callable) <= most_bytes;
+  template <class Callable>
+  static constexpr bool is_kept =
+      has_room<Callable> && alignof(Callable) <= alignof(void*) && std::is_trivially_copyable_v<Callable>;
+
+  template <class Callable>
+  void keep(const Callable& callable) noexcept {
+    static_assert(is_kept<Callable>);
+    std::memcpy(room_.data(), &callable, sizeof callable);
+    call_ = [](const std::byte* room, std::uint64_t begin, std::uint64_t end) {
+      (*reinterpret_cast<const Callable*>(room))(begin, end);
+    };
+  }
+
+  alignas(void*) std::array<std::byte, most_bytes> room_{};
+  void (*call_)(const std::byte* room, std::uint64_t begin, std::uint64_t end) = nullptr;
+};
+
+template <class Team>
+bool work_of(void* team, std::size_t k, worker_ref worker) {
+  return static_cast<Team*>(team)->work(k, worker) == outcome::done;
+}
+
+/// A team of any type, referred to.
+struct team_ref {
+  void* team;
+  std::size_t num_threads;
+  bool (*run)(void* team, std::size_t k, worker_ref worker);
+
+  template <class Team>
+  static team_ref to(Team& crew) noexcept {
+    return {&crew, crew.num_threads(), work_of<Team>};
+  }
+
+  /// False: refused, nothing was run.
+  bool work(std::size_t k, worker_ref worker) const { return run(team, k, worker); }
+};
+
+/// A place that loops, as a number: what is learned there is kept under it.
+std::uint64_t call_site(const source_place& here, const void* body_type) noexcept;
+
+/// Differs between types.
+template <class T>
+inline constexpr char type_mark = 0;
+
+/// The loop. What leaves a body leaves this call, after all threads have ended; no block is claimed after it.
+void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, const loop_options& options,
+              std::uint64_t site);
+
+}  // namespace corescale::detail

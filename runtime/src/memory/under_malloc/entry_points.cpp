@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program calls: malloc() and its family, and C++'s operators. All else of this library is hidden.
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "heap.hpp"
+#include "mappings.hpp"
+
+#define CORESCALE_ENTRY [[gnu::visibility("default")]]
+
+namespace {
+
+using namespace corescale::process_heap;  // NOLINT
+
+/// As the standard has it: no block is larger than what a pointer difference can say.
+bool is_too_large(std::size_t bytes) noexcept { return bytes > PTRDIFF_MAX; }
+
+void* none() noexcept {
+  errno = ENOMEM;
+  return nullptr;
+}
+
+void* or_none(void* memory) noexcept { return memory ? memory : none(); }
+
+bool is_power_of_two(std::size_t value) noexcept { return value && !(value & (value - 1)); }
+
+void* aligned(std::size_t alignment, std::size_t bytes) noexcept {
+  if (!is_power_of_two(alignment)) return errno = EINVAL, nullptr;
+  if (is_too_large(bytes) || is_too_large(alignment) || is_too_large(bytes + alignment)) return none();
+  return or_none(take_aligned(bytes, alignment));
+}
+
+using handler = void (*)();
+
+/// A function of the C++ library, which this one does not need: a program that calls these operators has it. By its name, as it
+/// may have come with an extension that was loaded late.
+template <class Function>
+Function of_cxx(const char* name) noexcept {
+  void* found = dlsym(RTLD_DEFAULT, name);
+  if (!found)
+    if (void* const library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD)) found = dlsym(library, name);
+  return reinterpret_cast<Function>(found);
+}
+
+handler new_handler() noexcept {
+  const auto get = of_cxx<handler (*)()>("_ZSt15get_new_handlerv");
+  return get ? get() : nullptr;
+}
+
+/// [new.delete.single]: the handler makes room, throws or ends the process; without one, std::bad_alloc.
+void* take_or_handle(std::size_t bytes, std::size_t alignment) {
+  while (true) {
+    if (!is_too_large(bytes) && !is_too_large(bytes + alignment))
+      if (void* const memory = take_aligned(bytes, alignment)) return memory;
+    if (const handler handle = new_handler()) {
+      handle();
+      continue;
+    }
+    if (const auto bad_alloc = of_cxx<handler>("_ZSt17__throw_bad_allocv")) bad_alloc();
+    die("operator new has no memory, and the program no std::bad_alloc to throw, for a size of",
+        reinterpret_cast<void*>(bytes));
+  }
+}
+
+[[gnu::always_inline]] inline void* take_new(std::size_t bytes) {
+  if (!is_too_large(bytes)) [[likely]]
+    if (void* const memory = take(bytes)) [[likely]]
+      return memory;
+  return take_or_handle(bytes, 16);
+}
+
+/// Calls no handler: what it throws could not be caught here.
+void* take_nothrow(std::size_t bytes, std::size_t alignment) noexcept {
+  return is_too_large(bytes) || is_too_large(bytes + alignment) ? nullptr : take_aligned(bytes, alignment);
+}
+
+void show_stats() noexcept {
+  const span_counts spans = count_spans();
+  const mapping_counts mappings = count_mappings();
+  const heap_counts heaps = count_heaps();
+  char text[600];
+  const int length = snprintf(
+      text, sizeof text,
+      "corescale malloc: %zu MiB mapped now, %zu at most, %zu handed back to the kernel\n"
+      "corescale malloc: %zu segments of 4 MiB: %zu KiB in use, %zu KiB free and not handed back\n"
+      "corescale malloc: %zu mappings of %zu KiB, %zu KiB kept for reuse; %zu heaps, %zu without a thread\n",
+      of_system.mapped.load() >> 20, of_system.most_mapped.load() >> 20, of_system.purged.load() >> 20,
+      spans.segments, spans.used_slices * (slice >> 10), spans.dirty_slices * (slice >> 10), mappings.blocks,
+      mappings.bytes >> 10, mappings.kept_bytes >> 10, heaps.heaps, heaps.abandoned);
+  if (length > 0) [[maybe_unused]]
+    const auto written = write(STDERR_FILENO, text, static_cast<std::size_t>(length));
+}
+
+[[gnu::constructor]] void begin() noexcept {
+  if (const char* const words = getenv("CORESCALE_MALLOC")) read_options(words);
+  begin_process();
+}
+
+[[gnu::destructor]] void end() noexcept {
+  if (chosen.show_stats) show_stats();
+}
+
+}  // namespace
+
+extern "C" {
+
+CORESCALE_ENTRY void* malloc(size_t bytes) noexcept {
+  if (is_too_large(bytes)) [[unlikely]]
+    return none();
+  void* const memory = take(bytes);
+  if (!memory) [[unlikely]]
+    return none();
+  return memory;
+}
+
+CORESCALE_ENTRY void free(void* memory) noexcept { give(memory); }
+CORESCALE_ENTRY void cfree(void* memory) noexcept { give(memory); }
+CORESCALE_ENTRY void free_sized(void* memory, size_t) noexcept { give(memory); }
+CORESCALE_ENTRY void free_aligned_sized(void* memory, size_t, size_t) noexcept { give(memory); }
+
+CORESCALE_ENTRY void* calloc(size_t count, size_t size) noexcept {
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(count, size, &bytes) || is_too_large(bytes)) return none();
+  return or_none(take_zeroed(bytes));
+}
+
+CORESCALE_ENTRY void* realloc(void* memory, size_t bytes) noexcept {
+  if (!memory) return malloc(bytes);
+  if (!bytes) return give(memory), nullptr;  // as glibc
+  return is_too_large(bytes) ? none() : or_none(resize(memory, bytes));
+}
+
+CORESCALE_ENTRY void* reallocarray(void* memory, size_t count, size_t size) noexcept {
+  size_t bytes = 0;
+  return __builtin_mul_overflow(count, size, &bytes) ? none() : realloc(memory, bytes);
+}
+
+CORESCALE_ENTRY void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
+  return aligned(alignment, bytes);
+}
+CORESCALE_ENTRY void* memalign(size_t alignment, size_t bytes) noexcept { return aligned(alignment, bytes); }
+
+CORESCALE_ENTRY int posix_memalign(void** memory, size_t alignment, size_t bytes) noexcept {
+  if (!is_power_of_two(alignment) || alignment % sizeof(void*)) return EINVAL;
+  const int before = errno;
+  void* const taken = aligned(alignment, bytes);
+  errno = before;
+  if (!taken) return ENOMEM;
+  *memory = taken;
+  return 0;
+}
+
+CORESCALE_ENTRY void* valloc(size_t bytes) noexcept {
+  return aligned(static_cast<size_t>(getpagesize()), bytes);
+}
+
+CORESCALE_ENTRY void* pvalloc(size_t bytes) noexcept {
+  const auto page_bytes = static_cast<size_t>(getpagesize());
+  if (is_too_large(bytes)) return none();
+  return aligned(page_bytes, bytes ? round_up(bytes, page_bytes) : page_bytes);
+}
+
+CORESCALE_ENTRY size_t malloc_usable_size(void* memory) noexcept { return memory ? usable_bytes(memory) : 0; }
+CORESCALE_ENTRY int malloc_trim(size_t) noexcept { return trim(); }
+
+CORESCALE_ENTRY struct mallinfo2 mallinfo2() noexcept {
+  const span_counts spans = count_spans();
+  const mapping_counts mappings = count_mappings();
+  struct mallinfo2 info {};
+  info.arena = spans.segments * segment_bytes;
+  info.hblks = mappings.blocks;
+  info.hblkhd = mappings.bytes;
+  info.uordblks = spans.used_slices * slice;
+  info.fordblks = info.arena - info.uordblks;
+  info.keepcost = spans.dirty_slices * slice + mappings.kept_bytes;
+  return info;
+}
+
+CORESCALE_ENTRY void malloc_stats() noexcept { show_stats(); }
+
+}  // extern "C"
+
+CORESCALE_ENTRY void* operator new(std::size_t bytes) { return take_new(bytes); }
+CORESCALE_ENTRY void* operator new[](std::size_t bytes) { return take_new(bytes); }
+CORESCALE_ENTRY void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return take_nothrow(bytes, 16);
+}
+CORESCALE_ENTRY void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return take_nothrow(bytes, 16);
+}
+CORESCALE_ENTRY void* operator new(std::size_t bytes, std::align_val_t a) {
+  return take_or_handle(bytes, static_cast<std::size_t>(a));
+}
+CORESCALE_ENTRY void* operator new[](std::size_t bytes, std::align_val_t a) {
+  return take_or_handle(bytes, static_cast<std::size_t>(a));
+}
+CORESCALE_ENTRY void* operator new(std::size_t bytes, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return take_nothrow(bytes, static_cast<std::size_t>(a));
+}
+CORESCALE_ENTRY void* operator new[](std::size_t bytes, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return take_nothrow(bytes, static_cast<std::size_t>(a));
+}
+CORESCALE_ENTRY void operator delete(void* memory) noexcept { give(memory); }
+CORESCALE_ENTRY void operator delete[](void* memory) noexcept { give(memory); }
+CORESCALE_ENTRY void operator delete(void* memory, const std::nothrow_t&) noexcept { give(memory); }
+CORESCALE_ENTRY void operator delete[](void* memory, const std::nothrow_t&) noexcept { give(memory); }
+CORESCALE_ENTRY void operator delete(void* memory, std::size_t) noexcept { give(memory); }
+CORESCALE_ENTRY void operator delete[](void* memory, std::size_t) noexcept { give(memory); }
+CORESCALE_ENTRY void operator delete(void* memory, std::align_val_t) noexcept { give(memory); }
+CORESCALE_ENTRY void operator delete[](void* memory, std::align_val_t) noexcept { give(memory); }
+CORESCALE_ENTRY void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { give(memory); }
+CORESCALE_ENTRY void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { give(memory); }
+CORESCALE_ENTRY void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  give(memory);
+}
+CORESCALE_ENTRY void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  give(memory);
+}

@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one structure, and all that may happen to it, threads' ends and forks too)
+#include "heap.hpp"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "mappings.hpp"
+
+namespace corescale::inline v0::process_heap {
+
+constinit page no_page;
+constinit heap no_heap{[] {
+  std::array<page*, num_classes> bins{};
+  bins.fill(&no_page);
+  return bins;
+}()};
+constinit thread_local heap* current __attribute__((tls_model("initial-exec"))) = &no_heap;
+constinit std::uintptr_t secret = 0;
+
+namespace {
+
+// The thread's heap. `current` is it too, unless each call has to take the slow path: hardened.
+constinit thread_local heap* own __attribute__((tls_model("initial-exec"))) = nullptr;
+
+constinit lock heaps_lock;
+constinit heap* all_heaps = nullptr;
+constinit heap* look_here = nullptr;  // for heaps whose threads ended without a word
+constinit char* heap_room = nullptr;
+constinit std::size_t heap_room_left = 0;
+constinit pthread_key_t end_key = 0;
+constinit bool has_key = false;
+constinit std::atomic<bool> watches_forks{false};
+
+constexpr std::uintptr_t wants_notice = 1;
+constexpr unsigned count_shift = 48;
+constexpr std::uintptr_t pointer_bits = (std::uintptr_t{1} << count_shift) - 16;
+
+block* blocks_of(std::uintptr_t returned) noexcept {
+  return reinterpret_cast<block*>(returned & pointer_bits);
+}
+std::uint32_t count_of(std::uintptr_t returned) noexcept {
+  return static_cast<std::uint32_t>(returned >> count_shift);
+}
+
+// --- pages in their lists; by the owner alone, or for an abandoned heap under heaps_lock ---
+
+void push_front(heap& h, page* p) noexcept {
+  page*& first = h.bins[p->size_class];
+  p->previous = nullptr;
+  p->next = first;
+  if (first != &no_page) first->previous = p;
+  first = p;
+  p->full = false;
+}
+
+/// Behind the page in use, which stays it.
+void push_second(heap& h, page* p) noexcept {
+  page* const first = h.bins[p->size_class];
+  if (first == &no_page) return push_front(h, p);
+  p->full = false;
+  p->previous = first;
+  p->next = first->next;
+  if (p->next != &no_page) p->next->previous = p;
+  first->next = p;
+}
+
+void remove(heap& h, page* p) noexcept {
+  (p->previous ? p->previous->next : h.bins[p->size_class]) = p->next;
+  if (p->next != &no_page) p->next->previous = p->previous;
+}
+
+/// Guard pages lie at the end of a hardened page.
+void protect(page* p, int rights) noexcept {
+  if (!chosen.hardened) return;
+  const int before = errno;
+  mprotect(memory_of(p) + p->slices * slice - system_page, system_page, rights);
+  errno = before;
+}
+
+void release(page* p) noexcept {
+  p->owner.store(nullptr, std::memory_order_relaxed);
+  p->block_size = 0;
+  protect(p, PROT_READ | PROT_WRITE);
+  give_span(p);
+}
+
+/// Takes in what others returned, if the page has nothing else to give, or is free by it.
+void collect(page* p) noexcept {
+  std::uintptr_t there = p->returned.load(std::memory_order_relaxed);
+  if (!blocks_of(there) || (p->free && count_of(there) != p->used)) return;
+  there = p->returned.exchange(there & wants_notice, std::memory_order_acquire);
+  p->used -= count_of(there);
+  if (!p->free) {
+    p->free = blocks_of(there);
+    return;
+  }
+  block* last = blocks_of(there);
+  for (block* next = next_of(last); next; next = next_of(last)) last = next;
+  set_next(last, p->free);
+  p->free = blocks_of(there);
+}
+
+std::uint64_t draw(heap& h) noexcept {
+  h.random ^= h.random << 13;
+  h.random ^= h.random >> 7;
+  return h.random ^= h.random << 17;
+}
+
+/// Makes blocks of memory that was none yet: some 4 KiB, so that no more is touched than is needed; all in random order if hardened.
+bool carve(heap& h, page* p) noexcept {
+  const std::uint32_t left = p->reserved - p->carved;
+  if (!left) return false;
+  const std::uint32_t wanted = static_cast<std::uint32_t>(system_page) / p->block_size;
+  std::uint32_t count = chosen.hardened ? left : wanted ? wanted : 1;
+  if (count > left) count = left;
+  char* const start = memory_of(p) + std::size_t{p->carved} * p->block_size;
+  const auto at = [&](std::uint32_t k) {
+    return reinterpret_cast<block*>(start + std::size_t{k} * p->block_size);
+  };
+  if (!chosen.hardened) {
+    for (std::uint32_t k = 0; k + 1 < count; ++k) set_next(at(k), at(k + 1));
+    set_next(at(count - 1), p->free);
+    p->free = at(0);
+  } else {
+    // Each block goes behind a random one of those before it, or in front.
+    for (std::uint32_t k = 0; k < count; ++k) {
+      const auto behind = static_cast<std::uint32_t>(draw(h) % (k + 1));
+      if (behind == k || !p->free) {
+        set_next(at(k), p->free);
+        p->free = at(k);
+      } else {
+        set_next(at(k), next_of(at(behind)));
+        set_next(at(behind), at(k));
+      }
+    }
+  }
+  p->carved += count;
+  return true;
+}
+
+page* add_page(heap& h, std::size_t size_class) noexcept {
+  bool zero = false;
+  page* const p = take_span(slices_of_class(size_class), zero);
+  if (!p) return nullptr;
+  const std::size_t room = p->slices * slice - (chosen.hardened ? system_page : 0);
+  p->size_class = static_cast<std::uint8_t>(size_class);
+  p->block_size = static_cast<std::uint32_t>(class_size(size_class));
+  p->reserved = static_cast<std::uint32_t>(room / p->block_size);
+  p->owner.store(&h, std::memory_order_relaxed);
+  protect(p, PROT_NONE);
+  push_front(h, p);
+  return p;
+}
+
+/// A page stays for the next request of its size while it is the only one, until trim_heap().
+constexpr std::uint32_t stays = ~std::uint32_t{0};
+
+void settle(heap& h, page* p) noexcept {
+  if (p->used) {
+    p->slow_at = 0;
+  } else if (h.bins[p->size_class] == p && p->next == &no_page &&
+             !h.abandoned.load(std::memory_order_relaxed)) {
+    p->slow_at = stays;
+  } else {
+    remove(h, p);
+    release(p);
+  }
+}
+
+/// Releases pages that are free by now: all of them, or those that stay for the next request, but of one class.
+void trim_heap(heap& h, bool all, std::size_t but) noexcept {
+  for (std::size_t c = 0; c < num_classes; ++c) {
+    page* p = c == but ? &no_page : h.bins[c];
+    while (p != &no_page) {
+      page* const next = all ? p->next : &no_page;
+      collect(p);
+      p->slow_at = 0;
+      if (!p->used) {
+        remove(h, p);
+        release(p);
+      }
+      p = next;
+    }
+  }
+}
+
+/// Lists a page that was full. False where another thread is about to notify: then it has to wait for that.
+bool relist(heap& h, page* p) noexcept {
+  if (!(p->returned.fetch_and(~wants_notice, std::memory_order_acq_rel) & wants_notice)) return false;
+  collect(p);
+  push_second(h, p);
+  settle(h, p);
+  return true;
+}
+
+void read_notices(heap& h) noexcept {
+  if (!h.notices.load(std::memory_order_relaxed)) return;
+  for (page* p = h.notices.exchange(nullptr, std::memory_order_acquire); p;) {
+    page* const next = p->next_notice;
+    collect(p);
+    push_second(h, p);
+    settle(h, p);
+    p = next;
+  }
+}
+
+/// Out of the list, until someone returns a block. False where someone just did.
+bool set_full(heap& h, page* p) noexcept {
+  std::uintptr_t nothing = 0;
+  if (!p->returned.compare_exchange_strong(nothing, wants_notice, std::memory_order_acq_rel)) return false;
+  remove(h, p);
+  p->full = true;
+  p->slow_at = p->used - 1;
+  return true;
+}
+
+/// The page to take a block from; null where there is no memory.
+page* page_with_block(heap& h, std::size_t size_class) noexcept {
+  read_notices(h);
+  while (true) {
+    page* p = h.bins[size_class];
+    if (p == &no_page) break;
+    collect(p);
+    if (p->free || carve(h, p)) return p;
+    set_full(h, p);
+  }
+  if (++h.pages_taken % 32 == 0) trim_heap(h, false, size_class);
+  page* const p = add_page(h, size_class);
+  if (p) carve(h, p);
+  return p;
+}
+
+[[noreturn]] void report_double(const void* memory) noexcept { die("double free", memory); }
+
+bool is_free(const page* p, const block* b) noexcept {
+  std::uint32_t left = p->reserved;
+  for (const block* other = p->free; other && left; other = next_of(other), --left) {
+    if (other == b) return true;
+    if (!is_link(b, other)) return false;
+  }
+  return false;
+}
+
+void* take_large(std::size_t bytes, std::size_t alignment, bool& zero) noexcept {
+  if (bytes > largest_run || alignment > slice) return take_mapping(bytes, alignment, zero);
+  page* const run = take_span(static_cast<unsigned>((bytes + slice - 1) / slice), zero);
+  if (!run) return nullptr;
+  run->block_size = static_cast<std::uint32_t>(run->slices * slice);
+  return memory_of(run);
+}
+
+// --- blocks of other threads' pages ---
+
+/// A block of a page that is not this thread's to change goes home; so do those that are linked behind it.
+void send(page* to, block* first, block* last, std::uint32_t count) noexcept {
+  heap* const owner = to->owner.load(std::memory_order_relaxed);
+  if (owner->abandoned.load(std::memory_order_acquire)) {
+    const locked hold(heaps_lock);
+    if (owner->abandoned.load(std::memory_order_relaxed) && !owner->lost) {
+      for (block* b = first; count > 0; --count) {
+        block* const next = next_of(b);
+        b->word = 0;
+        give_to_page(to, b);
+        b = next;
+      }
+      return;
+    }
+  }
+  std::uintptr_t there = to->returned.load(std::memory_order_relaxed), after = 0;
+  do {
+    set_next(last, blocks_of(there));
+    after = reinterpret_cast<std::uintptr_t>(first) | (std::uintptr_t{count_of(there)} + count)
+                                                          << count_shift;
+  } while (!to->returned.compare_exchange_weak(there, after, std::memory_order_acq_rel,
+                                               std::memory_order_relaxed));
+  if (!(there & wants_notice)) return;
+  page* front = owner->notices.load(std::memory_order_relaxed);
+  do {
+    to->next_notice = front;
+  } while (
+      !owner->notices.compare_exchange_weak(front, to, std::memory_order_release, std::memory_order_relaxed));
+}
+
+void flush(parcel& full) noexcept {
+  if (!full.size) return;
+  const parcel sent = full;
+  full = {};
+  send(sent.to, sent.first, sent.last, sent.size);
+}
+
+constexpr std::uint32_t parcel_blocks = 32, parcel_bytes = 16384;
+
+void post(heap& h, page* to, block* b) noexcept {
+  const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(b) / slice;
+  parcel& mine = h.parcels[(number ^ number / 64) % h.parcels.size()];
+  if (mine.to != to) flush(mine);
+  if (is_link(b, next_of(b)))
+    for (const block* other = mine.first; other; other = next_of(other))
+      if (other == b) report_double(b);
+  set_next(b, mine.first);
+  if (!mine.size) {
+    mine.to = to;
+    mine.last = b;
+  }
+  mine.first = b;
+  if (++mine.size >= parcel_blocks || mine.size * to->block_size >= parcel_bytes) flush(mine);
+}
+
+// --- heaps and their threads ---
+
+/// Not for heaps of another process on this memory (vfork()): of those nobody here can tell.
+bool has_ended(const heap& h) noexcept {
+  const int before = errno;
+  const bool ended =
+      h.process == getpid() && syscall(SYS_tgkill, h.process, h.thread, 0) == -1 && errno == ESRCH;
+  errno = before;
+  return ended;
+}
+
+/// A heap whose thread ended: by its word, or, of a few that are looked at, without one.
+heap* find_abandoned() noexcept {
+  for (heap* h = all_heaps; h; h = h->next)
+    if (h->abandoned.load(std::memory_order_relaxed) && !h->lost) return h;
+  for (int looks = 0; looks < 4; ++looks) {
+    if (!look_here && !(look_here = all_heaps)) return nullptr;
+    heap* const h = look_here;
+    look_here = h->next;
+    if (!h->lost && has_ended(*h)) return h;
+  }
+  return nullptr;
+}
+
+heap* make_heap() noexcept {
+  if (heap_room_left < sizeof(heap)) {
+    constexpr std::size_t bytes = round_up(8 * sizeof(heap), system_page);
+    heap_room = static_cast<char*>(map(bytes));
+    heap_room_left = heap_room ? bytes : 0;
+    if (!heap_room) return nullptr;
+  }
+  heap* const made = new (heap_room) heap{no_heap.bins};
+  heap_room += sizeof(heap);
+  heap_room_left -= sizeof(heap);
+  made->random = random_word() | 1;
+  made->next = all_heaps;
+  return all_heaps = made;
+}
+
+void own_by_kernel(heap& h) noexcept {
+  h.process = getpid();
+  h.thread = static_cast<int>(syscall(SYS_gettid));
+}
+
+void end_of_thread(void*) noexcept;
+void watch_forks() noexcept;
+
+/// The calling thread's, made if need be; null where there is no memory.
+heap* attached() noexcept {
+  if (own) return own;
+  watch_forks();
+  heap* mine = nullptr;
+  bool key = false;
+  {
+    const locked hold(heaps_lock);
+    if (!secret) secret = random_word() & ~std::uintptr_t{15};
+    if (!has_key) has_key = pthread_key_create(&end_key, end_of_thread) == 0;
+    key = has_key;
+    mine = find_abandoned();
+    if (!mine) mine = make_heap();
+    if (!mine) return nullptr;
+    own_by_kernel(*mine);
+    mine->abandoned.store(false, std::memory_order_relaxed);
+  }
+  own = mine;
+  if (!chosen.hardened) current = mine;
+  if (key) pthread_setspecific(end_key, mine);  // which may ask for memory: of this heap
+  return mine;
+}
+
+/// Also for a destructor of the thread that runs after this and asks again: it gets a heap again, and this is called again.
+void end_of_thread(void*) noexcept {
+  heap* const left = own;
+  if (!left) return;
+  own = nullptr;
+  current = &no_heap;
+  while (left->quarantined) {
+    void* const memory = left->quarantine[--left->quarantined].memory;
+    page* const p = page_of(memory);
+    p->owner.load(std::memory_order_relaxed) == left ? give_to_page(p, static_cast<block*>(memory))
+                                                     : post(*left, p, static_cast<block*>(memory));
+  }
+  for (parcel& one : left->parcels) flush(one);
+  read_notices(*left);
+  trim_heap(*left, true, num_classes);
+  const locked hold(heaps_lock);
+  left->process = 0;
+  left->abandoned.store(true, std::memory_order_release);
+}
+
+// --- fork ---
+
+void before_fork() noexcept {
+  heaps_lock.take();
+  span_lock.take();
+  mapping_lock.take();
+  in_fork = true;
+}
+
+void leave_all() noexcept {
+  in_fork = false;
+  mapping_lock.leave();
+  span_lock.leave();
+  heaps_lock.leave();
+}
+
+/// Other threads were stopped anywhere: what they had stays as it is.
+void after_fork_in_child() noexcept {
+  for (heap* h = all_heaps; h; h = h->next)
+    if (h != own && !h->abandoned.load(std::memory_order_relaxed)) h->lost = true;
+  if (own) own_by_kernel(*own);
+  leave_all();
+}
+
+/// Handlers run before a fork in reverse order. So ours are the first to be registered: whoever allocates under a lock of its own,
+/// and takes that lock in a handler, has it by then.
+[[gnu::constructor(101)]] void watch_forks() noexcept {
+  if (!watches_forks.exchange(true)) pthread_atfork(before_fork, leave_all, after_fork_in_child);
+}
+
+// --- hardened ---
+
+constexpr std::size_t quarantine_length = 256;
+
+/// Keeps what was returned for a while, filled with a pattern that has to be there still when it leaves.
+void quarantine(heap& h, void* memory, std::size_t bytes) noexcept {
+  constexpr int pattern = 0xdf;
+  if (!h.quarantine)
+    h.quarantine = static_cast<heap::waiting*>(map(quarantine_length * sizeof(heap::waiting)));
+  if (bytes > system_page) bytes = system_page;
+  if (!h.quarantine) return;
+  for (std::size_t k = 0; k < h.quarantined; ++k)
+    if (h.quarantine[k].memory == memory) report_double(memory);
+  memset(memory, pattern, bytes);
+  heap::waiting leaving{};
+  if (h.quarantined < quarantine_length) {
+    h.quarantine[h.quarantined++] = {memory, bytes};
+    return;
+  }
+  heap::waiting& place = h.quarantine[draw(h) % quarantine_length];
+  leaving = place;
+  place = {memory, bytes};
+  for (std::size_t k = 0; k < leaving.bytes; ++k)
+    if (static_cast<unsigned char*>(leaving.memory)[k] != pattern)
+      die("free memory was written to", leaving.memory);
+  auto* const b = static_cast<block*>(leaving.memory);
+  page* const p = page_of(b);
+  p->owner.load(std::memory_order_relaxed) == &h ? give_to_page(p, b) : post(h, p, b);
+}
+
+}  // namespace
+
+void give_suspected(page* p, block* b) noexcept {
+  if (is_free(p, b)) report_double(b);
+  b->word = 0;
+  give_to_page(p, b);
+}
+
+/// A return that left so many in use as the page waited for.
+void take_back(page* p) noexcept {
+  heap& h = *p->owner.load(std::memory_order_relaxed);
+  if (!p->full) return settle(h, p);
+  if (!relist(h, p)) p->slow_at = stays;  // until the notice comes
+}
+
+void* take_slowly(std::size_t size_class) noexcept {
+  heap* const mine = attached();
+  page* const p = mine ? page_with_block(*mine, size_class) : nullptr;
+  if (!p) return nullptr;
+  block* const b = p->free;
+  block* const next = next_of(b);
+  if (!is_link(b, next)) die("free memory was written to", b);
+  p->free = next;
+  ++p->used;
+  b->word = 0;
+  return b;
+}
+
+void* take_large(std::size_t bytes) noexcept {
+  bool zero = false;
+  return take_large(bytes, 16, zero);
+}
+
+void give_slowly(void* memory) noexcept {
+  if (!memory) return;
+  if (!is_in_segment(memory)) {
+    if (!give_mapping(memory)) die("free() of a pointer that is none of malloc()", memory);
+    return;
+  }
+  page* const p = page_of(memory);
+  if (is_run(p)) {
+    if (memory != memory_of(p)) die("free() of a pointer into a block", memory);
+    return give_span(p);
+  }
+  if (chosen.hardened && (static_cast<char*>(memory) - memory_of(p)) % p->block_size)
+    die("free() of a pointer into a block", memory);
+  auto* const b = static_cast<block*>(memory);
+  heap* const mine = own;
+  if (!mine) return set_next(b, nullptr), send(p, b, b, 1);
+  if (chosen.hardened) {
+    if (p->owner.load(std::memory_order_relaxed) == mine && is_link(b, next_of(b)) && is_free(p, b))
+      report_double(b);
+    return quarantine(*mine, memory, p->block_size);
+  }
+  post(*mine, p, b);
+}
+
+void* take_aligned(std::size_t bytes, std::size_t alignment) noexcept {
+  if (alignment <= 16) return take(bytes);
+  bool zero = false;
+  if (bytes > largest_block || alignment > largest_block) return take_large(bytes, alignment, zero);
+  const std::size_t least = bytes > alignment ? round_up(bytes, alignment) : alignment;
+  std::size_t c = class_of(least);
+  while (class_size(c) % alignment) ++c;
+  return take(class_size(c));
+}
+
+void* take_zeroed(std::size_t bytes) noexcept {
+  bool zero = false;
+  void* const memory = bytes > largest_block ? take_large(bytes, 16, zero) : take(bytes);
+  if (memory && !zero) memset(memory, 0, bytes);
+  return memory;
+}
+
+std::size_t usable_bytes(const void* memory) noexcept {
+  return is_in_segment(memory) ? page_of(memory)->block_size : mapping_bytes(memory);
+}
+
+void* resize(void* memory, std::size_t bytes) noexcept {
+  const std::size_t have = usable_bytes(memory);
+  if (!have) die("realloc() of a pointer that is none of malloc()", memory);
+  if (bytes <= have && (bytes >= have / 2 || have <= 64)) return memory;
+  if (!is_in_segment(memory)) {
+    if (bytes > largest_run)
+      if (void* const same = resize_mapping(memory, bytes)) return same;
+  } else if (page* const p = page_of(memory); is_run(p) && bytes > largest_block && bytes <= largest_run) {
+    if (resize_run(p, static_cast<unsigned>((bytes + slice - 1) / slice))) return memory;
+  }
+  void* const moved = take(bytes);
+  if (!moved) return nullptr;
+  memcpy(moved, memory, bytes < have ? bytes : have);
+  give(memory);
+  return moved;
+}
+
+/// Its options may come after its first blocks: those of a hardened process, too, are ordinary ones until then.
+void begin_process() noexcept {
+  if (chosen.hardened) current = &no_heap;
+}
+
+bool trim() noexcept {
+  if (heap* const mine = own) {
+    read_notices(*mine);
+    trim_heap(*mine, true, num_classes);
+  }
+  return purge_spans() + purge_mappings() > 0;
+}
+
+heap_counts count_heaps() noexcept {
+  const locked hold(heaps_lock);
+  heap_counts counts{};
+  for (const heap* h = all_heaps; h; h = h->next) {
+    ++counts.heaps;
+    counts.abandoned += h->abandoned.load(std::memory_order_relaxed);
+  }
+  return counts;
+}
+
+}  // namespace corescale::process_heap

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "corescale/machine/cache_line.hpp"
+#include "sizes.hpp"
+#include "spans.hpp"
+#include "system.hpp"
+
+/// What one thread has: for each size class a list of pages. Its own thread alone takes blocks from them. What other threads return
+/// comes home in parcels, one atomic operation each. A heap outlives its thread, and the next thread without one gets it.
+namespace corescale::inline v0::process_heap {
+
+/// Blocks of one page on their way to its owner.
+struct parcel {
+  page* to = nullptr;
+  block* first = nullptr;
+  block* last = nullptr;
+  std::uint32_t size = 0;
+};
+
+struct alignas(cache_line) heap {
+  std::array<page*, num_classes> bins;  ///< the first page of each list; no_page for none
+  std::array<parcel, 64> parcels{};     ///< by page
+  std::size_t pages_taken = 0;
+  std::uint64_t random = 0;     ///< hardened
+  int process = 0, thread = 0;  ///< the kernel's numbers; 0: no thread has it
+  bool lost = false;            ///< in a child of fork(): its thread is in the parent only
+  heap* next = nullptr;         ///< of all heaps; never changes
+  struct waiting {
+    void* memory;
+    std::size_t bytes;
+  };
+  waiting* quarantine = nullptr;  ///< hardened: what was returned last
+  std::size_t quarantined = 0;
+
+  alignas(cache_line) std::atomic<page*> notices{
+      nullptr};                        ///< pages that were full until others returned blocks
+  std::atomic<bool> abandoned{false};  ///< its thread has ended; changed under heaps_lock
+};
+
+/// In place of a page where there is none; it has no free block.
+extern constinit page no_page;
+/// The heap of a thread that has none: all its bins are empty, and no page is its own.
+extern constinit heap no_heap;
+extern constinit thread_local heap* current __attribute__((tls_model("initial-exec")));
+
+/// What links of free lists are combined with.
+extern constinit std::uintptr_t secret;
+
+inline block* next_of(const block* b) noexcept { return reinterpret_cast<block*>(b->word ^ secret); }
+inline void set_next(block* b, const block* next) noexcept {
+  b->word = reinterpret_cast<std::uintptr_t>(next) ^ secret;
+}
+
+/// Whether these addresses, the second of which may be null, are of one segment.
+inline bool is_link(const block* b, const block* next) noexcept {
+  return !next || ((reinterpret_cast<std::uintptr_t>(b) ^ reinterpret_cast<std::uintptr_t>(next)) &
+                   ~(segment_bytes - 1)) == 0;
+}
+
+void* take_slowly(std::size_t size_class) noexcept;
+void* take_large(std::size_t bytes) noexcept;
+void give_slowly(void* memory) noexcept;
+void give_to_page(page* p, block* b) noexcept;
+void take_back(page* p) noexcept;
+
+/// At least `bytes` bytes; null where there is no memory. errno is the caller's to set.
+[[gnu::always_inline]] inline void* take(std::size_t bytes) noexcept {
+  if (bytes > largest_block) [[unlikely]]
+    return take_large(bytes);
+  const std::size_t c = class_of(bytes);
+  page* const p = current->bins[c];
+  block* const b = p->free;
+  if (!b) [[unlikely]]
+    return take_slowly(c);
+  block* const next = next_of(b);
+  if (!is_link(b, next)) [[unlikely]]
+    die("free memory was written to", b);
+  p->free = next;
+  ++p->used;
+  b->word = 0;  // so that no live block looks like a free one
+  return b;
+}
+
+/// Takes back what take() gave; null is allowed.
+[[gnu::always_inline]] inline void give(void* memory) noexcept {
+  if (!is_in_segment(memory)) [[unlikely]]
+    return give_slowly(memory);
+  page* const p = page_of(memory);
+  if (p->owner.load(std::memory_order_relaxed) != current) [[unlikely]]
+    return give_slowly(memory);
+  give_to_page(p, static_cast<block*>(memory));
+}
+
+/// Of a block whose first word looks like a link: most likely a second return.
+[[gnu::cold]] void give_suspected(page* p, block* b) noexcept;
+
+[[gnu::always_inline]] inline void give_to_page(page* p, block* b) noexcept {
+  if (is_link(b, next_of(b))) [[unlikely]]
+    return give_suspected(p, b);
+  set_next(b, p->free);
+  p->free = b;
+  if (--p->used == p->slow_at) [[unlikely]]
+    take_back(p);
+}
+
+void* take_aligned(std::size_t bytes, std::size_t alignment) noexcept;
+void* take_zeroed(std::size_t bytes) noexcept;
+void* resize(void* memory, std::size_t bytes) noexcept;
+
+/// 0 for what is none of our memory.
+std::size_t usable_bytes(const void* memory) noexcept;
+
+/// From the library's load on.
+void begin_process() noexcept;
+
+/// Hands back to the kernel what this thread and all together can spare; whether there was any.
+bool trim() noexcept;
+
+struct heap_counts {
+  std::size_t heaps, abandoned;
+};
+heap_counts count_heaps() noexcept;
+
+}  // namespace corescale::process_heap

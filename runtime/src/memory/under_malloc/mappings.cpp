@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mappings.hpp"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <cstdint>
+
+#include "sizes.hpp"
+
+namespace corescale::inline v0::process_heap {
+
+constinit lock mapping_lock;
+
+namespace {
+
+struct mapping {
+  char* memory;
+  std::size_t bytes;
+};
+
+struct kept_mapping : mapping {
+  std::uint64_t since;
+};
+
+/// Kept for reuse: a few, of 64 MiB together and 32 MiB each at most.
+constexpr std::size_t most_kept = std::size_t{1} << 26;
+
+// All of these under mapping_lock. The table is one of open addressing, half full at most.
+constinit mapping* places = nullptr;
+constinit std::size_t room = 0;
+constinit mapping_counts counts{};
+constinit std::array<kept_mapping, 16> kept{};  // oldest first
+constinit std::size_t num_kept = 0;
+
+std::size_t home_of(const void* memory) noexcept {
+  return static_cast<std::size_t>(
+             (reinterpret_cast<std::uintptr_t>(memory) / system_page) * 0x9e3779b97f4a7c15 >> 20) &
+         (room - 1);
+}
+
+/// Its place; that of a free one where it is not there.
+std::size_t find(const void* memory) noexcept {
+  std::size_t k = home_of(memory);
+  while (places[k].memory && places[k].memory != memory) k = (k + 1) & (room - 1);
+  return k;
+}
+
+bool grow() noexcept {
+  const std::size_t old_room = room, wanted = room ? 2 * room : system_page / sizeof(mapping);
+  auto* const made = static_cast<mapping*>(map(wanted * sizeof(mapping)));
+  if (!made) return false;
+  mapping* const old = places;
+  places = made;
+  room = wanted;
+  for (std::size_t k = 0; k < old_room; ++k)
+    if (old[k].memory) places[find(old[k].memory)] = old[k];
+  if (old) unmap(old, old_room * sizeof(mapping));
+  return true;
+}
+
+bool insert(mapping one) noexcept {
+  if (2 * (counts.blocks + 1) > room && !grow()) return false;
+  places[find(one.memory)] = one;
+  ++counts.blocks;
+  counts.bytes += one.bytes;
+  return true;
+}
+
+/// Without tombstones: those behind it move up.
+void erase(std::size_t hole) noexcept {
+  --counts.blocks;
+  counts.bytes -= places[hole].bytes;
+  for (std::size_t k = (hole + 1) & (room - 1); places[k].memory; k = (k + 1) & (room - 1)) {
+    if (((k - home_of(places[k].memory)) & (room - 1)) < ((k - hole) & (room - 1))) continue;
+    places[hole] = places[k];
+    hole = k;
+  }
+  places[hole] = {};
+}
+
+mapping* known(const void* memory) noexcept {
+  if (!room || !memory) return nullptr;
+  mapping& at = places[find(memory)];
+  return at.memory ? &at : nullptr;
+}
+
+mapping unkeep(std::size_t k) noexcept {
+  const mapping taken = kept[k];
+  counts.kept_bytes -= taken.bytes;
+  for (--num_kept; k < num_kept; ++k) kept[k] = kept[k + 1];
+  return taken;
+}
+
+/// The same memory of another size, elsewhere if need be; nothing where that is impossible.
+mapping resized(mapping old, std::size_t bytes) noexcept {
+  void* const moved = mremap(old.memory, old.bytes, bytes, MREMAP_MAYMOVE);
+  if (moved == MAP_FAILED) return {};
+  of_system.subtract(old.bytes);
+  of_system.add(bytes);
+  return {static_cast<char*>(moved), bytes};
+}
+
+/// The kept one of the nearest size, so that few pages are new: grown if it is smaller, its front if it is more than a quarter larger.
+/// Nothing for none. What is to be aligned to more than a page stays where it is.
+mapping reuse(std::size_t bytes, std::size_t alignment) noexcept {
+  const auto apart = [bytes](const mapping& one) {
+    return one.bytes > bytes ? one.bytes - bytes : bytes - one.bytes;
+  };
+  std::size_t best = num_kept;
+  for (std::size_t k = 0; k < num_kept; ++k) {
+    const mapping& one = kept[k];
+    const bool stays =
+        one.bytes >= bytes && !(reinterpret_cast<std::uintptr_t>(one.memory) & (alignment - 1));
+    if (!stays && alignment > system_page) continue;
+    if (best == num_kept || apart(one) < apart(kept[best])) best = k;
+  }
+  if (best == num_kept) return {};
+  mapping& one = kept[best];
+  if (one.bytes > bytes + bytes / 4) {
+    const mapping front{one.memory, bytes};
+    one = {one.memory + bytes, one.bytes - bytes};
+    counts.kept_bytes -= bytes;
+    return front;
+  }
+  const mapping fitting = one.bytes < bytes ? resized(one, bytes) : one;
+  if (fitting.memory) unkeep(best);
+  return fitting;
+}
+
+void drop_oldest() noexcept {
+  const mapping dropped = unkeep(0);
+  unmap(dropped.memory, dropped.bytes);
+}
+
+void keep(mapping one) noexcept {
+  const std::uint64_t now = now_ms();
+  while (num_kept && now - kept[0].since >= chosen.decay_ms) drop_oldest();
+  if (one.bytes > most_kept / 2) return unmap(one.memory, one.bytes);
+  while (num_kept == kept.size() || counts.kept_bytes + one.bytes > most_kept) drop_oldest();
+  kept[num_kept++] = {one, now};
+  counts.kept_bytes += one.bytes;
+}
+
+}  // namespace
+
+void* take_mapping(std::size_t bytes, std::size_t alignment, bool& zero) noexcept {
+  if (bytes > PTRDIFF_MAX - 2 * slice) return nullptr;
+  bytes = round_up(bytes ? bytes : 1, system_page);
+  const locked hold(mapping_lock);
+  mapping taken = reuse(bytes, alignment);
+  zero = !taken.memory;
+  if (!taken.memory) taken = {static_cast<char*>(map_aligned(bytes, alignment)), bytes};
+  if (!taken.memory) return nullptr;
+  if (insert(taken)) return taken.memory;
+  unmap(taken.memory, taken.bytes);
+  return nullptr;
+}
+
+bool give_mapping(void* memory) noexcept {
+  const locked hold(mapping_lock);
+  const mapping* const at = known(memory);
+  if (!at) return false;
+  const mapping given = *at;
+  erase(static_cast<std::size_t>(at - places));
+  keep(given);
+  return true;
+}
+
+std::size_t mapping_bytes(const void* memory) noexcept {
+  const locked hold(mapping_lock);
+  const mapping* const at = known(memory);
+  return at ? at->bytes : 0;
+}
+
+void* resize_mapping(void* memory, std::size_t bytes) noexcept {
+  if (bytes > PTRDIFF_MAX - 2 * slice) return nullptr;
+  bytes = round_up(bytes, system_page);
+  const locked hold(mapping_lock);
+  const mapping* const at = known(memory);
+  if (!at) return nullptr;
+  const mapping moved = resized(*at, bytes);
+  if (!moved.memory) return nullptr;
+  erase(static_cast<std::size_t>(at - places));
+  insert(moved);  // in the room of the old one
+  return moved.memory;
+}
+
+std::size_t purge_mappings() noexcept {
+  const locked hold(mapping_lock);
+  const std::size_t bytes = counts.kept_bytes;
+  while (num_kept) drop_oldest();
+  return bytes;
+}
+
+mapping_counts count_mappings() noexcept {
+  const locked hold(mapping_lock);
+  return counts;
+}
+
+}  // namespace corescale::process_heap

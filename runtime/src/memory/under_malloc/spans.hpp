@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "sizes.hpp"
+#include "system.hpp"
+
+/// Segments of 64 slices, shared by all threads: a page (blocks of one size, of one thread) or a run (one block) takes slices in a
+/// row. Whose a block is, its page says, which is found from the address without a look at the block.
+namespace corescale::inline v0::process_heap {
+
+struct heap;
+
+/// A block that is free: its first word, encoded, is the next one of its list.
+struct block {
+  std::uintptr_t word;
+};
+
+struct page {
+  block* free = nullptr;
+  std::uint32_t used = 0;
+  std::uint32_t slow_at = 0;          ///< a return that leaves so many blocks in use is for the slow path
+  std::atomic<heap*> owner{nullptr};  ///< none of a run, which is one block
+  std::uint32_t block_size = 0;
+  std::uint32_t carved = 0;    ///< blocks that were in the list once
+  std::uint32_t reserved = 0;  ///< blocks that fit
+  std::uint8_t size_class = 0;
+  std::uint8_t slices = 0;
+  bool full = false;  ///< and in no list
+  page* next = nullptr;
+  page* previous = nullptr;
+
+  /// What other threads returned: the first block, how many there are above bit 48, and in bit 0 whether the owner wants to be
+  /// notified, as the page is in no list.
+  alignas(64) std::atomic<std::uintptr_t> returned{0};
+  page* next_notice = nullptr;
+};
+
+struct segment {
+  std::uint64_t free = 0;   ///< slices
+  std::uint64_t dirty = 0;  ///< slices that were used since the kernel gave them
+  std::uint64_t dirtied_at = 0;
+  unsigned too_long = 0;  ///< no run of so many slices is free; 0: unknown
+  bool partial = false;   ///< in the list of those with free slices
+  bool waits = false;     ///< in the list of those with free slices that are dirty
+  segment* next = nullptr;
+  segment* previous = nullptr;
+  segment* next_dirty = nullptr;
+  std::array<std::uint8_t, 64> first{};  ///< of each slice, the first one of its page
+  std::array<page, 64> pages{};          ///< that of the first slice counts; slice 0 is this structure
+
+  unsigned index_of(const page* p) const noexcept { return static_cast<unsigned>(p - pages.data()); }
+  char* memory_of(const page* p) noexcept { return reinterpret_cast<char*>(this) + index_of(p) * slice; }
+};
+static_assert(sizeof(segment) <= slice);
+
+inline segment* segment_of(const void* memory) noexcept {
+  return reinterpret_cast<segment*>(reinterpret_cast<std::uintptr_t>(memory) & ~(segment_bytes - 1));
+}
+
+inline bool is_run(const page* p) noexcept { return !p->owner.load(std::memory_order_relaxed); }
+
+inline char* memory_of(page* p) noexcept { return segment_of(p)->memory_of(p); }
+
+/// A bit for each segment of the address space; pages of it without any are never touched.
+/// Plain words that are read and written atomically: clang finds a megabyte of std::atomic too long to initialise before a program starts.
+extern constinit std::array<std::uint64_t, (std::size_t{1} << (48 - 22)) / 64> segments_here;
+
+inline bool is_in_segment(const void* memory) noexcept {
+  const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(memory) / segment_bytes;
+  return number / 64 < segments_here.size() &&
+         (__atomic_load_n(&segments_here[number / 64], __ATOMIC_RELAXED) >> number % 64 & 1) != 0;
+}
+
+/// The page of an address in a segment.
+inline page* page_of(const void* memory) noexcept {
+  segment* const in = segment_of(memory);
+  return &in->pages[in->first[reinterpret_cast<std::uintptr_t>(memory) / slice % 64]];
+}
+
+/// So many slices in a row, of no owner; null where there is no memory. `zero` is set to whether they read as zero.
+page* take_span(unsigned slices, bool& zero) noexcept;
+void give_span(page* p) noexcept;
+
+/// Makes a run longer or shorter in its place; false where others are in the way.
+bool resize_run(page* run, unsigned slices) noexcept;
+
+/// Hands free memory back to the kernel; the bytes.
+std::size_t purge_spans() noexcept;
+
+struct span_counts {
+  std::size_t segments, used_slices, dirty_slices;
+};
+span_counts count_spans() noexcept;
+
+extern constinit lock span_lock;
+
+}  // namespace corescale::process_heap

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "system.hpp"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "sizes.hpp"
+
+namespace corescale::inline v0::process_heap {
+
+constinit thread_local bool in_fork __attribute__((tls_model("initial-exec"))) = false;
+constinit options chosen;
+constinit account of_system;
+
+void account::add(std::size_t bytes) noexcept {
+  const std::size_t now = mapped.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  std::size_t most = most_mapped.load(std::memory_order_relaxed);
+  while (now > most && !most_mapped.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+  }
+}
+
+namespace {
+
+void* map_at(void* hint, std::size_t bytes) noexcept {
+  void* const memory = mmap(hint, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+bool is_aligned(const void* memory, std::size_t alignment) noexcept {
+  return (reinterpret_cast<std::uintptr_t>(memory) & (alignment - 1)) == 0;
+}
+
+// Where the next aligned mapping may fit: below the last one, as the kernel fills the address space downwards.
+constinit std::atomic<std::uintptr_t> below{0};
+
+void note(std::string_view word) noexcept {
+  char line[200];
+  const int length = snprintf(line, sizeof line,
+                              "corescale malloc: CORESCALE_MALLOC has no word '%.*s'; use show_stats, "
+                              "hardened, huge_pages=0, decay_ms=N\n",
+                              static_cast<int>(word.size() < 60 ? word.size() : 60), word.data());
+  if (length > 0) [[maybe_unused]]
+    const auto written = write(
+        STDERR_FILENO, line,
+        static_cast<std::size_t>(length) < sizeof line ? static_cast<std::size_t>(length) : sizeof line - 1);
+}
+
+bool read_word(std::string_view word) noexcept {
+  if (word == "show_stats") return chosen.show_stats = true;
+  if (word == "hardened") return chosen.hardened = true;
+  if (word == "huge_pages=0") return chosen.huge_pages = false, true;
+  if (word == "huge_pages=1") return chosen.huge_pages = true;
+  constexpr std::string_view decay = "decay_ms=";
+  if (!word.starts_with(decay) || word.size() == decay.size() || word.size() > decay.size() + 9) return false;
+  std::uint64_t value = 0;
+  for (const char digit : word.substr(decay.size())) {
+    if (digit < '0' || digit > '9') return false;
+    value = 10 * value + static_cast<std::uint64_t>(digit - '0');
+  }
+  chosen.decay_ms = value;
+  return true;
+}
+
+}  // namespace
+
+void* map(std::size_t bytes) noexcept {
+  void* const memory = map_at(nullptr, bytes);
+  if (memory) of_system.add(bytes);
+  return memory;
+}
+
+void* map_aligned(std::size_t bytes, std::size_t alignment) noexcept {
+  if (alignment <= system_page) return map(bytes);
+  const std::uintptr_t hint = below.load(std::memory_order_relaxed);
+  void* memory =
+      hint > bytes ? map_at(reinterpret_cast<void*>((hint - bytes) & ~(alignment - 1)), bytes) : nullptr;
+  if (memory && !is_aligned(memory, alignment)) {
+    munmap(memory, bytes);
+    memory = nullptr;
+  }
+  if (!memory) {
+    if (bytes > PTRDIFF_MAX - alignment) return nullptr;
+    char* const room = static_cast<char*>(map_at(nullptr, bytes + alignment));
+    if (!room) return nullptr;
+    char* const first = reinterpret_cast<char*>(round_up(reinterpret_cast<std::uintptr_t>(room), alignment));
+    if (first != room) munmap(room, static_cast<std::size_t>(first - room));
+    if (char* const rest = first + bytes; rest != room + bytes + alignment)
+      munmap(rest, static_cast<std::size_t>(room + bytes + alignment - rest));
+    memory = first;
+  }
+  below.store(reinterpret_cast<std::uintptr_t>(memory), std::memory_order_relaxed);
+  of_system.add(bytes);
+  return memory;
+}
+
+void unmap(void* memory, std::size_t bytes) noexcept {
+  const int before = errno;
+  munmap(memory, bytes);
+  errno = before;
+  of_system.subtract(bytes);
+}
+
+void purge(void* memory, std::size_t bytes) noexcept {
+  const int before = errno;
+  // Locked memory (mlockall) stays: what is read from it later has to be zero all the same.
+  if (madvise(memory, bytes, MADV_DONTNEED)) memset(memory, 0, bytes);
+  errno = before;
+  of_system.purged.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+std::uint64_t now_ms() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1000 + static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000;
+}
+
+std::uint64_t random_word() noexcept {
+  std::uint64_t word = 0;
+  const int before = errno;
+  if (getrandom(&word, sizeof word, GRND_NONBLOCK) != sizeof word)
+    word = (reinterpret_cast<std::uintptr_t>(&word) ^ now_ms()) * 0x9e3779b97f4a7c15;
+  errno = before;
+  return word;
+}
+
+void die(const char* what, const void* where) noexcept {
+  char line[200];
+  const int length = snprintf(line, sizeof line, "corescale malloc: %s: %p\n", what, where);
+  if (length > 0) [[maybe_unused]]
+    const auto written = write(STDERR_FILENO, line, static_cast<std::size_t>(length));
+  abort();
+}
+
+void read_options(const char* words) noexcept {
+  std::string_view rest(words);
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view word = rest.substr(0, comma);
+    if (!word.empty() && !read_word(word)) note(word);
+    if (comma == std::string_view::npos) return;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace corescale::process_heap

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+/// What lies below malloc(): the kernel's memory, a clock, locks that survive fork(), and the line that ends a process.
+/// Nothing here asks for memory by malloc(), or needs the C++ library, so that C programs need not load it.
+namespace corescale::inline v0::process_heap {
+
+/// Null where the kernel gives none. Readable and writable, zero.
+void* map(std::size_t bytes) noexcept;
+void* map_aligned(std::size_t bytes, std::size_t alignment) noexcept;
+void unmap(void* memory, std::size_t bytes) noexcept;
+
+/// The kernel takes the memory back; it reads as zero afterwards.
+void purge(void* memory, std::size_t bytes) noexcept;
+
+/// Milliseconds, of a clock that costs a few nanoseconds and is a few milliseconds late.
+std::uint64_t now_ms() noexcept;
+
+std::uint64_t random_word() noexcept;
+
+/// One line on standard error, then abort().
+[[noreturn]] void die(const char* what, const void* where) noexcept;
+
+/// Set in the thread that is in fork(), which holds all locks then: handlers of fork() that run after ours may allocate.
+extern constinit thread_local bool in_fork __attribute__((tls_model("initial-exec")));
+
+class lock {
+ public:
+  void take() noexcept {
+    if (!in_fork) pthread_mutex_lock(&mutex_);
+  }
+  void leave() noexcept {
+    if (!in_fork) pthread_mutex_unlock(&mutex_);
+  }
+
+ private:
+  pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+};
+
+class locked {
+ public:
+  explicit locked(lock& which) noexcept : lock_(which) { lock_.take(); }
+  ~locked() { lock_.leave(); }
+  locked(const locked&) = delete;
+  locked& operator=(const locked&) = delete;
+
+ private:
+  lock& lock_;
+};
+
+/// What CORESCALE_MALLOC asks for.
+struct options {
+  bool show_stats = false;
+  bool hardened = false;
+  bool huge_pages = true;
+  std::uint64_t decay_ms = 1000;  ///< after which free memory goes back to the kernel
+};
+extern constinit options chosen;
+
+/// Reads a value of CORESCALE_MALLOC: words with commas between. A word that is unknown is named in one line, and ignored.
+void read_options(const char* words) noexcept;
+
+/// Bytes, for show_stats and mallinfo2().
+struct account {
+  std::atomic<std::size_t> mapped{0}, most_mapped{0}, purged{0};
+  void add(std::size_t bytes) noexcept;
+  void subtract(std::size_t bytes) noexcept { mapped.fetch_sub(bytes, std::memory_order_relaxed); }
+};
+extern constinit account of_system;
+
+}  // namespace corescale::process_heap

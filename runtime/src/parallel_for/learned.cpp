@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learned.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "corescale/machine/clock.hpp"
+#include "corescale/parallel_for/detail/loop.hpp"
+
+namespace corescale::inline v0::detail {
+namespace {
+
+/// Records that are found by a few tries from where the hash says.
+template <unsigned bits, std::size_t tries>
+struct table_of_records {
+  std::array<loop_record, 1U << bits> at;
+
+  /// Null where all that it tried belong to others.
+  loop_record* find(std::uint64_t site) noexcept {
+    const std::size_t first = site >> (64 - bits);
+    for (std::size_t next = first; next < first + tries; ++next) {
+      loop_record& one = at[next % at.size()];
+      std::uint64_t seen = one.site.load(std::memory_order_relaxed);
+      if (seen == site) [[likely]]
+        return &one;
+      if (seen == 0 &&
+          (one.site.compare_exchange_strong(seen, site, std::memory_order_relaxed) || seen == site))
+        return &one;
+    }
+    return nullptr;
+  }
+};
+
+// Large programs have some hundred parallel loops, most have a few: these lie in one page, as a first call that touches a new one pays
+// 1 to 10 us for it.
+constinit struct alignas(4096) {
+  table_of_records<6, 4> few;
+  table_of_records<10, 16> many;
+} table;
+
+// A change by this factor is another loop, not noise: it is believed at once.
+constexpr double another_loop = 2;
+constexpr double weight_of_new = 0.25;
+
+// A loop that was never faster forked is tried again each 256 calls: a try may take some times as long as the loop.
+constexpr std::uint32_t most_losses = 4;
+
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) noexcept {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
+  return hash ^ hash >> 32;
+}
+
+std::uint64_t address(const void* what) noexcept { return reinterpret_cast<std::uintptr_t>(what); }
+
+float towards(float old, double seen) noexcept {
+  return static_cast<float>(old + weight_of_new * (seen - old));
+}
+
+}  // namespace
+
+std::uint64_t call_site(const source_place& here, const void* body_type) noexcept {
+  return mixed(mixed(mixed(1, address(here.file)), address(body_type)), here.line) | 1;
+}
+
+loop_record* find_record(std::uint64_t site) noexcept {
+  loop_record* const one = table.few.find(site);
+  return one ? one : table.many.find(site);
+}
+
+bool loop_record::learn(double mean_ns, double new_spread) noexcept {
+  const float old = iteration_ns.load(std::memory_order_relaxed);
+  const bool anew = old <= 0 || mean_ns > another_loop * old || another_loop * mean_ns < old;
+  const float old_spread = spread.load(std::memory_order_relaxed);
+  iteration_ns.store(anew ? static_cast<float>(mean_ns) : towards(old, mean_ns), std::memory_order_relaxed);
+  spread.store(anew ? static_cast<float>(new_spread) : towards(old_spread, new_spread),
+               std::memory_order_relaxed);
+  if (anew) serial_until.store(0, std::memory_order_relaxed);
+  const bool again = anew && old > 0 && in_doubt.load(std::memory_order_relaxed) != doubt::second_look;
+  in_doubt.store(again ? doubt::look_again : doubt::none, std::memory_order_relaxed);
+  return !again;
+}
+
+// Two losses in a row, as one may be another program's doing; then longer and longer without a fork, but not for good.
+void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
+  if (elapsed_ns < serial_ns) return losses.store(0, std::memory_order_relaxed);
+  const std::uint32_t in_a_row = std::min(losses.load(std::memory_order_relaxed) + 1, most_losses);
+  losses.store(in_a_row, std::memory_order_relaxed);
+  if (in_a_row < 2) return;
+  const std::uint32_t until = calls.load(std::memory_order_relaxed) + (sample_every << in_a_row);
+  serial_until.store(until | 1, std::memory_order_relaxed);
+}
+
+// Not in a second look, a single call behind what may have been an outlier: it is the calls between two samples that tell.
+void loop_record::learn_interval(std::uint64_t now) noexcept {
+  if (in_doubt.load(std::memory_order_relaxed) == doubt::second_look) return;
+  const std::uint32_t call = calls.load(std::memory_order_relaxed);
+  const std::uint32_t since = call - sampled_call.exchange(call, std::memory_order_relaxed);
+  const std::uint64_t before = sampled_at.exchange(now, std::memory_order_relaxed);
+  if (before == 0 || now <= before || since == 0) return;
+  const double interval = static_cast<double>(now - before) * ns_per_tick() / since;
+  interval_ns.store(static_cast<float>(interval), std::memory_order_relaxed);
+}
+
+}  // namespace corescale::detail

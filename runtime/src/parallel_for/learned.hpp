@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+
+#include "corescale/machine/cache_line.hpp"
+#include "corescale/team/team_options.hpp"
+
+// What loops learn: from the blocks of one call, and of one place over all its calls.
+namespace corescale::inline v0::detail {
+
+/// What the blocks of a loop took, in ticks. An outlier counts as `most_times` the mean so far: a thread that was
+/// preempted in a block says nothing about the loop.
+class loop_times {
+ public:
+  void add(std::uint64_t iterations, std::uint64_t ticks) noexcept {
+    const auto i = static_cast<double>(iterations);
+    auto t = static_cast<double>(ticks);
+    if (iterations_ > 0) t = std::min(t, most_times * i * mean());
+    iterations_ += i;
+    ticks_ += t;
+    squares_ += t * t / i;
+  }
+
+  void add(const loop_times& other) noexcept {
+    iterations_ += other.iterations_;
+    ticks_ += other.ticks_;
+    squares_ += other.squares_;
+  }
+
+  double iterations() const noexcept { return iterations_; }
+
+  /// Of an iteration; 0 when there was none.
+  double mean() const noexcept { return iterations_ > 0 ? ticks_ / iterations_ : 0; }
+
+  /// The coefficient of variation of blocks' times per iteration, each weighted by its length.
+  double spread() const noexcept {
+    if (!(iterations_ > 0) || !(ticks_ > 0)) return 0;
+    return std::sqrt(std::max(0.0, squares_ * iterations_ / (ticks_ * ticks_) - 1));
+  }
+
+ private:
+  static constexpr double most_times = 32;
+  double iterations_ = 0;
+  double ticks_ = 0;
+  double squares_ = 0;
+};
+
+/// What to do about a sample that says that a loop has become another one: it may be an outlier, as that of a short even
+/// loop is one block a thread, with no others to clamp it by. It is believed, and the next call is timed too, but not the
+/// one after that, however that may differ: a loop that changes at each call would be timed at each.
+enum class doubt : std::uint8_t { none, look_again, second_look };
+
+/// What is known of one place that loops, over all its calls. Any number of threads may read and write at once: each
+/// value stands for itself, and a lost update is one sample less.
+/// Half a stretch of cache lines each: two loops of a program are seldom called by two threads at once, and a page holds twice as many.
+struct alignas(cache_line / 2) loop_record {
+  std::atomic<std::uint64_t> site{0};
+  std::atomic<std::uint64_t> sampled_at{0};   ///< ticks at the last sample
+  std::atomic<std::uint64_t> alone_up_to{0};  ///< iterations that were lately found not to pay for a fork
+  std::atomic<float> iteration_ns{0};         ///< 0: not known
+  std::atomic<float> spread{0};
+  std::atomic<float> interval_ns{0};           ///< between calls; 0: not known
+  std::atomic<std::uint32_t> calls{0};         ///< modulo 2^32
+  std::atomic<std::uint32_t> sampled_call{0};  ///< the number of the last sample
+  std::atomic<std::uint32_t> serial_until{0};  ///< calls before this one are not forked: forks did not pay
+  std::atomic<std::uint32_t> losses{0};        ///< samples in a row whose fork did not pay
+  std::atomic<doubt> in_doubt{doubt::none};    ///< about the last sample
+
+  /// Counts this call, and says whether it shall be timed; what was decided is then decided anew.
+  bool begin_call() noexcept {
+    const std::uint32_t call = calls.load(std::memory_order_relaxed);
+    calls.store(call + 1, std::memory_order_relaxed);
+    const bool again = in_doubt.load(std::memory_order_relaxed) == doubt::look_again;
+    if (again) [[unlikely]]
+      in_doubt.store(doubt::second_look, std::memory_order_relaxed);
+    const bool timed = call < first_samples || call % sample_every == 0 || again;
+    if (timed) alone_up_to.store(0, std::memory_order_relaxed);
+    return timed;
+  }
+
+  /// Takes in the mean time and the spread of a timed call's blocks; false where the next call shall say whether that was an outlier.
+  bool learn(double mean_ns, double new_spread) noexcept;
+
+  /// Takes in how long a forked call took, and what it would have taken alone.
+  void learn_gain(double elapsed_ns, double serial_ns) noexcept;
+
+  /// The time up to the next timed call is none between calls.
+  void forget_interval() noexcept { sampled_at.store(0, std::memory_order_relaxed); }
+
+  /// Takes in when a timed call began.
+  void learn_interval(std::uint64_t now) noexcept;
+
+  bool may_fork() const noexcept {
+    const std::uint32_t until = serial_until.load(std::memory_order_relaxed);
+    return until == 0 || static_cast<std::int32_t>(calls.load(std::memory_order_relaxed) - until) >= 0;
+  }
+
+  /// Whether calls follow so closely that the team still spins from one to the next.
+  bool is_visited_often() const noexcept {
+    const float interval = interval_ns.load(std::memory_order_relaxed);
+    return interval > 0 && interval < often_ns;
+  }
+
+ private:
+  // Reading the clock costs 1 to 2% of a loop of a microsecond; sixteen calls bear it easily.
+  static constexpr std::uint32_t first_samples = 3;
+  static constexpr std::uint32_t sample_every = 16;
+  // Half of the time for which a thread of the default team spins.
+  static constexpr float often_ns = team_options::usual_spin_for / std::chrono::nanoseconds(2);
+};
+static_assert(sizeof(loop_record) == cache_line / 2);
+
+/// The record of that site; null when the table is full: such a loop works, and learns nothing.
+loop_record* find_record(std::uint64_t site) noexcept;
+
+}  // namespace corescale::detail

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policies.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+// One function per row of the table, which is at the end.
+namespace corescale::inline v0 {
+namespace {
+
+// --- static ---
+
+// One share per thread, known beforehand: no claims, no balance.
+
+loop_plan static_shares(const loop_description& loop) {
+  return {.threads = loop.threads, .counters = loop.threads, .largest = loop.n, .smallest = loop.n};
+}
+
+// --- fixed ---
+
+// B iterations at a time from one counter, by fetch-and-add: the loop of the study (Shuai 2021, "Problem statement").
+
+loop_plan fixed(const loop_description& loop) {
+  if (loop.block == 0)
+    throw std::invalid_argument("block policy fixed: loop_options::block must be at least 1");
+  return {.threads = loop.threads, .counters = 1, .largest = loop.block, .smallest = loop.block};
+}
+
+// --- guided ---
+
+// What remains over the number of threads, from one counter: guided self-scheduling (Polychronopoulos and Kuck 1987),
+// as OpenMP's schedule(guided). loop_options::block is the least block.
+
+loop_plan guided(const loop_description& loop) {
+  return {.threads = loop.threads,
+          .counters = 1,
+          .largest = loop.n,
+          .smallest = std::max<std::uint64_t>(1, loop.block),
+          .divisor = loop.threads};
+}
+
+// --- taskflow_guided ---
+
+// Half of what remains over the number of threads, and single iterations once fewer than 4 per thread remain, from one
+// counter: Taskflow's for_each as the study describes it (Shuai 2021, "Related work"). Below 4 per thread the quotient
+// is at most 1, so the second rule follows from the first.
+
+loop_plan taskflow_guided(const loop_description& loop) {
+  return {
+      .threads = loop.threads, .counters = 1, .largest = loop.n, .smallest = 1, .divisor = 2 * loop.threads};
+}
+
+// --- published_cost_model ---
+
+// The block by the formula and the weights of Shuai (2021), "Cost model", from one counter. Its inputs: 100 times the
+// core groups, threads, log2 of bytes read and written, log1024 of operations; each of them counts as 1 where it is less or
+// unknown. The laboratory has the same formula (conclude/block_size/published.py), and a test compares the two.
+
+double scaled(double cost, double bits) { return std::max(1.0, std::log2(std::max(1.0, cost)) / bits); }
+
+double formula(const loop_description& loop) {
+  const double above = 1558.31 - 61.84 * 100 * loop.l3_domains;
+  const double below = 693.13 - 10.48 * loop.threads - 33.71 * scaled(loop.cost.bytes_read, 1) -
+                       34.50 * scaled(loop.cost.bytes_written, 1) - 26.84 * scaled(loop.cost.operations, 10);
+  return above / below;
+}
+
+// The formula turns negative where bodies are small, past a pole on whose other side blocks grow without bound: so the
+// bound is a share of n, which is also the most that a block can be of use. The study prints its blocks truncated.
+loop_plan published_cost_model(const loop_description& loop) {
+  const double block = formula(loop);
+  const std::uint64_t iterations = (loop.n - 1) / loop.threads + 1;
+  const auto share = static_cast<double>(iterations);
+  const bool usable = block >= 1 && block <= share;
+  const double taken = usable ? std::floor(block) : block >= 0 && block < 1 ? 1 : share;
+  // A share near 2^64 may be 2^64 as a double.
+  const std::uint64_t largest = taken >= share ? iterations : static_cast<std::uint64_t>(taken);
+  return {.threads = loop.threads, .counters = 1, .largest = largest, .smallest = 1, .clamped = !usable};
+}
+
+// --- auto ---
+
+// The plan of the least predicted time, over threads, counters and block:
+//
+//   fork-join + n w / T + (n / B T) c + B w u / 2 + what the counters' layout adds,
+//
+// w the time of an iteration, c of a claim, u how uneven blocks of one size are. For given T and c the best block is
+// sqrt(2 n c / (T w u)), and claims and tail then cost the same. Where a loop is so short that no claim and no look at others' counters pays,
+// each thread has one block, its share: B = n / T and c = 0.
+
+// A fork must save at least this share of the serial time: so much can a prediction be wrong.
+constexpr double least_gain = 0.1;
+
+// A thread claims half of what its counter has left: then at most half of it is out of others' reach.
+constexpr std::uint32_t share_of_rest = 2;
+
+/// Fork and join of that many threads, at least two, where it takes `of_two` for two.
+double fork_ns(double of_two, std::uint32_t threads, const calibration& machine) noexcept {
+  return of_two + machine.fork_thread * (threads - 2);
+}
+
+struct layout {
+  bool by_group = false;
+  bool shares_only = false;
+  double claim_ns = 0;
+  double added_ns = 0;
+};
+
+struct choice {
+  double ns = 0;
+  std::uint32_t threads = 1;
+  layout counters;
+};
+
+double fork_join_ns(const loop_description& loop, std::uint32_t threads) {
+  if (loop.hot) return fork_ns(loop.machine.fork_hot, threads, loop.machine);
+  return fork_ns(loop.machine.fork_cold, threads, loop.machine);
+}
+
+double predict(const loop_description& loop, std::uint32_t threads, const layout& counters) {
+  const double work = static_cast<double>(loop.n) * loop.iteration_ns / threads;
+  const double uneven = policies::unevenness(loop.spread);
+  const double claims_and_tail =
+      counters.shares_only ? work * uneven / 2 : std::sqrt(2 * work * counters.claim_ns * uneven);
+  return fork_join_ns(loop, threads) + work + claims_and_tail + counters.added_ns;
+}
+
+// Alone at its counter a thread claims for the price of an addition, but in the end looks at everybody's, twice.
+layout counter_per_thread(const loop_description& loop, std::uint32_t threads) {
+  const double looks = 2.0 * threads / loop.l3_domains;
+  return {.claim_ns = loop.machine.claim_own, .added_ns = looks * loop.machine.line_near / 2};
+}
+
+// The threads of a group wait for each other's claims: half of them are ahead.
+// In the end blocks shrink with what is left, and the last claims of all of them stand in one queue.
+layout counter_per_group(const loop_description& loop, std::uint32_t threads) {
+  const double each = std::max(1.0, static_cast<double>(threads) / loop.l3_domains);
+  return {.by_group = true,
+          .claim_ns = loop.machine.line_near * std::max(1.0, each / 2),
+          .added_ns = 2 * loop.machine.line_far + share_of_rest * each * loop.machine.line_near};
+}
+
+choice best_with(const loop_description& loop, std::uint32_t threads) {
+  choice best{INFINITY, threads, {}};
+  for (const layout& one :
+       {counter_per_thread(loop, threads), counter_per_group(loop, threads), layout{.shares_only = true}}) {
+    // Threads that are woken begin late, and nobody can take over a share.
+    if (one.shares_only && !loop.hot) continue;
+    if (const double ns = predict(loop, threads, one); ns < best.ns) best = {ns, threads, one};
+  }
+  return best;
+}
+
+choice best_of_all(const loop_description& loop, std::uint32_t most) {
+  choice best = best_with(loop, most);
+  for (std::uint32_t threads = 2; threads < most; threads *= 2)
+    if (const choice other = best_with(loop, threads); other.ns < best.ns) best = other;
+  return best;
+}
+
+loop_plan divided(const loop_description& loop, const choice& chosen) {
+  if (chosen.counters.shares_only)
+    return {.threads = chosen.threads, .counters = chosen.threads, .largest = loop.n, .smallest = loop.n};
+  const double w = loop.iteration_ns;
+  const auto n = static_cast<double>(loop.n);
+  const double block = policies::best_block(n, chosen.threads, w, chosen.counters.claim_ns, loop.spread);
+  const double least = policies::least_block(w, loop.machine.line_near);
+  const double share = n / chosen.threads;
+  const std::uint32_t counters =
+      chosen.counters.by_group ? loop.l3_domains : std::min(chosen.threads, most_counters);
+  return {.threads = chosen.threads,
+          .counters = counters,
+          .largest = static_cast<std::uint64_t>(std::clamp(block, 1.0, std::max(1.0, share))),
+          .smallest = static_cast<std::uint64_t>(std::clamp(least, 1.0, std::max(1.0, share / 2))),
+          .divisor = share_of_rest * std::max(1U, chosen.threads / counters),
+          .by_group = chosen.counters.by_group,
+          .steal = true};
+}
+
+// Nothing is known: every thread begins with one iteration, and grows its blocks by the time that they take.
+loop_plan searching(const loop_description& loop, std::uint32_t threads) {
+  return {.threads = threads,
+          .counters = std::min(threads, most_counters),
+          .largest = loop.n / threads + 1,
+          .smallest = 1,
+          .divisor = share_of_rest,
+          .steal = true,
+          .adapt = true};
+}
+
+double expected_ns(const loop_description& loop) {
+  const loop_cost& cost = loop.cost;
+  return (cost.bytes_read + cost.bytes_written) * loop.machine.byte +
+         cost.operations * loop.machine.operation;
+}
+
+loop_plan automatic(const loop_description& told) {
+  const std::uint32_t most = std::min(told.threads, told.cores);
+  loop_description loop = told;
+  const bool measured = told.iteration_ns > 0;
+  if (!measured) loop.iteration_ns = expected_ns(told);
+  if (most < 2) return {};
+  if (loop.iteration_ns <= 0) return searching(loop, most);
+  const double serial = static_cast<double>(loop.n) * loop.iteration_ns;
+  if (serial < fork_join_ns(loop, 2)) return {};
+  const choice best = best_of_all(loop, most);
+  if (best.ns > (1 - least_gain) * serial) return {};
+  return measured ? divided(loop, best) : searching(loop, best.threads);
+}
+
+// --- the table ---
+
+constexpr std::array table{
+    block_policy{"auto", "least predicted time; learns from the loop's own blocks", automatic, false, true},
+    block_policy{"static", "one share per thread", static_shares},
+    block_policy{"fixed", "blocks of one size from one counter", fixed, true},
+    block_policy{"guided", "the rest over the threads", guided},
+    block_policy{"taskflow_guided", "half of the rest over the threads", taskflow_guided},
+    block_policy{"published_cost_model", "the formula of Shuai (2021)", published_cost_model},
+};
+
+}  // namespace
+
+std::span<const block_policy> block_policies() noexcept { return table; }
+
+const block_policy& usual_block_policy(std::uint64_t block) noexcept {
+  constexpr const auto* with_block = std::ranges::find(table, true, &block_policy::needs_block);
+  return block > 0 ? *with_block : table.front();
+}
+
+const block_policy* find_block_policy(std::string_view name) noexcept {
+  const auto* const row =
+      std::find_if(table.begin(), table.end(), [&](const block_policy& one) { return one.name == name; });
+  return row == table.end() ? nullptr : row;
+}
+
+}  // namespace corescale

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From an experiment to the records of its run folder: what the verbs of both the API and the command line call."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from corescale.conclude import stopping
+from corescale.conclude.budget import Budget
+from corescale.conclude.forecast import half, to_seal
+from corescale.conclude.policy import Decided, Halved, Policy, Uniform
+from corescale.conclude.race.race import Race
+from corescale.declare.experiment import Experiment
+from corescale.declare.plan import Block
+from corescale.declare.request import RunRequest
+from corescale.errors import AfterwardsError, InterruptedRunError, PreloadError, UsageError
+from corescale.machine import Machine
+from corescale.observe import launchers, store
+from corescale.observe import run as loop
+from corescale.observe.store import sealing
+from corescale.observe.watcher import Watcher
+from corescale.show import interim
+
+RUNS = Path("corescale-runs")
+
+Declare = Callable[[PreloadError | None], Experiment]
+"""What is asked for; it gets what a launch showed of an allocator, and raises that if the allocator was named."""
+
+
+Follow = Callable[[Experiment], Watcher]
+"""Gives what follows a run of the experiment."""
+
+
+def silent(experiment: Experiment) -> Watcher:
+    """Nobody follows."""
+    del experiment
+    return Watcher()
+
+
+class Sealed:
+    """A policy, with a forecast of the largest p written down before the first block that has it."""
+
+    def __init__(self, policy: Policy, folder: store.Folder, experiment: Experiment) -> None:
+        self.budget: Budget = policy.budget
+        self.add = policy.add
+        self._policy, self._folder, self._experiment = policy, folder, experiment
+        self._small = set(half(experiment)) if experiment.scaling.seal else set()
+
+    def next_block(self) -> Block | None:
+        """See Policy."""
+        block, path, records = self._policy.next_block(), self._folder.path, self._folder.records
+        larger = block is not None and not self._small.issuperset(block.configurations)
+        if self._small and larger and not sealing.is_there(path):
+            sealing.write(path, records, to_seal(records, self._experiment))
+        return block
+
+
+def policy_of(experiment: Experiment) -> Policy:
+    """What decides about the next block: a race, or blocks of everything."""
+    if experiment.stop.rule == "race":
+        return Race(experiment)
+    if experiment.scaling.seal:
+        return Halved(experiment, half(experiment))
+    if experiment.stop.rule == "decided":
+        return Decided(experiment)
+    return Uniform(experiment)
+
+
+def loadable(
+    declare: Declare, request: RunRequest, machine: Machine, follow: Follow = silent, began: float | None = None
+) -> store.Run:
+    """What `declare` gives, measured; where no allocator can be preloaded and none was named, without them."""
+    experiment = declare(None)
+    try:
+        return measure(experiment, request, machine, follow, began)
+    except PreloadError as error:
+        experiment = declare(error)
+        follow(experiment).note(f"without other allocators: {error.what}")
+        return measure(experiment, request, machine, follow, began)
+
+
+def measure(
+    experiment: Experiment, request: RunRequest, machine: Machine, follow: Follow = silent, began: float | None = None
+) -> store.Run:
+    """Launch until there is enough; what is written survives any interruption.
+
+    `began`: when the budget did, by the monotonic clock. Raises InterruptedRunError for Ctrl-C, which is its cause.
+    """
+    launcher, policy = (
+        launchers.create(request.on, experiment, machine, request.landscape or None),
+        policy_of(experiment),
+    )
+    if request.fresh and request.continued:
+        raise UsageError("a new run, and the last one", where="--fresh --continue", remedy="drop one of them")
+    root, which = Path(request.out or RUNS), {"fresh": request.fresh, "continued": request.continued}
+    with follow(experiment) as watcher, store.open_run(experiment, machine, root, launcher.name, **which) as folder:
+        if said := stopping.too_few(experiment):
+            watcher.note(said)
+        try:
+            loop.run(experiment, folder, launcher, Sealed(policy, folder, experiment), watcher, began=began)
+        except KeyboardInterrupt as end:
+            raise InterruptedRunError(str(folder.path), interim.known(folder.records, experiment)) from end
+        except AfterwardsError as error:
+            return replace(folder.finished(), late=error)
+        return folder.finished()

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of the verbs as keywords: those of the command line by their long names, with Python's values.
+
+What an option means stands once, in declare/request.py. What only prints has no keyword: a Run has a method for it.
+"""
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
+from os import PathLike, fspath
+from typing import Any, TypedDict, TypeVar, get_type_hints
+
+from corescale.declare.request import RunRequest
+from corescale.errors import UsageError
+from corescale.records import Level
+
+R = TypeVar("R", bound=RunRequest)
+
+Levels = Level | Iterable[Level]
+"""One level, several, or a text as after `-f NAME=`: 4, [1, 2, 4], range(1, 9), "auto"."""
+Share = float | str
+"""0.02 or "2%"."""
+Duration = float | str
+"""Seconds, or a text such as "5m"; of a budget also "100x", which is launches, or "none"."""
+File = str | PathLike[str]
+
+
+class Options(TypedDict, total=False):
+    """What every measuring verb takes."""
+
+    on: str
+    landscape: File
+    out: File
+    fresh: bool
+    continued: bool
+    every_variable: bool
+    factor: Mapping[str, Levels]
+    threads: Levels
+    ranks: Levels
+    oversubscribe: bool
+    allocators: Levels
+    baseline: Mapping[str, Level]
+    response: str
+    metric: Mapping[str, str]
+    subject_to: Sequence[str]
+    min_runs: int
+    max_runs: int
+    warmup: int
+    width: Share
+    confidence: Share
+    budget: Duration
+    timeout: Duration
+    setup: str
+    prepare: str
+    conclude: str
+    cleanup: str
+    ignore_failure: bool
+    input: File
+    output: File
+    shell: bool
+    same_output: bool
+
+
+class ScanOptions(Options, total=False):
+    """What `scan` takes."""
+
+    runs: int
+    serial: str
+    weak: bool
+    seal: bool
+    p_ref: int
+
+
+class TuneOptions(Options, total=False):
+    """What `tune` takes."""
+
+    within: Share
+    rehearse: str
+    confirm: int | str
+
+
+class CompareOptions(Options, total=False):
+    """What `compare` takes."""
+
+    runs: int
+    name: Sequence[str]
+    gate: float | Sequence[str] | Mapping[str, Share]
+
+
+def request(kind: type[R], keywords: type[Options], given: Options) -> R:
+    """The request of a command line that says the same; raises UsageError for what no keyword is called or takes."""
+    names, fields = get_type_hints(keywords), {field.name: field for field in dataclasses.fields(kind)}
+    if strange := next((name for name in given if name not in names), None):
+        near = difflib.get_close_matches(strange, names)
+        remedy = f"did you mean {near[0]}?" if near else f"give one of {', '.join(names)}"
+        raise UsageError(f"no option {strange!r}", remedy=remedy)
+    return kind(**{name: _value(fields[name], value) for name, value in given.items()})
+
+
+def _value(field: "dataclasses.Field[Any]", value: Any) -> Any:
+    """As the command line would have it: a text, a list of texts, or a number."""
+    if "str" not in str(field.type):
+        if not isinstance(value, Integral):
+            raise UsageError(f"{value!r} is no whole number", where=field.name)
+        return value if isinstance(value, bool) else int(value)
+    several = field.default_factory is not dataclasses.MISSING
+    if isinstance(value, Mapping):
+        pairs = [f"{name}={_text(field.name, level)}" for name, level in value.items()]
+        return pairs if several else ",".join(pairs)
+    if several and isinstance(value, str):
+        raise UsageError("is a list or a mapping", where=field.name, remedy=f"write [{value!r}]")
+    if several and not isinstance(value, Iterable):
+        return [str(value)]
+    return [*map(str, value)] if several else _text(field.name, value)
+
+
+def _text(where: str, value: Any) -> str:
+    """A text as it is; others as they are typed, several with commas between."""
+    if isinstance(value, str | PathLike):
+        return fspath(value)
+    if not isinstance(value, Iterable):
+        return str(value)
+    texts = [str(each) for each in value]
+    if split := next((text for text in texts if "," in text), None):
+        raise UsageError(f"{split!r} has a comma, which separates levels", where=where, remedy="give a word for it")
+    return ",".join(texts)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the records of a run to the result that every output is made from."""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from corescale.conclude.answers.verdict import Gates
+from corescale.conclude.conclusion import conclude
+from corescale.declare.equivalent import detected
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations, launch
+from corescale.errors import CorescaleError, StoreError
+from corescale.machine import Machine
+from corescale.observe import launchers, store
+from corescale.records import Configuration, Record
+from corescale.show.result import Result
+
+
+def loaded(path: Path) -> store.Run:
+    """The run of a folder or an archive; raises StoreError where it has nothing to show yet."""
+    run = store.load(path)
+    if not any(record.timed for record in run.records):
+        remedy = "the command that began it continues it"
+        raise StoreError("holds no complete block of launches", where=str(run.folder), remedy=remedy)
+    return run
+
+
+def result(run: store.Run, machine: Machine, gate: Gates | None = None, *, every_variable: bool = False) -> Result:
+    """What follows from the records of a run, with the lines that would launch it on this machine.
+
+    `every_variable`: the lines set also what the program does not read.
+    """
+    lines = _lines(run, machine, None if every_variable else detected(run.records))
+    shown = concluded(run.records, run.experiment, dict(lines), run.environment, gate, finished=run.finished)
+    return replace(shown, run=run.origin)
+
+
+def concluded(
+    records: Sequence[Record],
+    experiment: Experiment,
+    lines: Mapping[Configuration, str],
+    environment: Mapping[str, Any],
+    gate: Gates | None = None,
+    *,
+    finished: bool = False,
+) -> Result:
+    """What follows from the records, to be shown with these lines and under these circumstances."""
+    found = conclude(records, experiment, gate, finished=finished)
+    return Result(
+        experiment=experiment,
+        records=records,
+        conclusion=found.conclusion,
+        lines=lines,
+        environment=environment,
+        stop=found.stop,
+        warnings=found.warnings,
+        noisy=found.noisy,
+        undisturbed=found.undisturbed,
+    )
+
+
+def _lines(run: store.Run, machine: Machine, reads: frozenset[str] | None) -> Iterator[tuple[Configuration, str]]:
+    """The line of every configuration that this machine can launch: a run may have been made on another.
+
+    As the run's launcher has it; of the fake one, what a person would launch.
+    """
+    with contextlib.suppress(CorescaleError):
+        kind = launchers.LAUNCHERS.get(run.launcher)
+        launcher = kind.create(run.experiment, machine) if kind is not None else None
+        for chosen in configurations(run.experiment):
+            with contextlib.suppress(CorescaleError):
+                yield (
+                    chosen,
+                    (
+                        launcher.line(chosen, reads)
+                        if launcher
+                        else launch(run.experiment, chosen, machine).needed(reads).line
+                    ),
+                )
+
+
+def machine_name(environment: Mapping[str, Any]) -> str:
+    """How a machine is called beside others."""
+    return str(environment.get("description", {}).get("hostname") or "this machine")

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs as functions: each declares, observes and concludes as its command does, prints nothing and exits never."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack, cast
+
+from corescale.api import measuring, options, results
+from corescale.api.run import Run
+from corescale.conclude.answers.recommendation import Recommendation
+from corescale.conclude.answers.scaling import Scan
+from corescale.conclude.answers.verdict import Gates
+from corescale.conclude.conclusion import Comparisons
+from corescale.declare import command_line, quantities
+from corescale.declare.request import CompareRequest, RunRequest, ScanRequest, TuneRequest
+from corescale.errors import InterruptedRunError
+from corescale.machine import Machine
+from corescale.observe import foreign
+from corescale.show.progress import Called, Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Command = str | Sequence[str]
+"""One text, split as a shell would, or its words."""
+Follow = Callable[[Progress], object] | None
+"""Called after each launch, after each block and for each note; what it raises ends the run, which is kept."""
+
+
+def load(path: str | PathLike[str]) -> Run[Any]:
+    """The run in a folder or an archive of one, or the last run of an experiment's folder, whatever its verb.
+
+    Raises StoreError.
+    """
+    run = results.loaded(Path(path))
+    return Run(run.folder, results.result(run, Machine.here()))
+
+
+def read(path: str | PathLike[str]) -> "pd.DataFrame":
+    """The table of what another tool measured: hyperfine, Google Benchmark, pyperf, Extra-P, or CSV.
+
+    Columns: name, metric, value (seconds), repetition, and one for each parameter. Raises UsageError.
+    """
+    return foreign.read(Path(path))
+
+
+def scan(command: Command, *, progress: Follow = None, **given: Unpack[options.ScanOptions]) -> Run[Scan]:
+    """How a program scales; `{threads}` in the command is filled.
+
+    Options are those of `corescale scan`. Raises CorescaleError.
+    """
+    request, machine = options.request(ScanRequest, options.ScanOptions, given), Machine.here()
+    return _measured(partial(command_line.scan, request, _words(command), machine), request, machine, progress)
+
+
+def tune(command: Command, *, progress: Follow = None, **given: Unpack[options.TuneOptions]) -> Run[Recommendation]:
+    """The fastest way to launch a program, with how sure that is.
+
+    Options are those of `corescale tune`. Raises CorescaleError.
+    """
+    request, machine = options.request(TuneRequest, options.TuneOptions, given), Machine.here()
+    return _measured(partial(command_line.tune, request, _words(command), machine), request, machine, progress)
+
+
+def compare(*commands: str, progress: Follow = None, **given: Unpack[options.CompareOptions]) -> Run[Comparisons]:
+    """A paired verdict on commands, each against the first.
+
+    Options are those of `corescale compare`. Raises CorescaleError.
+    """
+    request, machine = options.request(CompareRequest, options.CompareOptions, given), Machine.here()
+    gate = cast("Gates", quantities.gates(request.gate))
+    declare = partial(command_line.compare, request, commands, machine)
+    return _measured(declare, request, machine, progress, gate)
+
+
+def _words(command: Command) -> Sequence[str]:
+    return [command] if isinstance(command, str) else [*map(str, command)]
+
+
+def _measured(
+    declare: measuring.Declare, request: RunRequest, machine: Machine, progress: Follow, gate: Gates | None = None
+) -> Run[Any]:
+    """Raises KeyboardInterrupt for Ctrl-C, as any function does, with what was kept."""
+    follow = measuring.silent if progress is None else partial(Called, function=progress)
+    try:
+        run = measuring.loadable(declare, request, machine, follow)
+    except InterruptedRunError as error:
+        raise KeyboardInterrupt(str(error)) from None
+    if run.late is not None:
+        run.late.add_note(f"the run is kept: corescale.load({str(run.folder)!r})")
+        raise run.late
+    return Run(run.folder, results.result(run, machine, gate, every_variable=request.every_variable))

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A command line that cannot be read: one line that says what is likely to have been meant."""
+
+import re
+import shlex
+import shutil
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+Unreadable: Any = typer.BadParameter.__mro__[2]
+"""what typer raises for any fault of a command line (click's, which newer versions of typer bring along)"""
+
+
+HYPERFINE = {
+    "--show-output": "output is not shown: --output FILE keeps it",
+    "--time-unit": "times have the unit that suits them; --json has seconds",
+    "-u": "times have the unit that suits them; --json has seconds",
+    "--style": "-q shows no progress, and colours end where the output is no terminal",
+    "--reference": "the first command is the reference: write it first",
+    "--reference-name": "-n NAME before the others names the first command",
+    "-S": "--shell runs the command through /bin/sh; bash -c '...' is any other shell",
+    "--shell": "it is a switch: it runs the command through /bin/sh; bash -c '...' is any other shell, -N none",
+    "-=": "-i alone lets any exit code pass",
+    "--ignore-failure": "-i alone lets any exit code pass",
+    "--sort": "rows come in the order of the command line; --export-csv FILE can be sorted",
+    "--export-asciidoc": "--export-markdown FILE writes a table",
+    "--export-orgmode": "--export-markdown FILE writes a table",
+}
+"""Options of hyperfine that have another name here, or none; docs/hyperfine.md has them all."""
+
+OURS = dict.fromkeys(("--version", "-V"), "corescale --version prints it")
+"""Options that come before a verb."""
+
+NUMBERS = {"integer": "a whole number", "number": "a number"}
+"""the expected value, in place of the message of a type checker"""
+
+
+def line(error: Any, words: Sequence[str]) -> str:
+    """`scan: no such option: -l; put -- before the program: corescale scan -- ls -l`."""
+    context = getattr(error, "ctx", None)
+    verb = " ".join(context.command_path.split()[1:]) if context is not None else ""
+    what = re.split(r"[.]? (?:\(Possible|Did you mean)", error.format_message())[0].rstrip(".")
+    what = re.sub("Input should be a valid (integer|number).*", lambda kind: f"not {NUMBERS[kind[1]]}", what)
+    what = what.replace("Input should be", "should be")
+    said = what[:1].lower() + what[1:]
+    return ": ".join(filter(None, (verb, f"{said}; {_remedy(error, verb, words)}")))
+
+
+def _remedy(error: Any, verb: str, words: Sequence[str]) -> str:
+    """What to type instead: the program of the line behind `--`, the nearest option, or the help."""
+    if not verb and words and not words[0].startswith("-") and shutil.which(words[0]):
+        return f"a verb comes first: corescale scan -- {shlex.join(words)}"
+    if not verb and words and words[0] in _verbs_of_study():
+        return f"did you mean study {words[0]}?"
+    if (ours := (OURS | HYPERFINE).get(str(getattr(error, "option_name", "")))) is not None:
+        return ours
+    if (rest := _with_dashes(verb, words)) is not None:
+        return f"put -- before the program: corescale {verb} {rest}"
+    if near := getattr(error, "possibilities", None) or re.findall(r"Did you mean '(\S+)'", error.format_message()):
+        return f"did you mean {near[0]}?"
+    return f"corescale {verb} --help lists what can be written".replace("  ", " ")
+
+
+def _verbs_of_study() -> set[str | None]:
+    from corescale.cli import study  # noqa: PLC0415  a verb is loaded where it is called
+
+    return {command.name for command in study.app.registered_commands}
+
+
+def _with_dashes(verb: str, words: Sequence[str]) -> str | None:
+    """The options of a line without `--`, and the program with its arguments behind one."""
+    if verb not in ("scan", "tune") or "--" in words:
+        return None
+    rest = list(words[1:])
+    for place, word in enumerate(rest):
+        if not word.startswith("-") and (shutil.which(word) or "/" in word):
+            return shlex.join([*rest[:place], "--", *rest[place:]])
+    return None

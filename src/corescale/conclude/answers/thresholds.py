@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From which level of a factor on y is at most a bound, and how many times larger that level is on one side.
+
+The size from which on a matrix product is 90% efficient is such a level. Between two levels y is taken as a straight
+line of logarithms, in each block. The interval of each place on it is that of the blocks. Where their lower and upper
+ends cross the bound are the ends of the level's interval. If the sides are machines they share no block, so the ends of
+the ratio's interval come from those of the two sides, as of independent errors.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corescale.conclude import stats
+from corescale.conclude.answers.absence import absent, lacking, said
+from corescale.conclude.answers.findings import BLOCK, Answer, groups, launched, logarithms, missing
+from corescale.conclude.answers.judging import judge
+from corescale.conclude.frame import selected
+from corescale.conclude.stats import Floats, Interval
+from corescale.declare.experiment import Experiment
+from corescale.declare.outputs import Finding
+from corescale.records import Level
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STEPS = 8
+"""Places from one level to the next, for the ends of an interval."""
+
+Ends = tuple[float, float]
+"""The least and the largest level that it may be; they differ where no measured level shows it."""
+
+
+def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> tuple[Answer, ...]:
+    """One for each combination of levels of `each`, and of machine unless the sides are machines."""
+    names_machines = any("machine" in side for side in finding.sides.values())
+    found = found.assign(_log=logarithms(found, finding))
+    rows = found.assign(_machine=found["machine"], machine="") if names_machines else found
+    made = [_answer(of, found, experiment, finding, at) for at, of in groups(rows, finding.each, finding.where)]
+    return tuple(made) or (missing(finding, {}, absent(found, finding.where)),)
+
+
+def _answer(
+    rows: "pd.DataFrame", found: "pd.DataFrame", experiment: Experiment, finding: Finding, at: Mapping[str, Level]
+) -> Answer:
+    rows = rows.assign(machine=rows["_machine"]) if "_machine" in rows else rows
+    if why := lacking(rows, finding.needs):
+        return missing(finding, at, why)
+    confidence = experiment.stop.confidence
+    levels: list[tuple[str, Interval]] = []
+    for side in (finding.a, finding.b or {}):
+        of_side = rows[selected(rows, side) & rows["_log"].notna()]
+        if of_side.empty:
+            return missing(finding, at, f"nothing was measured at {said(side)}")
+        levels.append((said(side), _level(of_side, finding, confidence)))
+    (_, a), (_, b) = levels
+    ratio = _ratio(a, b)
+    over = tuple(sorted(int(p) for p in rows[rows["oversubscribed"]]["p"].unique()))
+    used = launched(rows, found, finding)
+    return Answer(finding, at, ratio, judge(ratio, finding), oversubscribed=over, reached=tuple(levels), rows=used)
+
+
+def _level(rows: "pd.DataFrame", finding: Finding, confidence: float) -> Interval:
+    """The level from which on y is at most the bound: 0 or infinity for an end that is beyond what was measured."""
+    logs = rows.groupby([finding.along, *BLOCK])["_log"].mean().unstack(BLOCK).sort_index()
+    levels, values = _between([float(level) for level in logs.index], logs.to_numpy())
+    intervals, bound = [stats.hodges_lehmann(row, confidence) for row in values], math.log(finding.at_most or 1)
+    blocks = min(one.n for one in intervals)
+    least, most = crossing(levels, [one.estimate for one in intervals], bound)
+    estimate = most if math.isfinite(most) else least
+    lows = [one.low for one in intervals if one.low is not None]
+    highs = [one.high for one in intervals if one.high is not None]
+    if len(lows) < len(levels):
+        return Interval(estimate, None, None, None, blocks)
+    low, high = crossing(levels, lows, bound)[0], crossing(levels, highs, bound)[1]
+    return Interval(estimate, low, high, confidence, blocks)
+
+
+def _between(levels: Sequence[float], logs: Floats) -> tuple[list[float], Floats]:
+    """STEPS places to each level, where y of each block is a straight line of logarithms."""
+    places, steps = np.log(levels), np.arange(STEPS * (len(levels) - 1) + 1) / STEPS
+    fine = np.interp(steps, np.arange(len(levels)), places)
+    found = np.exp(fine)
+    found[::STEPS] = levels
+    return [float(one) for one in found], np.column_stack([np.interp(fine, places, block) for block in logs.T])
+
+
+def crossing(levels: Sequence[float], logs: Sequence[float], bound: float) -> Ends:
+    """The level from which on y keeps to the bound; levels ascend. Outside the first and last level it is unknown."""
+    above = [k for k, value in enumerate(logs) if value > bound]
+    if not above:
+        return 0.0, levels[0]
+    k = above[-1]
+    if k + 1 == len(levels):
+        return levels[-1], math.inf
+    share = (logs[k] - bound) / (logs[k] - logs[k + 1])
+    there = math.exp(math.log(levels[k]) + share * math.log(levels[k + 1] / levels[k]))
+    return there, there
+
+
+def _ratio(a: Interval, b: Interval) -> Interval:
+    """How far each end is from the estimate adds up as two independent errors do (Zou & Donner 2008)."""
+    estimate, blocks = a.estimate / b.estimate, min(a.n, b.n)
+    if a.low is None or a.high is None or b.low is None or b.high is None:
+        return Interval(estimate, None, None, None, blocks)
+    low, high = _far(a.estimate, a.low, b.high, b.estimate), _far(a.high, a.estimate, b.estimate, b.low)
+    return Interval(estimate, estimate / low, estimate * high, a.confidence, blocks)
+
+
+def _far(above: float, a: float, over: float, b: float) -> float:
+    """The factor that `above` over `a` and `over` over `b` come to together."""
+    if 0 in (a, b) or math.inf in (above, over):
+        return math.inf
+    return math.exp(math.hypot(math.log(above / a), math.log(over / b)))

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Declared bounds on metrics: which configurations are shown to meet them, which to break them, and which neither.
+
+What is compared with the limit is the mean of a metric's logarithm (of its plain value, where one is not positive),
+with a t interval that holds whenever one looks: the error is shared by the planned numbers of launches at which one
+looks, and between them the interval stays as it was. Its variance is that of the configuration's own launches, and the
+others lend it a few degrees of freedom, as in the race.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from corescale.conclude.stats import Floats, Interval
+from corescale.declare.experiment import Constraint, Experiment
+from corescale.declare.grid import baseline
+from corescale.declare.stop import MOST_BLOCKS, growing
+from corescale.records import Configuration, Record
+
+LOOKS = (1, *itertools.takewhile(lambda n: n <= MOST_BLOCKS, growing(2)))
+"""Numbers of launches at which one looks."""
+
+LENT = 4.0
+"""Degrees of freedom, at most, that the others lend to the variance of one, as in the race."""
+
+ROUNDING = 1e-9
+"""Logarithm by which a metric without scatter may miss its limit and still be at it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Whether one configuration meets one constraint."""
+
+    metric: str
+    state: Literal["meets", "breaks", "not shown"]
+    """`breaks`: shown, not reported, or it looks so while the scatter of the metric is unknown"""
+    value: Interval
+    """the metric, or its multiple of the baseline; no ends while its scatter is unknown"""
+    limit: str
+    """`<= 1.04x baseline`; of what was not reported, by which other launch"""
+    launches: int
+
+    @property
+    def said(self) -> str:
+        """`bytes = 1.1 [1.06, 1.14], not <= 1.04x baseline`, or that it is not shown to be."""
+        if math.isnan(self.value.estimate):
+            return f"{self.metric} was not reported{self.limit}"
+        if self.state == "not shown":
+            return f"{self.metric} not shown to be {self.limit}: {self._shown}"
+        return f"{self.metric} = {self._shown}, {'not ' * (self.state == 'breaks')}{self.limit}"
+
+    @property
+    def _shown(self) -> str:
+        value, low, high = self.value.estimate, self.value.low, self.value.high
+        ends = "" if low is None else f" [{low:.4g}, {high:.4g}]"
+        return f"{value:.4g}" + ends * (ends != f" [{value:.4g}, {value:.4g}]")
+
+
+def judged(records: Sequence[Record], experiment: Experiment) -> dict[Configuration, tuple[Judged, ...]]:
+    """Whether every configuration that succeeded meets each of the constraints, by its launches so far."""
+    made = [record for record in records if record.ok and record.timed]
+    if not experiment.tuning.constraints or not made:
+        return {}
+    places = {c: k for k, c in enumerate(dict.fromkeys(record.configuration for record in made))}
+    now, tail = places.get(baseline(experiment)), (1 - experiment.stop.confidence) / len(LOOKS)
+    found = [_Metric(made, places, each, now, tail) for each in experiment.tuning.constraints]
+    return {c: tuple(each.judged(k) for each in found) for c, k in places.items()}
+
+
+def broken(records: Sequence[Record], experiment: Experiment) -> dict[Configuration, str]:
+    """The configurations that break a constraint, and how."""
+    found = judged(records, experiment).items()
+    return {c: bad[0].said for c, each in found if (bad := [one for one in each if one.state == "breaks"])}
+
+
+def not_shown(records: Sequence[Record], experiment: Experiment, configuration: Configuration) -> tuple[str, ...]:
+    """The constraints that this configuration is neither shown to meet nor to break."""
+    return tuple(one.said for one in judged(records, experiment).get(configuration, ()) if one.state == "not shown")
+
+
+class _Metric:
+    """What the launches gave of the metric of a constraint, one after the other."""
+
+    def __init__(
+        self,
+        made: Sequence[Record],
+        places: dict[Configuration, int],
+        constraint: Constraint,
+        now: int | None,
+        tail: float,
+    ) -> None:
+        values = np.array([record.metrics.get(constraint.metric, math.nan) for record in made])
+        whose, given = np.array([places[record.configuration] for record in made]), ~np.isnan(values)
+        self._silent, self._size = {*whose[~given].tolist()}, len(places)
+        self._logs = bool((values[given] > 0).all()) and constraint.bound > 0
+        self._values, self._whose = np.log(values[given]) if self._logs else values[given], whose[given]
+        self._constraint, self._now, self._tail = constraint, now if constraint.relative else None, tail
+
+    def judged(self, c: int) -> Judged:
+        """Whether this one meets it, by the launches until its last look."""
+        launches = np.flatnonzero(self._whose == c)
+        if c in self._silent or self._unknown:
+            by = "" if c in self._silent else " by the baseline"
+            return Judged(self._constraint.metric, "breaks", Interval(math.nan, None, None, None, 0), by, launches.size)
+        look = max(n for n in LOOKS if n <= launches.size)
+        seen = _Seen.of(self._values, self._whose, int(launches[look - 1]) + 1, self._size)
+        return self._written(seen, c, look, launches.size)
+
+    @property
+    def _unknown(self) -> bool:
+        """Whether there is nothing of the baseline to compare with, where that is asked."""
+        return self._constraint.relative and (self._now is None or self._now in self._silent)
+
+    def _written(self, seen: "_Seen", c: int, look: int, launches: int) -> Judged:
+        bound, relation = self._constraint.bound, self._constraint.relation
+        limit = self._limit(seen)
+        off, reach = float(seen.means[c] - limit), self._reach(seen, c)
+        known = not math.isinf(reach)
+        found = Interval(off, off - reach if known else None, off + reach if known else None, 1 - self._tail, look)
+        value = found.map((lambda x: bound * math.exp(x)) if self._logs else (lambda x: x + limit))
+        of_baseline = "x baseline" if self._constraint.relative and self._logs else ""
+        written = f"{relation} {bound if self._logs else limit:.4g}{of_baseline}"
+        state = _state(found if relation == "<=" else found.map(lambda x: -x))
+        return Judged(self._constraint.metric, state, value, written, launches)
+
+    def _limit(self, seen: "_Seen") -> float:
+        """The limit, as a logarithm if values are logarithms."""
+        bound = self._constraint.bound
+        if self._now is None:
+            return math.log(bound) if self._logs else bound
+        of_baseline = float(seen.means[self._now])
+        return math.log(bound) + of_baseline if self._logs else bound * of_baseline
+
+    def _reach(self, seen: "_Seen", c: int) -> float:
+        """Half the width of the interval of the difference from the limit; inf if it is unknown."""
+        if c == self._now:
+            return 0.0
+        parts = [seen.variance_of_mean(c)]
+        if self._now is not None:
+            variance, freedom = seen.variance_of_mean(self._now)
+            parts.append((variance * (1 if self._logs else self._constraint.bound**2), freedom))
+        total = sum(variance for variance, _ in parts)
+        if total == 0 or math.isinf(total):
+            return total
+        freedom = total**2 / sum(variance**2 / freedom for variance, freedom in parts)
+        return float(scipy.special.stdtrit(freedom, 1 - self._tail)) * math.sqrt(total)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Number, mean and sum of squares of each configuration's launches at one look. Shapes (configurations,)."""
+
+    counts: npt.NDArray[np.intp]
+    means: Floats
+    squares: Floats
+
+    @classmethod
+    def of(cls, values: Floats, whose: npt.NDArray[np.intp], cut: int, size: int) -> "_Seen":
+        """By the launches before `cut`."""
+        values, whose = values[:cut], whose[:cut]
+        counts = np.bincount(whose, minlength=size)
+        with np.errstate(invalid="ignore"):
+            means = np.bincount(whose, values, size) / counts
+        squares = np.bincount(whose, (values - means[whose]) ** 2, size).astype(np.float64)
+        return cls(counts, means, squares)
+
+    def variance_of_mean(self, c: int) -> tuple[float, float]:
+        """The variance of the mean of this one, with what the others lend, and its degrees of freedom."""
+        degrees = np.maximum(self.counts - 1, 0)
+        others = float(degrees.sum() - degrees[c])
+        lent = min(LENT, others)
+        pooled = float(self.squares.sum() - self.squares[c]) / others if others else 0.0
+        freedom = lent + float(degrees[c])
+        if not freedom or not self.counts[c]:
+            return math.inf, 0.0
+        return max(0.0, lent * pooled + float(self.squares[c])) / freedom / int(self.counts[c]), freedom
+
+
+def _state(off: Interval) -> Literal["meets", "breaks", "not shown"]:
+    """The distance beyond the limit."""
+    if off.low is None or off.high is None:
+        return "breaks" if off.estimate > ROUNDING else "not shown"
+    if off.low > ROUNDING:
+        return "breaks"
+    return "meets" if off.high <= ROUNDING else "not shown"

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The call sites of each row."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from corescale.declare.catalogue.allocators import ALLOCATORS
+from corescale.profile import Place, Profile
+
+STATES = {
+    "computing": ("computing",),
+    "allocating": ("allocating",),
+    "lock wait": ("locking",),
+    "barrier and join wait": ("barrier", "joining"),
+    "absent (serial)": ("serial",),
+    "blocked": ("blocked",),
+    "spinning": ("spinning",),
+    "MPI": ("message",),
+}
+"""Which states of stacks are a row's. Absent is booked where the others compute meanwhile."""
+
+_ALLOCATORS = {re.split(r"\.so|\*", file)[0] for one in ALLOCATORS.values() for file in one.libraries}
+_LIBRARIES = ("libc.", "libc-", "libm.", "libpthread", "libstdc++", "libc++", "libgcc", "libgomp", "libomp", "libiomp",
+              "ld-linux", "ld-musl", "libcorescale_", "libtbb.", "libtbbmalloc", "libmpi", "libopen-pal", "libopen-rte",
+              "[vdso]", *sorted(_ALLOCATORS))  # fmt: skip
+"""Libraries that are called from the place that a person can change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place and its part of the row's sampled time."""
+
+    place: str
+    share: float
+
+
+Namer = Callable[[int], Place]
+
+
+def sites(profiles: Sequence[tuple[Profile, Namer]], most: int = 5) -> Mapping[str, tuple[Site, ...]]:
+    """For each row that has stacks, its places with the most time over all profiles, most first."""
+    return {row: found for row, states in STATES.items() if (found := _sites(profiles, states, most))}
+
+
+def _sites(profiles: Sequence[tuple[Profile, Namer]], states: tuple[str, ...], most: int) -> tuple[Site, ...]:
+    times: dict[str, float] = defaultdict(float)
+    for profile, name in profiles:
+        for stack in profile.stacks:
+            if seconds := sum(stack.seconds.get(state, 0.0) for state in states):
+                call = _call(stack.frames, name) if "message" in states else ""
+                times[call + _own(stack.frames, name).in_words] += seconds
+        for region in profile.regions if "barrier" in states else ():
+            times[name(region.function).in_words] += max(0.0, region.capacity - region.body)
+    whole = sum(times.values())
+    if not whole:
+        return ()
+    ranked = sorted(times.items(), key=lambda one: -one[1])
+    return tuple(Site(place, seconds / whole) for place, seconds in ranked[:most])
+
+
+def _call(frames: tuple[int, ...], name: Namer) -> str:
+    """The function of MPI that a stack is in, as `MPI_Recv at `."""
+    functions = (name(frame).function for frame in frames)
+    found = next((one for one in functions if one.lower().startswith("mpi_")), None)
+    return f"{found} at " if found else ""
+
+
+def _own(frames: tuple[int, ...], name: Namer) -> Place:
+    """The innermost place in the program's own code."""
+    places = [name(frame) for frame in frames]
+    own = (one for one in places if one.module and not PurePath(one.module).name.startswith(_LIBRARIES))
+    return next(own, places[0])

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Studentised bootstrap over whole blocks: every resample refits the model, with T(1) carried with the T(p) of its
+block.
+
+Blocks are resampled whole, so that what the launches of a block share (a slow hour, the same T(1) in every ratio)
+is kept.
+Studentising (Efron & Tibshirani 1993, ch. 12) repairs most of the percentile bootstrap's under-coverage at few blocks:
+each resample brings its own standard error, from the scatter of its blocks through the fit's linearisation.
+Symmetric intervals covered 1 to 3 points better than equal-tailed ones at 8 and 15 blocks (Hall 1988 says why).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from corescale.conclude.models.centres import Summary, summarise
+from corescale.conclude.models.least_squares import gauss_newton, influence
+from corescale.conclude.stats import Floats, Interval
+
+RESAMPLES = 1999
+SEED = 20_090_601
+"""seed, which is fixed so that equal records give equal intervals"""
+REFIT_STEPS = 4
+"""steps from the fit to all blocks to a resample's fit, which differs little from it"""
+COMPLEX_STEP = 1e-30
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resamples:
+    """The free fit of the data and of each resample, each with what its standard errors need."""
+
+    terms: Floats
+    """terms of the fit of the data, [k]"""
+    covariance: Floats
+    """covariance of the terms, [k, k]"""
+    resampled_terms: Floats
+    """terms of the fits of the resamples, [R, k]"""
+    resampled_covariance: Floats
+    """covariances of these terms, [R, k, k]"""
+    blocks: int
+
+    def interval(self, of: Callable[[Floats], Floats], confidence: float) -> tuple[float, float] | None:
+        """Symmetric bootstrap-t interval of an analytic function of the terms; None if many resamples have no fit."""
+        value, error = of(self.terms), _standard_error(of, self.terms, self.covariance)
+        with np.errstate(all="ignore"):
+            scores = (of(self.resampled_terms) - value) / _standard_error(
+                of, self.resampled_terms, self.resampled_covariance
+            )
+        usable = scores[np.isfinite(scores)]
+        if usable.size < 0.9 * scores.size or not np.isfinite(value) or not np.isfinite(error):
+            return None
+        reach = np.quantile(np.abs(usable), confidence) * error
+        return float(value - reach), float(value + reach)
+
+
+def resample(basis: Floats, log_times: Floats, weights: Floats, resamples: int = RESAMPLES) -> Resamples:
+    """Fit the data and `resamples` draws of as many whole blocks; blocks x levels, NaN for no time."""
+    blocks = log_times.shape[0]
+    drawn = draws(blocks, resamples)
+    here, there = summarise(log_times, np.ones(blocks)), summarise(log_times, drawn)
+    with np.errstate(all="ignore"):
+        terms = gauss_newton(basis, here.centres, weights)
+        others = gauss_newton(basis, there.centres, weights, start=terms, steps=REFIT_STEPS)
+        return Resamples(
+            terms,
+            _terms_covariance(basis, terms, weights, here),
+            others,
+            _terms_covariance(basis, others, weights, there),
+            blocks,
+        )
+
+
+def draws(blocks: int, resamples: int) -> Floats:
+    """How often each block occurs in each resample, [R, blocks]; the same for the same arguments."""
+    return np.random.default_rng(SEED).multinomial(blocks, np.full(blocks, 1 / blocks), resamples).astype(np.float64)
+
+
+def _terms_covariance(basis: Floats, terms: Floats, weights: Floats, summary: Summary) -> Floats:
+    gain = influence(basis / (terms @ basis.T)[..., None], weights)
+    return gain @ summary.covariance @ np.swapaxes(gain, -1, -2)
+
+
+def _standard_error(of: Callable[[Floats], Floats], terms: Floats, covariance: Floats) -> Floats:
+    """Standard errors by the delta method; the gradient by a complex step, exact to rounding."""
+    steps = np.eye(terms.shape[-1]) * 1j * COMPLEX_STEP
+    gradient = np.stack([np.imag(of(terms + step)) / COMPLEX_STEP for step in steps], axis=-1)
+    variance: Floats = np.einsum("...i,...ij,...j", gradient, covariance, gradient)
+    return np.sqrt(np.where(variance >= 0, variance, np.nan))  # less than nothing, by rounding, is not known
+
+
+def interval_of(
+    estimate: float, ends: tuple[float, float] | None, allowed: tuple[float, float], confidence: float, n: int
+) -> Interval:
+    """An interval cut to what the model allows, never leaving out the estimate that was fitted within that range."""
+    if ends is None:
+        return Interval(estimate, None, None, None, n)
+    low, high = (float(np.clip(end, *allowed)) for end in sorted(ends))
+    return Interval(estimate, min(low, estimate), max(high, estimate), confidence, n)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which model to show: the simplest that no other one surely beats at predicting a level of p it has not seen.
+
+What is tied is not the same: parameters and forecasts of the model that is shown are as unsure as those of all
+that stand.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from corescale.conclude.models.bootstrap import REFIT_STEPS, draws
+from corescale.conclude.models.centres import summarise
+from corescale.conclude.models.fit import Fit, fit
+from corescale.conclude.models.least_squares import gauss_newton
+from corescale.conclude.models.model import ScalingModel
+from corescale.conclude.stats import Floats, fewest_blocks
+
+AGREEMENT = 0.975
+"""share of the resamples of blocks that must prefer the same model"""
+RESAMPLES = 499
+LEVELS = 6
+"""Levels of p from which models are compared: held-out levels of fewer are extrapolations from almost nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The fits of all models, and the one to show; None where no model is identifiable."""
+
+    best: Fit | None
+    fits: Mapping[str, Fit]
+    held_out: Mapping[str, float]
+    """root mean square of log(mean time / prediction), each level predicted from the others; NaN where too few"""
+    distinguishable: bool
+    """whether the levels distinguish at least one model from a better one"""
+    statement: str
+
+
+def choose(
+    models: Mapping[str, ScalingModel], p: npt.ArrayLike, log_times: npt.ArrayLike, confidence: float = 0.95
+) -> Choice:
+    """Fit every model, and show the simplest that is tied with the one with the least held-out error.
+
+    A model is excluded if >= 97.5% of the resamples predict worse by it. Models of equally many terms are in the order
+    of the table. Below six levels of p none is compared. The parameter that a simpler one lacks is always said with its
+    interval.
+    """
+    fits = {name: fit(model, p, log_times, confidence) for name, model in models.items()}
+    known = sorted((name for name in models if fits[name].identifiable), key=lambda name: len(models[name].terms))
+    if not known:
+        return Choice(
+            None,
+            fits,
+            dict.fromkeys(models, np.nan),
+            False,
+            "no model can be fitted: " + "; ".join({f.warning for f in fits.values()}),
+        )
+    errors = {
+        name: _held_out_errors(models[name], np.asarray(p, np.float64), np.asarray(log_times, np.float64))
+        for name in known
+    }
+    held_out = {name: float(errors[name][0]) if name in errors else np.nan for name in models}
+    enough = np.unique(np.asarray(p)[np.isfinite(np.asarray(log_times)).any(axis=0)]).size >= LEVELS
+    comparable = [name for name in known if enough and np.isfinite(errors[name][0])]
+    winner = min(comparable, key=lambda name: held_out[name], default=known[0])
+    beaten = [name for name in known if enough and _beats(errors[winner], errors[name])]
+    chosen = next(name for name in known if name not in beaten)
+    statement = _statement(chosen, winner, beaten, comparable, known) + _beyond(models, fits)
+    rivals = tuple(fits[name] for name in known if name not in beaten and name != chosen)
+    return Choice(fits[chosen].beside(rivals), fits, held_out, bool(beaten), statement)
+
+
+def _statement(chosen: str, winner: str, beaten: list[str], comparable: list[str], known: list[str]) -> str:
+    if len(known) == 1:
+        return f"{chosen} is the only model that these levels of p determine"
+    if len(comparable) < len(known):
+        few = f"too few levels of p (below {LEVELS}) or blocks"
+        return f"{' and '.join(known)} are not compared: {few}; {chosen} is the simpler"
+    if beaten:
+        simplest = "" if len(beaten) == len(known) - 1 else f"; {chosen} is the simplest of the others"
+        return f"{winner} predicts held-out levels better than {' and '.join(beaten)}{simplest}"
+    return f"{' and '.join(known)} predict held-out levels equally well; {chosen} is the simpler"
+
+
+def _beyond(models: Mapping[str, ScalingModel], fits: Mapping[str, Fit]) -> str:
+    """`; kappa = 0.002 [0, 0.005]`: the parameters that a simpler model lacks."""
+    found = [(models[name].beyond, fits[name].parameters.get(models[name].beyond)) for name in models]
+    return "".join(
+        f"; {name} = {value.estimate:.2g} [{value.low:.2g}, {value.high:.2g}]"
+        for name, value in found
+        if value is not None and value.low is not None and value.high is not None
+    )
+
+
+def _beats(winner: Floats, rival: Floats) -> bool:
+    """The root mean square errors of one model: row 0 is of the data, the others are of the resamples."""
+    usable = np.isfinite(winner[1:]) & np.isfinite(rival[1:])
+    return bool(usable.sum() >= 0.9 * (RESAMPLES) and np.mean(winner[1:][usable] < rival[1:][usable]) >= AGREEMENT)
+
+
+def _held_out_errors(model: ScalingModel, p: Floats, log_times: Floats) -> Floats:
+    """Root mean square error over held-out levels: of the data, then of each resample; NaN where there is none."""
+    columns = np.isfinite(log_times).any(axis=0)
+    rows = np.isfinite(log_times).any(axis=1)
+    p, log_times = p[columns], log_times[np.ix_(rows, columns)]
+    blocks = log_times.shape[0]
+    if blocks < fewest_blocks(2 * AGREEMENT - 1) or np.unique(p).size <= len(model.terms):
+        return np.full(1 + RESAMPLES, np.nan)
+    means = summarise(log_times, np.vstack([np.ones(blocks), draws(blocks, RESAMPLES)])).centres
+    basis, weights = model.basis(p), np.isfinite(log_times).sum(axis=0) / blocks
+    with np.errstate(all="ignore"):
+        squares = [_held_out(basis, means, np.where(p == level, 0.0, weights), p == level) for level in np.unique(p)]
+    mean_square: Floats = np.mean(squares, axis=0)
+    return np.sqrt(mean_square)
+
+
+def _held_out(basis: Floats, means: Floats, weights: Floats, out: npt.NDArray[np.bool_]) -> Floats:
+    start = gauss_newton(basis[~out], means[0][~out], weights[~out])
+    terms = gauss_newton(basis[~out], means[:, ~out], weights[~out], start=start, steps=REFIT_STEPS)
+    predicted = terms @ basis[out].T
+    error = means[:, out] - np.log(np.where(predicted > 0, predicted, np.nan))
+    impossible = np.any(predicted <= 0, axis=1)
+    squares: Floats = np.where(impossible, np.inf, np.mean(error**2, axis=1))
+    return squares

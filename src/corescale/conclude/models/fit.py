@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fitting a model to blocks x levels of p: parameters and forecasts with intervals, and warnings about them."""
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from corescale.conclude.models.bootstrap import RESAMPLES, Resamples, interval_of, resample
+from corescale.conclude.models.centres import Summary, summarise
+from corescale.conclude.models.least_squares import bounded_fit, influence
+from corescale.conclude.models.model import Parameter, ScalingModel
+from corescale.conclude.stats import Floats, Interval, fewest_blocks
+
+MISFIT = 0.01
+"""probability of doubting a model that is true because of its residuals, over all levels together"""
+
+
+FEWEST_LEVELS = 4
+"""of p, below which a forecast beyond them has no interval: from two, those at 4 times the range covered in 4 to 70%"""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """The typical (geometric mean) time at p that the model expects; one launch scatters around it."""
+
+    p: float
+    seconds: Interval
+    extrapolated: bool
+    """whether p lies outside the measured range: the interval then assumes that the model still holds there"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A model fitted to an experiment."""
+
+    model: str
+    parameters: Mapping[str, Interval]
+    residual: float
+    """root mean square of log(mean time / model) over the levels: 0.01 is about 1%"""
+    identifiable: bool
+    """whether the levels determine the model; where they do not, there are no parameters and no forecast"""
+    warning: str
+    """warnings about the fit, to print beside its numbers; empty for none"""
+    measured: tuple[float, float]
+    """smallest and largest p that was measured"""
+    confidence: float
+    blocks: int
+    _model: ScalingModel = field(repr=False, compare=False)
+    _terms: Floats = field(repr=False, compare=False)
+    _resamples: Resamples | None = field(repr=False, compare=False)
+    rivals: tuple["Fit", ...] = field(default=(), repr=False, compare=False)
+    """fits of the tied models, if it was chosen among several"""
+    levels: int = 0
+    """distinct p behind it"""
+
+    def time(self, p: npt.ArrayLike) -> Floats:
+        """The fitted curve: seconds at each p, NaN where not identifiable."""
+        return self._model.basis(np.asarray(p, dtype=np.float64)) @ self._terms
+
+    def forecast(self, p: float) -> Forecast:
+        """T(p) with its interval, as wide as those of its rivals together; raises ValueError where not identifiable."""
+        if not self.identifiable:
+            raise ValueError(f"no forecast from {self.model}: {self.warning}")
+        row = self._model.basis(np.asarray(float(p)))
+        ends = self._resamples and self._resamples.interval(lambda terms: terms @ row, self.confidence)
+        alone = interval_of(float(self.time(p)), ends or None, (0.0, math.inf), self.confidence, self.blocks)
+        seconds = _hull(alone, [rival.forecast(p).seconds for rival in self.rivals])
+        extrapolated = not self.measured[0] <= p <= self.measured[1]
+        if extrapolated and self.levels < FEWEST_LEVELS:
+            seconds = Interval(seconds.estimate, None, None, None, seconds.n)
+        return Forecast(p, seconds, extrapolated)
+
+    def beside(self, rivals: tuple["Fit", ...]) -> "Fit":
+        """This fit, tied with its rivals: what is shown of it is as unsure as they are.
+
+        A parameter is widened by each rival that has all of this model's terms, and more: by the same number of those.
+        """
+        width = len(self._model.terms)
+        larger = [rival for rival in rivals if rival._model.terms[:width] == self._model.terms]
+        widened = {
+            x.name: _hull(self.parameters[x.name], [rival._first(x, width) for rival in larger])
+            for x in self._model.parameters
+        }
+        return replace(self, parameters=widened, rivals=rivals)
+
+    def _first(self, parameter: Parameter, width: int) -> Interval:
+        """A parameter of a model that has only the first terms of this one."""
+        of_first = replace(parameter, of=lambda terms: parameter.of(terms[..., :width]))
+        return _parameter(of_first, self._terms, self._resamples, self.confidence, self.blocks)
+
+
+def fit(
+    model: ScalingModel,
+    p: npt.ArrayLike,
+    log_times: npt.ArrayLike,
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+) -> Fit:
+    """Fit a model by least squares on log time; log_times is blocks x levels, columns as in p, NaN for no time.
+
+    Levels without any time are left out; a level that only some blocks have (a long T(1), say) weighs accordingly.
+    """
+    p, log_times = _with_times(model, np.asarray(p, dtype=np.float64), np.asarray(log_times, dtype=np.float64))
+    blocks, distinct = log_times.shape[0], np.unique(p).size
+    if distinct < len(model.terms):
+        return _unidentified(
+            model,
+            p,
+            blocks,
+            confidence,
+            f"{distinct} levels of {model.variable} cannot determine {len(model.terms)} terms",
+        )
+    basis, weights = model.basis(p), np.isfinite(log_times).sum(axis=0) / blocks
+    summary = summarise(log_times, np.ones(blocks))
+    with np.errstate(all="ignore"):
+        terms = bounded_fit(basis, summary.centres, weights)
+    if not np.isfinite(terms).all():
+        return _unidentified(
+            model, p, blocks, confidence, f"these levels of {model.variable} cannot separate its terms"
+        )
+    drawn = resample(basis, log_times, weights, resamples) if blocks >= fewest_blocks(confidence) else None
+    misfit = summary.centres - np.log(basis @ terms)
+    warning = _warning_of_terms(model, terms, drawn, confidence)
+    warning += _warning_of_shape(model, p, misfit, _misfit_errors(basis, terms, weights, summary), blocks)
+    return Fit(
+        model=model.name,
+        parameters={x.name: _parameter(x, terms, drawn, confidence, blocks) for x in model.parameters},
+        residual=math.sqrt(float(np.mean(misfit**2))),
+        identifiable=True,
+        warning="; ".join(warning),
+        measured=(float(p.min()), float(p.max())),
+        confidence=confidence,
+        blocks=blocks,
+        _model=model,
+        _terms=terms,
+        _resamples=drawn,
+        levels=distinct,
+    )
+
+
+def _hull(interval: Interval, others: Sequence[Interval]) -> Interval:
+    """The interval widened to the ends of others; without an interval it stays so."""
+    lows = [one.low for one in (interval, *others) if one.low is not None]
+    highs = [one.high for one in (interval, *others) if one.high is not None]
+    return interval if interval.low is None else replace(interval, low=min(lows), high=max(highs))
+
+
+def _with_times(model: ScalingModel, p: Floats, log_times: Floats) -> tuple[Floats, Floats]:
+    if p.ndim != 1 or log_times.ndim != 2 or log_times.shape[1] != p.size or (p < model.least).any():
+        raise ValueError(
+            f"log_times {log_times.shape} must be blocks x {p.size} levels of {model.variable} >= {model.least:g}"
+        )
+    rows, columns = np.isfinite(log_times).any(axis=1), np.isfinite(log_times).any(axis=0)
+    return p[columns], np.where(np.isfinite(log_times), log_times, np.nan)[np.ix_(rows, columns)]
+
+
+def _unidentified(model: ScalingModel, p: Floats, blocks: int, confidence: float, warning: str) -> Fit:
+    measured = (float(p.min()), float(p.max())) if p.size else (math.nan, math.nan)
+    nothing = np.full(len(model.terms), np.nan)
+    return Fit(model.name, {}, math.nan, False, warning, measured, confidence, blocks, model, nothing, None)
+
+
+def _parameter(
+    parameter: Parameter, terms: Floats, drawn: Resamples | None, confidence: float, blocks: int
+) -> Interval:
+    with np.errstate(all="ignore"):
+        estimate = parameter.shown(float(parameter.of(terms)))
+    ends = drawn and drawn.interval(parameter.of, confidence)
+    shown = (parameter.shown(ends[0]), parameter.shown(ends[1])) if ends else None
+    return interval_of(estimate, shown, (parameter.low, parameter.high), confidence, blocks)
+
+
+def _warning_of_terms(model: ScalingModel, terms: Floats, drawn: Resamples | None, confidence: float) -> list[str]:
+    """Warnings about terms that the data put at 0 or below, as when more cores bring more cache (superlinear
+    speedup)."""
+    reasons = [f"{name} is at the edge of what the model allows" for name in _chosen(model, terms == 0)]
+    if drawn is None:
+        return [*reasons, f"fewer than {fewest_blocks(confidence)} blocks: no intervals"]
+    ends = [drawn.interval(functools.partial(_term, k), confidence) for k in range(terms.size)]
+    below = np.array([end is not None and end[1] < 0 for end in ends])
+    return reasons + [f"the data contradict {name} >= 0 (superlinear?)" for name in _chosen(model, below)]
+
+
+def _term(k: int, terms: Floats) -> Floats:
+    return terms[..., k]
+
+
+def _chosen(model: ScalingModel, mask: npt.NDArray[np.bool_]) -> list[str]:
+    return [name for name, chosen in zip(model.terms, mask, strict=True) if chosen]
+
+
+def _misfit_errors(basis: Floats, terms: Floats, weights: Floats, summary: Summary) -> Floats:
+    """Standard errors of the residuals at each level, with what a block's launches share; zeros for an exact fit."""
+    design = basis / (basis @ terms)[:, None]
+    left = np.eye(weights.size) - design @ influence(design, weights)
+    if weights.size == terms.size:
+        return np.zeros(weights.size)
+    return np.sqrt(np.diagonal(left @ summary.covariance @ left.T))
+
+
+def _warning_of_shape(model: ScalingModel, p: Floats, misfit: Floats, errors: Floats, blocks: int) -> list[str]:
+    """Whether the residuals are more than noise: a t test per level, Bonferroni over levels."""
+    if not errors.any():
+        return [f"as many terms as levels of {model.variable}: the model passes through every point and is not tested"]
+    allowed = float(scipy.special.stdtrit(blocks - 1, 1 - MISFIT / (2 * p.size))) * errors if blocks > 1 else np.inf
+    excess = np.where(np.abs(misfit) > allowed, np.abs(misfit), 0.0)
+    if not excess.any():
+        return []
+    worst = int(np.argmax(excess))
+    where, off = f"{model.variable}={p[worst]:g}", math.expm1(excess[worst])
+    return [f"at {where} the model is {off:.1%} off the measured time, more than the noise"]

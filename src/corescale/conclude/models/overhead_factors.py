@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Overhead as a sum of factors: f = a1 x1 + a2 x2 (Qiu et al. 2010, equation 4), by least squares without an intercept.
+
+f = p T(p) / (p_ref T(p_ref)) - 1 is linear in T, so overheads add up in it. Each size of the problem has its own
+T(p_ref), whose point is left out: there f is 0 by definition. Factors are the number of processes p, nodes n, p^2, or
+the inverse grain size p / N, by which that study described three sizes at once.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from corescale.conclude.models.bootstrap import RESAMPLES, Resamples, draws, interval_of
+from corescale.conclude.models.centres import Summary, summarise
+from corescale.conclude.stats import Floats, Interval, fewest_blocks
+from corescale.declare.claim import EQUAL
+
+AGREEMENT = 0.975
+"""share of the resamples of blocks in which more factors must predict better"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """Times of one system under several t x m x n and sizes."""
+
+    times: Floats
+    """seconds, blocks x configurations; NaN for no time"""
+    p: Floats
+    reference: npt.NDArray[np.intp]
+    """the column of each configuration's T(p_ref): the same size at its smallest p"""
+
+    @classmethod
+    def of(cls, times: Floats, p: Floats, sizes: Sequence[Hashable]) -> Self:
+        """Configurations of equal size share the T(p_ref) of the smallest p among them."""
+        smallest: dict[Hashable, int] = {}
+        for k in np.argsort(p, kind="stable"):
+            smallest.setdefault(sizes[k], int(k))
+        return cls(times, p, np.array([smallest[size] for size in sizes], dtype=np.intp))
+
+    def overheads(self) -> tuple[npt.NDArray[np.intp], Floats]:
+        """The columns that are no reference, and their f in each block."""
+        columns = np.flatnonzero(self.reference != np.arange(self.p.size))
+        base = self.reference[columns]
+        ratio = self.p[columns] * self.times[:, columns] / (self.p[base] * self.times[:, base])
+        return columns, ratio - 1
+
+
+@dataclass(frozen=True, slots=True)
+class OverheadFit:
+    """One choice of factors."""
+
+    factors: tuple[str, ...]
+    coefficients: Mapping[str, Interval]
+    residual: float
+    """root mean square of f - a x over the configurations"""
+    held_out: Interval
+    """the same, each configuration predicted from the others; NaN where too few"""
+    excess: float
+    """how large it surely is, at the confidence, when what noise adds is taken out; NaN as there"""
+    typical: float
+    """root mean square of f itself"""
+    largest: Mapping[str, float]
+    """largest measured value of each factor"""
+    confidence: float
+    blocks: int
+    warning: str
+    _terms: Floats = field(repr=False, compare=False)
+    _resamples: Resamples | None = field(repr=False, compare=False)
+    _errors: Floats = field(repr=False, compare=False)
+    """held-out error in each resample of blocks"""
+    _excess: Floats = field(repr=False, compare=False)
+    """its square in each resample, less what noise adds to it"""
+
+    @property
+    def model(self) -> str:
+        """`grain + p`."""
+        return " + ".join(self.factors)
+
+    def overhead(self, values: Mapping[str, float]) -> Interval:
+        """The expected f where the factors have these values."""
+        return self._of(values, lambda f: f, -1.0)
+
+    def time(self, values: Mapping[str, float], p: float, p_ref: float, reference_seconds: float) -> Interval:
+        """T(p) = p_ref T(p_ref) (1 + f) / p, for a T(p_ref) that is known."""
+        return self._of(values, lambda f: p_ref * reference_seconds * (1 + f) / p, 0.0)
+
+    def beyond(self, values: Mapping[str, float]) -> float:
+        """How many times the largest measured value the farthest factor has."""
+        return max(values[name] / self.largest[name] for name in self.factors)
+
+    def _of(self, values: Mapping[str, float], shown: Callable[[Floats], Floats], low: float) -> Interval:
+        row = np.array([values[name] for name in self.factors])
+        ends = self._resamples and self._resamples.interval(lambda terms: shown(terms @ row), self.confidence)
+        estimate = float(shown(self._terms @ row))
+        return interval_of(estimate, ends or None, (min(low, estimate), math.inf), self.confidence, self.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class OverheadChoice:
+    """All fits, simplest first, and the one to show."""
+
+    best: OverheadFit | None
+    fits: tuple[OverheadFit, ...]
+    statement: str
+
+
+def fit(measured: Measured, factors: Mapping[str, Floats], confidence: float = 0.95) -> OverheadFit:
+    """The least-squares fit; `factors` has a value for each configuration. ValueError where it is not determined."""
+    columns, overheads = measured.overheads()
+    design = np.column_stack([values[columns] for values in factors.values()])
+    some = np.isfinite(overheads).any(axis=0)
+    design, overheads = design[some], overheads[:, some]
+    if design.shape[0] < design.shape[1] or np.linalg.matrix_rank(design / np.abs(design).max(axis=0)) < len(factors):
+        raise ValueError(f"{design.shape[0]} configurations cannot separate {' and '.join(factors)}")
+    drawn = _resample(design, overheads)
+    terms, blocks = drawn.terms, overheads.shape[0]
+    intervals = drawn if blocks >= fewest_blocks(confidence) else None
+    here, there = summarise(overheads, np.ones(blocks)), summarise(overheads, draws(blocks, RESAMPLES))
+    centres, errors = here.centres, _held_out(design, there.centres)
+    excess = errors**2 - _noise(design, here) - _noise(design, there)
+    return OverheadFit(
+        factors=tuple(factors),
+        coefficients={name: _coefficient(k, terms, intervals, confidence, blocks) for k, name in enumerate(factors)},
+        residual=float(np.sqrt(np.mean((centres - design @ terms) ** 2))),
+        held_out=error_interval(float(_held_out(design, centres[None])[0]), errors, confidence, blocks),
+        excess=_lower(excess, blocks, confidence),
+        typical=float(np.sqrt(np.mean(centres**2))),
+        largest={name: float(design[:, k].max()) for k, name in enumerate(factors)},
+        confidence=confidence,
+        blocks=blocks,
+        warning=_warning(design, blocks, confidence),
+        _terms=terms,
+        _resamples=intervals,
+        _errors=errors,
+        _excess=excess,
+    )
+
+
+def choose(
+    measured: Measured,
+    factors: Mapping[str, Floats],
+    candidates: Sequence[Sequence[str]],
+    confidence: float = 0.95,
+) -> OverheadChoice:
+    """The candidates' fits; more factors are shown only if they predict held-out configurations surely better."""
+    fits: list[OverheadFit] = []
+    reasons: list[str] = []
+    for names in sorted(candidates, key=len):
+        try:
+            fits.append(fit(measured, {name: factors[name] for name in names}, confidence))
+        except ValueError as error:
+            reasons.append(str(error))
+    if not fits:
+        return OverheadChoice(None, (), "no fit: " + "; ".join(reasons))
+    best, statement = fits[0], "it is the only fit that these configurations determine"
+    for rival in fits[1:]:
+        said = "predict" if len(rival.factors) > 1 else "predicts"
+        names = " and ".join(rival.factors)
+        if surely_better(rival, best):
+            best, statement = rival, f"{names} {said} held-out configurations better"
+        else:
+            statement = f"{names} {said} held-out configurations no better than {' and '.join(best.factors)}"
+    return OverheadChoice(best, tuple(fits), statement)
+
+
+def surely_better(rival: OverheadFit, known: OverheadFit) -> bool:
+    """Whether nearly all resamples of blocks agree that the rival predicts the same held-out configurations better.
+
+    Nothing is sure of fewer blocks than an interval needs.
+    """
+    return known._resamples is not None and _surely_less(rival._errors, known._errors)
+
+
+def surely_better_elsewhere(rival: OverheadFit, known: OverheadFit) -> bool:
+    """The same of fits to different configurations of the same blocks: what noise adds to either error is taken out."""
+    return known._resamples is not None and _surely_less(rival._excess, known._excess)
+
+
+def _surely_less(a: Floats, b: Floats) -> bool:
+    usable = np.isfinite(a) & np.isfinite(b)
+    return bool(usable.sum() >= 0.9 * RESAMPLES and np.mean(a[usable] + EQUAL < b[usable]) >= AGREEMENT)
+
+
+def _resample(design: Floats, overheads: Floats) -> Resamples:
+    blocks = overheads.shape[0]
+    gain: Floats = np.linalg.pinv(design).astype(np.float64)
+    here, there = summarise(overheads, np.ones(blocks)), summarise(overheads, draws(blocks, RESAMPLES))
+    with np.errstate(all="ignore"):
+        return Resamples(gain @ here.centres, _spread(gain, here), there.centres @ gain.T, _spread(gain, there), blocks)
+
+
+def _spread(gain: Floats, summary: Summary) -> Floats:
+    spread: Floats = gain @ summary.covariance @ gain.T
+    return spread
+
+
+def _coefficient(k: int, terms: Floats, drawn: Resamples | None, confidence: float, blocks: int) -> Interval:
+    ends = drawn and drawn.interval(lambda x: x[..., k], confidence)
+    return interval_of(float(terms[k]), ends or None, (-math.inf, math.inf), confidence, blocks)
+
+
+def error_interval(estimate: float, errors: Floats, confidence: float, blocks: int) -> Interval:
+    """A held-out error with the percentiles of the resamples: noise only makes errors larger."""
+    if blocks < fewest_blocks(confidence) or not np.isfinite(errors).all():
+        return Interval(estimate, None, None, None, blocks)
+    low, high = np.quantile(errors, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(estimate, min(float(low), estimate), max(float(high), estimate), confidence, blocks)
+
+
+def _warning(design: Floats, blocks: int, confidence: float) -> str:
+    reasons = []
+    if blocks < fewest_blocks(confidence):
+        reasons.append(f"fewer than {fewest_blocks(confidence)} blocks: no intervals")
+    if design.shape[0] == design.shape[1]:
+        reasons.append("as many factors as configurations: the fit passes through every point and is not tested")
+    return "; ".join(reasons)
+
+
+def _lower(squares: Floats, blocks: int, confidence: float) -> float:
+    """The root of the lower percentile of squares that noise was taken out of; NaN where there can be no interval."""
+    if blocks < fewest_blocks(confidence) or not np.isfinite(squares).all():
+        return math.nan
+    return math.sqrt(max(0.0, float(np.quantile(squares, (1 - confidence) / 2))))
+
+
+def _noise(design: Floats, summary: Summary) -> Floats:
+    """The mean square that the centres' own scatter adds to a held-out error; NaN where there is no error."""
+    weights = _residuals(design)
+    if weights is None:
+        return np.full(summary.covariance.shape[:-2], np.nan)
+    added: Floats = np.mean(np.einsum("ij,...jk,ik->...i", weights, summary.covariance, weights), axis=-1)
+    return added
+
+
+def _held_out(design: Floats, centres: Floats) -> Floats:
+    """Root mean square error of each configuration predicted from the others, for centres [R, L]; NaN where too few."""
+    weights = _residuals(design)
+    if weights is None:
+        return np.full(centres.shape[0], np.nan)
+    mean_square: Floats = np.mean(np.square(centres @ weights.T), axis=1)
+    return np.sqrt(mean_square)
+
+
+def _residuals(design: Floats) -> Floats | None:
+    """What each left-out configuration's error is of the centres, [configurations, L]; None where too few."""
+    size, width = design.shape
+    rows = []
+    for out in range(size if size > width else 0):
+        rest = np.arange(size) != out
+        if np.linalg.matrix_rank(design[rest]) == width:
+            row = np.zeros(size)
+            row[out], row[rest] = 1.0, -design[out] @ np.linalg.pinv(design[rest])
+            rows.append(row)
+    return np.array(rows) if rows else None

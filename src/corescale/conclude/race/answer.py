@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a race knows, whenever it is asked: data that everything above reads, and no sentences."""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from corescale.conclude.race.rehearsal import Rehearsal
+from corescale.conclude.stats import Interval, Regret
+from corescale.records import Configuration
+
+
+class Stopped(enum.Enum):
+    """Why there is no next block."""
+
+    PROVED = "proved"
+    BUDGET = "budget"
+    BLOCKS = "blocks"
+    NOTHING = "nothing to compare"
+    INTERRUPTED = "interrupted"
+    """there is a next block, and it was not made"""
+
+
+class Why(enum.Enum):
+    """Why a configuration is launched no more."""
+
+    FAILED = "failed"
+    CAPPED = "capped"
+    CONSTRAINT = "constraint"
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """The ratio T(baseline) / T of one configuration, from its confirmation pairs alone."""
+
+    ratio: Interval
+    """`confidence` is that of the whole sequence of looks"""
+    by: Literal["signed ranks", "t"]
+    verdict: Literal["faster", "not faster"] | None
+    """`not faster`: not by the tolerance; None: not decided"""
+    more: int | None
+    """pairs that should decide it, by the scatter so far; None where it is decided, or nothing is known"""
+
+
+@dataclass(frozen=True, slots=True)
+class RaceAnswer:
+    """The answer if measuring ended now. Its bounds hold at any moment."""
+
+    baseline: Configuration
+    leader: Configuration
+    """the answer of the measuring blocks"""
+    bound: float | None
+    """at `confidence` the leader's time is within this fraction of the best; None while that cannot be said"""
+    confidence: float
+    candidate: Configuration
+    """the configuration that pairs confirm: the leader, or the next best where they refute it"""
+    gain: Gain | None
+    """None without pairs, and where the candidate is the baseline"""
+    pairs: int
+    """confirmation pairs of the candidate that count"""
+    proved: bool
+    """whether the bound is within the tolerance"""
+    tried: int
+    of: int
+    """configurations launched at least once, and all that are raced"""
+    regrets: Mapping[Configuration, Regret]
+    tied: tuple[tuple[Configuration, float | None], ...]
+    """configurations that may be faster than the leader, and by what fraction at most; None: unknown"""
+    rehearsal: Rehearsal | None
+    eliminated: Mapping[Configuration, Why]
+    failures: int
+    launches: int
+    """failed launches of the baseline, and all of them that count"""
+    of_candidate: int
+    """launches of the candidate that count"""
+    by_chance: bool
+    """whether the baseline's failures may be chance: the candidate never failed (Fisher's exact test)"""
+    stopped: Stopped

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must be printed beside the numbers: noisy launches, drift, times too short to trust, metrics that disagree."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from corescale.conclude import memory, noise
+from corescale.conclude.response import median, response, step
+from corescale.declare import grid
+from corescale.declare.experiment import Experiment
+from corescale.endings import outcome
+from corescale.records import SHORT, Level, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Warnings:
+    """Warnings, one line each, and the launches that a rule on noise flagged."""
+
+    lines: tuple[str, ...]
+    noisy: frozenset[int]
+    """positions in the records"""
+    undisturbed: tuple[Record, ...]
+    """the records of all blocks in which no launch was flagged for what came from outside, and hit all equally"""
+
+
+def warnings(records: Sequence[Record], experiment: Experiment) -> Warnings:
+    """Warnings by rules fixed beforehand, on what the machine did; never on how long a launch took."""
+    timed = [k for k, record in enumerate(records) if record.timed]
+    launches = _launches([records[k] for k in timed])
+    flags = noise.flag_launches(launches) if timed else ()
+    aside = noise.to_exclude(launches, flags)
+    bad = {flag.block for flag in flags if flag.rule in aside}
+    undisturbed = tuple(record for record in records if not record.timed or record.block not in bad)
+    differing = [said for each in agreements(records, experiment) for said in each.broken]
+    failing, told = _told([records[k] for k in timed], experiment)
+    lines = [*failing, *_quantised([records[k] for k in timed], experiment), *differing]
+    lines += [*_flagged(flags, aside, records), *_drift(records, experiment), *_short(records)]
+    lines += [*memory.warning([records[k] for k in timed]), *told]
+    return Warnings(tuple(lines), frozenset(timed[flag.launch] for flag in flags), undisturbed)
+
+
+def _told(records: Sequence[Record], experiment: Experiment) -> tuple[list[str], list[str]]:
+    """What the records themselves say is doubtful: of launches that failed and count, and all else."""
+    failing = Counter(
+        f"{experiment.command(record.configuration).name} {outcome(record)}, and counts: -i"
+        for record in records
+        if record.let_fail
+    )
+    told = Counter(said for record in records for said in record.warnings)
+
+    def lines(counts: Counter[str]) -> list[str]:
+        return [f"{said} (in {count} of {len(records)} launches)" for said, count in counts.items()]
+
+    return lines(failing), lines(told)
+
+
+def _quantised(records: Sequence[Record], experiment: Experiment) -> list[str]:
+    """Where the response is quantised that hide what is asked for."""
+    typical, told = (
+        median([response(record, experiment.response) for record in records]),
+        step(records, experiment.response),
+    )
+    if not (typical > 0 and told > experiment.stop.within * typical):
+        return []
+    name = "the time" if experiment.response == "wall" else experiment.response
+    return [
+        f"{name} is quantised in steps of {told:g}, {told / typical:.2g} of its median: what is less cannot be seen"
+    ]
+
+
+def _launches(records: Sequence[Record]) -> noise.Launches:
+    def column(values: list[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return np.array(values, dtype=np.float64)
+
+    numbers = {c: k for k, c in enumerate(dict.fromkeys(record.configuration for record in records))}
+    return noise.Launches(
+        configuration=np.array([numbers[record.configuration] for record in records], dtype=np.int64),
+        block=np.array([record.block for record in records], dtype=np.int64),
+        cpu=column([record.user + record.system for record in records]),
+        steal=column([record.noise.steal for record in records]),
+        foreign=column([record.noise.foreign or 0.0 for record in records]),
+        capacity=column([record.wall * (record.noise.cpus or 0) for record in records]),
+        throttled=column([record.noise.throttled for record in records]),
+        involuntary_switches=column([float(record.noise.involuntary_switches) for record in records]),
+        runqueue_wait=column([record.noise.runqueue_wait for record in records]),
+        on_cpu=column([_on_cpu(record) for record in records]),
+        oversubscribed=np.array(
+            [record.oversubscribed or _fills_its_cores(record) for record in records], dtype=np.bool_
+        ),
+    )
+
+
+FULL = 0.9
+"""share of its CPUs' time that a program used, from which on its threads wait for each other and not for others"""
+
+
+def _fills_its_cores(record: Record) -> bool:
+    """Whether it ran more threads than it has CPUs: threads that ran count, not those that were asked for."""
+    cpus = {cpu for process in record.processes for cpu in process.affinity}
+    return bool(cpus) and record.effective_cores >= FULL * len(cpus)
+
+
+def _on_cpu(record: Record) -> float:
+    return record.user + record.system if record.noise.on_cpu is None else record.noise.on_cpu
+
+
+def _flagged(flags: Sequence[noise.Flag], aside: frozenset[str], records: Sequence[Record]) -> list[str]:
+    blocks = len({record.block for record in records if record.timed})
+    lines = []
+    for name in dict.fromkeys(flag.rule for flag in flags):
+        of_rule = [flag for flag in flags if flag.rule == name]
+        rule, hit = noise.RULES[name], len({flag.block for flag in of_rule})
+        worst, limit = (rule.form.format(n) for n in (max(flag.number for flag in of_rule), rule.threshold))
+        lines.append(
+            f"noise: {name}: {rule.says.format(worst)}, in {hit} of {blocks} blocks"
+            f" (above {limit}{_estimated(of_rule, records)})"
+            f"{_whose(of_rule, name in aside, records)}"
+        )
+    return lines
+
+
+def _whose(flags: Sequence[noise.Flag], aside: bool, records: Sequence[Record]) -> str:
+    """The configuration with the largest share of flagged launches, beside the others: it may be their cause."""
+    timed = [record for record in records if record.timed]
+    launches = Counter(record.configuration for record in timed)
+    hit = Counter(timed[flag.launch].configuration for flag in flags)
+    most = max(hit, key=lambda c: hit[c] / launches[c])
+    others = len(timed) - launches[most]
+    if not others or not most.label:
+        return ""
+    rest = f"{sum(hit.values()) - hit[most]} of {others} of the others"
+    said = f"; in {hit[most]} of {launches[most]} launches of {most.label}, {rest}"
+    return said if aside else f"{said}; not excluded"
+
+
+def _estimated(flags: Sequence[noise.Flag], records: Sequence[Record]) -> str:
+    """A warning if threads came and went between two samples."""
+    timed = [record for record in records if record.timed]
+    sampled = flags[0].rule == "waiting" and any(timed[flag.launch].noise.sampled for flag in flags)
+    return ", estimated from samples" if sampled else ""
+
+
+def _drift(records: Sequence[Record], experiment: Experiment) -> list[str]:
+    measured = [record for record in records if record.phase == "measure" and record.ok]
+    configurations = list(dict.fromkeys(record.configuration for record in measured))
+    blocks = sorted({record.block for record in measured})
+    times, sequence = np.full((2, len(blocks), len(configurations)), math.nan)
+    for place, record in enumerate(measured):
+        cell = blocks.index(record.block), configurations.index(record.configuration)
+        value = response(record, experiment.response)
+        times[cell] = math.log(value) if value > 0 else math.nan
+        sequence[cell] = place
+    found = [*noise.drift(times, np.where(np.isnan(sequence), 0, sequence))] if measured else []
+    return [
+        f"{finding.rule}: {finding.says} (correlation {finding.number:.2f})"
+        for finding in _worst(found)
+        if finding.exceeded
+    ]
+
+
+def _worst(found: Sequence[noise.Finding]) -> list[noise.Finding]:
+    """The largest correlation of each rule: a rule that many pairs break is one warning."""
+    largest: dict[str, noise.Finding] = {}
+    for finding in found:
+        known = largest.get(finding.rule)
+        if known is None or not abs(known.number) >= abs(finding.number):
+            largest[finding.rule] = finding
+    return list(largest.values())
+
+
+def _short(records: Sequence[Record]) -> list[str]:
+    walls = [record.wall for record in records if record.ok and record.timed]
+    if not walls or np.median(walls) >= SHORT:
+        return []
+    return [f"launches of {np.median(walls) * 1e3:.2g} ms: starting the process is a large part of it"]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What all launches that succeeded say of one metric."""
+
+    metric: str
+    by: tuple[str, ...]
+    """columns within which it is one value"""
+    launches: int
+    groups: int
+    broken: tuple[str, ...]
+    """a sentence for each group with more values than one"""
+
+    def __str__(self) -> str:
+        if self.broken:
+            return "; ".join(self.broken)
+        where = f" at each {' and '.join(self.by)}" if self.by else ""
+        return f"{self.metric} is the same in all launches{where} ({self.launches} launches, {self.groups} values)"
+
+
+def agreements(records: Sequence[Record], experiment: Experiment) -> tuple[Agreement, ...]:
+    """One for each metric that the experiment declares, of the launches that gave it."""
+    found = (_agreement(metric, tuple(by), records, experiment) for metric, by in experiment.study.agree.items())
+    return tuple(each for each in found if each.launches)
+
+
+def _agreement(metric: str, by: tuple[str, ...], records: Sequence[Record], experiment: Experiment) -> Agreement:
+    groups: dict[tuple[Level, ...], list[Record]] = {}
+    for record in records:
+        if record.ok and record.timed and metric in record.metrics:
+            values = grid.parameters(experiment, record.configuration)
+            groups.setdefault(tuple(values[name] for name in by), []).append(record)
+    broken = tuple(said for at, of in groups.items() for said in _broken(metric, dict(zip(by, at, strict=True)), of))
+    return Agreement(metric, by, sum(map(len, groups.values())), len(groups), broken)
+
+
+def _broken(metric: str, at: dict[str, Level], of: Sequence[Record]) -> Iterator[str]:
+    counts = Counter(record.metrics[metric] for record in of)
+    usual = counts.most_common(1)[0][0]
+    others = dict.fromkeys(record.configuration.label for record in of if record.metrics[metric] != usual)
+    if others:
+        where = " ".join(f"{name}={level}" for name, level in at.items())
+        count = sum(counts.values()) - counts[usual]
+        yield f"{metric} differs at {where} in {count} of {len(of)} launches: {', '.join(others)}"

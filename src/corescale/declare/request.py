@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a command line can ask for: one visible table of options, read in this folder and shown by cli/."""
+
+import dataclasses
+import itertools
+from dataclasses import dataclass, field
+from typing import Any
+
+from corescale.declare.stop import MOST_BLOCKS
+from corescale.errors import UsageError
+
+
+def option(default: Any, *flags: str, help: str, metavar: str = "") -> Any:  # noqa: A002
+    """A field that is an option of the command line; a list means that it may be repeated."""
+    metadata = {"flags": flags, "help": help, "metavar": metavar}
+    if isinstance(default, list):
+        return field(default_factory=list, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """How a run is made and shown, whatever is measured."""
+
+    on: str = option(
+        "", "--on", help="the launcher, one that doctor lists (default: the first that works); fake needs --landscape"
+    )
+    landscape: str = option("", "--landscape", metavar="FILE", help="times of the fake launcher (docs/fake.md)")
+    out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
+    fresh: bool = option(False, "--fresh", help="start a new run, also if one could be continued or shown")
+    continued: bool = option(False, "--continue", help="continue the last run of this command, or fail")
+    dry_run: bool = option(False, "--dry-run", help="print the plan and its estimated time, and stop")
+    json: bool = option(False, "--json", help="print the result as JSON")
+    every_variable: bool = option(
+        False, "--every-variable", help="launch lines set every variable, even one that the program does not read"
+    )
+    verbose: bool = option(False, "-v", "--verbose", help="show every warning, not the worst three")
+    quiet: bool = option(False, "-q", "--quiet", help="show no progress")
+    report: str = option("", "--report", metavar="FILE", help="write an HTML report")
+    export_json: str = option("", "--export-json", metavar="FILE", help="write hyperfine's JSON")
+    export_csv: str = option("", "--export-csv", metavar="FILE", help="write hyperfine's CSV")
+    export_markdown: str = option("", "--export-markdown", metavar="FILE", help="write a Markdown table")
+    export_records: str = option("", "--export-records", metavar="FILE", help="write each launch as a line of CSV")
+    export_bencher: str = option("", "--export-bencher", metavar="FILE", help="write Bencher's metrics (BMF)")
+    export_github: str = option("", "--export-github", metavar="FILE", help="write JSON for github-action-benchmark")
+    export_junit: str = option("", "--export-junit", metavar="FILE", help="write JUnit's XML: a failed gate fails")
+    export_extrap: str = option("", "--export-extrap", metavar="FILE", help="write Extra-P's JSON lines")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(RunRequest):
+    """Options of the measuring verbs that take a command; the same letters as hyperfine where it has them."""
+
+    factor: list[str] = option([], "-f", "--factor", metavar="NAME=A,B", help="vary NAME over these levels (or auto)")
+    parameter_list: list[str] = option(
+        [], "-L", "--parameter-list", metavar="NAME A,B", help="fill {NAME} with each of these values"
+    )
+    parameter_scan: list[str] = option(
+        [], "-P", "--parameter-scan", metavar="NAME MIN MAX", help="fill {NAME} with MIN, MIN+STEP, ... MAX"
+    )
+    parameter_step: str = option("", "-D", "--parameter-step-size", metavar="STEP", help="step of -P (default 1)")
+    threads: str = option("", "-t", "--threads", metavar="1,2,4", help="thread counts, as -f threads=1,2,4")
+    ranks: str = option("", "--ranks", metavar="auto|1,2,4", help="MPI ranks, as -f ranks=1,2,4 (docs/mpi.md)")
+    oversubscribe: bool = option(False, "--oversubscribe", help="also try more ranks x threads than cores")
+    allocators: str = option("", "--allocators", metavar="auto|A,B", help="memory allocators, as -f allocator=A,B")
+    baseline: str = option(
+        "", "--baseline", metavar="NAME=LEVEL,...", help="levels of the baseline, if they differ from this shell's"
+    )
+    response: str = option(
+        "wall", "--response", help="what is compared, less is better: wall, region:NAME or metric:NAME"
+    )
+    metric: list[str] = option(
+        [], "--metric", metavar="NAME=SOURCE", help="also measure stdout-size, peak-memory, cpu-time or output:KEY"
+    )
+    subject_to: list[str] = option([], "--subject-to", metavar="M<=X", help="a bound, such as 'bytes<=1.02*baseline'")
+    min_runs: int = option(8, "-m", "--min-runs", metavar="N", help="blocks before the first look")
+    max_runs: int = option(40, "-M", "--max-runs", metavar="N", help="blocks at most")
+    warmup: int = option(0, "-w", "--warmup", metavar="N", help="untimed launches of each configuration first")
+    width: str = option("2%", "--width", metavar="2%", help="stop at this half width of every ratio")
+    confidence: str = option("95%", "--confidence", metavar="95%", help="confidence of every interval")
+    budget: str | None = option(
+        None, "--budget", metavar="5m", help="limit for all launches: 90s, 5m, 2h, 100x (launches) or none"
+    )
+    timeout: str | None = option(
+        None, "--timeout", metavar="60s", help="kill a launch after this long; it counts as failed"
+    )
+    setup: str = option("", "--setup", "-s", metavar="CMD", help="command to run before the first launch")
+    prepare: str = option("", "--prepare", "-p", metavar="CMD", help="command to run before each launch")
+    conclude: str = option("", "--conclude", "-C", metavar="CMD", help="command to run after each launch")
+    cleanup: str = option("", "--cleanup", "-c", metavar="CMD", help="command to run after the last launch")
+    ignore_failure: bool = option(
+        False, "-i", "--ignore-failure", help="continue when a launch fails; compare counts its time"
+    )
+    input: str = option("", "--input", metavar="FILE", help="standard input (default: nothing)")
+    output: str = option("", "--output", metavar="FILE", help="where standard output goes (default: nowhere)")
+    shell: bool = option(False, "--shell", help="run the command through /bin/sh")
+    no_shell: bool = option(False, "-N", help="no shell: the default here")
+    same_output: bool = option(False, "--same-output", help="a configuration whose output differs fails")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedRequest(Request):
+    """Options of the verbs that measure blocks of everything."""
+
+    runs: int | None = option(
+        None, "-r", "--runs", metavar="N", help="exactly N blocks (default: until the width is reached)"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScanRequest(CountedRequest):
+    """Options of `scan`."""
+
+    serial: str = option("", "--serial", metavar="CMD", help="the best serial program: baseline of the speedup")
+    weak: bool = option(False, "--weak", help="weak scaling: work = p x {load}; the command has {load} or {work}")
+    seal: bool = option(
+        False, "--seal", help="measure the smaller half of p first, and seal a forecast of the largest p from it"
+    )
+    model: bool = option(False, "--model", help="fit scaling models to two levels too, and explain the columns")
+    p_ref: int | None = option(
+        None, "--p-ref", metavar="P", help="reference parallelism (default: the smallest measured)"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneRequest(Request):
+    """Options of `tune`."""
+
+    within: str = option("2%", "--within", metavar="2%", help="stop when the answer is this close to the best")
+    max_runs: int = option(MOST_BLOCKS, "-M", "--max-runs", metavar="N", help="launches of one configuration at most")
+    more: bool = option(False, "--more", help="go on with the last run, for as long again")
+    rehearse: str | None = option(
+        None, "--rehearse", metavar="ARGS", help="first try the program with these arguments, a smaller input"
+    )
+    confirm: str = option(
+        "auto", "--confirm", metavar="N", help="confirmation pairs of the winner and the baseline, or auto"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareRequest(CountedRequest):
+    """Options of `compare`."""
+
+    name: list[str] = option([], "-n", "--command-name", metavar="NAME", help="name of each command, in order")
+    gate: list[str] = option(
+        [], "--gate", metavar="5%", help="exit 1 if certainly slower by more than this; also mean=5%, cpu=5%, memory=5%"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyRequest(RunRequest):
+    """Options of `study run`."""
+
+    levels: list[str] = option([], "--levels", metavar="FACTOR=A,B", help="replace the levels of a factor (or auto)")
+    command: str = option("", "--command", metavar="CMD", help="run this program instead of the study's")
+    runs: int | None = option(None, "-r", "--runs", metavar="N", help="exactly N blocks instead of the study's rule")
+    until_decided: bool = option(
+        False, "--until-decided", help="launch what open findings need, 8 to 90 blocks (with -r N: at most N)"
+    )
+    outputs: str = option(
+        "", "--outputs", metavar="DIR", help="folder of tables and charts (default: in the run folder)"
+    )
+
+
+REQUESTS = (ScanRequest, TuneRequest, CompareRequest, StudyRequest)
+
+
+def joined(words: list[str]) -> list[str]:
+    """The command line with hyperfine's `-L NAME A,B` and `-P NAME MIN MAX` as one word each, up to `--`."""
+    result: list[str] = []
+    valued = {flag for kind in REQUESTS for field in options(kind) if field.default not in (True, False)
+              for flag in field.metadata["flags"]}  # fmt: skip
+    for word, behind in itertools.pairwise(words[: words.index("--") + 1] if "--" in words else []):
+        if behind == "--" and word in valued:
+            raise UsageError("needs a value", where=word, remedy="write it between the option and --")
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            return [*result, word, *rest]
+        count = {"-L": 2, "--parameter-list": 2, "-P": 3, "--parameter-scan": 3}.get(word, 0)
+        result.append(word)
+        if count:
+            values = list(itertools.islice(rest, 1))
+            if values and "=" in values[0]:
+                result.append(values[0])
+                continue
+            values += itertools.islice(rest, count - 1)
+            if len(values) < count or "--" in values:
+                needs = "NAME A,B" if count == 2 else "NAME MIN MAX"
+                raise UsageError(f"needs {needs}", where=word)
+            result.append("=".join((values[0], ":".join(values[1:]))))
+    return result
+
+
+def options(request: type[RunRequest]) -> tuple[dataclasses.Field[Any], ...]:
+    """The fields of a request that are options: what is particular first."""
+    common = {field.name for field in dataclasses.fields(RunRequest)}
+    return tuple(sorted(dataclasses.fields(request), key=lambda field: field.name in common))

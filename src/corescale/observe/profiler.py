@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The profiler of probe/profiler/: how a launch gets it, and its files as profiles."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corescale import native
+from corescale.declare.factors import Launch
+from corescale.errors import CorescaleError, ProgramError
+from corescale.observe.launchers.local import Local
+from corescale.observe.scratch import Scratch
+from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
+from corescale.profile import SHARES, STATES, Profile, RegionTimes, StackTimes, ThreadTimes
+from corescale.records import Layout
+
+LIBRARY = "libcorescale_profiler.so"
+FOLDER = "CORESCALE_PROFILER"
+"""The variable that says where it writes."""
+THREADS = "CORESCALE_PROFILER_THREADS"
+"""The variable that says how many threads of the launch count."""
+FORMAT = 1
+BUCKET = 10_000_000
+"""nanoseconds of each count of CPUs in use"""
+
+_MOST_THREADS, _MOST_STACKS, _MOST_REGIONS, _DEEPEST = 16384, 16384, 1024, 30
+_MOST_BUCKETS, _MODULE_BYTES, _PAGE = 360_000, 1 << 18, 4096
+_COUNTS = ("active", "lock", "message", "barrier", "blocked", "join")
+_TIME_BITS, _WIDTH, _OFFSET, _STEP = 44, 14, 1024, 8
+
+_HEADER = np.dtype(
+    [
+        ("signature", "S8"),
+        ("version", "u4"),
+        ("bytes", "u4"),
+        ("process", "i4"),
+        ("parent", "i4"),
+        ("processors", "u4"),
+        ("threads", "u4"),
+        ("started", "i8"),
+        ("ended", "i8"),
+        ("finished", "i8"),
+        ("lost_stacks", "u4"),
+        ("lost_timers", "u4"),
+        ("modules_length", "u4"),
+        ("reserved", "u4"),
+        ("first_cycle", "u8"),
+        ("last_cycle", "u8"),
+        ("cycles_of_a_call", "u4"),
+        ("is_rank", "u4"),
+        ("executable", "S512"),
+        ("gap", "V32"),
+        ("census", "u8", 2),
+        ("tail", "V48"),
+    ]
+)
+_REGION = np.dtype(
+    [(name, "i8") for name in ("function", "calls", "threads", "wall", "body", "longest", "capacity", "reserved")]
+)
+_STACK = np.dtype([("key", "u8"), ("depth", "u8"), ("weight", "i8", len(STATES)), ("frame", "u8", _DEEPEST)])
+_THREAD = np.dtype(
+    [
+        ("id", "i4"),
+        ("state", "u4"),
+        ("pool", "u4"),
+        ("reserved", "u4"),
+        ("started", "i8"),
+        ("ended", "i8"),
+        ("since", "i8"),
+        ("cpu", "i8"),
+        ("queued", "i8"),
+        ("spent", "i8", len(STATES)),
+        ("burnt", "i8", len(STATES)),
+        ("calls", "i8", len(STATES)),
+        ("share", "i8", len(SHARES)),
+        ("allocations", "i8"),
+        ("frees", "i8"),
+        ("bytes", "i8"),
+        ("allocating", "i8"),
+        ("ticks", "i8"),
+        ("start", "u8"),
+        ("unsited", "i8", len(STATES)),
+        ("cpu_since", "i8"),
+        ("ticked", "i8"),
+        ("last_yield", "i8"),
+        ("argument", "u8"),
+    ]
+)
+
+
+def _after(offset: int, size: int) -> int:
+    return -(-(offset + size) // _PAGE) * _PAGE
+
+
+_MODULES_AT = _PAGE
+_REGIONS_AT = _after(_MODULES_AT, _MODULE_BYTES)
+_BUSY_AT = _after(_REGIONS_AT, _MOST_REGIONS * _REGION.itemsize)
+_STACKS_AT = _after(_BUSY_AT, _MOST_BUCKETS * 8)
+_THREADS_AT = _after(_STACKS_AT, _MOST_STACKS * _STACK.itemsize)
+_BYTES = _after(_THREADS_AT, _MOST_THREADS * _THREAD.itemsize)
+
+
+def environment(folder: Path, processors: int, preload: str | None) -> dict[str, str]:
+    """The variables of a launch with the profiler, which goes before all that `preload` names."""
+    first = str(native.library(LIBRARY))
+    return {
+        "LD_PRELOAD": f"{first}:{preload}" if preload else first,
+        FOLDER: str(folder),
+        THREADS: str(processors),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled:
+    """One launch with the profiler."""
+
+    report: SpawnReport
+    wall: float
+    """seconds; of the ranks where there are any, without what starts them"""
+    profiles: tuple[Profile, ...]
+    """none where no program of it could load a library"""
+    unwritten: int = 0
+    """programs for whose profile the disk had no room"""
+
+
+def profiled(
+    launch: Launch,
+    processors: int,
+    timeout: float | None = None,
+    stdin: Path | None = None,
+    ranked: tuple[Local, Layout] | None = None,
+) -> Profiled:
+    """Launches once; `ranked`: what starts ranks, and how many. Raises ProgramError where it cannot be started."""
+    with Scratch(launch) as scratch:
+        changes = dict(launch.variables)
+        before = changes.get("LD_PRELOAD", os.environ.get("LD_PRELOAD"))
+        changes |= environment(scratch.of("profiler"), processors, before)
+        request = SpawnRequest(
+            argv=launch.command, environment=changes, affinity=launch.affinity or (), timeout=timeout, stdin=stdin
+        )
+        launcher, layout = ranked or (None, Layout())
+        report = Spawner().spawn(launcher.through(request, layout, scratch) if launcher else request)
+        wall = report.wall
+        if launcher:
+            report, ranks = launcher.ended(report, scratch)
+            wall = max((rank.wall for rank in ranks.values()), default=wall)
+        if report.status == "cancelled":
+            raise KeyboardInterrupt
+        if report.status == "not-started":
+            raise ProgramError(report.trouble or "cannot be started", where=launch.argv[0])
+        files = tuple(scratch.of("profiler").glob("profile-*"))
+        written = [path for path in files if path.stat().st_size >= _BYTES]
+        begun = [path for path in written if _header(path)["signature"]]  # others were killed before
+        killed = report.wall if report.status in ("signal", "timeout") else 0.0
+        return Profiled(report, wall, profiles(begun, killed), len(files) - len(written))
+
+
+def profiles(files: Sequence[Path], killed: float = 0.0) -> tuple[Profile, ...]:
+    """One for each program, the one with the most CPU time first.
+
+    `killed`: seconds from the first one's start to the end of those that did not end in order, where a signal ended
+    the launch; what waited to its end wrote nothing.
+    """
+    first = min((int(_header(path)["started"]) for path in files), default=0)
+    found = [_profile(path, first + int(killed * 1e9)) for path in files]
+    return tuple(sorted(found, key=lambda profile: (-profile.cpu, profile.process)))
+
+
+def _header(path: Path) -> Any:
+    return np.memmap(path, np.uint8, "r")[: _HEADER.itemsize].view(_HEADER)[0]
+
+
+def _profile(path: Path, killed: int) -> Profile:
+    data = np.memmap(path, np.uint8, "r")
+    header = _header(path)
+    if header["signature"] != b"coreprof" or header["version"] != FORMAT or header["bytes"] != _BYTES:
+        raise CorescaleError("a profile of another corescale's profiler", where=str(path))
+    threads = _area(data, _THREADS_AT, _THREAD, min(int(header["threads"]), _MOST_THREADS))
+    threads = threads[threads["id"] > 0]
+    end = int(max(header["ended"], threads["ended"].max(initial=0), threads["since"].max(initial=0)))
+    if not header["finished"]:
+        end = max(end, killed)
+    stacks = _area(data, _STACKS_AT, _STACK, _MOST_STACKS)
+    regions = _area(data, _REGIONS_AT, _REGION, _MOST_REGIONS)
+    length = min(_MOST_BUCKETS, (end - int(header["started"])) // BUCKET + 1)
+    return Profile(
+        process=int(header["process"]),
+        executable=bytes(header["executable"]).decode(errors="replace"),
+        processors=int(header["processors"]),
+        wall=_seconds(end - int(header["started"])),
+        finished=bool(header["finished"]),
+        shares=_shares(header, threads, end),
+        threads=tuple(_thread(one, end, _cycles(header)) for one in threads),
+        lost_threads=max(0, int(header["threads"]) - _MOST_THREADS),
+        stacks=tuple(_stack(one) for one in stacks[stacks["depth"] > 0]),
+        regions=tuple(_region(one) for one in regions[regions["calls"] > 0]),
+        started=_seconds(header["started"]),
+        busy_length=_seconds(BUCKET),
+        busy=tuple((_area(data, _BUSY_AT, np.dtype("i8"), length) / BUCKET).tolist()),
+        modules=bytes(data[_MODULES_AT : _MODULES_AT + int(header["modules_length"])]).decode(errors="replace"),
+        is_rank=bool(header["is_rank"]),
+    )
+
+
+def _area(data: Any, offset: int, kind: Any, count: int) -> Any:
+    return data[offset : offset + count * kind.itemsize].view(kind)
+
+
+def _seconds(nanoseconds: Any) -> float:
+    return float(nanoseconds) * 1e-9
+
+
+def _shares(header: Any, threads: Any, end: int) -> dict[str, float]:
+    """What threads booked, and what a program that was killed left to be booked."""
+    sums = threads["share"].sum(axis=0)
+    found = {name: _seconds(value) for name, value in zip(SHARES, sums, strict=True)}
+    word = int(header["census"][0]) | int(header["census"][1]) << 64
+    last = (word & ((1 << _TIME_BITS) - 1)) * _STEP
+    rest, free = _seconds(max(0, end - int(header["started"]) - last)), int(header["processors"])
+    for place, name in enumerate(_COUNTS):
+        there = max(0, (word >> (_TIME_BITS + _WIDTH * place) & ((1 << _WIDTH) - 1)) - _OFFSET)
+        found[name] += rest * min(there, free)
+        if name == "active":
+            found["excess"] += rest * max(0, there - free)
+        free -= min(there, free)
+    found["absent"] += rest * free
+    return found
+
+
+def _by_state(values: Sequence[Any]) -> Mapping[str, float]:
+    return {state: _seconds(value) for state, value in zip(STATES, values, strict=True) if value}
+
+
+def _cycles(header: Any) -> tuple[float, int]:
+    """The seconds of a cycle, and the cycles that the profiler added to each call."""
+    cycles = int(header["last_cycle"]) - int(header["first_cycle"])
+    length = _seconds(header["ended"] - header["started"]) / cycles if cycles > 0 else 0.0
+    return length, int(header["cycles_of_a_call"])
+
+
+def _thread(one: Any, end: int, cycle: tuple[float, int]) -> ThreadTimes:
+    spent = _by_state(one["spent"])
+    if not one["ended"] and one["state"] != 0:  # it waits to this day
+        state = STATES[int(one["state"])]
+        spent = {**spent, state: spent.get(state, 0.0) + _seconds(max(0, end - int(one["since"])))}
+    return ThreadTimes(
+        id=int(one["id"]),
+        wall=_seconds((int(one["ended"]) or end) - int(one["started"])),
+        cpu=_seconds(one["cpu"]),
+        queued=_seconds(one["queued"]),
+        spent=spent,
+        burnt=_by_state(one["burnt"]),
+        calls={state: int(value) for state, value in zip(STATES, one["calls"], strict=True) if value},
+        allocations=int(one["allocations"]),
+        frees=int(one["frees"]),
+        allocated=int(one["bytes"]),
+        allocating=(int(one["allocating"]) + cycle[1] * int(one["allocations"] + one["frees"])) * cycle[0],
+        ticks=int(one["ticks"]),
+    )
+
+
+def _stack(one: Any) -> StackTimes:
+    depth = int(one["depth"])
+    return StackTimes(tuple(int(frame) for frame in one["frame"][:depth]), _by_state(one["weight"]))
+
+
+def _region(one: Any) -> RegionTimes:
+    calls = int(one["calls"])
+    return RegionTimes(
+        function=int(one["function"]),
+        calls=calls,
+        threads=int(one["threads"]) / calls,
+        wall=_seconds(one["wall"]),
+        body=_seconds(one["body"]),
+        longest=_seconds(one["longest"]),
+        capacity=_seconds(one["capacity"]),
+    )

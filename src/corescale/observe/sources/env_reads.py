@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Env reads: a library inside the program that says which of the known variables it asks for.
+
+It is there in launches to warm up alone: what it does for each getenv never shows in a time that counts.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from corescale import native
+from corescale.declare.catalogue import reading
+from corescale.observe.scratch import Scratch
+from corescale.observe.sources.source import Found, Source
+
+LIBRARY = "libcorescale_env_reads.so"
+FOLDER = "CORESCALE_ENV_READS"
+"""The variable that says where it writes: `asked.log` there."""
+KNOWN = "CORESCALE_KNOWN"
+"""The variable with the names that it reports."""
+
+
+def _environment(scratch: Scratch) -> Mapping[str, str]:
+    (scratch.of(NAME) / "asked.log").touch()
+    known = ",".join(sorted(reading.KNOWN))
+    return {"LD_PRELOAD": str(native.library(LIBRARY)), FOLDER: str(scratch.of(NAME)), KNOWN: known}
+
+
+def _read(scratch: Scratch) -> Found:
+    """The variables that were asked for, and those that programs read which cannot be detected."""
+    programs = [Path(process.executable) for process in scratch.processes if process.executable]
+    lines = list(_lines(scratch.of(NAME)))
+    if not lines and not any(reading.undetectable(program) for program in programs):
+        return Found()
+    detected = {line for line in lines if not line.startswith("/")}
+    objects = [Path(line) for line in lines if line.startswith("/")]
+    found = detected | reading.undetected(scratch.launch.argv, [*programs, *objects])
+    return Found(fields={"reads": tuple(sorted(found & reading.KNOWN))})
+
+
+def _lines(folder: Path) -> Iterator[str]:
+    for path in folder.rglob("asked.log"):
+        yield from dict.fromkeys(path.read_text(errors="replace").splitlines())
+
+
+NAME = "env_reads"
+SOURCE = Source(NAME, lambda _: True, _environment, _read, probe=False, by_rank=(FOLDER,))

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Addresses of a program that ran as functions, files and lines: by the symbols and the DWARF of its files."""
+
+import bisect
+import contextlib
+import ctypes
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from elftools.common.exceptions import DWARFError, ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from corescale.profile import Place
+
+_OFFSETS_FROM_HERE = bytes((1, 0x1B, 0x03, 0x3B))
+"""version and encodings of .eh_frame_hdr as every linker writes it"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Mapping:
+    start: int
+    end: int
+    offset: int
+    path: str
+
+
+class Symbols:
+    """Names the addresses of one process, given its executable mappings as in /proc/self/maps."""
+
+    def __init__(self, maps: str) -> None:
+        self._mappings = sorted(map(_mapping, maps.splitlines()), key=lambda one: one.start)
+        self._starts = [one.start for one in self._mappings]
+        self._known: dict[int, Place] = {}
+
+    def __call__(self, address: int) -> Place:
+        """What is at an address; its number, where no file is mapped there."""
+        if address not in self._known:
+            self._known[address] = self._place(address)
+        return self._known[address]
+
+    def _place(self, address: int) -> Place:
+        at = bisect.bisect_right(self._starts, address) - 1
+        if at < 0 or address >= self._mappings[at].end:
+            return Place(hex(address))
+        mapping = self._mappings[at]
+        return _object(mapping.path).place(address - mapping.start + mapping.offset)
+
+
+def _mapping(line: str) -> _Mapping:
+    words = line.split(maxsplit=5)
+    start, end = (int(word, 16) for word in words[0].split("-"))
+    return _Mapping(start, end, int(words[2], 16), words[5] if len(words) > 5 else "")
+
+
+class _Object:
+    """The symbols of one file; none where it cannot be read."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._segments: list[tuple[int, int, int]] = []
+        self._functions: list[tuple[int, int, str]] = []
+        self._begins: list[int] = []
+        self._dwarf: Any = None
+        self._lines: dict[int, tuple[list[int], list[tuple[str, int]]]] = {}
+        with contextlib.suppress(OSError, ELFError):
+            self._read(Path(path))
+        self._starts = [function[0] for function in self._functions]
+
+    def _read(self, path: Path) -> None:
+        file = ELFFile(path.open("rb"))
+        for segment in file.iter_segments("PT_LOAD"):
+            self._segments.append((segment["p_offset"], segment["p_filesz"], segment["p_vaddr"]))
+        found = {}
+        for section in file.iter_sections():
+            if isinstance(section, SymbolTableSection):
+                for symbol in section.iter_symbols():
+                    if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_value"]:
+                        found[symbol["st_value"]] = (symbol["st_value"], symbol["st_size"], symbol.name)
+        self._functions = sorted(found.values())
+        self._begins = _begins(file)
+        if file.has_dwarf_info():
+            self._dwarf = file.get_dwarf_info()
+
+    def place(self, offset: int) -> Place:
+        """What is at an offset in the file."""
+        address = next(
+            (at + offset - start for start, size, at in self._segments if start <= offset < start + size), offset
+        )
+        file, line = self._line(address)
+        return Place(self._function(address), file, line, self._path)
+
+    def _function(self, address: int) -> str:
+        at = bisect.bisect_right(self._starts, address) - 1
+        if at >= 0:
+            start, size, name = self._functions[at]
+            if address < start + max(size, 1):
+                return demangled(name)
+        at = bisect.bisect_right(self._begins, address) - 1
+        return f"{Path(self._path).name}+{self._begins[at] if at >= 0 else address:#x}"
+
+    def _line(self, address: int) -> tuple[str, int]:
+        if self._dwarf is None:
+            return "", 0
+        with contextlib.suppress(DWARFError, ELFError, KeyError, ValueError):
+            unit = self._aranges.cu_offset_at_addr(address) if self._aranges else None
+            if unit is not None:
+                addresses, places = self._table(unit)
+                at = bisect.bisect_right(addresses, address) - 1
+                if at >= 0:
+                    return places[at]
+        return "", 0
+
+    @functools.cached_property
+    def _aranges(self) -> Any:
+        return self._dwarf.get_aranges()
+
+    def _table(self, offset: int) -> tuple[list[int], list[tuple[str, int]]]:
+        if offset not in self._lines:
+            program = self._dwarf.line_program_for_CU(self._dwarf.get_CU_at(offset))
+            rows = sorted(_rows(program), key=lambda row: row[0]) if program else []
+            self._lines[offset] = ([row[0] for row in rows], [row[1] for row in rows])
+        return self._lines[offset]
+
+
+def _begins(file: ELFFile) -> list[int]:
+    """The addresses of its functions, by the table with which they are unwound: a stripped file has it, too."""
+    section = file.get_section_by_name(".eh_frame_hdr")
+    if section is None or section.data()[:4] != _OFFSETS_FROM_HERE:
+        return []
+    pairs = np.frombuffer(section.data(), np.dtype([("function", "<i4"), ("entry", "<i4")]), offset=12)
+    return sorted((pairs["function"].astype(np.int64) + section["sh_addr"]).tolist())
+
+
+def _rows(program: Any) -> list[tuple[int, tuple[str, int]]]:
+    files = program["file_entry"]
+    first = 0 if program["version"] >= 5 else 1
+    found = []
+    for entry in program.get_entries():
+        if (state := entry.state) is not None and state.line:
+            name = files[state.file - first].name.decode(errors="replace")
+            found.append((state.address, ("", 0) if state.end_sequence else (name, state.line)))
+    return found
+
+
+@functools.cache
+def _object(path: str) -> _Object:
+    return _Object(path)
+
+
+@functools.cache
+def demangled(name: str) -> str:
+    """A C++ name as it is written, by the C++ library's own function."""
+    if not name.startswith("_Z") or (library := _cxx()) is None:
+        return name
+    status = ctypes.c_int()
+    library.__cxa_demangle.restype = ctypes.c_void_p
+    found = library.__cxa_demangle(name.encode(), None, None, ctypes.byref(status))
+    if not found:
+        return name
+    text = ctypes.string_at(found).decode(errors="replace")
+    ctypes.CDLL(None).free(ctypes.c_void_p(found))
+    return text
+
+
+@functools.cache
+def _cxx() -> Any:
+    with contextlib.suppress(OSError):
+        return ctypes.CDLL("libstdc++.so.6")
+    return None

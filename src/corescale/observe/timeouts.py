@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a launch or a hook may still last under a budget that was typed."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+
+from corescale.declare.stop import Stop
+from corescale.records import Record
+
+OVERRUN = 1.1
+"""budgets after which what still runs is ended: what merely took a little longer than its last launch is let go on"""
+
+LEAST = 0.05
+"""seconds that anything has"""
+
+
+class Timeouts:
+    """Seconds, inf without a budget that was typed. `clock`: the monotonic one."""
+
+    def __init__(self, stop: Stop, clock: Callable[[], float] = time.monotonic) -> None:
+        self.whole = stop.budget if stop.binding and stop.budget is not None else math.inf
+        """what a command before or behind all launches has"""
+        self._clock, self._end, self._fresh = clock, math.inf, True
+
+    def begin(self) -> None:
+        """The budget runs from here on."""
+        self._end = self._clock() + OVERRUN * self.whole
+
+    def recall(self, history: Sequence[Record]) -> None:
+        """An earlier try of the run took its launches."""
+        self._end -= sum(record.wall for record in history)
+        self._fresh = not history
+
+    def launched(self) -> None:
+        """A launch was made: the next have what is left."""
+        self._fresh = False
+
+    @property
+    def left(self) -> float:
+        """What is left."""
+        return max(LEAST, self._end - self._clock())
+
+    @property
+    def of_a_launch(self) -> float:
+        """What is left; the first launch of all has a whole budget, because it shows what a launch takes."""
+        return max(self.left, self.whole) if self._fresh else self.left

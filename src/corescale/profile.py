@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was seen inside one program while it ran: shared by who reads it (observe) and who concludes from it.
+
+Times are seconds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+STATES = (
+    "computing",
+    "allocating",
+    "locking",
+    "barrier",
+    "joining",
+    "blocked",
+    "message",
+    "spinning",
+    "pooled",
+    "serial",
+)
+"""What a thread does; as State in probe/profiler/format.hpp."""
+SHARES = ("active", "lock", "message", "barrier", "blocked", "join", "absent", "excess")
+"""How processors x wall divide; as Share there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadTimes:
+    """One thread."""
+
+    id: int
+    wall: float
+    cpu: float
+    queued: float
+    """ready, and waiting for a CPU"""
+    spent: Mapping[str, float]
+    """wall time by state that is waited in"""
+    burnt: Mapping[str, float]
+    """the part of it on a CPU"""
+    calls: Mapping[str, int]
+    allocations: int
+    frees: int
+    allocated: int
+    """bytes; like the two counts, an estimate from one call in 64"""
+    allocating: float
+    ticks: int
+
+
+@dataclass(frozen=True, slots=True)
+class StackTimes:
+    """One place in the code, innermost address first, and the seconds of each state there."""
+
+    frames: tuple[int, ...]
+    seconds: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What an address is."""
+
+    function: str
+    file: str = ""
+    line: int = 0
+    module: str = ""
+
+    @property
+    def in_words(self) -> str:
+        """As `merge.cpp:15 merge()`."""
+        return f"{PurePath(self.file).name}:{self.line} {self.function}" if self.file else self.function
+
+
+@dataclass(frozen=True, slots=True)
+class RegionTimes:
+    """One parallel region of OpenMP, over its calls."""
+
+    function: int
+    calls: int
+    threads: float
+    wall: float
+    body: float
+    longest: float
+    capacity: float
+
+    @property
+    def balance(self) -> float:
+        """Load balance: the mean body over the longest, weighted by time."""
+        return self.body / (self.longest * self.threads) if self.longest else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One program of one process, from its start to its end."""
+
+    process: int
+    executable: str
+    processors: int
+    wall: float
+    finished: bool
+    """whether it ended in order; else what was seen last is at most 10 ms of CPU time old"""
+    shares: Mapping[str, float]
+    threads: tuple[ThreadTimes, ...]
+    lost_threads: int
+    stacks: tuple[StackTimes, ...] = field(repr=False)
+    regions: tuple[RegionTimes, ...] = ()
+    started: float = 0.0
+    """by a clock that all processes of the machine share"""
+    busy: tuple[float, ...] = field(default=(), repr=False)
+    """CPUs in use in each `busy_length` from the start"""
+    busy_length: float = 0.01
+    modules: str = field(default="", repr=False)
+    """executable mappings, as in /proc/self/maps"""
+    is_rank: bool = False
+    """whether it called MPI"""
+
+    @property
+    def cpu(self) -> float:
+        """CPU time of all threads."""
+        return sum(thread.cpu for thread in self.threads)

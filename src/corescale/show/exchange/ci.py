@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What continuous integration reads: Bencher's metrics, the array of github-action-benchmark, and JUnit's XML."""
+
+import json
+import math
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping
+
+from corescale.conclude.answers.recommendation import Recommendation
+from corescale.conclude.answers.study import Study
+from corescale.conclude.answers.verdict import Comparison, Gate
+from corescale.conclude.stats import Interval
+from corescale.endings import ending
+from corescale.records import Configuration
+from corescale.show import columns, headline, statements, text
+from corescale.show.naming import label
+from corescale.show.result import Result
+
+NANOSECONDS = 1e9
+"""unit of Bencher's own measure `latency`, in a second"""
+
+
+def bencher(result: Result) -> str:
+    """Bencher Metric Format: benchmark -> measure -> value with its interval's ends; a time is `latency`, in ns."""
+    response = result.experiment.response
+    measure, unit = ("latency", NANOSECONDS) if text.is_time(response) else (response.partition(":")[2], 1.0)
+    found = {_name(configuration): {measure: _metric(value, unit)} for configuration, value in _values(result)}
+    if not isinstance(result.conclusion, Recommendation):  # whose ratios flatter the fastest
+        named = "relative-time" if isinstance(result.conclusion, tuple) else "speedup"
+        for configuration, ratio in result.ratios[1].items():
+            if math.isfinite(ratio.estimate) and ratio.estimate > 0:
+                found[_name(configuration)][named] = _metric(ratio)
+    return json.dumps(found, indent=2, allow_nan=False) + "\n"
+
+
+def _metric(value: Interval, unit: float = 1.0) -> dict[str, float]:
+    ends = {"value": value.estimate, "lower_value": value.low, "upper_value": value.high}
+    scaled = {name: unit * number for name, number in ends.items() if number is not None}
+    return {name: number for name, number in scaled.items() if math.isfinite(number)}
+
+
+def github(result: Result) -> str:
+    """The array of github-action-benchmark's tool `customSmallerIsBetter`."""
+    unit = "s" if text.is_time(result.experiment.response) else result.experiment.response.partition(":")[2]
+    found = [
+        {
+            "name": _name(configuration),
+            "unit": unit,
+            "value": value.estimate,
+            **({} if value.low is None else {"range": f"{value.low:.6g} to {value.high:.6g}"}),
+            "extra": text.clean(result.line(configuration)),
+        }
+        for configuration, value in _values(result)
+    ]
+    return json.dumps(found, indent=2, allow_nan=False) + "\n"
+
+
+def _values(result: Result) -> Iterator[tuple[Configuration, Interval]]:
+    """The response of each configuration that gave one, which every table begins with."""
+    table = columns.of(result)
+    for configuration, row in table.rows.items():
+        value = table.columns[0].value(row, result)
+        if isinstance(value, Interval) and math.isfinite(value.estimate):
+            yield configuration, value
+
+
+def _name(configuration: Configuration) -> str:
+    return label(configuration).removeprefix("command=")
+
+
+def junit(result: Result) -> str:
+    """A test case for each finding of a study, else for each configuration, with the first line and the warnings.
+
+    A failed gate, or a finding that does not hold, is a failure; what never succeeded is an error; what the launches
+    cannot decide is skipped.
+    """
+    cases = [*(_findings(result.conclusion) if isinstance(result.conclusion, Study) else _configurations(result))]
+    counts = {
+        total: str(sum(kind == one for _, _, one, _ in cases))
+        for total, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))
+    }
+    name = f"corescale {result.experiment.verb}"
+    suite = ET.Element("testsuite", {"name": name, "tests": str(len(cases)), **counts})
+    for case, seconds, kind, why in cases:
+        times = {"time": f"{seconds:.9g}"} if math.isfinite(seconds) else {}
+        one = ET.SubElement(suite, "testcase", {"classname": name, "name": text.clean(case), **times})
+        if kind:
+            ET.SubElement(one, kind, {"message": text.clean(why)})
+    said = ET.SubElement(suite, "system-out")
+    said.text = "\n".join(text.clean(line) for line in (headline.headline(result), *result.warnings))
+    ET.indent(suite)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
+
+
+Case = tuple[str, float, str, str]
+"""Name, seconds, the element that says how it ended (empty: well), and why."""
+
+KINDS = {"holds": "", "does not hold": "failure"}
+"""how a finding ends; every other verdict is skipped"""
+
+
+GATES: Mapping[Gate, str] = {"failed": "failure", "crashed": "error"}
+"""how a gate that did not pass ends its case; one that is not decided is skipped"""
+
+
+def _findings(found: Study) -> Iterator[Case]:
+    for answer in found.answers:
+        at = " ".join(f"{name}={level}" for name, level in answer.at.items())
+        case = " ".join(filter(None, (answer.finding.name, at)))
+        yield case, math.nan, KINDS.get(answer.verdict, "skipped"), statements.answer(answer)
+
+
+def _configurations(result: Result) -> Iterator[Case]:
+    times = dict(_values(result)) if text.is_time(result.experiment.response) else {}
+    gates = {one.other: one for one in result.conclusion} if isinstance(result.conclusion, tuple) else {}
+    for configuration in columns.of(result).rows:
+        seconds = times[configuration].estimate if configuration in times else math.nan
+        yield _name(configuration), seconds, *_ended(result, configuration, gates.get(configuration))
+
+
+def _ended(result: Result, configuration: Configuration, compared: Comparison | None) -> tuple[str, str]:
+    of = [record for record in result.timed if record.configuration == configuration]
+    if of and not any(record.ok for record in of):
+        return "error", ending(of[-1])
+    if compared is None or compared.gate in (None, "passed"):
+        return "", ""
+    said = headline.comparison(compared, result.confidence, result.experiment.response)
+    return GATES.get(compared.gate, "skipped"), f"gate {compared.gate}: {said}"

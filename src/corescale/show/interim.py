@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a race knows before it has ended, in one sentence: while it runs, and when it is interrupted."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from corescale.conclude.answers.recommendation import gain_in
+from corescale.conclude.race.answer import RaceAnswer
+from corescale.conclude.race.race import Race
+from corescale.conclude.stats import Interval
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import untyped
+from corescale.records import Record
+from corescale.show import text
+from corescale.show.naming import current, label
+from corescale.show.statements import nearness
+
+
+def known(records: Sequence[Record], experiment: Experiment) -> str:
+    """`so far` and the leader; empty where nothing was raced yet."""
+    said = sentence(records, experiment)
+    return f"so far {said}" if said else ""
+
+
+def sentence(records: Sequence[Record], experiment: Experiment) -> str:
+    """What the complete blocks say: the leader, what it gains, and the bound that holds at any moment."""
+    if experiment.stop.rule != "race":
+        return ""
+    said = Race.of(records, experiment).answer()
+    if not said.tried:
+        return ""
+    name, gained = label(said.leader), _gained(records, experiment, said)
+    return f"{name} leads{gained}, {_nearness(said)}"
+
+
+def _nearness(said: RaceAnswer) -> str:
+    """The bound, or the word that there is none."""
+    if said.bound is None or said.bound > text.BOUND:
+        return f"{said.tried} of {said.of} tried; nothing is proved yet"
+    return nearness(said.bound, said.confidence)
+
+
+def _gained(records: Sequence[Record], experiment: Experiment, said: RaceAnswer) -> str:
+    """The gain in confirmation pairs where there are any, else in the blocks that picked the leader."""
+    now = current(untyped(experiment))
+    if said.leader == said.baseline:
+        return f" ({now})" if now != label(said.leader) else " (the baseline)"
+    if said.gain is not None:
+        return f", {versus(said.gain.ratio)} than {now} by {text.count(said.pairs, 'confirmation pair')}"
+    seen = gain_in("measure", records, experiment, said.leader)
+    about = "" if seen is None else versus(replace(seen, low=None, high=None))
+    return about and f", about {about} than {now}, not confirmed"
+
+
+def versus(gain: Interval) -> str:
+    """`1.25x [1.10, 1.42] faster`, `1.11x [0.33, 3.85] slower`."""
+    slower = gain.estimate < 1
+    shown = text.join(text.times(gain.map(lambda ratio: 1 / ratio) if slower else gain))
+    return f"{shown} {'slower' if slower else 'faster'}"

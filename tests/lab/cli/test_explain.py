@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""explain from the command line: swaps, results beside each other, and programs that cannot be traced."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corescale import native
+from corescale.errors import ExitCode
+from support.commands import corescale, refused
+
+KNOWN = str(native.find("known_truth"))
+
+
+def explained(*words: str, cwd: Path, code: ExitCode = ExitCode.OK) -> dict[str, Any]:
+    done = corescale("explain", "--json", "--no-swap", *words, cwd=cwd)
+    assert done.returncode == code, done.stderr
+    return whole(done.stdout)
+
+
+def whole(said: str) -> dict[str, Any]:
+    """A result of which every thread-second is in a row."""
+    found = dict(json.loads(said))
+    assert sum(row["seconds"] for row in found["rows"].values()) == pytest.approx(found["thread_seconds"], abs=1e-6)
+    return found
+
+
+def test_swaps_are_launched_in_pairs_and_kept_as_a_run(tmp_path: Path) -> None:
+    line = (KNOWN, "malloc", "threads", "1", "0.02")
+    done = corescale("explain", "--json", "-q", "-t", "1", "--budget", "60s", "--", *line, cwd=tmp_path)
+    found = {swap["factor"]: swap for swap in whole(done.stdout)["swaps"]}
+    assert found["allocator"]["pairs"] >= 8
+    assert found["allocator"]["low"] <= found["allocator"]["returned"] <= found["allocator"]["high"]
+    (folder,) = (tmp_path / "corescale-runs").glob("compare-*")
+    assert corescale("report", str(folder), cwd=tmp_path).returncode in (ExitCode.OK, ExitCode.INCONCLUSIVE)
+
+
+def test_what_ends_the_swaps_leaves_the_ledger(tmp_path: Path) -> None:
+    """A program that fails once it is launched without the profiler."""
+    program = tmp_path / "program"
+    program.write_text(f'#!/bin/sh\n[ -n "$CORESCALE_PROFILER" ] && exec {KNOWN} malloc threads 1 0.05\nexit 9\n')
+    program.chmod(0o755)
+    done = corescale("explain", "--json", "-q", "-t", "1", "--budget", "60s", "--", str(program), cwd=tmp_path)
+    refused(done, ExitCode.PROGRAM)
+    assert whole(done.stdout)["swaps"] == []
+
+
+def test_a_budget_that_pays_for_no_interval_launches_no_swap(tmp_path: Path) -> None:
+    line = (KNOWN, "malloc", "threads", "1", "0.3")
+    done = corescale("explain", "--json", "-t", "1", "--budget", "1s", "--", *line, cwd=tmp_path)
+    assert whole(done.stdout)["swaps"] == []
+    assert "--budget" in done.stderr
+    assert not list((tmp_path / "corescale-runs").glob("compare-*"))
+
+
+def test_results_are_kept_and_shown_beside_each_other(tmp_path: Path) -> None:
+    first = explained("-t", "1", "--", KNOWN, "sleep", "threads", "1", "0.1", cwd=tmp_path)
+    (folder,) = (tmp_path / "corescale-runs").glob("explain-*")
+    assert json.loads((folder / "1.json").read_text()) == first
+    for before in (folder, folder / "1.json"):
+        words = ("--no-swap", "--before", str(before), "-t", "1", "--", KNOWN, "sleep", "threads", "1", "0.2")
+        done = corescale("explain", *words, cwd=tmp_path)
+        assert done.returncode == ExitCode.OK, done.stderr
+        beside = [line for line in done.stdout.splitlines() if line.startswith("  blocked")][-1].split()
+        assert float(beside[1]) == pytest.approx(first["rows"]["blocked"]["seconds"], abs=0.006)
+
+
+@pytest.mark.parametrize("content", [None, "", "[]", '{"rows": {}}'])
+def test_what_is_no_result_is_refused_before_anything_is_launched(content: str | None, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "before").write_text(content)
+    done = corescale("explain", "--before", "before", "--", "touch", "launched", cwd=tmp_path)
+    refused(done, ExitCode.USAGE, "--before")
+    assert not (tmp_path / "launched").exists()
+
+
+def test_a_program_that_is_gone_is_said_in_a_line(tmp_path: Path) -> None:
+    refused(corescale("explain", "--", "./gone", cwd=tmp_path), ExitCode.PROGRAM, "./gone")
+
+
+def test_a_program_that_fails_is_explained_and_says_so_by_the_exit_code(tmp_path: Path) -> None:
+    explained("-t", "1", "--", "sh", "-c", "exit 7", cwd=tmp_path, code=ExitCode.PROGRAM)
+
+
+def test_a_program_that_ends_at_once_is_explained(tmp_path: Path) -> None:
+    assert explained("-t", "1,2", "--", "true", cwd=tmp_path)["threads"] == 2
+
+
+def test_a_static_program_shows_what_the_kernel_accounts_and_why_no_more(tmp_path: Path) -> None:
+    program = Path(native.find("spawner_fixture")).with_name("spawner_fixture_static")
+    if not program.exists():
+        pytest.skip("no static C library")
+    found = explained("-t", "1", "--", str(program), "nothing", cwd=tmp_path)
+    assert len(found["notes"]) == 1
+    assert found["rows"]["unattributed"]["share"] > 0
+
+
+def test_a_full_disk_under_the_trace_loses_the_trace_alone(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    alone = ["unshare", *(["--map-root-user"] if os.getuid() else []), "--mount", "sh", "-c"]
+    mount = 'mount -t tmpfs -o size=1m tmpfs "$0" && TMPDIR="$0" exec "$@"'
+    words = (
+        "-m",
+        "corescale",
+        "explain",
+        "--json",
+        "--no-swap",
+        "-t",
+        "1",
+        "--",
+        KNOWN,
+        "sleep",
+        "threads",
+        "1",
+        "0.1",
+    )
+    if subprocess.run([*alone, 'mount -t tmpfs tmpfs "$0"', small], check=False, capture_output=True).returncode:
+        pytest.skip("no file system may be mounted here")
+    line = [*alone, mount, str(small), sys.executable, *words]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == ExitCode.OK, done.stderr
+    (note,) = whole(done.stdout)["notes"]
+    assert "disk" in note

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings of studies/allocator_profile.toml on machines that are not here, whose truth is known: each can hold and
+fail, and none is answered by threads or loads that the source does not name.
+"""
+
+import dataclasses
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+
+from corescale.conclude.answers.findings import Answer, answers
+from corescale.conclude.frame import frame
+from corescale.declare import studies, study_file
+from corescale.declare.grid import configurations
+from corescale.declare.outputs import Finding
+from corescale.machine import Machine
+from corescale.records import Configuration
+from corescale.topology import Cpu
+from support.play import record
+
+Truth = Callable[[Configuration], float]
+TWO = ("allocator=system,mimalloc",)
+
+
+def said(
+    name: str, truth: Truth, cores: int = 16, levels: Sequence[str] = TWO, noise: Truth | None = None
+) -> list[Answer]:
+    """What a finding says of nine blocks with half a percent of noise, or with so much."""
+    cpus = tuple(Cpu(k, k, 0, 0, 0) for k in range(cores))
+    here = dataclasses.replace(Machine.here(), cpus=cpus, affinity=tuple(range(cores)), quota_cores=None)
+    made, draw = study_file.experiment(studies.find("allocator_profile"), here, levels), random.Random(1)
+    if "mimalloc" not in made.factor("allocator").levels:  # type: ignore[union-attr]
+        pytest.skip("mimalloc is not installed")
+    records = [
+        record(c, truth(c) * math.exp((noise(c) if noise else 0.005) * draw.gauss(0, 1)), block=block,
+               oversubscribed=c.layout.p > cores, metrics={"state": 1.0})
+        for block in range(9) for c in configurations(made)
+    ]  # fmt: skip
+    finding = next(one for one in made.study.outputs if isinstance(one, Finding) and one.name == name)
+    return list(answers(frame(records, made), made, finding))
+
+
+def weak(c: Configuration) -> float:
+    """Each unit of load takes a second, on any number of threads."""
+    return float(c["load"])
+
+
+def but(factor: float, truth: Truth = weak, /, **at: object) -> Truth:
+    """The truth, and `factor` times as long at these levels."""
+    return lambda c: truth(c) * (factor if all(c[name] == level for name, level in at.items()) else 1)
+
+
+def flat(c: Configuration) -> float:
+    """A fifth of a second that is not of the load."""
+    return 0.2 + float(c["load"])
+
+
+SLOW, LAYOUT = {"allocator": "system"}, {"cells": "owner"}
+HOLDS_AND_FAILS: Mapping[str, tuple[Truth, Truth]] = {
+    "faster": (but(1.1, **SLOW), but(0.9, **SLOW)),
+    "by_10_to_20_percent": (but(1.15, **SLOW), but(1.3, **SLOW)),
+    "scales_better": (but(1.2, **SLOW, threads=16), but(1.2, allocator="mimalloc", threads=16)),
+    "loads_alike": (but(0.8, load=1, threads=16), but(0.8, load=1, threads=4)),
+    "small_load_scales_better": (but(0.8, load=1, threads=16), but(1.2, load=1, threads=16)),
+    "flat_overhead": (flat, but(0.8, load=1)),
+    "lines_of_their_own": (but(1.5, **LAYOUT), but(0.8, **LAYOUT)),
+    "made_by_their_threads": (but(1.5, cells="master"), but(0.8, cells="master")),
+    "beside_mimalloc": (but(1.5, but(1.05, **LAYOUT), **SLOW), but(1.05, but(1.5, **LAYOUT), **SLOW)),
+}  # fmt: skip
+"""a truth at which a finding holds, and one at which it does not"""
+
+
+@pytest.mark.parametrize("name", HOLDS_AND_FAILS)
+def test_a_finding_holds_where_it_is_true_and_fails_where_it_is_not(name: str) -> None:
+    true, false = HOLDS_AND_FAILS[name]
+    assert {one.verdict for one in said(name, true)} == {"holds"}
+    assert {one.verdict for one in said(name, false)} == {"does not hold"}
+
+
+def test_equal_loads_on_4_threads_and_the_lower_one_on_16_are_both_true_of_the_sources_machine() -> None:
+    source = but(0.8, load=1, threads=16)
+    for name in ("loads_alike", "small_load_scales_better"):
+        assert {one.verdict for one in said(name, source)} == {"holds"}
+
+
+@pytest.mark.parametrize("name", ["scales_better", "loads_alike", "small_load_scales_better", "lines_of_their_own"])
+def test_what_is_claimed_of_more_threads_than_there_are_cores_is_not_asked(name: str) -> None:
+    cores = 1 if name == "lines_of_their_own" else 2
+    for truth in HOLDS_AND_FAILS[name]:
+        assert {one.verdict for one in said(name, truth, cores)} == {"not on this machine"}
+
+
+def test_what_is_claimed_of_several_threads_is_answered_for_those_that_have_cores() -> None:
+    assert {one.at["threads"] for one in said("faster", weak, 4)} == {1, 4}
+
+
+def test_a_load_that_varies_more_is_seen() -> None:
+    def noisy(load: int) -> Truth:
+        return lambda c: 0.1 if c["load"] == load else 0.005
+
+    assert {one.verdict for one in said("load_1_varies_more", weak, noise=noisy(1))} == {"holds"}
+    assert {one.verdict for one in said("load_1_varies_more", weak, noise=noisy(4))} <= {"does not hold", "open"}

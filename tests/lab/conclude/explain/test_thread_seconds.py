@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger: every thread-second in one row, whatever was seen."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corescale.conclude.explain import ROWS, ledger, outside, sites
+from corescale.conclude.explain.explanation import Explanation, explanation, in_use, over_time
+from corescale.profile import SHARES, Place, Profile, RegionTimes, StackTimes, ThreadTimes
+from corescale.show.explain import BAR, LEVELS, lines
+
+
+def thread(**changes: object) -> ThreadTimes:
+    usual = ThreadTimes(1, 1.0, 1.0, 0.0, {}, {}, {}, 0, 0, 0, 0.0, 0)
+    return replace(usual, **changes)  # type: ignore[arg-type]
+
+
+def profile(*threads: ThreadTimes, processors: int = 2, wall: float = 1.0, **shares: float) -> Profile:
+    return Profile(
+        1, "/p", processors, wall, finished=True, shares=dict.fromkeys(SHARES, 0.0) | shares,
+        threads=threads, lost_threads=0, stacks=(),
+    )  # fmt: skip
+
+
+def test_half_serial_is_half_absent() -> None:
+    found = ledger([profile(thread(), active=1.0, absent=1.0)], 1.0)
+    assert (found.rows["computing"], found.rows["absent (serial)"]) == (1.0, 1.0)
+    assert found.cores == 1.0
+
+
+def test_time_in_no_source_s_sight_is_no_computing() -> None:
+    """Before the profiler came and after it went."""
+    found = ledger([profile(thread(), active=1.0, absent=1.0)], 1.5)
+    assert found.rows["unattributed"] == pytest.approx(1.0)
+
+
+def test_time_off_the_cpu_is_queued_as_far_as_the_kernel_says_so_and_else_blocked() -> None:
+    found = ledger([profile(thread(cpu=0.5, queued=0.2), active=1.0, absent=1.0)], 1.0)
+    assert found.rows["computing"] == pytest.approx(0.5)
+    assert found.rows["waiting for a core"] == pytest.approx(0.2)
+    assert found.rows["blocked"] == pytest.approx(0.3)
+
+
+def test_more_threads_than_cores_cost_nothing_that_the_launch_does_not_have() -> None:
+    """Four threads on two cores: each waits half of the time, and no slot is lost."""
+    threads = [thread(cpu=0.5, queued=0.5) for _ in range(4)]
+    found = ledger([profile(*threads, active=2.0, excess=2.0)], 1.0)
+    assert found.rows["computing"] == pytest.approx(2.0)
+    assert found.rows["waiting for a core"] == pytest.approx(0.0)
+
+
+def test_allocating_and_spinning_are_not_computing() -> None:
+    one = thread(allocating=0.3, burnt={"spinning": 0.2})
+    found = ledger([profile(one, processors=1, active=1.0)], 1.0)
+    assert found.rows["computing"] == pytest.approx(0.5)
+    assert (found.rows["allocating"], found.rows["spinning"]) == (0.3, 0.2)
+
+
+def test_spinning_in_a_barrier_is_the_barrier_s() -> None:
+    waiting = thread(burnt={"barrier": 0.4})
+    found = ledger([profile(waiting, processors=1, active=0.6, barrier=0.4)], 1.0)
+    assert found.rows["barrier and join wait"] == 0.4
+    assert found.rows["computing"] == pytest.approx(0.6)
+    assert found.burnt == 0.4
+
+
+def test_computing_beyond_that_of_one_thread_is_inflated() -> None:
+    alone = ledger([profile(thread(), processors=1, active=1.0)], 1.0)
+    found = ledger([profile(thread(cpu=0.8), thread(cpu=0.8), active=1.6, absent=0.4)], 1.0, alone)
+    assert found.rows["computing"] == pytest.approx(1.0)
+    assert found.rows["inflated computing"] == pytest.approx(0.6)
+
+
+def test_other_programs_of_the_launch_are_unattributed() -> None:
+    main, other = profile(thread(), active=1.0, absent=1.0), profile(thread(cpu=0.5))
+    found = ledger([main, other], 1.0)
+    assert found.rows["unattributed"] == pytest.approx(0.5)
+    assert found.rows["absent (serial)"] == pytest.approx(0.5)
+    assert found.notes
+
+
+def test_without_a_profile_there_is_what_the_kernel_says() -> None:
+    found = outside(2, 1.0, 1.2, 0.1, "why")
+    assert found.rows["waiting for a core"] == 0.1
+    assert found.rows["unattributed"] == pytest.approx(1.9)
+    with pytest.raises(ValueError, match="profile"):
+        ledger([], 1.0)
+
+
+def rank(useful: float, wall: float = 1.0) -> Profile:
+    """One rank of one thread that waited for messages, spinning, when it did not compute."""
+    one = thread(cpu=wall, burnt={"message": wall - useful})
+    return replace(profile(one, processors=1, wall=wall, active=useful, message=wall - useful), is_rank=True)
+
+
+def test_ranks_are_summed_and_what_started_them_is_not_among_them() -> None:
+    started = profile(thread(cpu=0.005), processors=1, wall=1.4, active=1.4)
+    found = ledger([rank(1.0), rank(0.5), started], 1.0)
+    assert (found.threads, found.total) == (2, 2.0)
+    assert (found.rows["computing"], found.rows["MPI"]) == pytest.approx((1.5, 0.5))
+    assert found.rows["unattributed"] == pytest.approx(0.0, abs=0.01)
+
+
+def test_metrics_of_ranks_with_1_to_2_work_are_theory_s() -> None:
+    """LB = 0.75, and the other quarter of the time is nobody's but the slower rank's."""
+    alone = ledger([profile(thread(cpu=1.2), processors=1, active=1.2)], 1.2)
+    found = ledger([rank(1.0), rank(0.5)], 1.0, alone).efficiency
+    assert found is not None
+    assert (found.load_balance, found.communication, found.parallel) == pytest.approx((0.75, 1.0, 0.75))
+    assert found.computation_scaling == pytest.approx(0.8)
+
+
+def test_threads_that_come_and_go_have_no_load_balance() -> None:
+    assert ledger([profile(*[thread(cpu=0.5)] * 4, active=2.0)], 1.0).efficiency is None
+
+
+def test_a_call_of_mpi_is_named_beside_its_place() -> None:
+    place = {**PLACES, 4: Place("MPI_Recv", module="/lib/libcorescale_profiler.so")}
+    stacks = (StackTimes((4, 2, 3), {"message": 1.0}),)
+    found = sites([(replace(profile(), stacks=stacks), place.__getitem__)])
+    assert [site.place for site in found["MPI"]] == ["MPI_Recv at t.cpp:40 grow"]
+
+
+def test_cpus_in_use_are_those_of_all_ranks_at_the_same_time() -> None:
+    one = replace(rank(1.0), started=5.0, busy=(1.0, 1.0))
+    late = replace(rank(1.0), started=5.01, busy=(1.0, 0.0))
+    assert in_use([one, late]) == pytest.approx({0: 1 / 3, 1: 1 / 3, 2: 1 / 3})
+
+
+def test_cpus_over_time_are_means_of_equal_parts() -> None:
+    one = replace(rank(1.0), busy=(1.0, 0.0, 1.0, 1.0))
+    assert over_time([one, one], most=2) == (1.0, 2.0)
+    assert over_time([one], most=9) == (1.0, 0.0, 1.0, 1.0)
+    assert over_time([]) == ()
+
+
+def test_cpus_in_use_are_drawn_as_bars_and_over_the_time() -> None:
+    """A serial half and a parallel one."""
+    seen = replace(profile(thread(), active=1.5, absent=0.5), busy=(1.0,) * 50 + (2.0,) * 50)
+    found: Explanation = explanation(ledger([seen], 1.0), [(seen, PLACES.__getitem__)])
+    said = list(lines(found))
+    bars = [line.count("█") for line in said if line.strip()[:1] in "12" and line.endswith("█")]
+    assert bars == [BAR // 2, BAR // 2]
+    assert said[-1].endswith(LEVELS[4] * 30 + LEVELS[8] * 30)
+
+
+times = st.floats(0, 10)
+
+
+@given(times, times, times, times, times, times, times, times)
+def test_rows_sum_to_the_thread_seconds(
+    cpu: float, queued: float, active: float, excess: float, lock: float, allocating: float, spun: float, late: float
+) -> None:
+    one = thread(cpu=cpu, queued=queued, allocating=allocating, burnt={"spinning": spun})
+    wall = (active + lock) / 2 + 1
+    seen = profile(one, wall=wall, active=active, excess=min(excess, active), lock=lock, absent=2.0)
+    found = ledger([seen], wall + late)
+    assert set(found.rows) == set(ROWS)
+    assert all(seconds >= -1e-9 for seconds in found.rows.values())
+    assert sum(found.rows.values()) == pytest.approx(found.total)
+
+
+PLACES = {
+    1: Place("malloc", module="/lib/libc.so.6"),
+    2: Place("grow", "t.cpp", 40, "/bin/app"),
+    3: Place("main", "t.cpp", 9, "/bin/app"),
+}
+
+
+def test_a_site_is_the_innermost_place_of_the_program_s_own() -> None:
+    stacks = (StackTimes((1, 2, 3), {"allocating": 3.0}), StackTimes((1, 3), {"allocating": 1.0}))
+    found = sites([(replace(profile(), stacks=stacks), PLACES.__getitem__)])
+    assert [(site.place, site.share) for site in found["allocating"]] == [
+        ("t.cpp:40 grow", 0.75),
+        ("t.cpp:9 main", 0.25),
+    ]
+
+
+def test_waiting_at_the_end_of_a_region_is_at_the_region() -> None:
+    region = RegionTimes(3, calls=1, threads=2.0, wall=1.0, body=1.5, longest=1.0, capacity=2.0)
+    assert region.balance == 0.75
+    found = sites([(replace(profile(), regions=(region,)), PLACES.__getitem__)])
+    assert [site.place for site in found["barrier and join wait"]] == ["t.cpp:9 main"]

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks of which the first has twice the work of the others: known_ranks SECONDS. They meet 20 times.
+#include <mpi.h>
+#include <time.h>
+
+#include <cstdlib>
+
+namespace {
+
+double cpu() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+__attribute__((noinline)) void grind(double seconds) {
+  const double until = cpu() + seconds;
+  volatile double sum = 1;
+  do
+    for (int i = 0; i < 2000; ++i) sum = sum * 1.0000001 + 1e-9;
+  while (cpu() < until);
+}
+
+}  // namespace
+
+int main(int count, char** word) {
+  constexpr int meetings = 20;
+  MPI_Init(&count, &word);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const double seconds = count > 1 ? std::atof(word[1]) : 1;
+  for (int i = 0; i < meetings; ++i) {
+    grind(seconds / meetings / (rank == 0 ? 1 : 2));
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+}

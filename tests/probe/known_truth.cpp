@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs whose thread-seconds are known: known_truth PART threads|openmp|std|tbb THREADS [SCALE]. Work is CPU time of
+// the thread that does it, so that a busy machine changes no share of it.
+#include <malloc.h>
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef CORESCALE_TBB
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+#endif
+
+#include <atomic>
+#include <barrier>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+double cpu() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+__attribute__((noinline)) double grind(double seconds) {
+  const double until = cpu() + seconds;
+  volatile double sum = 1;
+  do
+    for (int i = 0; i < 2000; ++i) sum = sum * 1.0000001 + 1e-9;
+  while (cpu() < until);
+  return sum;
+}
+
+using Body = std::function<void(int)>;
+
+void on_pthreads(int threads, const Body& body) {
+  struct Given {
+    const Body* body;
+    int k;
+  };
+  std::vector<Given> given;
+  for (int k = 0; k < threads; ++k) given.push_back({&body, k});
+  std::vector<pthread_t> made(static_cast<std::size_t>(threads));
+  for (std::size_t k = 1; k < made.size(); ++k)
+    pthread_create(
+        &made[k], nullptr,
+        [](void* one) -> void* {
+          auto* const mine = static_cast<Given*>(one);
+          (*mine->body)(mine->k);
+          return nullptr;
+        },
+        &given[k]);
+  body(0);
+  for (std::size_t k = 1; k < made.size(); ++k) pthread_join(made[k], nullptr);
+}
+
+void on_std(int threads, const Body& body) {
+  std::vector<std::thread> made;
+  for (int k = 1; k < threads; ++k) made.emplace_back(body, k);
+  body(0);
+  for (auto& one : made) one.join();
+}
+
+void on_openmp(int threads, const Body& body) {
+#pragma omp parallel num_threads(threads)
+  body(omp_get_thread_num());
+}
+
+void on_tbb([[maybe_unused]] int threads, [[maybe_unused]] const Body& body) {
+#ifdef CORESCALE_TBB
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
+                                  static_cast<std::size_t>(threads));
+  std::barrier all(threads);  // no thread takes the work of another
+  tbb::task_arena(threads).execute([&] {
+    tbb::parallel_for(
+        0, threads,
+        [&](int k) {
+          all.arrive_and_wait();
+          body(k);
+        },
+        tbb::static_partitioner{});
+  });
+#else
+  std::exit(3);
+#endif
+}
+
+// A fifth of the time in the allocator, by the thread's own clock over batches of calls: calloc clears kilobytes, since calls
+// of some nanoseconds are as short as a look at the clock.
+__attribute__((noinline)) void allocate_a_fifth(double seconds) {
+  constexpr int batch = 512;
+  std::vector<void*> blocks(batch);
+  void* last =
+      nullptr;  // keeps the heap from being given back, and fetched again, by calls that take a millisecond
+  for (double used = 0; used < seconds;) {
+    const double began = cpu();
+    for (int i = 0; i < batch; ++i)
+      blocks[static_cast<std::size_t>(i)] = calloc(1, static_cast<std::size_t>(20000 + i % 7 * 6000));
+    if (!last) last = malloc(40000);
+    for (void* block : blocks) free(block);
+    const double allocated = cpu() - began;
+    grind(4 * allocated);
+    used += cpu() - began;
+  }
+  free(last);
+}
+
+std::mutex mutex;
+std::condition_variable condition;
+
+}  // namespace
+
+int main(int count, char** word) {
+  if (count < 4) return 2;
+  const std::string part = word[1], system = word[2];
+  const int threads = std::atoi(word[3]);
+  const double second = count > 4 ? std::atof(word[4]) : 1;
+  const auto parallel = [&](const Body& body) {
+    if (system == "openmp") return on_openmp(threads, body);
+    if (system == "std") return on_std(threads, body);
+    if (system == "tbb") return on_tbb(threads, body);
+    on_pthreads(threads, body);
+  };
+  if (part == "malloc") parallel([&](int) { allocate_a_fifth(second); });
+  if (part == "imbalance") parallel([&](int k) { grind(k == 0 ? second : second / 2); });
+  if (part == "slow") parallel([&](int k) { grind(k == threads - 1 ? second : second / 2); });
+  if (part == "serial") {
+    grind(second);
+    parallel([&](int) { grind(second); });
+  }
+  if (part == "sleep")
+    parallel([&](int) {
+      grind(second / 2);
+      usleep(static_cast<useconds_t>(second / 2 * 1e6));
+    });
+  if (part == "lock") {
+    std::atomic<bool> held{false};
+    parallel([&](int k) {
+      while (k && !held) usleep(100);
+      {
+        const std::lock_guard mine(mutex);
+        held = true;
+        if (k == 0) grind(0.6 * second);
+      }
+      grind(0.4 * second);
+    });
+  }
+  if (part == "short")
+    for (int i = 0; i < 1000 / threads; ++i) {
+      std::vector<std::thread> made;
+      for (int k = 0; k < threads; ++k) made.emplace_back([&] { grind(second / 1000); });
+      for (auto& one : made) one.join();
+    }
+  if (part == "many")
+    for (int i = 0; i < 10000; ++i) std::thread([] {}).join();
+  if (part == "condition") {
+    bool ready = false;
+    parallel([&](int k) {
+      if (k == 0) {
+        grind(second);
+        const std::lock_guard held(mutex);
+        ready = true;
+        condition.notify_all();
+      } else {
+        std::unique_lock held(mutex);
+        condition.wait(held, [&] { return ready; });
+        held.unlock();
+      }
+    });
+  }
+  if (part == "spin") {
+    pthread_spinlock_t lock;
+    pthread_spin_init(&lock, 0);
+    std::atomic<int> in{0};
+    parallel([&](int k) {
+      if (k == 0) {
+        pthread_spin_lock(&lock);
+        in = 1;
+        grind(second);
+        pthread_spin_unlock(&lock);
+      } else {
+        while (!in) usleep(100);
+        pthread_spin_lock(&lock);
+        pthread_spin_unlock(&lock);
+      }
+    });
+  }
+  if (part == "yield") {
+    std::atomic<bool> done{false};
+    parallel([&](int k) {
+      if (k == 0) {
+        grind(second);
+        done = true;
+      } else {
+        while (!done) sched_yield();
+      }
+    });
+  }
+  if (part == "regions")
+    for (int i = 0; i < 5000; ++i) parallel([&](int) { grind(second / 5000); });
+  // Fixed work at the rates that the profiler's cost is promised for: 4 million allocations, 1 million locks and 10,000
+  // regions a second.
+  if (part == "allocations")
+    parallel([&](int) {
+      for (int i = 0; i < static_cast<int>(4e6 * second); i += 4000) {
+        for (int k = 0; k < 4000; ++k) {
+          void* volatile block = malloc(static_cast<std::size_t>(16 + k % 7 * 40));
+          free(block);
+        }
+        grind(0.0009);
+      }
+    });
+  if (part == "locks")
+    parallel([&](int) {
+      std::mutex own;
+      for (int i = 0; i < static_cast<int>(1e6 * second); i += 1000) {
+        for (int k = 0; k < 1000; ++k) const std::lock_guard held(own);
+        grind(0.0009);
+      }
+    });
+  if (part == "forks")
+    for (int i = 0; i < static_cast<int>(1e4 * second); ++i) parallel([&](int) { grind(0.00008); });
+  if (part == "altstack") {  // of a guarded signal stack, as small as Rust makes it
+    char* const place =
+        static_cast<char*>(mmap(nullptr, 3 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(place + 4096, 2 * 4096, PROT_READ | PROT_WRITE);
+    const stack_t stack{place + 4096, 0, 2 * 4096};
+    sigaltstack(&stack, nullptr);
+    grind(second);
+  }
+  if (part == "exit") {
+    grind(second);
+    _exit(0);
+  }
+  if (part == "kill") {
+    grind(second);
+    raise(SIGKILL);
+  }
+  if (part == "abandon") {  // threads that live when the program ends
+    std::thread([&] {
+      grind(second);
+      pause();
+    }).detach();
+    grind(second);
+    usleep(100000);
+  }
+  if (part == "fork") {
+    if (fork() == 0) {
+      parallel([&](int) { grind(second); });
+      _exit(0);
+    }
+    grind(second / 10);
+    usleep(static_cast<useconds_t>(second * 3e6));
+  }
+  std::puts("done");
+}

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The profiler in real programs of known truth, and in programs that end as they like."""
+
+import functools
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from corescale import native
+from corescale.conclude.explain import Ledger, ledger, sites
+from corescale.declare.factors import Launch
+from corescale.observe.profiler import Profiled, profiled
+from corescale.observe.symbols import Symbols
+from corescale.profile import Profile
+
+SYSTEMS = ("threads", "openmp", "libomp", "std", "tbb")
+SECOND = 0.5
+"""CPU seconds that stand for one in the truths"""
+POINTS = 0.03
+"""error of a row that is allowed"""
+TRIES = 6
+ENDED = "absent (serial)"
+WAITS = "barrier and join wait"
+
+TRUTHS: dict[tuple[str, int], dict[str, float]] = {
+    ("malloc", 1): {"computing": 0.8, "allocating": 0.2},
+    ("malloc", 2): {"computing": 0.8, "allocating": 0.2},
+    ("imbalance", 1): {"computing": 1.0},
+    ("imbalance", 2): {"computing": 0.75, WAITS: 0.25},
+    ("slow", 2): {"computing": 0.75, WAITS: 0.25},
+    ("serial", 1): {"computing": 1.0},
+    ("serial", 2): {"computing": 0.75, ENDED: 0.25},
+    ("sleep", 1): {"computing": 0.5, "blocked": 0.5},
+    ("sleep", 2): {"computing": 0.5, "blocked": 0.5},
+    ("lock", 1): {"computing": 1.0},
+    ("lock", 2): {"computing": 0.7, "lock wait": 0.3},
+    ("condition", 1): {"computing": 1.0},
+    ("condition", 2): {"computing": 0.5, "blocked": 0.5},
+    ("spin", 2): {"computing": 0.5, "spinning": 0.5},
+    ("yield", 2): {"computing": 0.5, "spinning": 0.5},
+}
+"""Shares of the thread-seconds."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A launch, and what follows from it."""
+
+    launch: Profiled
+    ledger: Ledger
+
+    @property
+    def profile(self) -> Profile:
+        return self.launch.profiles[0]
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Of what the cores gave: what other programs took meanwhile is left out."""
+        rows = dict(self.ledger.rows)
+        given = self.ledger.total - rows.pop("waiting for a core")
+        return {row: seconds / given for row, seconds in rows.items()}
+
+
+@functools.cache
+def undisturbed() -> tuple[str, ...]:
+    """What keeps other programs off the cores meanwhile, where it is allowed."""
+    first = ("chrt", "--fifo", "1")
+    allowed = (
+        shutil.which("chrt") and subprocess.run([*first, "true"], capture_output=True, check=False).returncode == 0
+    )
+    return first if allowed else ()
+
+
+def see(*argv: str, threads: int = 1) -> Seen:
+    launch = profiled(Launch(argv), threads, timeout=60)
+    return Seen(launch, ledger(launch.profiles, launch.profiles[0].wall))  # of the program; others only start it
+
+
+def known(part: str, system: str = "threads", threads: int = 1) -> Seen:
+    """libomp is OpenMP by another compiler."""
+    name, system = ("known_truth_libomp", "openmp") if system == "libomp" else ("known_truth", system)
+    return see(*undisturbed(), str(native.find(name)), part, system, str(threads), str(SECOND), threads=threads)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize(("part", "threads"), TRUTHS)
+def test_known_parts_are_found(part: str, threads: int, system: str) -> None:
+    """In one of some launches, since other programs disturb them."""
+    if threads > len(os.sched_getaffinity(0)):
+        pytest.skip("as many cores are not here")
+    truth = dict(TRUTHS[part, threads])
+    if part == "imbalance" and threads == 2 and system not in ("openmp", "libomp"):
+        truth[ENDED] = truth.pop(WAITS)  # the worker ends, and nobody waits for it
+    wrong = _wrong(truth, part, system, threads)
+    for _ in range(TRIES - 1):
+        wrong = wrong and _wrong(truth, part, system, threads)
+    assert wrong == {}
+
+
+def _wrong(truth: dict[str, float], part: str, system: str, threads: int) -> dict[str, float]:
+    shares = known(part, system, threads).shares
+    return {row: share for row, share in shares.items() if abs(share - truth.get(row, 0.0)) > POINTS}
+
+
+def test_the_rows_are_all_there_is() -> None:
+    seen = known("imbalance", "openmp", 2)
+    assert sum(seen.ledger.rows.values()) == pytest.approx(seen.ledger.total, rel=0.01)
+
+
+def test_a_thousand_short_threads_are_all_counted() -> None:
+    seen = known("short", "std", 2)
+    assert len(seen.profile.threads) == 1001
+    assert sum(thread.cpu for thread in seen.profile.threads[1:]) == pytest.approx(SECOND, rel=0.25)
+
+
+def test_ten_thousand_threads_are_all_counted() -> None:
+    seen = known("many")
+    assert (len(seen.profile.threads), seen.profile.lost_threads) == (10_001, 0)
+
+
+def test_a_stripped_program_has_the_beginnings_of_its_functions(tmp_path: Path) -> None:
+    program = tmp_path / "stripped"
+    subprocess.run(["strip", "-o", program, native.find("known_truth")], check=True)
+    profile = see(str(program), "imbalance", "threads", "1", str(SECOND)).profile
+    found = sites([(profile, Symbols(profile.modules))])["computing"]
+    assert found[0].place.startswith("stripped+0x")
+    assert found[0].share > 0.8
+
+
+def test_a_region_has_its_load_balance() -> None:
+    region = known("imbalance", "openmp", 2).profile.regions[0]
+    assert (region.calls, region.threads) == (1, 2.0)
+    assert region.balance == pytest.approx(0.75, abs=0.1)
+
+
+def test_five_thousand_regions_are_counted() -> None:
+    assert sum(region.calls for region in known("regions", "openmp", 2).profile.regions) == 5000
+
+
+@pytest.mark.parametrize(("part", "row", "function"), [
+    ("malloc", "allocating", "allocate_a_fifth"),
+    ("imbalance", "computing", "grind"),
+    ("serial", "absent (serial)", "grind"),
+])  # fmt: skip
+def test_planted_call_sites_are_named(part: str, row: str, function: str) -> None:
+    profile = known(part, "threads", 2).profile
+    found = sites([(profile, Symbols(profile.modules))])[row]
+    assert found[0].place.startswith("known_truth.cpp:")
+    assert sum(site.share for site in found if function in site.place) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("part", "status"), [("altstack", "ok"), ("exit", "ok"), ("kill", "signal"), ("abandon", "ok")]
+)
+def test_a_program_that_ends_abruptly_is_kept(part: str, status: str) -> None:
+    seen = known(part)
+    assert seen.launch.report.status == status
+    assert seen.profile.finished == (status == "ok")
+    whole = SECOND * len(seen.profile.threads)
+    assert whole - 0.05 < seen.profile.cpu < whole + 0.3  # and what loading it took, which on a busy machine is much
+
+
+def test_a_wait_that_a_signal_ends_is_booked_to_its_end() -> None:
+    launch = profiled(Launch(("sleep", "60")), 1, timeout=2)
+    found = ledger(launch.profiles, launch.wall)
+    assert launch.report.status == "timeout"
+    assert found.rows["blocked"] > 0.5 * found.total
+
+
+def test_a_child_that_only_forks_has_a_profile_of_its_own() -> None:
+    seen = known("fork", "threads", 2)
+    assert seen.profile.cpu == pytest.approx(2 * SECOND, abs=0.1)
+    assert len([one for one in seen.launch.profiles if one.executable.endswith("known_truth")]) == 2
+
+
+@pytest.mark.parametrize("allocator", ["libmimalloc.so.2", "libjemalloc.so.2", "libtcmalloc_minimal.so.4"])
+def test_it_goes_before_another_allocator(allocator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_PRELOAD", allocator)
+    profile = known("malloc", "threads", 2).profile
+    assert allocator.split(".", maxsplit=1)[0] in profile.modules
+    assert sum(thread.allocations for thread in profile.threads) > 10_000
+
+
+def test_a_static_program_has_no_profile() -> None:
+    program = next(iter(Path(native.find("spawner_fixture")).parent.glob("spawner_fixture_static")), None)
+    if program is None:
+        pytest.skip("no static C library")
+    assert profiled(Launch((str(program), "nothing")), 1).profiles == ()
+
+
+def test_a_program_that_ends_at_every_signal_lives(tmp_path: Path) -> None:
+    """As sort(1) does, which takes SIGPROF for its end."""
+    lines = tmp_path / "lines"
+    lines.write_text("".join(f"{k * 7919 % 200003}\n" for k in range(200_000)))
+    seen = see("sort", "--parallel=2", "-o", "/dev/null", str(lines), threads=2)
+    assert (seen.launch.report.status, seen.profile.finished) == ("ok", True)
+
+
+def test_a_program_that_opens_a_hundred_libraries_lives() -> None:
+    """Some are of C++ in a program of C, whose `new` is in no library before or after the profiler."""
+    code = "import matplotlib.pyplot, numpy; half = numpy.full((300, 300), 0.5); half @ half"
+    seen = see(sys.executable, "-c", code, threads=2)
+    assert (seen.launch.report.status, seen.profile.finished) == ("ok", True)
+    assert "_multiarray_umath" in seen.profile.modules
+
+
+def test_what_a_program_says_and_returns_is_its_own() -> None:
+    assert see("sh", "-c", "exit 7").launch.report.exit_code == 7
+
+
+def test_ranks_with_1_to_2_work_have_the_load_balance_of_theory() -> None:
+    """Started by mpirun as typed: neither it nor its daemons are ranks."""
+    mpirun = shutil.which("mpirun")
+    if mpirun is None:
+        pytest.skip("needs mpirun")
+    line = (mpirun, "--allow-run-as-root", "--oversubscribe", "-n", "2", str(native.find("known_ranks")), "1")
+    seen = see(*line)
+    assert [Path(one.executable).name for one in seen.launch.profiles if one.is_rank] == ["known_ranks"] * 2
+    assert seen.ledger.efficiency is not None
+    assert seen.ledger.efficiency.load_balance == pytest.approx(0.75, abs=0.03)
+    found = sites([(one, Symbols(one.modules)) for one in seen.launch.profiles])["MPI"]
+    assert any(site.place.startswith("MPI_Barrier at known_ranks.cpp:") for site in found)

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one program, a function for each case)
+// What needs a process of its own, and showed a fault once: a case is named on the command line, and ends with 0 if all is well.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "corescale/parallel_for/parallel_for.hpp"
+#include "corescale/team/any_team.hpp"
+
+namespace {
+
+std::atomic<long> news_left{-1};  // below 0: no limit
+std::atomic<bool> no_threads{false};
+thread_local bool no_memory = false;
+
+void* limited(std::size_t size) {
+  if (no_memory || (news_left >= 0 && news_left-- == 0)) throw std::bad_alloc();
+  if (void* const memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return limited(size); }
+// Not inlined: g++ 12 at -O1 then takes free() for the wrong end of what operator new gave.
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
+                              void* what) {
+  using function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  static const auto real = reinterpret_cast<function>(dlsym(RTLD_NEXT, "pthread_create"));
+  return no_threads ? EAGAIN : real(thread, attributes, run, what);
+}
+
+namespace {
+
+using namespace corescale;
+
+bool good = true;
+
+void expect(bool right, const char* what) {
+  if (!right) std::printf("wrong: %s\n", what);
+  good = good && right;
+}
+
+double heavy() {
+  volatile double x = 1;
+  for (int k = 0; k < 20'000; ++k) x = x * 1.0000001;
+  return x;
+}
+
+cpu_set_t mask() {
+  cpu_set_t now;
+  sched_getaffinity(0, sizeof now, &now);
+  return now;
+}
+
+/// Of so many loops of some 10 ms, those of which another thread than the caller ran a part.
+template <class Loop>
+int shared_loops(int loops, Loop loop) {
+  const auto caller = std::this_thread::get_id();
+  int shared = 0;
+  for (int call = 0; call < loops; ++call) {
+    std::atomic<bool> other{false};
+    // A name that no loop has had: its first call is always divided, however busy the machine is.
+    static int names = 0;
+    const std::string name = "loop " + std::to_string(++names);
+    loop_options options{.name = name.c_str()};
+    loop(options, [&](std::size_t) {
+      heavy();
+      if (std::this_thread::get_id() != caller) other = true;
+    });
+    shared += other;
+  }
+  return shared;
+}
+
+void wrapped(std::size_t n, const std::function<void(std::size_t)>& body) {
+  parallel_for(std::size_t{0}, n, body);
+}
+
+void one_wrapper_for_cheap_and_expensive_loops() {
+  std::vector<double> values(1000);
+  const int shared = shared_loops(20, [&](const auto& /*options*/, const auto& expensive) {
+    for (int call = 0; call < 10; ++call) wrapped(1000, [&](std::size_t i) { values[i] += 1; });
+    wrapped(300, expensive);
+  });
+  expect(shared >= 18, "expensive loops behind cheap ones of the same wrapper are divided");
+}
+
+void expensive_in_its_second_half() {
+  std::atomic<bool> other{false};
+  const auto caller = std::this_thread::get_id();
+  for (int call = 0; call < 40; ++call)
+    wrapped(100'000, [&](std::size_t i) {
+      if (call < 39 || i < 50'000 || i % 100 > 0) return;
+      heavy();
+      if (std::this_thread::get_id() != caller) other = true;
+    });
+  expect(other, "a loop whose second half is expensive for once is divided");
+}
+
+void first_loop_on_a_pinned_thread() {
+  const cpu_set_t all = mask();
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (std::size_t cpu = 0; CPU_COUNT(&one) == 0; ++cpu)
+    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+  sched_setaffinity(0, sizeof one, &one);
+  parallel_for(0, 10, [](int) {});
+  sched_setaffinity(0, sizeof all, &all);
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  const auto loop = [](auto& crew) {
+    return shared_loops(10, [&](const auto& options, const auto& body) {
+      parallel_for(crew, std::size_t{0}, std::size_t{300}, body, options);
+    });
+  };
+  expect(loop(default_team()) >= 8, "later loops of the default team are divided");
+  any_team crew = make_team(2);
+  expect(loop(crew) >= 8, "so are those of a team that is made later");
+}
+
+void a_thread_that_stays_pinned_beside_one_that_is_not() {
+  std::thread([] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+    sched_setaffinity(0, sizeof one, &one);
+    expect(default_team().num_threads() == process_cores(), "the default team has a thread for each core");
+    std::atomic<int> widest{0};
+    static_cast<void>(default_team().work(default_team().num_threads(), [&](std::size_t id) {
+      const cpu_set_t own = mask();
+      if (id > 0) widest = CPU_COUNT(&own);
+    }));
+    expect(widest > 1, "its threads are not pinned as the one that made it");
+    const cpu_set_t own = mask();
+    expect(CPU_COUNT(&own) == 1, "who made it stays pinned");
+  }).join();
+}
+
+void pinned_teams_that_end_in_the_order_of_their_making() {
+  const cpu_set_t all = mask();
+  any_team first = make_team(2, "spin", {.pin = true}), second = make_team(2, "spin", {.pin = true});
+  expect(usable_cores() == static_cast<std::size_t>(CPU_COUNT(&all)), "a pin is not what the thread may use");
+  any_team free = make_team(2);
+  std::atomic<int> cpus{0};
+  static_cast<void>(free.work([&](std::size_t id) {
+    const cpu_set_t own = mask();
+    if (id == 1) cpus = CPU_COUNT(&own);
+  }));
+  expect(cpus == CPU_COUNT(&all), "a team that is not pinned, beside one that is, may use all CPUs");
+  first = {};
+  second = {};
+  const cpu_set_t now = mask();
+  expect(CPU_EQUAL(&now, &all), "the thread that made them may use again what it could before");
+}
+
+void what_a_worker_starts() {
+  for (const char* system : {"spin", "pthread", "ports"}) {
+    any_team crew = make_team(2, system);
+    int status = -1;
+    static_cast<void>(crew.work([&](std::size_t id) {
+      if (id == 0) return;
+      char name[] = "sleep", seconds[] = "20";
+      char* const argv[] = {name, seconds, nullptr};
+      pid_t child = 0;
+      if (posix_spawnp(&child, name, nullptr, nullptr, argv, environ)) return;
+      usleep(50'000);
+      kill(child, SIGTERM);
+      waitpid(child, &status, 0);
+    }));
+    expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM,
+           "a program that a worker starts ends by SIGTERM");
+  }
+}
+
+void no_thread_at_the_first_loop() {
+  no_threads = true;
+  std::atomic<int> run{0};
+  parallel_for(0, 10, [&](int) { ++run; });
+  expect(run == 10, "the loop runs alone");
+  no_threads = false;
+  for (int call = 0; call < 100; ++call) parallel_for(0, 10, [](int) {});
+  expect(default_team().num_threads() == process_cores(), "later there is a team");
+}
+
+// Each request for memory of a first loop fails once, in a child each, up to the first that makes no more.
+void no_memory_at_the_first_loop() {
+  constexpr int no_more = 3;
+  int status = 0;
+  for (long request = 0; status == 0; ++request) {
+    const pid_t child = fork();
+    if (child == 0) {
+      news_left = request;
+      std::atomic<long> sum{0};
+      parallel_for(0, 1000, [&](int i) { sum += i; });
+      const bool reached = news_left < 0;
+      news_left = -1;
+      for (int call = 0; call < 100; ++call) parallel_for(0, 10, [](int) {});
+      const bool right = sum == 499'500 && default_team().num_threads() == process_cores();
+      _exit(!right ? 1 : reached ? 0 : no_more);
+    }
+    waitpid(child, &status, 0);
+    if (status != 0) std::printf("request %ld: status %d\n", request, status);
+  }
+  expect(WIFEXITED(status) && WEXITSTATUS(status) == no_more, "the loop runs, and later there is a team");
+}
+
+void no_memory_at_another_threads_first_loop() {
+  parallel_for(0, 1000, [](int) {});
+  std::atomic<int> run{0};
+  std::thread([&] {
+    no_memory = true;
+    parallel_for(0, 1000, [&](int) { ++run; }, {.policy = find_block_policy("static")});
+    no_memory = false;
+  }).join();
+  expect(run == 1000, "the loop runs");
+}
+
+struct node {
+  node* child[2]{};
+};
+
+std::uintptr_t stack_at_the_end = 0;
+
+void walk(const node* at, std::atomic<int>& seen) {
+  ++seen;
+  stack_at_the_end = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  parallel_for(0, 2, [&](int i) {
+    if (at->child[i]) walk(at->child[i], seen);
+  });
+}
+
+void deep_loops_in_loops() {
+  constexpr int depth = 2000;
+  std::vector<node> nodes(depth);
+  for (int i = 1; i < depth; ++i)
+    nodes[static_cast<std::size_t>(i - 1)].child[i % 2] = &nodes[static_cast<std::size_t>(i)];
+  std::atomic<int> seen{0};
+  // Each level runs on the thread that the level above ran on: here, as there is one thread.
+  expect(default_team().restart(1), "the team has one thread");
+  walk(nodes.data(), seen);
+  expect(seen == depth, "each node is seen once");
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const std::uintptr_t bytes = (here - stack_at_the_end) / depth;
+  std::printf("%zu bytes of stack a loop in a loop\n", static_cast<std::size_t>(bytes));
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  expect(bytes < 2048, "a loop in a loop needs less than 2 KB of stack");
+#endif
+  seen = 0;
+  expect(default_team().restart(), "as before");
+  walk(nodes.data(), seen);
+  expect(seen == depth, "each node is seen once, where a team takes the outermost loop");
+}
+
+any_team static_team;
+
+void exit_in_a_worker() {
+  static_team = make_team(2, "pthread");
+  static_cast<void>(static_team.work([](std::size_t id) {
+    if (id == 1) std::exit(0);
+    for (;;) pause();
+  }));
+}
+
+void a_second_thread_while_the_first_lives() {
+  parallel_for(0, 10, [](int) {});
+  std::thread([] {
+    expect(shared_loops(10,
+                        [](const auto& options, const auto& body) {
+                          parallel_for(std::size_t{0}, std::size_t{300}, body, options);
+                        }) >= 8,
+           "its loops are divided too");
+  }).join();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::map<std::string, void (*)()> cases{
+      {"wrapper", one_wrapper_for_cheap_and_expensive_loops},
+      {"second_half", expensive_in_its_second_half},
+      {"pinned_first", first_loop_on_a_pinned_thread},
+      {"pinned_now", a_thread_that_stays_pinned_beside_one_that_is_not},
+      {"pinned_teams", pinned_teams_that_end_in_the_order_of_their_making},
+      {"signals", what_a_worker_starts},
+      {"no_threads", no_thread_at_the_first_loop},
+      {"no_memory", no_memory_at_the_first_loop},
+      {"no_memory_elsewhere", no_memory_at_another_threads_first_loop},
+      {"deep", deep_loops_in_loops},
+      {"exit", exit_in_a_worker},
+      {"second_thread", a_second_thread_while_the_first_lives},
+  };
+  const auto one = cases.find(argc > 1 ? argv[1] : "");
+  if (one == cases.end()) return std::puts("which case?"), 2;
+  if (usable_cores() < 2) return std::puts("not decided: needs two cores"), 77;
+  alarm(100);
+  one->second();
+  return good ? 0 : 1;
+}
