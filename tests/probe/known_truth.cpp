@@ -250,12 +250,14 @@ int main(int count, char** word) {
     raise(SIGKILL);
   }
   if (part == "abandon") {  // threads that live when the program ends
+    static std::atomic<bool> ground{false};
     std::thread([&] {
       grind(second);
+      ground = true;
       pause();
     }).detach();
     grind(second);
-    usleep(100000);
+    while (!ground) usleep(1000);
   }
   if (part == "fork") {
     if (fork() == 0) {
