@@ -204,29 +204,27 @@ CORESCALE_EXPORT void* memalign(std::size_t alignment, std::size_t size) noexcep
 }
 
 // Allocators define these beside malloc, and are then asked by no malloc.
-#define NEXT_NEW(symbol, ...) static auto* const next_one = next<__VA_ARGS__>(#symbol)
-
 CORESCALE_EXPORT void* _Znwm(std::size_t size) {
-  NEXT_NEW(_Znwm, void*(std::size_t));
-  return counted(size, [=] { return next_one(size); });
+  REAL(_Znwm, void*(std::size_t));
+  return counted(size, [=] { return real__Znwm(size); });
 }
 CORESCALE_EXPORT void* _Znam(std::size_t size) {
-  NEXT_NEW(_Znam, void*(std::size_t));
-  return counted(size, [=] { return next_one(size); });
+  REAL(_Znam, void*(std::size_t));
+  return counted(size, [=] { return real__Znam(size); });
 }
 CORESCALE_EXPORT void _ZdlPv(void* place) noexcept {
-  NEXT_NEW(_ZdlPv, void(void*));
-  counted(0, [=] { return next_one(place), 0; });
+  REAL(_ZdlPv, void(void*));
+  counted(0, [=] { return real__ZdlPv(place), 0; });
 }
 CORESCALE_EXPORT void _ZdaPv(void* place) noexcept {
-  NEXT_NEW(_ZdaPv, void(void*));
-  counted(0, [=] { return next_one(place), 0; });
+  REAL(_ZdaPv, void(void*));
+  counted(0, [=] { return real__ZdaPv(place), 0; });
 }
 CORESCALE_EXPORT void _ZdlPvm(void* place, std::size_t size) noexcept {
-  NEXT_NEW(_ZdlPvm, void(void*, std::size_t));
-  counted(0, [=] { return next_one(place, size), 0; });
+  REAL(_ZdlPvm, void(void*, std::size_t));
+  counted(0, [=] { return real__ZdlPvm(place, size), 0; });
 }
 CORESCALE_EXPORT void _ZdaPvm(void* place, std::size_t size) noexcept {
-  NEXT_NEW(_ZdaPvm, void(void*, std::size_t));
-  counted(0, [=] { return next_one(place, size), 0; });
+  REAL(_ZdaPvm, void(void*, std::size_t));
+  counted(0, [=] { return real__ZdaPvm(place, size), 0; });
 }

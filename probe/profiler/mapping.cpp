@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file, and its beginning and end in the life of a program.
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,18 +15,6 @@
 namespace corescale::profiler {
 
 namespace {
-
-struct Object {
-  int left;  // to pass over
-  char path[4096];
-};
-
-int copy_path(dl_phdr_info* object, std::size_t, void* given) {
-  auto& wanted = *static_cast<Object*>(given);
-  if (wanted.left-- > 0) return 0;
-  stpncpy(wanted.path, object->dlpi_name, sizeof wanted.path - 1);
-  return 1;
-}
 
 int descriptor_of(const char* folder) {
   char path[4096];
@@ -66,22 +53,6 @@ File* mapped(const char* folder) {
 }
 
 }  // namespace
-
-void* in_any_library(const char* name) {
-  Dl_info own;
-  dladdr(reinterpret_cast<void*>(in_any_library), &own);
-  Object object = {};
-  // Opened outside the walk, which holds a lock that opening takes last.
-  for (int place = 0; object.left = place, dl_iterate_phdr(copy_path, &object) != 0; ++place) {
-    if (!object.path[0] || !strcmp(object.path, own.dli_fname)) continue;
-    void* const library = dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
-    if (!library) continue;
-    if (void* const found = dlsym(library, name)) return found;  // held open for good
-    dlclose(library);
-  }
-  dlerror();  // the program's to see are its own
-  return nullptr;
-}
 
 void open_file() {
   const char* const folder = getenv("CORESCALE_PROFILER");
@@ -143,6 +114,7 @@ void begin_child() {
 
 __attribute__((constructor)) void begin() {
   const int error = errno;
+  note_first_objects();
   resolve_allocation();
   resolve_waits();
   open_file();
@@ -162,8 +134,8 @@ namespace prof = corescale::profiler;
 
 CORESCALE_EXPORT __attribute__((noreturn)) void _exit(int code) {
   prof::finish();
-  static auto* const real = prof::next<void(int)>("_exit");
-  real(code);
+  REAL(_exit, void(int));
+  real__exit(code);
   __builtin_unreachable();
 }
 

@@ -22,8 +22,8 @@ long call(Call* real, long a, long b, long c, long d, long e, long f, long g, lo
 #define MPI_CALL(name)                                                                                       \
   CORESCALE_EXPORT long name(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, \
                              long k, long l) {                                                               \
-    static auto* const real = corescale::profiler::next<corescale::profiler::Call>(#name);                   \
-    return corescale::profiler::call(real, a, b, c, d, e, f, g, h, i, j, k, l);                              \
+    REAL(name, corescale::profiler::Call);                                                                   \
+    return corescale::profiler::call(real_##name, a, b, c, d, e, f, g, h, i, j, k, l);                       \
   }
 #define IN_C_AND_FORTRAN(name, fortran) MPI_CALL(name) MPI_CALL(fortran)
 

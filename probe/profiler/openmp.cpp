@@ -9,6 +9,7 @@ namespace corescale::profiler {
 namespace {
 
 struct Team {
+  const void* runtime;
   std::uint64_t function;
   Thread* master;
   int (*size_of_team)();
@@ -21,9 +22,11 @@ Word several(std::int64_t waiting) { return census::one(census::barriers) * stat
 struct Body {
   Team& team;
   Thread* thread;
+  const void* const outer = local.runtime;
   std::int64_t began = 0, waited = 0;
 
   explicit Body(Team& of) : team(of), thread(of.master ? local.thread : nullptr) {
+    local.runtime = team.runtime;
     if (!thread) return;
     if (thread == team.master) {
       team.threads = team.size_of_team();
@@ -42,6 +45,7 @@ struct Body {
     began = now();
   }
   ~Body() {
+    local.runtime = outer;
     if (!thread) return;
     const std::int64_t time = now(), length = time - began - (thread->spent[barrier] - waited);
     change(census::one(census::barriers), census::one(census::running));
@@ -96,12 +100,13 @@ auto region(Team& team, Fork fork) {
   return result;
 }
 
-Team team_of(std::uint64_t function, unsigned threads) {
-  REAL(omp_get_num_threads, int());
-  REAL(omp_get_max_threads, int());
-  const std::int64_t expected = threads ? threads : real_omp_get_max_threads();
+// `fork`: the runtime's function that was called; there may be several runtimes.
+Team team_of(const void* fork, std::uint64_t function, unsigned threads) {
+  static constinit Next<int()> num_threads("omp_get_num_threads"), max_threads("omp_get_max_threads");
   Thread* const master = file && local.thread && local.thread->state == computing ? local.thread : nullptr;
-  return {function, master, real_omp_get_num_threads, expected, 0, 0, 0, 0};
+  if (!master) return {fork, function, nullptr, nullptr, 0, 0, 0, 0, 0};
+  const std::int64_t expected = threads ? threads : max_threads.beside(fork)();
+  return {fork, function, master, num_threads.beside(fork), expected, 0, 0, 0, 0};
 }
 
 // GCC: one function of one argument.
@@ -120,9 +125,11 @@ using GompFork = unsigned long(void (*)(void*), void*, unsigned, long, long, lon
 
 unsigned long gomp(GompFork* real, void (*body)(void*), void* data, unsigned threads, long a, long b, long c,
                    long d, long e) {
-  Gomp team = {team_of(reinterpret_cast<std::uint64_t>(body), threads), body, data};
-  if (!team.master) return real(body, data, threads, a, b, c, d, e);
-  return region(team, [&] { return real(gomp_member, &team, threads, a, b, c, d, e); });
+  if (!real) return body(data), 1;  // a program that asked whether there is a runtime: it has one thread
+  Gomp team = {team_of(reinterpret_cast<void*>(real), reinterpret_cast<std::uint64_t>(body), threads), body,
+               data};
+  const auto fork = [&] { return real(gomp_member, &team, threads, a, b, c, d, e); };
+  return team.master ? region(team, fork) : fork();
 }
 
 // LLVM: a function of two numbers and as many pointers as the region shares; more pointers than it takes do no harm.
@@ -155,8 +162,8 @@ using namespace corescale::profiler;
 #define GOMP_FORK(name)                                                                                  \
   CORESCALE_EXPORT unsigned long name(void (*body)(void*), void* data, unsigned threads, long a, long b, \
                                       long c, long d, long e) {                                          \
-    static auto* const real = next<GompFork>(#name);                                                     \
-    return gomp(real, body, data, threads, a, b, c, d, e);                                               \
+    REAL_FROM(reinterpret_cast<void*>(body), name, GompFork);                                            \
+    return gomp(real_##name, body, data, threads, a, b, c, d, e);                                        \
   }
 
 GOMP_FORK(GOMP_parallel)
@@ -172,12 +179,17 @@ GOMP_FORK(GOMP_parallel_loop_nonmonotonic_runtime)
 GOMP_FORK(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 
 CORESCALE_EXPORT void __kmpc_fork_call(void* place, std::int32_t count, Micro* body, ...) {
-  REAL(__kmpc_fork_call, void(void*, std::int32_t, Micro*, ...));
-  Kmpc team = {team_of(reinterpret_cast<std::uint64_t>(body), 0), body, count, {}};
+  REAL_FROM(place, __kmpc_fork_call, void(void*, std::int32_t, Micro*, ...));
+  const void* const runtime = reinterpret_cast<void*>(real___kmpc_fork_call);
+  Kmpc team = {team_of(runtime, reinterpret_cast<std::uint64_t>(body), 0), body, count, {}};
   va_list given;
   va_start(given, body);
   for (int i = 0; i < count && i < most_shared; ++i) team.shared[i] = va_arg(given, void*);
   va_end(given);
+  if (!real___kmpc_fork_call) {
+    std::int32_t first = 0;
+    return kmpc_member(&first, &first, &team);
+  }
   auto* const member = reinterpret_cast<Micro*>(kmpc_member);
   const auto fork = [&] { return real___kmpc_fork_call(place, 1, member, &team), 0; };
   if (team.master)

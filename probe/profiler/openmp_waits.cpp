@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting inside OpenMP's regions: barriers, critical sections and locks.
+// Waiting inside OpenMP's regions: barriers, critical sections and locks. Without a runtime there is nobody to wait for.
 #include "profiler/profiler.hpp"
 
 namespace corescale::profiler {
@@ -25,65 +25,74 @@ using namespace corescale::profiler;
 
 CORESCALE_EXPORT void GOMP_barrier() {
   REAL(GOMP_barrier, void());
+  if (!real_GOMP_barrier) return;
   const Wait wait(barrier);
   real_GOMP_barrier();
 }
 
 CORESCALE_EXPORT void GOMP_loop_end() {
   REAL(GOMP_loop_end, void());
+  if (!real_GOMP_loop_end) return;
   const Wait wait(barrier);
   real_GOMP_loop_end();
 }
 
 CORESCALE_EXPORT void GOMP_sections_end() {
   REAL(GOMP_sections_end, void());
+  if (!real_GOMP_sections_end) return;
   const Wait wait(barrier);
   real_GOMP_sections_end();
 }
 
 CORESCALE_EXPORT void __kmpc_barrier(void* place, std::int32_t thread) {
-  REAL(__kmpc_barrier, void(void*, std::int32_t));
+  REAL_FROM(place, __kmpc_barrier, void(void*, std::int32_t));
+  if (!real___kmpc_barrier) return;
   const Wait wait(barrier);
   real___kmpc_barrier(place, thread);
 }
 
 CORESCALE_EXPORT void GOMP_critical_start() {
   REAL(GOMP_critical_start, void());
-  enter(nullptr, real_GOMP_critical_start);
+  if (real_GOMP_critical_start) enter(nullptr, real_GOMP_critical_start);
 }
 
 CORESCALE_EXPORT void GOMP_critical_end() {
   REAL(GOMP_critical_end, void());
+  if (!real_GOMP_critical_end) return;
   those_inside(nullptr).fetch_sub(1, std::memory_order_relaxed);
   real_GOMP_critical_end();
 }
 
 CORESCALE_EXPORT void GOMP_critical_name_start(void** name) {
   REAL(GOMP_critical_name_start, void(void**));
-  enter(name, [=] { real_GOMP_critical_name_start(name); });
+  if (real_GOMP_critical_name_start) enter(name, [=] { real_GOMP_critical_name_start(name); });
 }
 
 CORESCALE_EXPORT void GOMP_critical_name_end(void** name) {
   REAL(GOMP_critical_name_end, void(void**));
+  if (!real_GOMP_critical_name_end) return;
   those_inside(name).fetch_sub(1, std::memory_order_relaxed);
   real_GOMP_critical_name_end(name);
 }
 
 CORESCALE_EXPORT void __kmpc_critical(void* place, std::int32_t thread, void* name) {
-  REAL(__kmpc_critical, void(void*, std::int32_t, void*));
-  enter(name, [=] { real___kmpc_critical(place, thread, name); });
+  REAL_FROM(place, __kmpc_critical, void(void*, std::int32_t, void*));
+  if (real___kmpc_critical) enter(name, [=] { real___kmpc_critical(place, thread, name); });
 }
 
 CORESCALE_EXPORT void __kmpc_end_critical(void* place, std::int32_t thread, void* name) {
-  REAL(__kmpc_end_critical, void(void*, std::int32_t, void*));
+  REAL_FROM(place, __kmpc_end_critical, void(void*, std::int32_t, void*));
+  if (!real___kmpc_end_critical) return;
   those_inside(name).fetch_sub(1, std::memory_order_relaxed);
   real___kmpc_end_critical(place, thread, name);
 }
 
 CORESCALE_EXPORT void omp_set_lock(void* lock) {
-  REAL(omp_test_lock, int(void*));
+  static constinit Next<int(void*)> test_lock("omp_test_lock");
   REAL(omp_set_lock, void(void*));
-  if (!local.thread || !real_omp_test_lock || !real_omp_test_lock(lock)) {
+  if (!real_omp_set_lock) return;
+  auto* const test = local.thread ? test_lock.beside(reinterpret_cast<void*>(real_omp_set_lock)) : nullptr;
+  if (!test || !test(lock)) {
     const Wait wait(locking);
     real_omp_set_lock(lock);
   }

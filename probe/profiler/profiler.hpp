@@ -12,6 +12,7 @@
 
 #include "profiler/census.hpp"
 #include "profiler/format.hpp"
+#include "profiler/next.hpp"
 
 #define CORESCALE_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -24,6 +25,7 @@ struct Local {
   std::uint32_t gap, random;
   bool allocating;
   bool spinning;
+  const void* runtime;  // a function of the one that its parallel region runs on; null outside
 };
 inline constinit thread_local Local local __attribute__((tls_model("initial-exec"))) = {};
 
@@ -59,16 +61,11 @@ void add(Number& to, Amount what) {
   __atomic_fetch_add(&to, static_cast<Number>(what), __ATOMIC_RELAXED);
 }
 
-// A function by name, of the first library loaded that has it and is not this one; null where none has.
-void* in_any_library(const char* name);
-
-// The next library's function of this name. With a version, where the unversioned name would give an older one.
-// What came by dlopen() stands in no order after this library, yet calls what is exported here.
+// The next library's function of this name, where that is one library for all objects: the C library's.
 template <class Function>
 Function* next(const char* name, const char* version = nullptr) {
   void* found = version ? dlvsym(RTLD_NEXT, name, version) : nullptr;
-  if (!found) found = dlsym(RTLD_NEXT, name);
-  return reinterpret_cast<Function*>(found ? found : in_any_library(name));
+  return reinterpret_cast<Function*>(found ? found : dlsym(RTLD_NEXT, name));
 }
 
 // Counts change by `to - from`, and the time until now is booked.
@@ -117,5 +114,3 @@ std::uint32_t runtime_of(const void* function);  // the Pool of a thread that be
 bool of_tasks(const void* code);  // whether it is in a runtime of tasks that has started threads
 
 }  // namespace corescale::profiler
-
-#define REAL(name, ...) static auto* const real_##name = corescale::profiler::next<__VA_ARGS__>(#name)

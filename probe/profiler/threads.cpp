@@ -127,14 +127,13 @@ using namespace corescale::profiler;
 
 CORESCALE_EXPORT int pthread_create(pthread_t* made, const pthread_attr_t* with, void* (*start)(void*),
                                     void* argument) {
-  static auto* const real =
-      next<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");
+  REAL(pthread_create, int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*));
   Thread* const thread = file ? slot() : nullptr;
-  if (!thread) return real(made, with, start, argument);
+  if (!thread) return real_pthread_create(made, with, start, argument);
   thread->start = reinterpret_cast<std::uint64_t>(start);
   thread->argument = reinterpret_cast<std::uint64_t>(argument);
   thread->pool = runtime_of(reinterpret_cast<void*>(start));
-  const int result = real(made, with, run, thread);
+  const int result = real_pthread_create(made, with, run, thread);
   if (result) thread->id = -1;
   return result;
 }

@@ -120,8 +120,7 @@ void resolve_waits() {
 
 using namespace corescale::profiler;
 
-// glibc kept old versions of these beside the new ones, and an unversioned name gives the old.
-#define REAL_NEW(name, version, ...) static auto* const real_##name = next<__VA_ARGS__>(#name, version)
+// REAL_NEW: glibc kept old versions of these beside the new ones, and an unversioned name gives the old.
 
 CORESCALE_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   if (!real.mutex_lock) resolve_waits();

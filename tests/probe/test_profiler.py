@@ -209,6 +209,32 @@ def test_a_program_that_opens_a_hundred_libraries_lives() -> None:
     assert "_multiarray_umath" in seen.profile.modules
 
 
+@pytest.fixture(scope="module")
+def plugins(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Libraries with OpenMP on libgomp, on a libgomp of its own as wheels bring one, and on libomp."""
+    first = native.library("libopenmp_plugin.so")
+    folder = tmp_path_factory.mktemp("plugins")
+    lines = subprocess.run(["ldd", first], capture_output=True, text=True, check=True).stdout.splitlines()
+    runtime = next(Path(line.split()[2]) for line in lines if "libgomp.so.1 " in line)
+    (folder / "libgomX.so.1").write_bytes(runtime.read_bytes().replace(b"libgomp.so.1\0", b"libgomX.so.1\0"))
+    second = folder / "libopenmp_plugin_2.so"
+    second.write_bytes(first.read_bytes().replace(b"libgomp.so.1\0", b"libgomX.so.1\0"))
+    third = [str(path) for path in first.parent.glob("libopenmp_plugin_libomp.so")]
+    return [str(first), str(second), *third]
+
+
+@pytest.mark.parametrize("closes", [False, True])
+def test_each_library_has_the_runtime_of_openmp_that_it_would_have_without(
+    closes: bool, plugins: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where one is closed before the next is opened."""
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(Path(plugins[1]).parent))
+    libraries = ["-c", *plugins[::2]] if closes else plugins
+    seen = see(str(native.find("opens_plugins")), *libraries, threads=3)
+    assert seen.launch.report.exit_code == 0
+    assert sum(region.calls for region in seen.profile.regions) == 10 * len([one for one in libraries if one != "-c"])
+
+
 def test_what_a_program_says_and_returns_is_its_own() -> None:
     assert see("sh", "-c", "exit 7").launch.report.exit_code == 7
 

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a call would reach if the profiler were not there. Two plug-ins may each bring a library with the same function,
+// such as two runtimes of OpenMP, so the answer belongs to the caller's object and is kept for each of them.
+#pragma once
+#include <dlfcn.h>
+#include <link.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace corescale::profiler {
+
+class Symbol {
+ public:
+  // With a version, if the unversioned name would give an older one.
+  constexpr explicit Symbol(const char* name, const char* version = nullptr)
+      : name_(name), version_(version) {}
+
+  // By the loader's order: first what all objects see, then what the caller's object brought, then what the thread's
+  // parallel region runs on. Null if there is none.
+  void* reached_from(const void* caller) {
+    void* const found = everyones_.load(std::memory_order_acquire);
+    return __builtin_expect(found != nullptr, 1) ? found : found_for(caller, true);
+  }
+
+  // The function of this name in the library that has `code`, or in those that it needs.
+  void* beside(const void* code) { return found_for(code, false); }
+
+ private:
+  struct Entry {
+    std::atomic<std::uintptr_t> object;  // with the number of unloadings that were seen; 0: free
+    std::atomic<void*> function;
+  };
+  static constexpr std::size_t most_objects = 16;
+
+  void* found_for(const void* caller, bool all_see);
+  void* kept_for(const link_map* object, bool all_see);
+  void* looked_up(const char* object, bool all_see);
+  void keep(std::uintptr_t object, void* function);
+
+  const char* name_;
+  const char* version_;
+  std::atomic<void*> everyones_{nullptr};  // of a library that was there when the program began
+  std::atomic<bool> writing_{false};
+  Entry entry_[most_objects]{};
+};
+
+// The same with its type.
+template <class Function>
+class Next : Symbol {
+ public:
+  using Symbol::Symbol;
+  Function* reached_from(const void* caller) {
+    return reinterpret_cast<Function*>(Symbol::reached_from(caller));
+  }
+  Function* beside(const void* code) { return reinterpret_cast<Function*>(Symbol::beside(code)); }
+};
+
+// Which libraries all objects of the program see from its beginning.
+void note_first_objects();
+
+}  // namespace corescale::profiler
+
+// real_NAME is what a call from the code or data at `from` would have reached.
+#define REAL_FROM(from, name, ...)                                            \
+  static constinit corescale::profiler::Next<__VA_ARGS__> next_##name(#name); \
+  auto* const real_##name = next_##name.reached_from(from)
+// The same in an exported function, for its caller; some have several versions, and the unversioned name gives the oldest.
+#define REAL_NEW(name, version, ...)                                                   \
+  static constinit corescale::profiler::Next<__VA_ARGS__> next_##name(#name, version); \
+  auto* const real_##name = next_##name.reached_from(__builtin_return_address(0))
+#define REAL(name, ...) REAL_FROM(__builtin_return_address(0), name, __VA_ARGS__)
