@@ -169,12 +169,17 @@ def best_fixed(ratios: Times, loop: str, rounds: Sequence[int]) -> tuple[str, st
 
 def common(race: Race) -> list[str]:
     """The loops that a mean is taken over."""
-    return [loop for loop in race.ratios[OURS] if not loop.startswith(("empty", "vectors"))]
+    return [loop for loop in race.ratios[OURS] if not loop.startswith("empty") and not has_a_state(loop)]
 
 
-def vectors(race: Race, rounds: Sequence[int]) -> str:
-    """Milliseconds of the loops whose time may depend on what registers had before, as may the serial loop."""
-    loops = [loop for loop in race.ns[OURS] if loop.startswith("vectors")]
+def has_a_state(loop: str) -> bool:
+    """Whether its time depends on what the threads did before."""
+    return loop.startswith("vectors") or ", after " in loop
+
+
+def states(race: Race, rounds: Sequence[int]) -> str:
+    """Milliseconds of the loops whose time depends on what the threads did before, as may the serial loop's."""
+    loops = [loop for loop in race.ns[OURS] if has_a_state(loop)]
     keys = [STATIC, *defaults(race.ns)]
     rows = [[" ".join(key), *(f"{middle(race.ns, key, loop, rounds) / 1e6:.2f}" for loop in loops)] for key in keys]
     return "\n\n".join([markdown(["ms", *loops], rows), against(race.ns, rounds, loops)])
@@ -251,8 +256,8 @@ def report(race: Race, threads: int) -> str:
         "## All rounds",
         table(race.ratios, everything, loops),
         against(race.ratios, everything, loops),
-        "## Vectors, awake and after a sleep",
-        vectors(race, everything),
+        "## Vectors, awake and after a sleep; and loops after an OpenMP region, whose threads still spin",
+        states(race, everything),
         "## All rounds, by their least disturbed slices",
         table(race.quiet_ratios, everything, loops),
     ]

@@ -59,7 +59,7 @@ void measure(contender& one, const char* way, Way loop, double seconds) {
   const auto before = [] {
     if constexpr (requires { Loop::before(); }) Loop::before();
   };
-  if constexpr (requires { Loop::before(); }) state = ", after a sleep";
+  if constexpr (requires { Loop::state; }) state = Loop::state;
   const auto looped = [&] { loop.template operator()<Loop>(one); };
   const double first = per_call(looped, 1);
   const int serial_calls = calls_in_a_slice(loops::serial<Loop>, 2);
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
     if (!wanted.empty() && std::ranges::find(wanted, std::string_view(way)) == wanted.end()) return;
     const auto each = [&]<class Loop>() { measure<Loop>(one, way, loop, seconds); };
     loops::all::for_each(each);
-    loops::vectors::for_each(each);
+    loops::states::for_each(each);
     measure<loops::nothing>(one, way, loop, seconds);
   });
 }

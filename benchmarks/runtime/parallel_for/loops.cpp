@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loops.hpp"
 
+#include <dlfcn.h>
+
 #include <array>
 #include <chrono>
 #include <thread>
@@ -134,6 +136,29 @@ template struct after_a_sleep<vector_rows<2>>;
 template struct after_a_sleep<vector_rows<4>>;
 template struct after_a_sleep<vector_rows<8>>;
 
+namespace {
+
+using region = void (*)(void (*)(void*), void*, unsigned, unsigned);
+
+region openmp_region() {
+  void* const library = dlopen("libgomp.so.1", RTLD_NOW);
+  return library ? reinterpret_cast<region>(dlsym(library, "GOMP_parallel")) : nullptr;
+}
+
+}  // namespace
+
+template <class Loop>
+bool after_openmp<Loop>::can_run() {
+  return openmp_region() != nullptr;
+}
+template <class Loop>
+void after_openmp<Loop>::before() {
+  static const region run = openmp_region();
+  run([](void*) {}, nullptr, 0, 0);
+}
+template struct after_openmp<real_operations>;
+template struct after_openmp<mandelbrot>;
+
 [[gnu::noipa]] void nothing::at(std::size_t) { asm volatile(""); }
 
 template <class Loop>
@@ -164,5 +189,7 @@ template void serial<vector_rows<8>>();
 template void serial<after_a_sleep<vector_rows<2>>>();
 template void serial<after_a_sleep<vector_rows<4>>>();
 template void serial<after_a_sleep<vector_rows<8>>>();
+template void serial<after_openmp<real_operations>>();
+template void serial<after_openmp<mandelbrot>>();
 
 }  // namespace loops

@@ -118,6 +118,15 @@ struct vector_rows {
 /// The same behind a sleep of the caller, in which the workers fall asleep too.
 template <class Loop>
 struct after_a_sleep : Loop {
+  static constexpr const char* state = ", after a sleep";
+  static void before();
+};
+
+/// The same behind a parallel region of libgomp, whose threads go on spinning on the other cores; for as long as GOMP_SPINCOUNT says.
+template <class Loop>
+struct after_openmp : Loop {
+  static constexpr const char* state = ", after OpenMP";
+  static bool can_run();
   static void before();
 };
 
@@ -140,7 +149,9 @@ struct list {
 using all = list<tiny, tiny_short, tiny_blocks, published_task, real_operations, linear, last_sixteenth,
                  random_cost, streaming, power_law_matrix, mandelbrot, edit_distances>;
 
-using vectors = list<vector_rows<2>, vector_rows<4>, vector_rows<8>, after_a_sleep<vector_rows<2>>,
-                     after_a_sleep<vector_rows<4>>, after_a_sleep<vector_rows<8>>>;
+/// Their time depends on what the threads did before.
+using states = list<vector_rows<2>, vector_rows<4>, vector_rows<8>, after_a_sleep<vector_rows<2>>,
+                    after_a_sleep<vector_rows<4>>, after_a_sleep<vector_rows<8>>,
+                    after_openmp<real_operations>, after_openmp<mandelbrot>>;
 
 }  // namespace loops

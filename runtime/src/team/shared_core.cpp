@@ -1,30 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shared_core.hpp"
 
-#include <fcntl.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
-#include <cstdio>
 
 #include "corescale/machine/cache_line.hpp"
 
 namespace corescale::inline v0::detail {
 namespace {
 
-// A cache line for each core: a thread that spins writes its own every few microseconds.
+// A cache line for each core: every thread of a team writes its core's in each round.
 struct alignas(cache_line) mark_of_core {
-  std::atomic<const core_seat*> who{nullptr};
+  std::atomic<std::uint64_t> last_share{0};
 };
 constinit std::array<mark_of_core, 256> marks;
-
-std::atomic<const core_seat*>* mark_of_this_core() noexcept {
-  const auto core = static_cast<std::size_t>(sched_getcpu());  // -1, for unknown, is beyond all
-  return core < marks.size() ? &marks[core].who : nullptr;
-}
 
 /// What is known of a thread of a team.
 struct mover {
@@ -48,29 +41,20 @@ bool get_allowed(cpu_set_t& allowed) noexcept { return sched_getaffinity(0, size
 
 }  // namespace
 
-core_seat::core_seat() noexcept : mark_(mark_of_this_core()) {
-  if (mark_) mark_->store(this, std::memory_order_relaxed);
-}
-
-bool core_seat::was_taken() const noexcept {
-  return mark_ && mark_ == mark_of_this_core() && mark_->load(std::memory_order_relaxed) != this;
-}
-
 void may_be_moved() noexcept { of_this_thread.may_move = get_allowed(of_this_thread.allowed_at_start); }
 
-// Some 5 us, for a thread that has just waited as long as another one ran.
-bool some_core_is_idle() noexcept {
-  char text[64] = {};
-  const int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return true;
-  const ssize_t size = read(file, text, sizeof text - 1);
-  close(file);
-  long ready = 0;  // of the whole machine: the number before the slash, behind three averages
-  return size <= 0 || std::sscanf(text, "%*s %*s %*s %ld/", &ready) != 1 ||
-         ready <= sysconf(_SC_NPROCESSORS_ONLN);
+// Two rounds with one mark cost a move that was not needed.
+bool shares_core(const void* team, std::uint64_t round) noexcept {
+  const auto core = static_cast<std::size_t>(sched_getcpu());  // -1, for unknown, is beyond all
+  if (core >= marks.size()) return false;
+  std::atomic<std::uint64_t>& last = marks[core].last_share;
+  const std::uint64_t own = reinterpret_cast<std::uintptr_t>(team) * 0x9e3779b97f4a7c15U + round;
+  if (last.load(std::memory_order_relaxed) == own) return true;
+  last.store(own, std::memory_order_relaxed);
+  return false;
 }
 
-void find_another_core(std::int64_t now_ns, bool (*is_idle)() noexcept) noexcept {
+void find_another_core(std::int64_t now_ns) noexcept {
   mover& thread = of_this_thread;
   if (!thread.may_move || now_ns < thread.moved + thread.stay) return;
   cpu_set_t allowed;
@@ -78,7 +62,6 @@ void find_another_core(std::int64_t now_ns, bool (*is_idle)() noexcept) noexcept
   if (!thread.may_move) return;
   thread.stay = next_stay(thread, now_ns);
   thread.moved = now_ns;
-  if (!is_idle()) return;
   cpu_set_t others = allowed;
   CPU_CLR(static_cast<std::size_t>(sched_getcpu()), &others);
   if (sched_setaffinity(0, sizeof others, &others)) return;  // there is no other one

@@ -1,45 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
-// Two threads of a process that share one core and spin in turn, while another core is idle.
+// Two threads of a team on one core run their shares one after the other: no gain, whatever another core is busy with.
 //
-// Linux parts two threads that compute at its next tick or two; two that yield to each other all the time look cache-hot to it.
+// Linux parts two threads that compute at its next tick or two. Two that yield to each other all the time look cache-hot to it, and one
+// that sleeps between its shares is woken where it was.
 // On a KVM guest it starts threads so and wakes them so, as an idle virtual core that the host has put away is not held for an idle one:
 // a fork-join then took 6 us instead of 0.1, for up to 16 ms each time.
+// Where another program, or another runtime that spins, has the other core, it lasted for good: a loop took its serial time.
 namespace corescale::inline v0::detail {
-
-/// What a thread that spins leaves on its core before it lets others run.
-/// Cores from the 257th on are not looked at.
-class core_seat {
- public:
-  /// Of the calling thread's core; a live object's address is the mark.
-  core_seat() noexcept;
-  core_seat(const core_seat&) = delete;
-  core_seat& operator=(const core_seat&) = delete;
-
-  /// The calling thread is on that core still, and another thread of this process has spun there since.
-  bool was_taken() const noexcept;
-
- private:
-  std::atomic<const core_seat*>* mark_;
-};
 
 /// The calling thread is one of a team, and starts: it alone is moved, never a program's own.
 void may_be_moved() noexcept;
 
-/// Whether the machine has at most as many threads to run, the caller among them, as CPUs, so that where two share one, another one is idle.
-/// Also where the kernel does not tell (/proc/loadavg). It tells of the whole machine: in a container on a large host, which may have used
-/// up its own cores, that is nearly always so.
-bool some_core_is_idle() noexcept;
+/// To be called by each thread of `team` as it begins its share of a round: whether another one has begun its share on the same core.
+/// Some 2 ns. Cores from the 257th on are not looked at.
+bool shares_core(const void* team, std::uint64_t round) noexcept;
 
 /// Moves the calling thread, if it may be, to another core that it is allowed on: at most once in 0.2 ms, and in twice that time after each move,
-/// up to 13 ms, while moving does not help; not where `is_idle` says that no core is.
+/// up to 13 ms, while moving does not help.
 /// Only a thread that is allowed the cores that it was at its start, which it is again afterwards: one that was pinned since, by whomever, stays.
 /// Two limits: a pin from outside that comes during the move's few microseconds may be lost, and a cpuset of the process that grows
 /// beyond what it was at the thread's start is not followed by a thread that has moved.
-void find_another_core(std::int64_t now_ns, bool (*is_idle)() noexcept = some_core_is_idle) noexcept;
+void find_another_core(std::int64_t now_ns) noexcept;
 
 }  // namespace corescale::detail

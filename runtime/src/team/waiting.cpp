@@ -51,15 +51,14 @@ void be_crowded_until(std::int64_t end) noexcept {
 
 constexpr int most_checks = 16 * checks_per_look;
 
-// The master that waits, or works, is one more.
+timespec duration_of(std::int64_t ns) noexcept { return {ns / 1'000'000'000, ns % 1'000'000'000}; }
+
+}  // namespace
+
 bool process_has_a_core_for_each() noexcept {
   return the_budget.awake.load(std::memory_order_relaxed) + 1 <=
          the_budget.cores.load(std::memory_order_relaxed);
 }
-
-timespec duration_of(std::int64_t ns) noexcept { return {ns / 1'000'000'000, ns % 1'000'000'000}; }
-
-}  // namespace
 
 // The most: a thread that is pinned to one core sees that one alone.
 // Where the cores shrink later, a thread that spins finds out by being taken off its core.
@@ -83,10 +82,8 @@ bool spin_watch::goes_on() noexcept {
   if (before - start_ >= spin_for_ || before < the_budget.crowded_until.load(std::memory_order_relaxed))
     return false;
   if (!process_has_a_core_for_each()) return false;
-  const core_seat seat;
   sched_yield();
   const std::int64_t after = now_ns();
-  if (seat.was_taken()) find_another_core(after);
   checks_ = std::min(2 * checks_, most_checks);
   if (after - before < taken_off_ns) return true;
   be_crowded_until(after + crowded_for(after - before));

@@ -40,10 +40,13 @@ class spin_watch {
 /// To be called when a team is made that spins.
 void note_usable_cores() noexcept;
 
+/// Whether the threads of all teams that are awake, and a master that waits or works, are at most as many as the cores.
+bool process_has_a_core_for_each() noexcept;
+
 /// A thread of a team, from its start on: counted while it is awake, so that the process never spins with more threads than it has cores.
 class awake_thread {
  public:
-  /// Whether it may be moved from a core that it shares with another thread that spins (shared_core.hpp).
+  /// Whether it may be moved from a core that it shares with another thread of its team (shared_core.hpp).
   explicit awake_thread(bool may_move) noexcept;
   ~awake_thread();
   awake_thread(const awake_thread&) = delete;

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -12,6 +13,7 @@
 
 #include "corescale/machine/topology.hpp"
 #include "corescale/team/message_ports.hpp"
+#include "corescale/team/spin.hpp"
 #include "foreign_threads.hpp"
 #include "shared_core.hpp"
 #include "systems_under_test.hpp"
@@ -89,42 +91,36 @@ std::vector<int> two_cores() {
   return found;
 }
 
-/// Whether a seat on `core` is taken by a thread that spins on `beside`.
-bool taken_by_one_on(int core, int beside) {
-  return std::async(std::launch::async,
-                    [=] {
-                      stay_on(core);
-                      const detail::core_seat seat;
-                      std::thread([=] { stay_on(beside), detail::core_seat(); }).join();
-                      return seat.was_taken();
-                    })
-      .get();
+/// Whether a thread that begins on `core` sees one that began on `beside` before it.
+bool seen_on(int core, int beside, std::uint64_t round, std::uint64_t round_beside) {
+  static constexpr char team = 0;
+  const auto begin = [](int on, std::uint64_t number) {
+    return std::async(std::launch::async, [=] { return stay_on(on), detail::shares_core(&team, number); })
+        .get();
+  };
+  begin(beside, round_beside);
+  return begin(core, round);
 }
 
-TEST(SharedCore, AThreadThatSpunOnTheSameCoreIsSeen) {
+TEST(SharedCore, TwoThreadsThatBeginARoundOnOneCoreAreSeen) {
   const std::vector<int> cores = two_cores();
-  EXPECT_TRUE(taken_by_one_on(cores[0], cores[0]));
-  if (cores.size() < 2) GTEST_SKIP() << "one core: no thread can spin beside";
-  EXPECT_FALSE(taken_by_one_on(cores[0], cores[1]));
+  EXPECT_TRUE(seen_on(cores[0], cores[0], 7, 7));
+  EXPECT_FALSE(seen_on(cores[0], cores[0], 9, 8));
+  if (cores.size() < 2) GTEST_SKIP() << "one core: no thread can begin elsewhere";
+  EXPECT_FALSE(seen_on(cores[0], cores[1], 10, 10));
 }
 
-TEST(SharedCore, AThreadThatIsElsewhereByNowHasNothingToLeave) {
-  const std::vector<int> cores = two_cores();
-  if (cores.size() < 2) GTEST_SKIP() << "one core: no thread can go elsewhere";
-  std::thread([&] {
-    stay_on(cores[0]);
-    const detail::core_seat seat;
-    std::thread([&] { stay_on(cores[0]), detail::core_seat(); }).join();
-    stay_on(cores[1]);
-    EXPECT_FALSE(seat.was_taken());
+TEST(SharedCore, AnotherTeamsThreadIsNotSeen) {
+  static constexpr char teams[2] = {};
+  std::thread([] {
+    stay_on(two_cores()[0]);
+    detail::shares_core(&teams[0], 1);
+    EXPECT_FALSE(detail::shares_core(&teams[1], 1));
   }).join();
 }
 
-bool yes() noexcept { return true; }
-bool no() noexcept { return false; }
-
 /// The core of a thread of a team before and after it looked for another one; what it is allowed is the same.
-std::pair<int, int> cores_when_moved(bool may_leave, bool (*is_idle)() noexcept) {
+std::pair<int, int> cores_when_moved(bool may_leave) {
   return std::async(std::launch::async,
                     [=] {
                       const detail::awake_thread counted(may_leave);
@@ -132,7 +128,7 @@ std::pair<int, int> cores_when_moved(bool may_leave, bool (*is_idle)() noexcept)
                       stay_on(two_cores()[0]);
                       sched_setaffinity(0, sizeof allowed, &allowed);
                       const int before = sched_getcpu();
-                      detail::find_another_core(1'000'000'000, is_idle);
+                      detail::find_another_core(1'000'000'000);
                       const int after = sched_getcpu();
                       const cpu_set_t allowed_after = allowed_cores();
                       EXPECT_TRUE(CPU_EQUAL(&allowed, &allowed_after));
@@ -146,42 +142,46 @@ TEST(SharedCore, AThreadOfATeamFindsAnotherOneAndKeepsItsAffinity) {
   // Linux may move a thread back at any time.
   bool moved = false;
   for (int tries = 0; tries < 20 && !moved; ++tries) {
-    const auto [before, after] = cores_when_moved(true, yes);
+    const auto [before, after] = cores_when_moved(true);
     moved = before != after;
   }
   EXPECT_TRUE(moved);
 }
 
 // Linux may move any thread: what never moved it did not move a thread in one of some tries.
-bool ever_stays(bool may_leave, bool (*is_idle)() noexcept) {
-  for (int tries = 0; tries < 20; ++tries) {
-    const auto [before, after] = cores_when_moved(may_leave, is_idle);
-    if (before == after) return true;
+TEST(SharedCore, AThreadStaysWhereItsTeamWantsIt) {
+  bool ever_stays = false;
+  for (int tries = 0; tries < 20 && !ever_stays; ++tries) {
+    const auto [before, after] = cores_when_moved(false);
+    ever_stays = before == after;
   }
-  return false;
+  EXPECT_TRUE(ever_stays);
 }
 
-TEST(SharedCore, AThreadStaysWhereNoCoreIsIdleAndWhereItsTeamWantsIt) {
-  EXPECT_TRUE(ever_stays(true, no));
-  EXPECT_TRUE(ever_stays(false, yes));
-}
-
-TEST(SharedCore, WhetherACoreIsIdleIsKnownOfAMachineThatIsFull) {
-  std::atomic<bool> end{false};
-  std::vector<std::thread> busy;
-  for (long thread = 0; thread < 4 * sysconf(_SC_NPROCESSORS_ONLN) + 4; ++thread)
-    busy.emplace_back([&] {
-      while (!end) {
+/// The threads of a team, all put on the master's core, in the first of some rounds in which they are apart; 0 if in none.
+int first_round_apart() {
+  const auto team = spin_team::create(2);
+  const cpu_set_t allowed = allowed_cores();
+  static_cast<void>(team->work([&](std::size_t) {
+    stay_on(two_cores()[0]);
+    sched_setaffinity(0, sizeof allowed, &allowed);
+  }));
+  for (int round = 1; round <= 200; ++round) {
+    std::array<int, 2> cores{};
+    static_cast<void>(team->work([&](std::size_t id) {
+      cores.at(id) = sched_getcpu();
+      const auto end = std::chrono::steady_clock::now() + 100us;
+      while (std::chrono::steady_clock::now() < end) {
       }
-    });
-  bool idle = true;
-  for (int tries = 0; tries < 500 && idle; ++tries) {
-    usleep(1000);
-    idle = detail::some_core_is_idle();
+    }));
+    if (cores[0] != cores[1]) return round;
   }
-  end = true;
-  for (std::thread& one : busy) one.join();
-  EXPECT_FALSE(idle);
+  return 0;
+}
+
+TEST(SharedCore, AWorkerLeavesItsMastersCore) {
+  if (two_cores().size() < 2) GTEST_SKIP() << "one core: there is no other";
+  EXPECT_GT(first_round_apart(), 0);
 }
 
 TEST(SharedCore, APinnedThreadStays) {
@@ -189,7 +189,7 @@ TEST(SharedCore, APinnedThreadStays) {
     detail::may_be_moved();
     const int core = two_cores()[0];
     stay_on(core);
-    detail::find_another_core(1'000'000'000, yes);
+    detail::find_another_core(1'000'000'000);
     EXPECT_EQ(sched_getcpu(), core);
     EXPECT_EQ(two_cores(), std::vector{core});
   }).join();

@@ -30,8 +30,8 @@ struct team_options {
   /// create() throws what it throws, and leaves no team.
   std::function<void(std::size_t id)> on_thread_start = {};
 
-  /// Whether a thread of `spin` that shares its core with another spinning thread of the process, while a core is idle, leaves it.
-  /// True: Linux on KVM starts and wakes threads so, and leaves them so for up to 16 ms, in which a fork-join takes 6 us instead of 0.1.
+  /// Whether a thread of `spin` that finds another thread of its team on its core, in the same round, leaves it.
+  /// True: Linux starts and wakes threads so, and leaves them so while another core is busy. A loop then takes its serial time.
   /// It narrows and restores the thread's own CPU mask; a thread whose mask was changed from outside stays, as does a pinned one.
   bool leave_shared_cores = true;
 };

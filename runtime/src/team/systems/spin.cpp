@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "corescale/machine/cache_line.hpp"
+#include "corescale/machine/clock.hpp"
 #include "corescale/team/detail/posix_thread.hpp"
+#include "shared_core.hpp"
 #include "waiting.hpp"
 
 namespace corescale::inline v0::detail {
@@ -135,7 +137,7 @@ struct spin_crew {
     if (k == 0) return true;
     const round_word round(++number, k);
     give_orders(0, round, worker);
-    core.run(worker, 0, k);
+    run_share(0, round, worker);
     await_children(0, round);
     return true;
   }
@@ -148,11 +150,17 @@ struct spin_crew {
       const worker_ref worker = above.worker();
       give_orders(id, round, worker);
       if (round.is_end()) return;
-      core.run(worker, id, round.threads());
+      run_share(id, round, worker);
       await_children(id, round);
       last = round.number();
       members[id].to_parent.ended.publish(last);
     }
+  }
+
+  void run_share(std::size_t id, round_word round, worker_ref worker) noexcept {
+    if (shares_core(this, round.number()) && process_has_a_core_for_each()) [[unlikely]]
+      find_another_core(now_ns());
+    core.run(worker, id, round.threads());
   }
 
   void give_orders(std::size_t id, round_word round, worker_ref worker) noexcept {
