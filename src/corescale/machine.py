@@ -45,6 +45,8 @@ class Machine:
     governor: str | None
     turbo: bool | None
     topology_source: str
+    nodes: int = 1
+    """machines like this one that a launch may use"""
 
     @classmethod
     def here(cls, root: Path = Path("/")) -> "Machine":
@@ -105,7 +107,8 @@ class Machine:
         host name is out: containers draw a new one per start, and a twin node slows a block's configurations equally.
         """
         values = dataclasses.asdict(self)
-        return {name: value for name, value in values.items() if name not in NOT_IDENTITY}
+        alone = {"nodes"} if self.nodes == 1 else set()
+        return {name: value for name, value in values.items() if name not in NOT_IDENTITY | alone}
 
     def fingerprint(self) -> str:
         """A hash of `identity()`, equal from run to run, as long as none of it changes."""

@@ -55,6 +55,11 @@ class Layout:
         """The parallelism t*m*n."""
         return self.threads_per_rank * self.ranks_per_node * self.nodes
 
+    @property
+    def of_node(self) -> int:
+        """Threads on one node, t*m: more than its cores are oversubscribed."""
+        return self.threads_per_rank * self.ranks_per_node
+
     def __str__(self) -> str:
         return f"{self.threads_per_rank}x{self.ranks_per_node}x{self.nodes}"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
@@ -19,6 +20,13 @@
 #endif
 
 namespace driver {
+
+/// Whether ranks and their clock are SimGrid's: a build by smpicxx.
+#ifdef CORESCALE_SIMULATED
+inline constexpr bool is_simulated = true;
+#else
+inline constexpr bool is_simulated = false;
+#endif
 
 /// The processes of one launch. MPI is started only under a launcher of it: a program that is started alone is rank 0 of 1 and
 /// pays nothing. One per process, made and destroyed by the main thread, which alone calls it.
@@ -60,6 +68,15 @@ class Ranks {
   /// The first of this rank's part of [0, n); that of rank + 1 is where the part ends.
   std::size_t first_of(std::size_t n, int rank) const {
     return n * static_cast<std::size_t>(rank) / static_cast<std::size_t>(size_);
+  }
+
+  /// Seconds from some moment on, of the simulated machine in a simulated build.
+  static double seconds() {
+#ifdef CORESCALE_SIMULATED
+    return MPI_Wtime();
+#else
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+#endif
   }
 
   /// Returns when every rank has come here.
@@ -162,6 +179,7 @@ class Ranks {
  private:
   /// Open MPI's, MPICH's and Slurm's launchers each tell a rank that it is one.
   static bool launched() {
+    if (is_simulated) return true;
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
       if (std::getenv(name) != nullptr) return true;
     return false;

@@ -87,7 +87,7 @@ def measure(
     `began`: when the budget did, by the monotonic clock. Raises InterruptedRunError for Ctrl-C, which is its cause.
     """
     launcher, policy = (
-        launchers.create(request.on, experiment, machine, request.landscape or None),
+        launchers.create(request.on, experiment, machine, request.launching),
         policy_of(experiment),
     )
     if request.fresh and request.continued:

@@ -31,6 +31,7 @@ class Options(TypedDict, total=False):
 
     on: str
     landscape: File
+    platform: File
     out: File
     fresh: bool
     continued: bool
@@ -38,6 +39,7 @@ class Options(TypedDict, total=False):
     factor: Mapping[str, Levels]
     threads: Levels
     ranks: Levels
+    nodes: Levels
     oversubscribe: bool
     allocators: Levels
     baseline: Mapping[str, Level]

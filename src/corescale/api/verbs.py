@@ -17,7 +17,7 @@ from corescale.declare import command_line, quantities
 from corescale.declare.request import CompareRequest, RunRequest, ScanRequest, TuneRequest
 from corescale.errors import InterruptedRunError
 from corescale.machine import Machine
-from corescale.observe import foreign
+from corescale.observe import foreign, launchers
 from corescale.show.progress import Called, Progress
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def scan(command: Command, *, progress: Follow = None, **given: Unpack[options.S
 
     Options are those of `corescale scan`. Raises CorescaleError.
     """
-    request, machine = options.request(ScanRequest, options.ScanOptions, given), Machine.here()
+    request = options.request(ScanRequest, options.ScanOptions, given)
+    machine = launchers.machine(request.on, request.launching)
     return _measured(partial(command_line.scan, request, _words(command), machine), request, machine, progress)
 
 
@@ -60,7 +61,8 @@ def tune(command: Command, *, progress: Follow = None, **given: Unpack[options.T
 
     Options are those of `corescale tune`. Raises CorescaleError.
     """
-    request, machine = options.request(TuneRequest, options.TuneOptions, given), Machine.here()
+    request = options.request(TuneRequest, options.TuneOptions, given)
+    machine = launchers.machine(request.on, request.launching)
     return _measured(partial(command_line.tune, request, _words(command), machine), request, machine, progress)
 
 
@@ -69,7 +71,8 @@ def compare(*commands: str, progress: Follow = None, **given: Unpack[options.Com
 
     Options are those of `corescale compare`. Raises CorescaleError.
     """
-    request, machine = options.request(CompareRequest, options.CompareOptions, given), Machine.here()
+    request = options.request(CompareRequest, options.CompareOptions, given)
+    machine = launchers.machine(request.on, request.launching)
     gate = cast("Gates", quantities.gates(request.gate))
     declare = partial(command_line.compare, request, commands, machine)
     return _measured(declare, request, machine, progress, gate)

@@ -13,7 +13,7 @@ from corescale.cli.output import finish, must_be_writable
 from corescale.conclude.answers.verdict import Gates
 from corescale.declare import command_line, quantities
 from corescale.declare.request import CompareRequest
-from corescale.machine import Machine
+from corescale.observe import launchers
 
 
 @takes(CompareRequest)
@@ -21,7 +21,7 @@ def compare(words: list[str], request: CompareRequest) -> None:
     """Which command is faster: corescale compare 'xz -T1 -k FILE' 'xz -T2 -k FILE'"""
     must_be_writable(request)
     request = stdin.kept(request)
-    machine = Machine.here()
+    machine = launchers.machine(request.on, request.launching)
     gate = cast("Gates", quantities.gates(request.gate))
     declare = partial(command_line.compare, request, words, machine)
     if request.dry_run:

@@ -36,7 +36,7 @@ def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> No
     Raises ProgramError, UsageError and StoreError, as measuring would, where a program cannot be launched or its files
     are not there; of a study, which may be meant for another machine, a missing program is a note.
     """
-    launcher = launchers.create(request.on, experiment, machine, request.landscape or None)
+    launcher = launchers.create(request.on, experiment, machine, request.launching)
     for chosen in configurations(experiment):
         typer.echo(f"{chosen.label}\n    {launcher.line(chosen)}")
     root = Path(request.out or RUNS)

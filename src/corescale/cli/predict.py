@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from corescale.cli.simulate import simulated
 from corescale.conclude import overhead_forecast
 from corescale.conclude.forecast import FAR, MODEL_NAMES, Prediction, Scored, held_back, score
 from corescale.conclude.forecast import predict as forecast
@@ -21,7 +22,9 @@ MOST = 10**9
 
 
 def predict(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="run folders of scans")],
+    words: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="run folders of scans; with --simulate the program, after --")
+    ],
     cores: Annotated[
         int | None, typer.Option("--cores", min=1, max=MOST, metavar="P", help="number of cores to forecast")
     ] = None,
@@ -43,9 +46,24 @@ def predict(
     anyway: Annotated[
         bool, typer.Option("--anyway", help=f"forecast beyond {FAR:g} times the largest p measured too")
     ] = False,
+    simulate: Annotated[
+        str, typer.Option("--simulate", metavar="FILE", help="launch the program on this cluster, by SimGrid")
+    ] = "",
+    layouts: Annotated[
+        str, typer.Option("--layouts", metavar="TxMxN,...", help="of --simulate (default: all that fill the cluster)")
+    ] = "",
+    response: Annotated[str, typer.Option("--response", help="of --simulate: wall or metric:NAME")] = "wall",
     json: Annotated[bool, typer.Option("--json", help="print the result as JSON")] = False,
 ) -> None:
     """What more cores would give: corescale predict corescale-runs/scan-1234/1 --cores 64"""
+    if simulate:
+        if cores is not None or model or overhead or track_record:
+            raise UsageError(
+                "forecasts are from runs", where="--simulate", remedy="leave out --cores and what follows it"
+            )
+        simulated(words, simulate, layouts or "auto", response, json=json)
+        return
+    runs = [Path(word) for word in words]
     if track_record == (cores is not None):
         what = "--track-record forecasts nothing new" if track_record else "no number of cores"
         raise UsageError(what, remedy="give --cores P or --track-record")

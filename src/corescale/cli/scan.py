@@ -11,7 +11,7 @@ from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable
 from corescale.declare import command_line
 from corescale.declare.request import ScanRequest
-from corescale.machine import Machine
+from corescale.observe import launchers
 
 
 @takes(ScanRequest)
@@ -19,7 +19,7 @@ def scan(words: list[str], request: ScanRequest) -> None:
     """How a program scales: corescale scan -- ./program {threads}"""
     must_be_writable(request)
     request = stdin.kept(request)
-    machine = Machine.here()
+    machine = launchers.machine(request.on, request.launching)
     declare = partial(command_line.scan, request, words, machine)
     if request.dry_run:
         return dry_run(declare(), request, machine)

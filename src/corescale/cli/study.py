@@ -50,7 +50,7 @@ def run(words: list[str], request: StudyRequest) -> None:
             "one study is needed", where="study run", remedy="corescale study list names the studies that ship"
         )
     must_be_writable(request)
-    machine = Machine.here()
+    machine = launchers.machine(request.on, request.launching)
     path = studies.find(stdin.study(words[0]))
     declared = partial(
         study_file.experiment,

@@ -17,7 +17,7 @@ from corescale.declare.command_line import going_on
 from corescale.declare.request import TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Machine
-from corescale.observe import store
+from corescale.observe import launchers, store
 
 
 @takes(TuneRequest)
@@ -25,7 +25,7 @@ def tune(words: list[str], request: TuneRequest) -> None:
     """The fastest way to launch a program: corescale tune --allocators auto -- ./program {threads}"""
     must_be_writable(request)
     request = stdin.kept(request)
-    machine = Machine.here()
+    machine = launchers.machine(request.on, request.launching)
     if request.more:
         return more(words, request, machine)
     declare = partial(command_line.tune, request, words, machine)

@@ -72,7 +72,7 @@ A_SECOND = 1.2345678
 def foreseen(experiment: Experiment, cores: int) -> "pd.DataFrame":
     """The frame of one launch of each configuration that gives A_SECOND for everything: what is known before any.
 
-    `cores`: more threads than that are oversubscribed.
+    `cores`: more threads than that on a node are oversubscribed.
     """
     source, _, key = experiment.response.partition(":")
     metrics = dict.fromkeys((*experiment.metrics, *((key,) if source == "metric" else ())), A_SECOND)
@@ -81,7 +81,8 @@ def foreseen(experiment: Experiment, cores: int) -> "pd.DataFrame":
         Record(
             plan="", configuration=chosen, phase="measure", block=0, attempt=0, order=place, seed=0, started=0.0,
             wall=A_SECOND, status="ok", exit_code=0, user=A_SECOND, peak_memory=1, peak_memory_kind="process",
-            threads_asked=chosen.layout.p, metrics=metrics, regions=regions, oversubscribed=chosen.layout.p > cores,
+            threads_asked=chosen.layout.p, metrics=metrics, regions=regions,
+            oversubscribed=chosen.layout.of_node > cores,
         )
         for place, chosen in enumerate(configurations(experiment))
     ]  # fmt: skip

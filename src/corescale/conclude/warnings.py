@@ -173,7 +173,7 @@ def _worst(found: Sequence[noise.Finding]) -> list[noise.Finding]:
 
 
 def _short(records: Sequence[Record]) -> list[str]:
-    walls = [record.wall for record in records if record.ok and record.timed]
+    walls = [record.wall for record in records if record.ok and record.timed and record.origin != "simulated"]
     if not walls or np.median(walls) >= SHORT:
         return []
     return [f"launches of {np.median(walls) * 1e3:.2g} ms: starting the process is a large part of it"]

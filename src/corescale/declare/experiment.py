@@ -183,7 +183,7 @@ class Experiment(Model):
     timeout: float | None = Field(default=None, gt=0)
     """seconds per launch"""
     cores: int | None = None
-    """most threads of all ranks together: combinations beyond are not launched; None: no limit"""
+    """most threads of all ranks of a node together: combinations beyond are not launched; None: no limit"""
     ignore_failure: bool = False
     same_output: bool = False
     input: str | None = None
@@ -233,8 +233,8 @@ class Experiment(Model):
 
     @property
     def makes_threads(self) -> bool:
-        """Whether a factor says how many threads there are; beside one of ranks it is one in each."""
-        return any({"threads", "ranks"} & factor.how.makes for factor in self.factors)
+        """Whether a factor says how many threads there are; beside one of ranks or nodes it is one in each."""
+        return any({"threads", "ranks", "nodes"} & factor.how.makes for factor in self.factors)
 
     @property
     def starts_ranks(self) -> bool:

@@ -124,8 +124,8 @@ def _other_levels(factor: Factor, now: Level) -> list[Level]:
 
 
 def fits(experiment: Experiment, chosen: Configuration) -> bool:
-    """Whether its threads are within what the experiment allows for all ranks together."""
-    return experiment.cores is None or chosen.layout.p <= experiment.cores
+    """Whether its threads are within what the experiment allows for all ranks of a node together."""
+    return experiment.cores is None or chosen.layout.of_node <= experiment.cores
 
 
 def omitted(experiment: Experiment, chosen: Configuration) -> bool:

@@ -22,10 +22,9 @@ def option(default: Any, *flags: str, help: str, metavar: str = "") -> Any:  # n
 class RunRequest:
     """How a run is made and shown, whatever is measured."""
 
-    on: str = option(
-        "", "--on", help="the launcher, one that doctor lists (default: the first that works); fake needs --landscape"
-    )
-    landscape: str = option("", "--landscape", metavar="FILE", help="times of the fake launcher (docs/fake.md)")
+    on: str = option("", "--on", help="the launcher, one that doctor lists (default: the first that works)")
+    landscape: str = option("", "--landscape", metavar="FILE", help="times, for --on fake (docs/fake.md)")
+    platform: str = option("", "--platform", metavar="FILE", help="a cluster, for --on simgrid (docs/cluster.md)")
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
     fresh: bool = option(False, "--fresh", help="start a new run, also if one could be continued or shown")
     continued: bool = option(False, "--continue", help="continue the last run of this command, or fail")
@@ -46,6 +45,11 @@ class RunRequest:
     export_junit: str = option("", "--export-junit", metavar="FILE", help="write JUnit's XML: a failed gate fails")
     export_extrap: str = option("", "--export-extrap", metavar="FILE", help="write Extra-P's JSON lines")
 
+    @property
+    def launching(self) -> dict[str, str]:
+        """The options of launchers that were given, by their names; each is one launcher's own."""
+        return {name: value for name in ("landscape", "platform") if (value := getattr(self, name))}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request(RunRequest):
@@ -61,6 +65,7 @@ class Request(RunRequest):
     parameter_step: str = option("", "-D", "--parameter-step-size", metavar="STEP", help="step of -P (default 1)")
     threads: str = option("", "-t", "--threads", metavar="1,2,4", help="thread counts, as -f threads=1,2,4")
     ranks: str = option("", "--ranks", metavar="auto|1,2,4", help="MPI ranks, as -f ranks=1,2,4 (docs/mpi.md)")
+    nodes: str = option("", "--nodes", metavar="1,2,4", help="nodes, as -f nodes=1,2,4 (docs/cluster.md)")
     oversubscribe: bool = option(False, "--oversubscribe", help="also try more ranks x threads than cores")
     allocators: str = option("", "--allocators", metavar="auto|A,B", help="memory allocators, as -f allocator=A,B")
     baseline: str = option(

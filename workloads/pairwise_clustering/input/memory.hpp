@@ -9,8 +9,13 @@
 
 namespace pairwise_clustering {
 
-/// What ranks take that hold `matrix_bytes` together: the matrix, and at most 15% of it and 64 MB a rank beside it.
-inline double memory_bound(double matrix_bytes, int ranks = 1) { return 1.15 * matrix_bytes + 64e6 * ranks; }
+/// Bytes of a rank beside its part of the matrix. Simulated ranks share one process.
+inline constexpr double rank_bytes = driver::is_simulated ? 6e6 : 64e6;
+
+/// What ranks take that hold `matrix_bytes` together: the matrix, and at most 15% of it and `rank_bytes` a rank beside it.
+inline double memory_bound(double matrix_bytes, int ranks = 1) {
+  return 1.15 * matrix_bytes + rank_bytes * ranks;
+}
 
 /// Throws Error when the ranks of this machine would not find room. Call before anything is read.
 inline void check_memory(std::size_t n, Precision precision, const driver::Ranks& ranks) {

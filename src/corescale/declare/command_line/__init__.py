@@ -89,7 +89,7 @@ def tune(
     """
     commands = [build.command("main", words, request.shell)]
     listed = (*request.factor, *request.parameter_list, *request.parameter_scan)
-    named = (*listed, request.threads, request.ranks, request.allocators)
+    named = (*listed, request.threads, request.ranks, request.nodes, request.allocators)
     if any(named) or request.shell:
         request, why = _loadable(request, commands, unloadable)
         return _without_allocators(_tune(request, commands, machine), why)

@@ -129,7 +129,7 @@ def _must_be_launchable(experiment: Experiment, machine: Machine, p_ref: int | N
     launch(experiment, baseline(experiment), machine)
     if p_ref is not None:
         checks.must_have(experiment, p_ref)
-    if any("ranks" in factor.how.makes for factor in experiment.factors):
+    if any({"ranks", "nodes"} & factor.how.makes for factor in experiment.factors):
         checks.must_say_how_many(experiment.commands)
 
 

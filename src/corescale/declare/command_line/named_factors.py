@@ -30,9 +30,10 @@ def named(
     if request.allocators:
         texts.append(("allocator", request.allocators))
     made = {part for name in given & set(factors.KINDS) for part in factors.KINDS[name].makes}
-    if request.ranks:
-        texts.insert(0, ("ranks", request.ranks))
-    if request.threads or (default_threads and not made and not request.ranks):
+    for name in ("nodes", "ranks"):
+        if text := getattr(request, name):
+            texts.insert(0, (name, text))
+    if request.threads or (default_threads and not made and not request.ranks and not request.nodes):
         texts.insert(0, ("threads", request.threads or default_threads))
     found: list[Factor] = []
     left_out: list[str] = []

@@ -9,7 +9,7 @@ from corescale.declare.factors.kind import Kind, number_or_text
 from corescale.declare.factors.launch import Launch
 from corescale.declare.factors.placement import Affinity, Bind, L3Domains, Numa, Smt, Sockets
 from corescale.declare.factors.program import Allocator, Command, Parameter, Variable
-from corescale.declare.factors.threads import LayoutKind, Ranks, Threads, with_thread_variables
+from corescale.declare.factors.threads import LayoutKind, Nodes, Ranks, Threads, with_thread_variables
 from corescale.errors import UsageError
 
 __all__ = ["KINDS", "THREAD_VARIABLES", "Kind", "Launch", "kind_of", "number_or_text", "with_thread_variables"]
@@ -17,6 +17,7 @@ __all__ = ["KINDS", "THREAD_VARIABLES", "Kind", "Launch", "kind_of", "number_or_
 KINDS: dict[str, Kind] = {
     "threads": Threads(),
     "ranks": Ranks(),
+    "nodes": Nodes(),
     "layout": LayoutKind(),
     "allocator": Allocator(),
     "bind": Bind(),

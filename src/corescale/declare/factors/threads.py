@@ -103,6 +103,27 @@ class Ranks(Kind):
         return replace(layout, ranks_per_node=int(level))
 
 
+class Nodes(Kind):
+    """This number of nodes, each with all of a node's ranks."""
+
+    makes: ClassVar = frozenset({"nodes"})
+
+    def split(self, text: str) -> list[str]:
+        return counts(text)
+
+    def parse(self, text: str, machine: Machine) -> Level:
+        return machine.nodes if text == "max" else positive(text, "nodes", machine)
+
+    def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
+        return thread_levels(machine.nodes), ()
+
+    def serial(self, level: Level) -> Level:
+        return 1
+
+    def layout(self, level: Level, layout: Layout) -> Layout:
+        return replace(layout, nodes=int(level))
+
+
 class LayoutKind(Kind):
     """TxMxN; whether it can be started is for the launcher to say."""
 
@@ -113,6 +134,11 @@ class LayoutKind(Kind):
         if not re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", text):
             raise UsageError(f"not a layout: {text!r}", where="layout", remedy="write TxMxN, each at least 1, as 4x2x1")
         return text
+
+    def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
+        """Every t x m that fills the cores of all nodes."""
+        cores = machine.default_max_threads
+        return [str(Layout(t, cores // t, machine.nodes)) for t in reversed(divisors(cores))], ()
 
     def layout(self, level: Level, layout: Layout) -> Layout:
         t, m, n = (int(part) for part in str(level).split("x"))

@@ -59,6 +59,7 @@ COMPONENTS = (
         programs=("mpiexec.hydra", "mpirun.mpich", "mpirun", "mpiexec"),
         says="hydra|mpich",
     ),
+    Component("MPI", "SimGrid", "simulating ranks", "libsimgrid-dev", programs=("smpirun",)),
     Component("Slurm", "sbatch", "submitting jobs", "slurm-client", programs=("sbatch",)),
     Component("Slurm", "srun", "launching in an allocation", "slurm-client", programs=("srun",)),
     Component("tools", "numactl", "the numa factor", "numactl", programs=("numactl",)),

@@ -5,7 +5,7 @@ A new launcher is one file that meets the contract, and one line in LAUNCHERS.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self
 
 from corescale.declare.experiment import Experiment
@@ -16,6 +16,7 @@ from corescale.machine import Machine
 from corescale.observe.launchers.direct import Direct
 from corescale.observe.launchers.fake import Fake
 from corescale.observe.launchers.mpi import Mpi
+from corescale.observe.launchers.simgrid import Simgrid
 from corescale.records import Configuration, Layout, Record
 
 
@@ -36,9 +37,16 @@ class Launcher(Protocol):
     def name(self) -> str:
         """Distinguishes its run folders from those of other launchers."""
 
+    takes: ClassVar[str]
+    """The option of a request that is this launcher's own, as `landscape`; empty for none."""
+
     @classmethod
-    def create(cls, experiment: Experiment, machine: Machine, landscape: Path | None = None) -> Self:
-        """One for this experiment; `landscape` is for the fake one alone. Raises UsageError."""
+    def machine(cls, option: str = "") -> Machine:
+        """What it launches on, of which a launch may use several nodes. Raises UsageError."""
+
+    @classmethod
+    def create(cls, experiment: Experiment, machine: Machine, option: str = "") -> Self:
+        """One for this experiment; `option` is the value of the option that it `takes`. Raises UsageError."""
 
     @classmethod
     def cannot(cls, layout: Layout) -> str | None:
@@ -74,17 +82,40 @@ class Launcher(Protocol):
         """After the last launch, also after a failure."""
 
 
-LAUNCHERS: dict[str, type[Launcher]] = {"direct": Direct, "mpi": Mpi, "fake": Fake}
+LAUNCHERS: dict[str, type[Launcher]] = {"direct": Direct, "mpi": Mpi, "simgrid": Simgrid, "fake": Fake}
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+"""no options"""
 
 RANKS = Layout(1, 2, 1)
 """What a launcher must be able to start where ranks are a factor: one rank too is then started as several are."""
 
 
-def create(name: str, experiment: Experiment, machine: Machine, landscape: str | Path | None = None) -> Launcher:
-    """The launcher of that name, or the first that can start every layout where it is empty; raises UsageError."""
+def create(name: str, experiment: Experiment, machine: Machine, options: Mapping[str, str] = NOTHING) -> Launcher:
+    """The launcher of that name, or the first that can start every layout where it is empty; raises UsageError.
+
+    `options`: values of the options that launchers take, by their names.
+    """
+    _must_exist(name)
+    kind = able(name, experiment)
+    for option in options:
+        if option != kind.takes:
+            owner = next(other for other, each in LAUNCHERS.items() if each.takes == option)
+            what = f"only the {owner} launcher takes it"
+            raise UsageError(what, where=f"--{option}", remedy=f"add --on {owner}")
+    return kind.create(experiment, machine, options.get(kind.takes, ""))
+
+
+def machine(name: str, options: Mapping[str, str] = NOTHING) -> Machine:
+    """What the launcher of that name launches on; this machine where it is empty. Raises UsageError."""
+    _must_exist(name)
+    kind = LAUNCHERS[name or "direct"]
+    return kind.machine(options.get(kind.takes, ""))
+
+
+def _must_exist(name: str) -> None:
     if name and name not in LAUNCHERS:
         raise UsageError(f"no launcher {name!r}", where="--on", remedy=f"one of {', '.join(LAUNCHERS)}")
-    return able(name, experiment).create(experiment, machine, Path(landscape) if landscape else None)
 
 
 def able(name: str, experiment: Experiment) -> type[Launcher]:
@@ -97,7 +128,7 @@ def able(name: str, experiment: Experiment) -> type[Launcher]:
             remedy = "leave --on out, or what starts them out of the command"
             raise UsageError("the command starts its ranks itself", where=f"--on {name}", remedy=remedy)
         layouts = dict.fromkeys(Layout(layout.threads_per_rank) for layout in layouts)
-    elif not name and any("ranks" in factor.how.makes for factor in experiment.factors):
+    elif not name and any({"ranks", "nodes"} & factor.how.makes for factor in experiment.factors):
         layouts |= dict.fromkeys([RANKS])
     why: dict[str, str] = {}
     for each in [name] if name else [each for each, kind in LAUNCHERS.items() if not kind.only_if_asked]:

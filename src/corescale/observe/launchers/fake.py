@@ -34,6 +34,7 @@ class Fake:
     starts_ranks: ClassVar[bool] = False
     only_if_asked: ClassVar[bool] = True
     virtual: ClassVar[bool] = True
+    takes: ClassVar[str] = "landscape"
 
     def __init__(self, experiment: Experiment, landscape: Landscape, machine: Machine | None = None) -> None:
         landscape.check(experiment)
@@ -46,10 +47,15 @@ class Fake:
         self._start(0)
 
     @classmethod
-    def create(cls, experiment: Experiment, machine: Machine, landscape: Path | None = None) -> Self:
-        if landscape is None:
+    def machine(cls, option: str = "") -> Machine:
+        del option
+        return Machine.here()
+
+    @classmethod
+    def create(cls, experiment: Experiment, machine: Machine, option: str = "") -> Self:
+        if not option:
             raise UsageError("the fake launcher needs a landscape", where="--on fake", remedy="add --landscape FILE")
-        return cls(experiment, Landscape.read(landscape), machine)
+        return cls(experiment, Landscape.read(Path(option)), machine)
 
     @classmethod
     def cannot(cls, layout: Layout) -> str | None:

@@ -39,11 +39,12 @@ class ToProve:
 class Local:
     """See Launcher. A subclass says in `through` and `ended` what is between the spawner and the program."""
 
-    name: ClassVar[str]
+    name: str
     summary: ClassVar[str]
     starts_ranks: ClassVar[bool] = False
     only_if_asked: ClassVar[bool] = False
     virtual: ClassVar[bool] = False
+    takes: ClassVar[str] = ""
 
     def __init__(self, experiment: Experiment, machine: Machine, spawner: Spawner | None = None) -> None:
         if experiment.output in ("inherit", "pipe", "-", "/dev/stdout"):
@@ -64,9 +65,13 @@ class Local:
         self._launches: dict[tuple[Configuration, bool], Launch] = {}
 
     @classmethod
-    def create(cls, experiment: Experiment, machine: Machine, landscape: Path | None = None) -> Self:
-        if landscape is not None:
-            raise UsageError("only the fake launcher has a landscape", where="--landscape", remedy="add --on fake")
+    def machine(cls, option: str = "") -> Machine:
+        del option
+        return Machine.here()
+
+    @classmethod
+    def create(cls, experiment: Experiment, machine: Machine, option: str = "") -> Self:
+        del option
         return cls(experiment, machine)
 
     @classmethod

@@ -72,7 +72,7 @@ class Recorder:
             output_hash=report.output_hash,
             tail=report.trouble or report.tail or scratch.said(TAIL),
             noise=_noise(report),
-            oversubscribed=configuration.layout.p > self._machine.default_max_threads,
+            oversubscribed=configuration.layout.of_node > self._machine.default_max_threads,
             sources=self._probes,
             leftovers=report.leftovers,
             **{**found.fields, **own},

@@ -27,6 +27,7 @@ from corescale.observe.run import run
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
 from corescale.records import Layout, Record
+from support import simgrid
 from support.policies import blocks
 
 Make = Callable[..., Experiment]
@@ -76,15 +77,17 @@ SHAPES = (Layout(1), Layout(2), Layout(1, 2), Layout(1, 2, 2))
 @pytest.mark.usefixtures("wrapped")
 @pytest.mark.parametrize("name", [*launchers.LAUNCHERS, "wrapped"])
 def test_every_launcher_meets_the_contract(
-    name: str, experiment: Make, two_cores: Machine, landscape_file: Path
+    name: str, experiment: Make, two_cores: Machine, landscape_file: Path, tmp_path: Path
 ) -> None:
     kind = launchers.LAUNCHERS[name]
+    given = {"fake": {"landscape": str(landscape_file)}, "simgrid": {"platform": str(simgrid.platform(tmp_path))}}
     layouts = [layout for layout in SHAPES if kind.cannot(layout) is None]
-    if name == "mpi" and not layouts:
+    if name in ("mpi", "simgrid") and not layouts:
         pytest.skip(str(kind.cannot(Layout())))
     assert layouts, f"it can start nothing: {kind.cannot(Layout())}"
-    e = experiment("sleep", "0.05", levels={"layout": [str(layout) for layout in layouts]})
-    launcher = launchers.create(name, e, two_cores, landscape_file if name == "fake" else None)
+    command = (simgrid.compiled(tmp_path), "pass") if name == "simgrid" else ("sleep", "0.05")
+    e = experiment(*command, levels={"layout": [str(layout) for layout in layouts]})
+    launcher = launchers.create(name, e, two_cores, given.get(name, {}))
     launcher.open(lambda _: None, store.Memory().keep)
     launcher.recall(())
     assert "sources" in launcher.subject()
@@ -98,9 +101,9 @@ def test_every_launcher_meets_the_contract(
         (e.hash, 4, 2, 77, "measure", "ok")
     }
     assert [r.order for r in records] == list(range(len(layouts)))
-    assert {r.origin for r in records} == {"fake" if name == "fake" else "measured"}
+    assert {r.origin for r in records} == {{"fake": "fake", "simgrid": "simulated"}.get(name, "measured")}
     assert all(r.wall > 0 and r.started > 0 for r in records)
-    if name != "fake":
+    if name not in given:
         seen = {str(r.configuration.layout): {p.rank for p in r.processes} for r in records}
         assert seen == {str(layout): set(range(layout.ranks_per_node)) for layout in layouts}
 
@@ -131,7 +134,7 @@ def test_an_unknown_launcher_and_a_missing_landscape_are_usage_errors(experiment
     with pytest.raises(UsageError, match="add --landscape FILE"):
         launchers.create("fake", experiment(), two_cores)
     with pytest.raises(UsageError, match="add --on fake"):
-        launchers.create("direct", experiment(), two_cores, "x.toml")
+        launchers.create("direct", experiment(), two_cores, {"landscape": "x.toml"})
 
 
 def test_what_several_sources_find_is_joined() -> None:

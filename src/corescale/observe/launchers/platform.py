@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster that is not here, read from TOML (docs/cluster.md) and written for SimGrid.
+
+A core's rate is relative to a core of this machine: what the program computes is measured while it is simulated.
+"""
+
+import itertools
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, ValidationError, field_validator
+
+from corescale.declare.model import Model
+from corescale.errors import UsageError
+from corescale.machine import Cpu, Machine
+from corescale.records import Layout
+
+CORE_FLOPS = 1e9
+"""what SimGrid takes one second of a core here for; simulated_loop.cpp charges by it"""
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, le=65_536)]
+
+
+class Link(Model):
+    """What a message pays."""
+
+    latency: Annotated[float, Field(ge=0, le=10)]
+    """seconds"""
+    bandwidth: Positive
+    """bytes a second"""
+
+
+Table = Mapping[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
+"""values at some numbers of cores, written as keys; linear between two, constant outside"""
+
+
+class Platform(Model):
+    """Equal nodes on one network."""
+
+    nodes: Count = 1
+    cores: Count
+    """of a node"""
+    rate: Table = Field(default={"1": 1.0})
+    """of a core, in cores of this machine, by how many cores of its node are busy"""
+    collectives: Literal["ompi", "mpich", "mvapich2", "impi"] = "ompi"
+    """whose rules choose the algorithm of a collective operation"""
+    network: Link
+    """between nodes"""
+    memory: Link
+    """between ranks of one node"""
+    fork_join: Mapping[str, Table] = {}
+    """seconds that a loop of a threading system takes beside its work, by its threads; `default` for others"""
+
+    @field_validator("rate", "fork_join")
+    @classmethod
+    def _numbers(cls, given: Mapping[str, object]) -> Mapping[str, object]:
+        tables = [each for each in given.values() if isinstance(each, Mapping)] or [given]
+        for name in itertools.chain(*tables):
+            if not str(name).isdecimal() or int(name) < 1:
+                raise ValueError(f"{name!r} is no number of cores")
+        return given
+
+    @field_validator("rate")
+    @classmethod
+    def _some(cls, given: Table) -> Table:
+        if not given or min(given.values()) <= 0:
+            raise ValueError("a core must have a rate above 0")
+        return given
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The platform of a file; raises UsageError."""
+        try:
+            return cls.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+        except ValidationError as error:
+            first = error.errors()[0]
+            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        except OSError as error:
+            what = f"cannot be read: {error.strerror}"
+        except ValueError as error:
+            what = f"not TOML: {error}"
+        raise UsageError(what, where=str(path), remedy="docs/cluster.md has an example")
+
+    def machine(self, here: Machine) -> Machine:
+        """One of its nodes as a machine, on which cores share nothing; computing is that of `here`."""
+        return Machine(
+            hostname="simulated",
+            cpu_model=f"simulated by {here.cpu_model}",
+            virtualised=here.virtualised,
+            kernel=here.kernel,
+            os=here.os,
+            architecture=here.architecture,
+            memory_bytes=here.memory_bytes,
+            cpus=tuple(Cpu(k, k, 0, 0, 0) for k in range(self.cores)),
+            affinity=tuple(range(self.cores)),
+            quota_cores=None,
+            cgroup_version=None,
+            cache_line=here.cache_line,
+            l3_bytes=here.l3_bytes,
+            governor=None,
+            turbo=None,
+            topology_source="platform",
+            nodes=self.nodes,
+        )
+
+    def xml(self, layout: Layout, *, threaded: bool) -> str:
+        """SimGrid's platform for launches of this layout.
+
+        `threaded`: the program charges its threads itself. Else the t cores of a rank are one core t times as fast.
+        """
+        fused = 1 if threaded else min(layout.threads_per_rank, self.cores)
+        speed = CORE_FLOPS * fused * at(self.rate, min(layout.of_node, self.cores))
+        network, memory = self.network, self.memory
+        return (
+            "<?xml version='1.0'?>\n"
+            '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+            f'<platform version="4.1"><cluster id="nodes" prefix="node-" suffix="" radical="0-{self.nodes - 1}"'
+            f' speed="{speed:.9g}f" core="{max(1, self.cores // fused)}"'
+            f' bw="{network.bandwidth:.9g}Bps" lat="{network.latency / 2:.9g}s" sharing_policy="SPLITDUPLEX"'
+            f' loopback_bw="{memory.bandwidth:.9g}Bps" loopback_lat="{memory.latency:.9g}s"/></platform>\n'
+        )
+
+    def in_words(self) -> str:
+        """What every number of it rests on."""
+        said = f"{self.nodes} x {self.cores} cores, network {self.network.latency * 1e6:.3g} us and "
+        return f"{said}{self.network.bandwidth / 1e9:.3g} GB/s, collectives as {self.collectives}"
+
+
+def at(table: Table, cores: int) -> float:
+    """The value of a table at a number of cores."""
+    known = sorted((int(name), value) for name, value in table.items())
+    if cores <= known[0][0]:
+        return known[0][1]
+    for (low, first), (high, last) in itertools.pairwise(known):
+        if cores <= high:
+            return first + (last - first) * (cores - low) / (high - low)
+    return known[-1][1]

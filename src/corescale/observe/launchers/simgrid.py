@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches ranks that SimGrid simulates, on a platform that is not here. Every record says so.
+
+SimGrid runs all ranks in one process, one after the other. What they compute is measured; messages and the sharing of
+cores are simulated. The program is a build by smpicxx: of `prog` that is `prog.smpi` beside it, if there is one.
+"""
+
+import functools
+import hashlib
+import re
+import shutil
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from corescale.declare.experiment import Experiment
+from corescale.declare.factors import Launch
+from corescale.declare.grid import configurations
+from corescale.errors import CorescaleError, ProgramError, UsageError
+from corescale.machine import Machine
+from corescale.observe import environment
+from corescale.observe.launchers.local import Local
+from corescale.observe.launchers.platform import CORE_FLOPS, Platform, at
+from corescale.observe.scratch import Scratch
+from corescale.observe.spawn import SpawnReport, SpawnRequest
+from corescale.records import Configuration, Layout, Phase, Record, canonical
+
+BUILD = ".smpi"
+"""how the name of a simulated build ends"""
+LIBRARY = b"libsimgrid"
+"""what every program that smpicxx linked names"""
+THREADED = b"corescale_simulates_threads"
+"""what a program holds that charges its threads itself (workloads/driver/simulated_loop.cpp)"""
+CLOCK = re.compile(r"Simulated time: (\S+) seconds")
+OF_SIMULATOR = (
+    *(
+        "user",
+        "system",
+        "cpu_kind",
+        "steal",
+        "throttled",
+        "involuntary",
+        "runqueue_wait",
+        "on_cpu",
+        "sampled",
+        "foreign",
+    ),
+    *(
+        "peak_memory",
+        "peak_memory_kind",
+        "peak_memory_floor",
+        "tree_memory",
+        "tree_memory_kind",
+        "affinity",
+        "processes",
+    ),
+)
+"""fields of a report that say nothing of the program"""
+FORK_JOIN = "CORESCALE_FORK_JOIN"
+"""variable that says what a loop on threads takes beside its work, in seconds; with _NAME for one threading system"""
+
+
+class Simgrid(Local):
+    """See Launcher."""
+
+    summary = "ranks x threads on nodes that are simulated, by SimGrid"
+    starts_ranks = True
+    only_if_asked = True
+    takes: ClassVar[str] = "platform"
+
+    def __init__(self, experiment: Experiment, machine: Machine, platform: Platform) -> None:
+        super().__init__(experiment, machine)
+        if any(command.shell for command in experiment.commands):
+            raise UsageError("a shell cannot be simulated", where="--shell", remedy="name the program itself")
+        if factor := next((each.name for each in experiment.factors if each.how.preloads), None):
+            raise UsageError("no library is preloaded into a simulated program", where=factor, remedy="leave it out")
+        text = canonical(platform.model_dump(mode="json"))
+        self.name = f"simgrid-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+        self._platform = platform
+        for chosen in configurations(experiment):
+            if (nodes := chosen.layout.nodes) > platform.nodes:
+                what = f"{nodes} nodes, and the platform has {platform.nodes}"
+                raise UsageError(what, where="nodes", remedy="ask for fewer, or change the platform")
+
+    @classmethod
+    def machine(cls, option: str = "") -> Machine:
+        return _platform(option).machine(Machine.here())
+
+    @classmethod
+    def create(cls, experiment: Experiment, machine: Machine, option: str = "") -> Self:
+        return cls(experiment, machine, _platform(option))
+
+    @classmethod
+    def cannot(cls, layout: Layout) -> str | None:
+        del layout
+        return None if simulator() else "needs SimGrid, and smpirun is not here (apt-get install libsimgrid-dev)"
+
+    def open(self, note: Callable[[str], None], keep: Callable[[bytes], str]) -> None:
+        super().open(note, keep)
+        for words in self._commands():
+            if LIBRARY not in _content(environment.locate(words[0])):
+                remedy = f"compile it by smpicxx as {words[0]}{BUILD} (docs/cluster.md)"
+                raise ProgramError("is no build for SimGrid", where=words[0], remedy=remedy)
+        note(f"simulated: {self._platform.in_words()}; computing as measured on one core here")
+
+    def subject(self) -> Mapping[str, Any]:
+        return {**super().subject(), "platform": self._platform.model_dump(mode="json")}
+
+    def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
+        layout = configuration.layout
+        ranks = layout.ranks_per_node * layout.nodes
+        return f"(simulated {layout}) smpirun -np {ranks} {self._launch_of(configuration).needed(reads).line}"
+
+    def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
+        folder = scratch.of("simgrid")
+        platform, hosts, clock = folder / "platform.xml", folder / "hosts", folder / "clock"
+        threaded = THREADED in _content(environment.locate(request.argv[0]))
+        platform.write_text(self._platform.xml(layout, threaded=threaded))
+        hosts.write_text("".join(f"node-{node}\n" * layout.ranks_per_node for node in range(layout.nodes)))
+        argv = (
+            *(simulator(), str(environment.locate(request.argv[0])), "--cfg=smpi/privatization:1"),
+            *(f"--cfg=smpi/np:{layout.ranks_per_node * layout.nodes}", f"--cfg=smpi/hostfile:{hosts}"),
+            *(f"--cfg=smpi/tmpdir:{folder}", "--cfg=network/model:SMPI", "--cfg=surf/precision:1e-9"),
+            *("--log=root.thres:critical", "--log=smpi_utils.thres:info", f"--log=smpi_utils.app:file:{clock}"),
+            f"--cfg=smpi/coll-selector:{self._platform.collectives}",
+            f"--cfg=smpi/host-speed:{CORE_FLOPS:.0f}f",
+            *("--cfg=smpi/simulate-computation:yes", "--cfg=smpi/display-timing:yes"),
+            *("--cfg=smpi/bw-factor:0:1", "--cfg=smpi/lat-factor:0:1"),  # a link is as the platform has it
+            *(str(platform), *request.argv[1:]),
+        )
+        t, costs = layout.threads_per_rank, {}
+        for name, table in self._platform.fork_join.items() if t > 1 else ():
+            costs[FORK_JOIN if name == "default" else f"{FORK_JOIN}_{name}"] = f"{at(table, t):.9g}"
+        inside = {name: value for name, value in request.environment.items() if name != "CORESCALE_RESULT"}
+        return replace(request, argv=argv, environment={**inside, **costs, "CORESCALE_RESULT": None})
+
+    def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
+        """Nothing that the simulator took is the program's; simulated cores count as busy."""
+        clock = scratch.of("simgrid") / "clock"
+        said = CLOCK.search(clock.read_text(errors="replace") if clock.is_file() else "")
+        if report.status == "ok" and said is None:
+            raise CorescaleError("smpirun reported no simulated time", where="simgrid", remedy="try SimGrid 3.32")
+        wall = float(said[1]) if said is not None and report.status == "ok" else report.wall
+        none = SpawnReport(status=report.status)
+        unknown = {name: getattr(none, name) for name in OF_SIMULATOR}
+        return replace(report, wall=wall, ranked=True, **unknown), {}
+
+    def _watched(self, invocation: Any, watching: Sequence[Any]) -> Record:
+        record = super()._watched(invocation, watching)
+        return replace(record, origin="simulated", user=record.wall * record.threads_asked)
+
+    def _launch_of(self, configuration: Configuration, phase: Phase = "measure") -> Launch:
+        launch = super()._launch_of(configuration, phase)
+        built = f"{shutil.which(launch.argv[0]) or launch.argv[0]}{BUILD}"
+        return replace(launch, argv=(built, *launch.argv[1:])) if Path(built).is_file() else launch
+
+
+def _platform(option: str) -> Platform:
+    if not option:
+        remedy = "add --platform FILE.toml (docs/cluster.md has an example)"
+        raise UsageError("the simgrid launcher needs a platform", where="--on simgrid", remedy=remedy)
+    return Platform.read(Path(option))
+
+
+@functools.cache
+def simulator() -> str:
+    """The program that smpirun, a script, starts in the end: it leaves no files behind. Empty if there is none."""
+    script = shutil.which("smpirun")
+    found = re.search(r'"(/\S+/smpimain)"', Path(script).read_text(errors="replace")) if script else None
+    return found[1] if found else ""
+
+
+@functools.cache
+def _content(path: Path) -> bytes:
+    return path.read_bytes()

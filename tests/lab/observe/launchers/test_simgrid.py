@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks that a real SimGrid simulates: times that are known exactly, and every record labelled."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from corescale import native
+from corescale.declare.experiment import Experiment
+from corescale.errors import ProgramError, UnavailableError, UsageError
+from corescale.machine import Machine
+from corescale.observe import launchers, store
+from corescale.observe.launchers.platform import Platform, at
+from corescale.observe.run import run
+from corescale.records import Layout, Record
+from support.policies import blocks
+from support.simgrid import compiled, needs_simgrid, platform
+
+Make = Callable[..., Experiment]
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return compiled(tmp_path_factory.mktemp("simgrid"))
+
+
+def simulated(e: Experiment, cluster: Path) -> Sequence[Record]:
+    options = {"platform": str(cluster)}
+    machine = launchers.machine("simgrid", options)
+    return run(e, store.Memory(), launchers.create("simgrid", e, machine, options), blocks(e, 1))
+
+
+def seconds(made: Sequence[Record]) -> dict[str, float]:
+    return {str(record.configuration.layout): record.metrics["seconds"] for record in made}
+
+
+@needs_simgrid
+def test_a_message_takes_what_the_platform_says(experiment: Make, program: str, tmp_path: Path) -> None:
+    """There and back: twice 2 s between nodes, twice a quarter within one; no wall clock waits for it."""
+    e = experiment(program, "pass", levels={"layout": ["1x1x2", "1x2x1"]}, response="metric:seconds")
+    made = simulated(e, platform(tmp_path))
+    assert seconds(made) == pytest.approx({"1x1x2": 4, "1x2x1": 0.5}, rel=0.01)
+    assert {(r.origin, r.status, r.oversubscribed) for r in made} == {("simulated", "ok", False)}
+    assert all(record.wall >= record.metrics["seconds"] for record in made)
+    assert {(r.peak_memory_kind, r.processes) for r in made} == {("none", ())}
+
+
+@needs_simgrid
+def test_threads_and_a_cores_rate_make_computing_faster_and_slower(
+    experiment: Make, program: str, tmp_path: Path
+) -> None:
+    e = experiment(program, "work", levels={"layout": ["1x1x1", "4x1x1", "1x2x1"]}, response="metric:seconds")
+    found = seconds(simulated(e, platform(tmp_path, both=0.25)))
+    assert 4 / 2 < found["1x1x1"] / found["4x1x1"] * 4 < 4 * 2, "four threads at a quarter of the rate"
+    assert found["1x2x1"] > 2 * found["1x1x1"]
+
+
+@needs_simgrid
+def test_more_ranks_than_cores_share_them(experiment: Make, program: str, tmp_path: Path) -> None:
+    e = experiment(program, "work", levels={"layout": ["1x2x1", "1x8x1"]}, response="metric:seconds")
+    made = simulated(e, platform(tmp_path, cores=2))
+    found = seconds(made)
+    assert 2 < found["1x8x1"] / found["1x2x1"] < 8
+    assert [r.oversubscribed for r in sorted(made, key=lambda r: r.threads_asked)] == [False, True]
+
+
+@needs_simgrid
+def test_a_rank_that_fails_is_a_failure_with_its_words(experiment: Make, program: str, tmp_path: Path) -> None:
+    e = experiment(program, "fail", levels={"layout": ["1x2x1"]})
+    with pytest.raises(ProgramError, match="rank 1 has had enough"):
+        simulated(e, platform(tmp_path))
+
+
+@needs_simgrid
+def test_what_cannot_be_simulated_is_one_line(
+    experiment: Make, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = platform(tmp_path)
+    with pytest.raises(ProgramError, match=r"true: is no build for SimGrid; compile it by smpicxx as true.smpi"):
+        simulated(experiment("true"), cluster)
+    with pytest.raises(UsageError, match="5 nodes, and the platform has 4"):
+        simulated(experiment(program, levels={"layout": ["1x1x5"]}), cluster)
+    with pytest.raises(UsageError, match="no library is preloaded into a simulated program"):
+        simulated(experiment(program, levels={"allocator": ["inherited"]}), cluster)
+    with pytest.raises(UsageError, match=r"needs a platform; add --platform FILE"):
+        launchers.create("simgrid", experiment(program), Machine.here())
+    with pytest.raises(UsageError, match=r"--platform: only the simgrid launcher takes it; add --on simgrid"):
+        launchers.create("direct", experiment(program), Machine.here(), {"platform": str(cluster)})
+    monkeypatch.setenv("PATH", str(tmp_path))
+    launchers.simgrid.simulator.cache_clear()
+    try:
+        with pytest.raises(UnavailableError, match=r"needs SimGrid, .*apt-get install libsimgrid-dev"):
+            simulated(experiment(program), cluster)
+    finally:
+        launchers.simgrid.simulator.cache_clear()
+
+
+@needs_simgrid
+def test_the_clustering_gives_the_same_labels_however_many_ranks_are_simulated(
+    experiment: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing but the clock is simulated; and no file is left."""
+    try:
+        built = native.find("pairwise_clustering.smpi")
+    except UnavailableError as error:
+        pytest.skip(error.what)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    words = (
+        str(built).removesuffix(".smpi"),
+        *["--points", "600", "--temperatures", "1", "--clusters", "4", "--threads", "{threads}"],
+    )
+    layouts = ["1x1x1", "2x1x1", "2x2x3", "1x4x4"]
+    made = simulated(experiment(*words, levels={"layout": layouts}, response="metric:seconds"), platform(tmp_path))
+    assert len({record.metrics["energy"] for record in made}) == 1
+    assert [r.metrics["ranks"] for r in sorted(made, key=lambda r: layouts.index(str(r.configuration.layout)))] == [
+        1, 1, 6, 16,
+    ]  # fmt: skip
+    assert not [path for path in tmp_path.iterdir() if path.name != "cluster.toml"]
+
+
+def test_a_table_is_linear_between_its_numbers_and_constant_outside() -> None:
+    table = {"2": 1.0, "6": 3.0}
+    assert [at(table, cores) for cores in (1, 2, 3, 6, 24)] == [1.0, 1.0, 1.5, 3.0, 3.0]
+
+
+def test_ranks_of_a_program_that_does_not_charge_its_threads_are_t_times_as_fast(tmp_path: Path) -> None:
+    read = Platform.read(platform(tmp_path, cores=8))
+    assert 'speed="4e+09f" core="2"' in read.xml(Layout(4, 2, 1), threaded=False)
+    assert 'speed="1e+09f" core="8"' in read.xml(Layout(4, 2, 1), threaded=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("cores = 0", "cores: Input should be greater than or equal to 1"),
+        ("nodes = 2", "cores: Field required"),
+        ("cores = 2\nrate = {x = 1.0}", "rate: .*'x' is no number of cores"),
+        ("cores = 2\nrate = {1 = 0.0}", "a core must have a rate above 0"),
+        ('cores = 2\ncollectives = "best"', "collectives: Input should be 'ompi'"),
+        ("cores = 2\nspeed = 3", "speed: Extra inputs are not permitted"),
+        ("cores = [", "not TOML"),
+    ],
+)
+def test_a_platform_that_says_nothing_of_use_is_one_line(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    links = (
+        "" if text.endswith("[") else "\n[network]\nlatency = 0\nbandwidth = 1\n[memory]\nlatency = 0\nbandwidth = 1\n"
+    )
+    path.write_text(text + links)
+    with pytest.raises(UsageError, match=said) as raised:
+        Platform.read(path)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_platform_that_is_not_there_is_one_line() -> None:
+    with pytest.raises(UsageError, match=f"no.toml: cannot be read: {os.strerror(2)}"):
+        Platform.read(Path("no.toml"))

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a person's program does: `simulated pass` sends a byte to the next rank and back; `simulated work` computes for some CPU time;
+   `simulated fail` fails in its last rank. */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+int main(int argc, char** argv) {
+  int rank, size;
+  char byte = 0;
+  const char* what = argc > 1 ? argv[1] : "";
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  double begun = MPI_Wtime();
+  if (strcmp(what, "work") == 0) {
+    volatile double x = 1;
+    for (long k = 0; k < 30000000; ++k) x = x * 1.0000001;
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (strcmp(what, "pass") == 0 && rank < 2 && size > 1) {
+    if (rank == 0) MPI_Send(&byte, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+    MPI_Recv(&byte, 1, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_Send(&byte, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+  }
+  if (rank == 0) printf("{\"seconds\": %.9g, \"size\": %d}\n", MPI_Wtime() - begun, size);
+  fflush(stdout);
+  if (strcmp(what, "fail") == 0 && rank == size - 1) {
+    fprintf(stderr, "rank %d has had enough\n", rank);
+    return 3;
+  }
+  MPI_Finalize();
+  return 0;
+}
