@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a launch ended, in words, with the last thing that it said where that is likely to be the reason."""
 
+import re
+
 from corescale.records import Record
 
 SPEAKING = ("failed", "signal", "timeout", "not-started", "check")
@@ -9,10 +11,17 @@ SPEAKING = ("failed", "signal", "timeout", "not-started", "check")
 LONGEST = 200
 """characters of that line that are shown"""
 
+FRAME = re.compile(
+    r"\s+(at |\.\.\. \d+ more|\d+: |\S+:\d+( \+0x|$))|goroutine \d|created by |exit status \d|\[signal "
+    r"|[\w./*()-]+\.[\w()*.-]+\(.*\)$|stack backtrace:|note: run with |Node\.js v"
+)
+"""a line of a stack as Java, Go, Rust and JavaScript print it behind the reason"""
+
 
 def ending(record: Record) -> str:
     """What the launch did, as the rest of a sentence: `failed with exit code 7: cannot open grid.dat`."""
-    said = next((line.strip() for line in reversed(record.tail.splitlines()) if line.strip()), "")
+    lines = [line for line in reversed(record.tail.splitlines()) if line.strip()]
+    said = next((line.strip() for line in lines if not FRAME.match(line)), lines[0].strip() if lines else "")
     said = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
     return f"{outcome(record)}: {said}" if said and record.status in SPEAKING else outcome(record)
 

@@ -27,6 +27,9 @@ FORMAT = 2
 Level = int | float | str
 """One setting of one factor."""
 
+COMMAND = "command"
+"""the factor of a comparison, whose levels are the names of its commands"""
+
 INHERITED = "inherited"
 """The level that leaves a variable, or the allocator, as the shell has it."""
 
@@ -83,9 +86,15 @@ class Configuration:
 
     @property
     def label(self) -> str:
-        """`threads=2 allocator=mimalloc`: how tables and messages name it. What is as inherited goes unsaid."""
-        said = [pair for pair in self.levels if pair[1] != INHERITED] or self.levels
-        return " ".join(f"{name}={level}" for name, level in said) or "as given"
+        """`threads=2 allocator=mimalloc`: how tables and messages name it; a command by its name, `{n}` filled.
+
+        What is as inherited goes unsaid.
+        """
+        said = dict([pair for pair in self.levels if pair[1] != INHERITED] or self.levels)
+        words = str(said.pop(COMMAND, ""))
+        for name in [name for name in said if f"{{{name}}}" in words]:
+            words = words.replace(f"{{{name}}}", str(said.pop(name)))
+        return " ".join(filter(None, [words, *(f"{name}={level}" for name, level in said.items())])) or "as given"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 """What the measuring verbs share behind the records: conclude, show, export, exit code."""
 
 import math
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -105,8 +106,8 @@ def must_be_writable(request: RunRequest) -> None:
         exchange.must_be_writable(target)
 
 
-NO_WIDTH = 80
-"""columns of a terminal that does not know how many it has"""
+NO_WIDTH, UNBOUNDED = 80, 10_000
+"""columns of a terminal that does not know how many it has (COLUMNS=0), and of what is no terminal"""
 
 STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
@@ -121,13 +122,16 @@ def show(result: Result, *, as_json: bool, verbose: bool = False, model: bool = 
     if as_json:
         written("-", exchange.to_json(result))
     else:
-        rendered = terminal.render(result, verbose=verbose, model=model)
-        console(stderr=aside).print(rendered, crop=False)  # a line to paste is never cut
+        onto = console(stderr=aside)
+        rendered = terminal.render(result, brief=onto.is_terminal and not verbose, model=model)
+        onto.print(rendered, crop=False)  # a line to paste is never cut
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Where tables are printed; COLUMNS=0 is what terminals say that know no width."""
+    """Where tables are printed. Off a terminal nothing has to fit, unless COLUMNS says that it must."""
     made = Console(stderr=stderr)
+    if not made.is_terminal and not os.environ.get("COLUMNS", ""):
+        made.width = UNBOUNDED
     made.width = made.width or NO_WIDTH
     return made
 

@@ -35,8 +35,9 @@ def report(
     ] = "",
     study: Annotated[str, typer.Option("--study", metavar="NAME|FILE", help="show it as this study declares")] = "",
     model: Annotated[
-        bool, typer.Option("--model", help="fit scaling models to two levels too, and explain the columns")
+        bool, typer.Option("--model", help="fit scaling models, explain the columns, and draw the speedup")
     ] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="show every note, not the first two")] = False,
     json: Annotated[bool, typer.Option("--json", help="print the result as JSON")] = False,
 ) -> None:
     """Show runs again, and write report.html and declared outputs; with several runs the machine is a factor."""
@@ -55,7 +56,7 @@ def report(
     with _unasked(output):
         _must_be_ours(Path(output or PAGE), [each.folder for each in found], html.GENERATOR)
         written(output or PAGE, html.report(shown))
-    show(shown, as_json=json, model=model)
+    show(shown, as_json=json, verbose=verbose, model=model)
 
 
 def _must_be_ours(page: Path, runs: Sequence[Path], generator: str) -> None:

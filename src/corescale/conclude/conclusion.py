@@ -40,14 +40,15 @@ def conclude(
 
     `finished`: the run was not interrupted.
     """
-    found, said = warnings(records, experiment), answer(records, experiment, gate)
+    ended = policy.decision(records, experiment, finished=finished)
+    found, said = warnings(records, experiment, ended.reached_width), answer(records, experiment, gate)
     again, lines, fewer = None, found.lines, len(found.undisturbed) < len(records)
     if fewer and not _enough(records, found.undisturbed, experiment):
         lines += ("noise: without those blocks too few are left for a second answer",)
     elif fewer:
         # Confirmation pairs confirm the pick of all measuring blocks: that of fewer of them was never confirmed.
         again = answer(found.undisturbed, experiment, gate, said.winner if isinstance(said, Recommendation) else None)
-    return Concluded(said, policy.decision(records, experiment, finished=finished), lines, found.noisy, again)
+    return Concluded(said, ended, lines, found.noisy, again)
 
 
 def answer(

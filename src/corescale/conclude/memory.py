@@ -18,5 +18,6 @@ def warning(records: Sequence[Record]) -> list[str]:
     others = Counter(record.peak_memory_kind for record in records if record.peak_memory_kind not in (wanted, "none"))
     if not others:
         return []
-    said = ", ".join(f"{of} in {count}" for of, count in others.items())
-    return [f"peak memory: {wanted} in most launches, {said}, which are left out: kinds are not compared"]
+    left = sum(others.values())
+    of = f"{left} of {len(records)} launches"
+    return [f"peak memory leaves out {of}, whose figures are of another kind: {', '.join(others)}, not {wanted}"]

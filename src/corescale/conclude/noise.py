@@ -78,7 +78,8 @@ def _share(part: Floats, rest: Floats) -> Floats:
 
 def _foreign(launches: Launches) -> Floats:
     known = launches.capacity > 0
-    return np.divide(launches.foreign, launches.capacity, out=np.zeros_like(launches.foreign), where=known)
+    share = np.divide(launches.foreign, launches.capacity, out=np.zeros_like(launches.foreign), where=known)
+    return np.minimum(share, 1.0)  # ticks of the clock are coarser than a short launch
 
 
 def _switches(launches: Launches) -> Floats:
@@ -97,12 +98,12 @@ def _waiting(launches: Launches) -> Floats:
 
 
 RULES: dict[str, Rule] = {
+    "foreign": Rule(_foreign, 0.05, "{:.1%}", "other programs used up to {} of the CPUs", True),
     "steal": Rule(
         lambda x: _share(x.steal, x.cpu), 0.02, "{:.1%}", "the hypervisor took up to {} of the CPU time", True
     ),
-    "foreign": Rule(_foreign, 0.05, "{:.1%}", "other programs had up to {} of the time of its CPUs", True),
     "throttled": Rule(lambda x: x.throttled, 0.0, "{:.2g} s", "the CPU quota held it back for up to {}"),
-    "switches": Rule(_switches, 100.0, "{:.0f}", "displaced by other tasks up to {} times a CPU-second"),
+    "switches": Rule(_switches, 100.0, "{:.0f}", "launches were displaced by other tasks up to {} times a CPU-second"),
     "waiting": Rule(_waiting, 0.05, "{:.1%}", "no core for up to {} of its threads' time"),
 }
 """Thresholds: 2% stolen moves a time by about the default width; 5% foreign is beyond what an idle system runs; a quota

@@ -41,8 +41,9 @@ def too_few(experiment: Experiment) -> str:
     confidence = bonferroni(stop.reading_confidence, k) if together else stop.reading_confidence
     if stop.max_blocks >= (needed := fewest_blocks(confidence)):
         return ""
-    of = f"{k} comparisons together" if together and k > 1 else "an interval"
-    return f"-r {stop.max_blocks} can decide nothing: {of} at {100 * stop.confidence:.3g}% need -r {needed}"
+    of = f"{k} comparisons together at {100 * stop.confidence:.6g}% need" if together and k > 1 else (
+        f"an interval at {100 * stop.confidence:.6g}% needs")  # fmt: skip
+    return f"-r {stop.max_blocks} can decide nothing: {of} -r {needed}"
 
 
 def should_stop(rule: Stop, log_ratios: Sequence[Interval], blocks: int, budget_spent: bool = False) -> Decision:

@@ -27,8 +27,11 @@ class Warnings:
     """the records of all blocks in which no launch was flagged for what came from outside, and hit all equally"""
 
 
-def warnings(records: Sequence[Record], experiment: Experiment) -> Warnings:
-    """Warnings by rules fixed beforehand, on what the machine did; never on how long a launch took."""
+def warnings(records: Sequence[Record], experiment: Experiment, width: float | None = None) -> Warnings:
+    """Warnings by rules fixed beforehand, on what the machine did; never on how long a launch took.
+
+    `width`: relative half width of the widest interval, where there is one.
+    """
     timed = [k for k, record in enumerate(records) if record.timed]
     launches = _launches([records[k] for k in timed])
     flags = noise.flag_launches(launches) if timed else ()
@@ -38,8 +41,8 @@ def warnings(records: Sequence[Record], experiment: Experiment) -> Warnings:
     differing = [said for each in agreements(records, experiment) for said in each.broken]
     failing, told = _told([records[k] for k in timed], experiment)
     lines = [*failing, *_quantised([records[k] for k in timed], experiment), *differing]
-    lines += [*_flagged(flags, aside, records), *_drift(records, experiment), *_short(records)]
-    lines += [*memory.warning([records[k] for k in timed]), *told]
+    lines += [*_busy(flags, records, width), *_drift(records, experiment), *_short(records)]
+    lines += [*memory.warning([records[k] for k in timed]), *told, *_flagged(flags, aside, records)]
     return Warnings(tuple(lines), frozenset(timed[flag.launch] for flag in flags), undisturbed)
 
 
@@ -135,6 +138,18 @@ def _whose(flags: Sequence[noise.Flag], aside: bool, records: Sequence[Record]) 
     rest = f"{sum(hit.values()) - hit[most]} of {others} of the others"
     said = f"; in {hit[most]} of {launches[most]} launches of {most.label}, {rest}"
     return said if aside else f"{said}; not excluded"
+
+
+def _busy(flags: Sequence[noise.Flag], records: Sequence[Record], width: float | None) -> Iterator[str]:
+    """All flags in one plain line: the first rule that one broke, and what differences can still be seen."""
+    if not flags:
+        return
+    first = next(name for name in noise.RULES if any(flag.rule == name for flag in flags))
+    rule, of_rule = noise.RULES[first], [flag for flag in flags if flag.rule == first]
+    worst = rule.says.format(rule.form.format(max(flag.number for flag in of_rule)))
+    blocks, hit = len({r.block for r in records if r.timed}), len({flag.block for flag in of_rule})
+    unseen = "" if width is None else f"; differences below {100 * width:.2g}% mean nothing now"
+    yield f"machine busy: {worst} ({hit} of {blocks} blocks){unseen}"
 
 
 def _estimated(flags: Sequence[noise.Flag], records: Sequence[Record]) -> str:

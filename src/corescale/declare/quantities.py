@@ -23,18 +23,20 @@ def seconds(text: str, where: str) -> float:
     return total
 
 
-def share(text: str, where: str, *, zero: bool = False) -> float:
-    """2% or 0.02; raises UsageError outside of (0, 1). `zero`: 0 is one too."""
-    remedy = "write 2% or 0.02"
+def share(text: str, where: str, *, zero: bool = False, usual: float = 0.02) -> float:
+    """2% or 0.02; raises UsageError outside of (0, 1). `zero`: 0 is one too; `usual`: what the remedy writes."""
     try:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-        if 1 <= value < 100 and not text.endswith("%"):
-            remedy = f"write {text}% or {value / 100:g}"
-        if not 0 < value < 1 and not (zero and value == 0):
-            raise ValueError
     except ValueError:
-        raise UsageError(f"{text!r} is not a share", where=where, remedy=remedy) from None
-    return value
+        value = math.nan
+    if 0 < value < 1 or (zero and value == 0):
+        return value
+    what = f"{text!r} is no percentage"
+    if math.isfinite(value):
+        what = f"{text!r} is not between 0% and 100%"
+        if 1 <= value < 100 and not text.endswith("%"):
+            what, usual = f"{text!r} would be {100 * value:g}%", value / 100
+    raise UsageError(what, where=where, remedy=f"write {100 * usual:g}% or {usual:g}")
 
 
 GATES = ("time", "mean", "cpu", "memory")
@@ -55,7 +57,7 @@ def gates(texts: Iterable[str]) -> dict[str, float]:
 
 def confidence(text: str, where: str) -> float:
     """A share above a half; raises UsageError."""
-    value = share(text, where)
+    value = share(text, where, usual=0.95)
     if value <= 0.5:
         raise UsageError(f"{text!r} is not above 50%", where=where, remedy="write 95% or 0.95")
     return value

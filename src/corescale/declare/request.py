@@ -33,7 +33,9 @@ class RunRequest:
     every_variable: bool = option(
         False, "--every-variable", help="launch lines set every variable, even one that the program does not read"
     )
-    verbose: bool = option(False, "-v", "--verbose", help="show every warning, not the worst three")
+    verbose: bool = option(
+        False, "-v", "--verbose", help="show every note, not the first two (elsewhere than on a terminal all are shown)"
+    )
     quiet: bool = option(False, "-q", "--quiet", help="show no progress")
     report: str = option("", "--report", metavar="FILE", help="write an HTML report")
     export_json: str = option("", "--export-json", metavar="FILE", help="write hyperfine's JSON")
@@ -121,7 +123,7 @@ class ScanRequest(CountedRequest):
     seal: bool = option(
         False, "--seal", help="measure the smaller half of p first, and seal a forecast of the largest p from it"
     )
-    model: bool = option(False, "--model", help="fit scaling models to two levels too, and explain the columns")
+    model: bool = option(False, "--model", help="fit scaling models, explain the columns, and draw the speedup")
     p_ref: int | None = option(
         None, "--p-ref", metavar="P", help="reference parallelism (default: the smallest measured)"
     )

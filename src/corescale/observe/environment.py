@@ -97,8 +97,19 @@ def locate(program: str) -> Path:
     if paths.is_folder(program):
         raise ProgramError("is a folder, not a program", where=program)
     if paths.exists(program):
-        raise ProgramError("may not be executed", where=program, remedy=f"chmod +x {program}")
+        if _is_program(Path(program)):
+            raise ProgramError("may not be executed", where=program, remedy=f"chmod +x {program}")
+        raise ProgramError("is no program", where=program, remedy="write the program that reads it before it")
     raise ProgramError("no such file", where=program, remedy=f"looked from {Path.cwd()}")
+
+
+def _is_program(path: Path) -> bool:
+    """Whether a file begins as scripts and binaries do; what cannot be read is taken for one."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4).startswith((b"#!", b"\x7fELF"))
+    except OSError:
+        return True
 
 
 def _how_to_name(program: str) -> str:

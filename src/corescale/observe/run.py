@@ -217,8 +217,8 @@ class _Loop:
         if each > left:
             self.must_have_succeeded(made)
             needed = math.ceil(stop.budget - left + each * (len(launches) - len(made)))
-            what = f"{stop.budget:g} s end after {len(made)} of the {len(launches)} launches of the first block"
-            raise InconclusiveError(what, where="--budget", remedy=f"about {needed} s have time for all of them")
+            what = f"{stop.budget:g} s sufficed for {len(made)} of {len(launches)} configurations"
+            raise InconclusiveError(what, where="--budget", remedy=f"give it {needed}s, or name fewer levels")
 
     def announce(self, launches: Sequence[Invocation]) -> None:
         for invocation in launches:
@@ -249,7 +249,7 @@ class _Loop:
             levels = untyped(self.experiment)
             return Configuration(levels).label if levels else "your current launch"
         alone = len(configurations(self.experiment)) == 1
-        return "the program" if alone else record.configuration.label.removeprefix("command=")
+        return "the program" if alone else record.configuration.label
 
     def must_have_succeeded(self, made: Sequence[Record]) -> None:
         if not any(record.ok for record in itertools.chain(made, self.store.records)):

@@ -56,7 +56,7 @@ def _compares(found: Recommendation | Scan | tuple[Comparison, ...]) -> bool:
 def compared(found: tuple[Comparison, ...], confidence: float, between: str, response: str) -> str:
     """A sentence for each comparison; the time of a command that has nothing beside it."""
     if (one := alone(found)) is not None:
-        return timed(name(found[0].reference), one, response, found[0].failures[0])
+        return timed(label(found[0].reference), one, response, found[0].failures[0])
     return between.join(comparison(one, confidence, response) for one in found) or none_gave(response)
 
 
@@ -68,7 +68,7 @@ def none_gave(response: str) -> str:
 def scan(found: Scan, confidence: float) -> str:
     """The largest speedup, behind the warning that cores were not used where that is so; then what failed at times."""
     if (one := alone(found)) is not None:
-        said = timed(name(found.rows[0].configuration), one, found.response, found.rows[0].failures)
+        said = timed(at(found, found.rows[0]), one, found.response, found.rows[0].failures)
         return "; ".join(filter(None, (idle(found.rows), said)))
     return _scaled(found, confidence) + _flaky(found)
 
@@ -100,10 +100,11 @@ def _scaled(found: Scan, confidence: float) -> str:
 
 def _speedup(found: Scan, best: Row, confidence: float) -> str:
     """What the best level gains; that none gains is said only if an interval of each shows it."""
-    reference = "the serial program" if found.serial else f"p={best.reference.layout.p}"
-    if found.never_faster:
-        return f"never faster than {reference} at {text.percent(confidence)}"
-    return text.than(at(found, best), reference, best.speedup, confidence, found.response)
+    reference = "the serial program" if found.serial else counted(best.reference)
+    if found.never_faster and sum(row.configuration != row.reference for row in found.rows) > 1:
+        return f"nothing is faster than {reference} at {text.percent(confidence)}"
+    short = reference.removesuffix(" thread").removesuffix(" rank")
+    return text.than(at(found, best), short, best.speedup, confidence, found.response)
 
 
 def _apart(found: Scan, rows: Sequence[Row]) -> str:
@@ -183,7 +184,7 @@ def recommendation(found: Recommendation) -> str:
     value, ends = text.times(found.gain)
     than = text.join((current(found.untyped), ends))
     by = " by a t interval" if found.confirmation is not None and found.confirmation.by == "t" else ""
-    sure = f", {near}" if near else f" at {text.percent(found.confidence)}"
+    sure = f", {near}" if near else text.sure(found.confidence)
     failing = "" if found.failing is None else f"; {current(found.untyped)} {found.failing}"
     return f"{value} faster than {than}{by}{sure}{failing}{rest}"
 
@@ -229,8 +230,8 @@ def _excluding_baseline(found: Recommendation) -> str | None:
         "" if found.gain is None else f"; it takes {text.join(text.times(found.gain.map(lambda g: 1 / g)))} of its time"
     )
     if found.failing is not None:
-        said = f"{label(found.winner)} is the fastest that did not fail, and {now} {found.failing}"
-        said = f"not decided: {said}, which may be chance" if found.by_chance else said
+        said = f"{label(found.winner)} is the fastest that never failed; {now} {found.failing}"
+        said = f"not decided, as this may be chance: {said}" if found.by_chance else said
     else:
         meets = "is not shown to break" if found.not_shown else "meets"
         said = f"{label(found.winner)} is the fastest that {meets} the constraint, and {now} does not"
@@ -312,20 +313,14 @@ def why_keep(found: Recommendation) -> str:
 
 def _not_confirmed(found: Recommendation, gain: Interval, name: str) -> str:
     """What confirmation pairs say of a candidate that is not certainly faster."""
-    seen = text.join(text.times(gain))
+    now = current(found.untyped)
     if gain.low is None and gain.estimate > 1:
-        return f"{name} looks {seen} faster, but there is {text.no_interval(found.confidence)}"
-    if found.confirmation is not None and found.confirmation.verdict is None:
-        more = (
-            ""
-            if found.confirmation.more is None
-            else f"; about {text.count(found.confirmation.more, 'more block')} would decide it"
-        )
-        return f"{name}: {seen}{more}"
-    if gain.estimate > 1:
-        return f"{name} looked faster; in confirmation pairs it is {seen} faster, which may be nothing"
-    slower = text.join(text.times(gain.map(lambda ratio: 1 / ratio)))
-    return f"{name} looked faster, but takes {slower} of the time of {current(found.untyped)} in confirmation pairs"
+        return text.than(name, now, gain, found.confidence)
+    seen = text.takes(name, now, gain, found.confidence)
+    if found.confirmation is None or found.confirmation.verdict is not None:
+        return f"{name} looked faster, but in confirmation pairs {seen.removeprefix(name).strip()}"
+    more = found.confirmation.more
+    return seen if more is None else f"{seen}; about {text.count(more, 'more block')} would decide it"
 
 
 def comparison(found: Comparison, confidence: float, response: str = "wall") -> str:
@@ -334,14 +329,14 @@ def comparison(found: Comparison, confidence: float, response: str = "wall") -> 
     if found.decision == "failed" or found.never or not any(found.failures):
         return said
     pairs = zip((found.reference, found.other), found.failures, strict=True)
-    failed = (f"{text.count(n, 'launch', 'launches')} of {name(of)} failed" for of, n in pairs if n)
+    failed = (f"{text.count(n, 'launch', 'launches')} of {label(of)} failed" for of, n in pairs if n)
     return f"{said} ({', '.join(failed)})"
 
 
 def _comparison(found: Comparison, confidence: float, response: str) -> str:
-    a, b = name(found.reference), name(found.other)
+    a, b = label(found.reference), label(found.other)
     if found.never:
-        return "; ".join(f"{name(r.configuration)} never succeeded: its last launch {ending(r)}" for r in found.never)
+        return "; ".join(f"{label(r.configuration)} never succeeded: its last launch {ending(r)}" for r in found.never)
     if math.isnan(found.ratio.estimate):
         did = "succeed" if response == "wall" else f"give {text.clean(response)} above 0"
         return f"no verdict on {b} against {a}: in no block did both {did}"
@@ -356,7 +351,7 @@ def _mean(found: Comparison) -> str:
     if found.slow is None or found.ratio.low is None or found.ratio.covers(found.mean.estimate):
         return ""
     return "; " + _averaged("on average", 1 / found.mean.estimate, [
-        (name(found.reference), found.slow[0]), (name(found.other), found.slow[1])])  # fmt: skip
+        (label(found.reference), found.slow[0]), (label(found.other), found.slow[1])])  # fmt: skip
 
 
 def _averaged(what: str, faster: float, slow: Sequence[tuple[str, Slow]]) -> str:
@@ -371,16 +366,10 @@ def gate(found: Comparison, one: Gated) -> str:
     """`new: time 1.02x [1.01, 1.03], at most 1.05x allowed`; which launches failed, if that decides it."""
     if one.verdict == "crashed":
         pairs = zip((found.reference, found.other), found.failures, strict=True)
-        said = ((name(of), text.count(failures, "launch", "launches")) for of, failures in pairs if failures)
+        said = ((label(of), text.count(failures, "launch", "launches")) for of, failures in pairs if failures)
         return "; ".join(f"{launches} of {of} failed" for of, launches in said)
     of = {"time": "time", "mean": "mean time", "cpu": "CPU time", "memory": "peak memory"}[one.of]
-    return f"{name(found.other)}: {of} {text.join(text.times(one.ratio))}, at most {1 + one.limit:.4g}x allowed"
-
-
-def name(configuration: Configuration) -> str:
-    """A command of a comparison by its own name, with the levels of other factors."""
-    levels = [str(level) if factor == "command" else f"{factor}={level}" for factor, level in configuration.levels]
-    return text.clean(" ".join(levels)) or "as given"
+    return f"{label(found.other)}: {of} {text.join(text.times(one.ratio))}, at most {1 + one.limit:.4g}x allowed"
 
 
 def stop(result: Result) -> str:

@@ -3,7 +3,7 @@
 
 from corescale.declare.catalogue import settings
 from corescale.declare.factors import KINDS
-from corescale.records import INHERITED, Configuration, Level
+from corescale.records import COMMAND, INHERITED, Configuration, Level
 from corescale.show import text
 
 
@@ -14,6 +14,8 @@ def current(untyped: tuple[tuple[str, Level], ...]) -> str:
 
 def label(configuration: Configuration) -> str:
     """As tables and charts name it; what is as inherited goes unsaid."""
+    if COMMAND in dict(configuration.levels):
+        return text.clean(configuration.label)
     said = [pair for pair in configuration.levels if pair[1] != INHERITED] or configuration.levels
     return text.clean(" ".join(settings.short(*pair) for pair in said) or configuration.label)
 

@@ -207,7 +207,7 @@ class State:
 
     @property
     def amount(self) -> str:
-        """`9 of 8 to 40 blocks, 1 of 36 launches failed`; of a race `36 launches, 2 capped`."""
+        """`9 of at most 40 blocks, 1 of 36 launches failed`; of a race `36 launches, 2 capped`."""
         launches = text.count(self.launches, "launch", "launches")
         said = launches if self.racing else f"{self._blocks} blocks"
         if self.confirmed:
@@ -220,8 +220,7 @@ class State:
     @property
     def _blocks(self) -> str:
         stop = self.experiment.stop
-        least = "" if stop.min_blocks == stop.max_blocks else f"{stop.min_blocks} to "
-        return f"{self.blocks} of {least}{stop.max_blocks}"
+        return f"{self.blocks} of {'' if stop.min_blocks == stop.max_blocks else 'at most '}{stop.max_blocks}"
 
     @property
     def left(self) -> str:

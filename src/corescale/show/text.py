@@ -15,6 +15,10 @@ Shown = tuple[str, str]
 """A number and its interval, `("1.31x", "[1.27, 1.36]")`; the second is empty where there is no interval."""
 
 UNKNOWN = "-"
+
+USUAL = 0.95
+"""confidence of an interval that does not say its own"""
+
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 
 
@@ -58,8 +62,15 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 
 def percent(share: float) -> str:
-    """`95%`, `1.8%`, `0.05%`: two digits that matter, no trailing zero."""
+    """`95%`, `1.8%`, `0.05%`, `99.99%`: two or three digits, without a trailing zero; only 1 is 100%."""
+    if 0.99 < share < 1:
+        return f"{100 - float(f'{(1 - share) * 100:.2g}'):.12g}%"
     return f"{share * 100:.2g}%" if abs(share) < 0.1 else f"{share * 100:.3g}%"
+
+
+def sure(confidence: float) -> str:
+    """` at 99%` behind an interval in brackets; nothing for 95%, which brackets have unless they say otherwise."""
+    return "" if confidence == USUAL else f" at {percent(confidence)}"
 
 
 BOUND = 1.0
@@ -147,7 +158,7 @@ def than(this: str, other: str, gain: Interval, confidence: float, response: str
 
     Without an interval the one only looks faster or slower. `blocks`: see no_interval.
     """
-    several = re.match(r"\d+ ", this) is not None and not this.startswith("1 ")
+    several = _several(this)
     faster = gain.estimate >= 1
     value, ends = times(gain if faster else gain.map(_inverse))
     decision, equal, word = decide(gain.map(_inverse)), value == "1.00x", "faster" if faster else "slower"
@@ -155,11 +166,19 @@ def than(this: str, other: str, gain: Interval, confidence: float, response: str
         looks = f"as fast as {other}" if equal else f"{value} {word} than {other}"
         return f"{this} {'look' if several else 'looks'} {looks}, but {no_interval(confidence, blocks)}"
     if decision == "no difference shown":
-        takes = join(times(gain.map(_inverse)))
-        verb = "take" if several else "takes"
-        return f"{decision}: {this} {verb} {takes} of the {amount_of(response)} of {other} at {percent(confidence)}"
+        return f"{decision}: {takes(this, other, gain, confidence, response)}"
     said = "less than 0.5%" if equal else value
-    return f"{this} {'are' if several else 'is'} {said} {word} than {join((other, ends))} at {percent(confidence)}"
+    return f"{this} {'are' if several else 'is'} {said} {word} than {join((other, ends))}{sure(confidence)}"
+
+
+def takes(this: str, other: str, gain: Interval, confidence: float, response: str = "wall") -> str:
+    """`2 threads take 1.02x [0.98, 1.05] the time of 1`, of T(other) / T(this): the number alone, without a verdict."""
+    verb = "take" if _several(this) else "takes"
+    return f"{this} {verb} {join(times(gain.map(_inverse)))} the {amount_of(response)} of {other}{sure(confidence)}"
+
+
+def _several(this: str) -> bool:
+    return re.match(r"\d+ ", this) is not None and not this.startswith("1 ")
 
 
 def _inverse(ratio: float) -> float:

@@ -29,7 +29,8 @@ from support.commands import ROOT, corescale, refused, started
         (["tune", "-f", "level=", "--", "true", "{level}"], ExitCode.USAGE, ["empty level", "-f level=a,b"]),
         (["scan", "--threads", "0", "--", "true"], ExitCode.USAGE, ["at least 1"]),
         (["scan", "--", "no-such-program-here"], ExitCode.PROGRAM, ["no-such-program-here", "check the spelling"]),
-        (["scan", "--", "./plain"], ExitCode.PROGRAM, ["may not be executed", "chmod +x"]),
+        (["scan", "--", "./plain"], ExitCode.PROGRAM, ["is no program", "write the program that reads it"]),
+        (["scan", "--", "./script"], ExitCode.PROGRAM, ["may not be executed", "chmod +x ./script"]),
         (["scan", "--", "/"], ExitCode.PROGRAM, ["folder"]),
         (["tune", "--allocators", "/etc/hostname", "--", "true"], ExitCode.USAGE, ["/etc/hostname"]),
         (["tune", "--allocators", "/no/such.so", "--", "true"], ExitCode.USAGE, ["/no/such.so"]),
@@ -46,6 +47,7 @@ def test_a_mistake_is_one_line_and_a_documented_code(
     words: list[str], code: ExitCode, says: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "plain").write_text("not a program")
+    (tmp_path / "script").write_text("#!/bin/sh")
     refused(corescale(*words, cwd=tmp_path), code, *says)
 
 

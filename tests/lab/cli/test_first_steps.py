@@ -60,7 +60,7 @@ def test_there_are_eleven_commands() -> None:
     assert len(BLOCKS) == 11
 
 
-@pytest.mark.parametrize("contrary", ["sleep 0.15 is 1.493x faster than sleep 0.1 [1.487, 1.509] at 95%", ""])
+@pytest.mark.parametrize("contrary", ["sleep 0.15 is 1.493x faster than sleep 0.1 [1.487, 1.509]", ""])
 def test_the_contrary_of_what_is_shown_is_no_warning(contrary: str) -> None:
     assert not undecided(contrary)
 
@@ -74,7 +74,7 @@ def undecided(first: str) -> bool:
     """It may find two threads no faster than one, or not tell; and not tell two times to sleep apart."""
     return bool(
         re.match(
-            r"2 threads are |never faster|asked for 2 threads|\d.* faster than your|keep|"
+            r"2 threads are |nothing is faster|asked for 2 threads|\d.* faster than your|keep|"
             r"no answer|not decided|no difference shown: (sleep|2 threads)",
             first,
         )

@@ -65,7 +65,7 @@ def read(folder: Path, machine: Machine) -> None:
 def shown(folder: Path, machine: Machine) -> None:
     """All that `report` prints and every export of the run."""
     said = result(store.load(folder), machine)
-    Console(file=io.StringIO(), width=100).print(terminal.render(said, verbose=True))
+    Console(file=io.StringIO(), width=100).print(terminal.render(said))
     exchange.to_json(said)
     for export in exchange.EXPORTERS.values():
         export(said)

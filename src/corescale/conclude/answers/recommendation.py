@@ -167,12 +167,12 @@ def _keeps(now: Configuration, best: Configuration, gain: Interval | None, *, fa
 
 
 def _failing(race: Race, best: Configuration) -> str | None:
-    """`failed in 2 of 95 launches, and this one in none of 14`; None where the baseline is the best, or never
+    """`failed in 2 of 95 launches, the other in none of 14`; None where the baseline is the best, or never
     failed."""
     bad, made = race.failures()
     if not bad or best == race.now:
         return None
-    return f"failed in {bad} of {made} launches, and this one in none of {race.launches(best)}"
+    return f"failed in {bad} of {made} launches, the other in none of {race.launches(best)}"
 
 
 def _proved(records: Sequence[Record], experiment: Experiment, racing: RaceAnswer | None, regret: float | None) -> bool:

@@ -170,7 +170,7 @@ def command(name: str, words: Sequence[str], shell: bool) -> Command:
     quoted = len(words) == 1 and not shell and not paths.is_file(words[0])
     argv = template.split(words[0], "command") if quoted else tuple(words)
     if not argv:
-        raise UsageError("no command", remedy="put it after --, as in: corescale scan -- ./program {threads}")
+        raise UsageError("no command", remedy="put it after the options, as in: -- ./program {threads}")
     return Command(name=name, argv=argv if shell else (bundled(argv[0]), *argv[1:]), shell=shell)
 
 

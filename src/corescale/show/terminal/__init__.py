@@ -28,31 +28,30 @@ from corescale.show.single import alone
 from corescale.show.suggestion import suggestion
 from corescale.show.terminal import tables
 
-CANDIDATES_SHOWN, EXCLUDED_SHOWN = 12, 8
+CANDIDATES_SHOWN = 12
 """lines of a tune; the baseline and the answer are always among the candidates"""
 
 IN_FULL = "--report FILE or --json has them all"
 
 
-MOST_WARNINGS = 3
-"""warnings that are printed unless all are asked for"""
+BRIEF_CANDIDATES, BRIEF_NOTES = 3, 2
+"""how many fit on one screen of 80 columns and 24 lines"""
 
 
-def render(result: Result, *, verbose: bool = False, model: bool = False) -> RenderableType:
-    """The whole answer of a verb. `verbose`: every warning; `model`: models and definitions, of two levels of p too."""
+def render(result: Result, *, brief: bool = False, model: bool = False) -> RenderableType:
+    """The whole answer of a verb. `brief`: as much of it as one screen has; `model`: with models."""
     first = Text(headline.headline(result, "\n"), style="bold")
     if result.run:
         first.append(f" [{text.clean(result.run)}]", style="not bold")
-    body = _body(result, model=model)
-    return Group(first, *body, *_footer(result, verbose=verbose))
+    return Group(first, *_body(result, brief=brief, model=model), *_footer(result, brief=brief))
 
 
-def _body(result: Result, *, model: bool) -> Iterable[RenderableType]:
+def _body(result: Result, *, brief: bool, model: bool) -> Iterable[RenderableType]:
     found = result.conclusion
     if (only := alone(found)) is not None:
         return _timed(only, result.experiment.response)
     if isinstance(found, Recommendation):
-        return _recommended(result, found)
+        return _recommended(result, found, BRIEF_CANDIDATES if brief else CANDIDATES_SHOWN)
     if isinstance(found, Study):
         return _studied(result, found)
     return _scanned(result, found, model=model) if isinstance(found, Scan) else _compared(result, found)
@@ -72,6 +71,10 @@ def recommended_line(result: Result) -> str:
     return result.line(result.conclusion.chosen) if isinstance(result.conclusion, Recommendation) else ""
 
 
+WIDEST = 120
+"""columns of a chart, however many there are"""
+
+
 @dataclass(frozen=True)
 class Chart:
     """The text chart, in the width and the characters that the terminal has."""
@@ -80,61 +83,38 @@ class Chart:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Called by rich."""
-        yield Text(plot.scaling(self.scan, options.max_width, options.ascii_only), no_wrap=True)
+        yield Text(plot.scaling(self.scan, min(options.max_width, WIDEST), options.ascii_only), no_wrap=True)
 
 
-DOTS = "..."
-
-
-@dataclass(frozen=True)
-class OneLine:
-    """A text that ends with dots where the terminal does: -v has it whole."""
-
-    said: Text
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Called by rich."""
-        if self.said.cell_len > options.max_width:
-            self.said.truncate(options.max_width - len(DOTS))
-            self.said.append(DOTS)
-        yield self.said
-
-
-def _recommended(result: Result, found: Recommendation) -> Iterable[RenderableType]:
+def _recommended(result: Result, found: Recommendation, most: int) -> Iterable[RenderableType]:
     yield Text()
     yield Text("launch it with:" if not found.keep_baseline else f"{current(found.untyped)}:")
     yield Text(f"  {recommended_line(result)}", style="bold cyan", no_wrap=True, overflow="ignore")
     yield Text()
     if found.candidates:
-        yield from _candidates(result, found)
+        yield from _candidates(result, found, most)
         yield Text(headline.exploratory(found), style="dim")
-    for line in headline.beside(found, result.experiment.response):
-        yield Text(line)
     for constraint in result.experiment.tuning.constraints:
         times_baseline = " * baseline" if constraint.relative else ""
         yield Text(
             f"subject to: {text.clean(constraint.metric)} {constraint.relation} {constraint.bound:g}{times_baseline}"
         )
-    yield from _excluded(found)
 
 
-def _candidates(result: Result, found: Recommendation) -> Iterable[RenderableType]:
-    """The fastest configurations, and the baseline."""
-    now = [candidate for candidate in found.candidates[CANDIDATES_SHOWN:] if candidate.configuration == found.baseline]
-    shown = [*found.candidates[:CANDIDATES_SHOWN], *now]
+def _candidates(result: Result, found: Recommendation, most: int) -> Iterable[RenderableType]:
+    """The fastest configurations, and the baseline and the answer."""
+    always = (found.baseline, found.chosen)
+    shown = [c for k, c in enumerate(found.candidates) if k < most or c.configuration in always]
     yield tables.candidates(result, found, shown)
     if left := len(found.candidates) - len(shown):
         yield Text(f"{left} more configurations: {IN_FULL}", "dim")
 
 
-def _excluded(found: Recommendation) -> Iterable[RenderableType]:
-    """The first few one by one: those that failed before those that were capped."""
+def _excluded(found: Recommendation) -> Iterable[Text]:
+    """Those that failed before those that were capped."""
     excluded = [candidate for candidate in found.candidates if candidate.excluded is not None]
-    excluded.sort(key=lambda candidate: candidate.capped)
-    for candidate in excluded[:EXCLUDED_SHOWN]:
+    for candidate in sorted(excluded, key=lambda candidate: candidate.capped):
         yield Text(f"excluded: {label(candidate.configuration)}: {text.clean(str(candidate.excluded))}", "yellow")
-    if len(excluded) > EXCLUDED_SHOWN:
-        yield Text(f"excluded: {len(excluded) - EXCLUDED_SHOWN} more ({IN_FULL})", "yellow")
 
 
 def _studied(result: Result, found: Study) -> Iterable[RenderableType]:
@@ -173,15 +153,14 @@ def _flat(found: Scan) -> Iterable[RenderableType]:
 
 
 def _scanned(result: Result, found: Scan, *, chart: bool = True, model: bool = True) -> Iterable[RenderableType]:
-    more = model or max((len({row.p for row in curve.rows}) for curve in found.curves), default=0) > 2
     for curve in found.curves:
         yield Text()
         if curve.label:
             yield Text(text.clean(curve.label), style="bold")
         yield tables.curve(result, curve)
-        yield from _model(curve, found.response) if more else ()
+        yield from _model(curve, found.response) if model else ()
     yield from _flat(found)
-    if not more:
+    if not model:
         return
     work = " (of work per second)" if found.weak else ""
     unit = f"speedup{work} 1 is {text.clean(found.baseline)}"
@@ -225,27 +204,36 @@ def _compared(result: Result, found: Sequence[Comparison]) -> Iterable[Renderabl
             yield Text(f"gate {one.verdict}: {headline.gate(comparison, one)}", style=style)
 
 
-def _footer(result: Result, *, verbose: bool) -> Iterable[RenderableType]:
+def _footer(result: Result, *, brief: bool) -> Iterable[RenderableType]:
     yield Text(headline.stop(result), style="dim")
-    if 0 < result.blocks < stats.fewest_blocks(result.confidence):
-        missing = text.no_interval(result.confidence)
-        yield Text(f"{missing}: numbers without brackets are estimates only", style="yellow")
-    shown = result.warnings if verbose else result.warnings[:MOST_WARNINGS]
-    for warning in shown:
-        line = Text(f"warning: {text.clean(warning)}", style="yellow")
-        yield line if verbose else OneLine(line)
-    if more := len(result.warnings) - len(shown):
-        yield Text(f"{text.count(more, 'more warning')}: -v", style="yellow")
-    if (without := headline.undisturbed(result)) != "":
-        yield Text(without, style="yellow")
-    yield from _failures(result)
-    for reason in result.experiment.left_out:
-        yield Text(f"left out: {text.clean(reason)}", style="dim")
+    notes = list(_notes(result))
+    shown = notes[:BRIEF_NOTES] if brief else notes
+    yield from shown
+    if more := len(notes) - len(shown):
+        yield Text(f"{text.count(more, 'more note')}: -v", style="dim")
     if (next_one := suggestion(result)) != "":
         yield Text(f"next: {next_one}", style="dim")
 
 
-def _failures(result: Result) -> Iterable[RenderableType]:
+def _notes(result: Result) -> Iterable[Text]:
+    """What is to know beside the numbers, the most important first."""
+    yield from _failures(result)
+    if 0 < result.blocks < stats.fewest_blocks(result.confidence):
+        missing = text.no_interval(result.confidence)
+        yield Text(f"{missing}: numbers without brackets are estimates only", style="yellow")
+    if isinstance(result.conclusion, Recommendation):
+        yield from map(Text, headline.beside(result.conclusion, result.experiment.response))
+    for warning in result.warnings:
+        yield Text(f"warning: {text.clean(warning)}", style="yellow")
+    if (without := headline.undisturbed(result)) != "":
+        yield Text(without, style="yellow")
+    if isinstance(result.conclusion, Recommendation):
+        yield from _excluded(result.conclusion)
+    for reason in result.experiment.left_out:
+        yield Text(f"left out: {text.clean(reason)}", style="dim")
+
+
+def _failures(result: Result) -> Iterable[Text]:
     told = result.conclusion.candidates if isinstance(result.conclusion, Recommendation) else ()
     excluded = {candidate.configuration for candidate in told if candidate.excluded}
     bad = [record for record in result.timed if not record.ok and record.configuration not in excluded]

@@ -14,7 +14,7 @@ from corescale.conclude.answers.candidates import Candidate
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Curve, Row
 from corescale.records import Configuration
-from corescale.show import columns, headline, text
+from corescale.show import columns, text
 from corescale.show.columns import DERIVED, DOCUMENT, FULL, MAIN, WIDE
 from corescale.show.naming import below, label, level
 from corescale.show.result import Result
@@ -127,7 +127,7 @@ def comparisons(result: Result) -> RenderableType:
         table = _table(["command"], shown)
         for place, configuration in enumerate(every.rows):
             marks = ["reference"] * (place == 0) + [*result.labels(configuration)]
-            name = headline.name(configuration) + (f" ({', '.join(marks)})" if marks else "")
+            name = label(configuration) + (f" ({', '.join(marks)})" if marks else "")
             table.add_row(Text(name), *_cells(shown, configuration, shape))
         return table
 

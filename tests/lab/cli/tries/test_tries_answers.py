@@ -41,7 +41,7 @@ TRIES: tuple[Try, ...] = (
         0,
         "sleep 0.01: [0-9.]+ ms ± [0-9.]+ [mu]s .mean ± deviation of 3 launches., from",
     ),
-    ("corescale scan -q -r 3 -t 1 -- sleep 0.01", 0, "threads=1: [0-9.]+ ms ± "),
+    ("corescale scan -q -r 3 -t 1 -- sleep 0.01", 0, "1 thread: [0-9.]+ ms ± "),
     ("corescale compare -q -r 6 true true true", 3, "true #2 looks .* true, but no 95% interval below 7 blocks"),
     ("printf 'serial = 0.1\\n' > model.toml", 0, ""),
     (f"corescale scan -q -r 6 -t 1,2 {FAKE} model.toml -- x | grep -E 'model:|speedup 1 is'", 1, ""),
@@ -94,7 +94,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan -q -r 3 -t 1 --budget 3s -P n 1 200 -- sh -c 'sleep 0.1' {n}",
         3,
-        "corescale: --budget: 3 s end after [0-9]+ of the [0-9]+ launches of the first block; about [0-9]+ s have time",
+        "corescale: --budget: 3 s sufficed for [0-9]+ of [0-9]+ configurations; give it [0-9]+s",
     ),
     ("corescale scan -r 1000 --budget 4s --dry-run -- sleep 0.05 | tail -1", 0, "time: .* at most 4 s .--budget"),
     # A command that never succeeds, and -i as hyperfine has it.

@@ -74,12 +74,12 @@ TRIES: tuple[Try, ...] = (
         "left out: ranks 2: the mpi launcher needs Open MPI, and mpirun is not here",
     ),
     # Surroundings that are poor.
-    ("env -i PATH=$PATH PYTHONPATH=$PYTHONPATH corescale scan -q -r 1 -t 1 -- true", 0, "threads=1: "),
-    ("HOME=/nonexistent TMPDIR=/nonexistent corescale scan -q -r 1 -t 1 -- true", 0, "threads=1: "),
-    ("LC_ALL=xx_YY.UTF-8 PYTHONIOENCODING=ascii corescale scan -q --out l -r 2 -t 1 -- true", 0, "threads=1: .* .xb1 "),
-    ("COLUMNS=abc corescale scan -q -r 1 -t 1 -- true", 0, "threads=1: "),
-    ("COLUMNS=0 corescale scan -q -r 1 -t 1 -- true", 0, "threads=1: "),
-    ("corescale scan -q -r 1 -t 1 -- cat <&-", 0, "threads=1: "),
+    ("env -i PATH=$PATH PYTHONPATH=$PYTHONPATH corescale scan -q -r 1 -t 1 -- true", 0, "1 thread: "),
+    ("HOME=/nonexistent TMPDIR=/nonexistent corescale scan -q -r 1 -t 1 -- true", 0, "1 thread: "),
+    ("LC_ALL=xx_YY.UTF-8 PYTHONIOENCODING=ascii corescale scan -q --out l -r 2 -t 1 -- true", 0, "1 thread: .* .xb1 "),
+    ("COLUMNS=abc corescale scan -q -r 1 -t 1 -- true", 0, "1 thread: "),
+    ("COLUMNS=0 corescale scan -q -r 1 -t 1 -- true", 0, "1 thread: "),
+    ("corescale scan -q -r 1 -t 1 -- cat <&-", 0, "1 thread: "),
     ("ulimit -f 0; corescale scan -q -r 1 -t 1 -- true", 6, "corescale: corescale-runs/.*: File too large"),
     ("corescale scan -q -r 1 -t 1 --out /dev/null -- true", 6, "corescale: /dev/null/.*: cannot be written: Not a dir"),
     ("cd /proc && corescale scan -q -r 1 -t 1 -- true", 6, "corescale: corescale-runs/.*; choose --out DIR"),
@@ -99,7 +99,7 @@ TRIES: tuple[Try, ...] = (
         4,
         "corescale: the program did not end within 1[.0-9]* s",
     ),
-    ("corescale scan -q -t 1 -r 1 -- sh -c 'sleep 60 & sleep 0.01'", 0, "threads=1: "),
+    ("corescale scan -q -t 1 -r 1 -- sh -c 'sleep 60 & sleep 0.01'", 0, "1 thread: "),
     # A signal is what Ctrl-C is; nohup is heeded.
     (
         f"corescale scan -q -r 1000 -t 1 --out cut -- sleep 0.3 & {UNTIL_MEASURED}; kill $!; wait $!",
@@ -110,7 +110,7 @@ TRIES: tuple[Try, ...] = (
         "trap '' HUP; rm -r cut; corescale scan -q -r 4 -t 1 --out cut -- sleep 0.3 &"
         f" {UNTIL_MEASURED}; kill -HUP $!; wait $!",
         0,
-        "threads=1: ",
+        "1 thread: ",
     ),
 )
 

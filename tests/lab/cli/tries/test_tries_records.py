@@ -18,7 +18,7 @@ TRIES: tuple[Try, ...] = (
     # Records that somebody changed.
     (f"corescale scan {QUIETLY} --out runs -- true >/dev/null && mv runs/scan-*/1 kept && ls -d kept", 0, "kept"),
     ("corescale report -o r.html kept", 0, ""),
-    ("cd /proc && corescale report $OLDPWD/kept", 0, "threads=1: "),
+    ("cd /proc && corescale report $OLDPWD/kept", 0, "1 thread: "),
     ("cd /proc && corescale report -o r.html $OLDPWD/kept", 2, "corescale: r.html: cannot be written: No such file"),
     ("corescale report runs", 6, "corescale: runs/plan.json: no run folder: .*; give the folder of one run, such as"),
     ("corescale report kept kept", 2, "corescale: report: kept: is given twice; give each run once"),

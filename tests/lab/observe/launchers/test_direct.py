@@ -37,7 +37,7 @@ def test_a_command_that_is_not_found_says_where_it_was_looked_for(experiment: Ma
         direct(experiment("no-such-program"), two_cores)
     with pytest.raises(ProgramError, match=r"\./nothing: no such file; looked from"):
         direct(experiment("./nothing"), two_cores)
-    with pytest.raises(ProgramError, match="/etc/passwd: may not be executed; chmod"):
+    with pytest.raises(ProgramError, match="/etc/passwd: is no program; write the program"):
         direct(experiment("/etc/passwd"), two_cores)
     with pytest.raises(ProgramError, match="is a folder"):
         direct(experiment("/etc"), two_cores)

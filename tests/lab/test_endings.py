@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reason of a failure is what the program said, not the place where it stood."""
+
+import pytest
+
+from corescale.declare.plan import Block, invocations
+from corescale.endings import ending
+from corescale.records import Configuration
+
+JAVA = (
+    'Exception in thread "main" java.lang.IllegalStateException: queue is full\n\tat F.main(F.java:1)\n\t... 3 more\n'
+)
+GO = """panic: runtime error: index out of range [5] with length 1
+
+goroutine 1 [running]:
+main.f({0xc000012345?, 0x1, 0x2})
+\t/src/m.go:3 +0x1d
+main.main()
+\t/src/m.go:4 +0xa
+exit status 2
+"""
+RUST = "thread 'main' panicked at src/main.rs:2:5:\nno mesh\nnote: run with `RUST_BACKTRACE=1` environment variable\n"
+NODE = "/x.js:1\nthrow e\n^\n\nError: no mesh\n    at Object.<anonymous> (/x.js:1:7)\n\nNode.js v18.19.0\n"
+PYTHON = 'Traceback (most recent call last):\n  File "x.py", line 1, in <module>\n    f()\nValueError: no mesh\n'
+CPP = "terminate called after throwing an instance of 'std::runtime_error'\n  what():  no mesh\n"
+
+
+@pytest.mark.parametrize(
+    ("tail", "said"),
+    [
+        (JAVA, "java.lang.IllegalStateException: queue is full"),
+        (GO, "panic: runtime error: index out of range [5] with length 1"),
+        (RUST, "no mesh"),
+        (NODE, "Error: no mesh"),
+        (PYTHON, "ValueError: no mesh"),
+        (CPP, "what():  no mesh"),
+        ("step(3) of solve(mesh)\n", "step(3) of solve(mesh)"),
+        ("\tat F.main(F.java:1)\n", "at F.main(F.java:1)"),
+    ],
+)
+def test_the_reason_is_what_was_said(tail: str, said: str) -> None:
+    (launch,) = invocations(Block("measure", (only := Configuration(),)), 0, 0, only, 1, None)
+    record = launch.record("x", started=0.0, wall=1.0, status="failed", exit_code=1, tail=tail)
+    assert ending(record).endswith(said)
