@@ -78,6 +78,7 @@ class TuneOptions(Options, total=False):
     """What `tune` takes."""
 
     within: Share
+    explain: bool
     rehearse: str
     confirm: int | str
 

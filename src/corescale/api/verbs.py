@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from corescale.api import measuring, options, results
+from corescale.api import explaining, measuring, options, results
 from corescale.api.run import Run
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
@@ -61,9 +61,10 @@ def tune(command: Command, *, progress: Follow = None, **given: Unpack[options.T
 
     Options are those of `corescale tune`. Raises CorescaleError.
     """
-    request = options.request(TuneRequest, options.TuneOptions, given)
+    request, words = options.request(TuneRequest, options.TuneOptions, given), _words(command)
     machine = launchers.machine(request.on, request.launching)
-    return _measured(partial(command_line.tune, request, _words(command), machine), request, machine, progress)
+    unlikely = explaining.unlikely(request, words, machine, _noting(progress)) if request.explain else None
+    return _measured(partial(command_line.tune, request, words, machine, unlikely=unlikely), request, machine, progress)
 
 
 def compare(*commands: str, progress: Follow = None, **given: Unpack[options.CompareOptions]) -> Run[Comparisons]:
@@ -76,6 +77,16 @@ def compare(*commands: str, progress: Follow = None, **given: Unpack[options.Com
     gate = cast("Gates", quantities.gates(request.gate))
     declare = partial(command_line.compare, request, commands, machine)
     return _measured(declare, request, machine, progress, gate)
+
+
+def _noting(progress: Follow) -> explaining.Note:
+    """What takes a note before there is a run."""
+
+    def note(said: str) -> None:
+        if progress is not None:
+            progress(Progress(0, 0, None, "", "", note=said))
+
+    return note
 
 
 def _words(command: Command) -> Sequence[str]:

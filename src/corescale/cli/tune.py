@@ -5,10 +5,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from corescale.api import explaining
 from corescale.api.measuring import RUNS
 from corescale.api.results import result
 from corescale.cli import stdin
 from corescale.cli.dry_run import dry_run
+from corescale.cli.explain import note
 from corescale.cli.measure import loadable, measure
 from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable
@@ -28,7 +30,8 @@ def tune(words: list[str], request: TuneRequest) -> None:
     machine = launchers.machine(request.on, request.launching)
     if request.more:
         return more(words, request, machine)
-    declare = partial(command_line.tune, request, words, machine)
+    unlikely = explaining.unlikely(request, words, machine, note) if request.explain else None
+    declare = partial(command_line.tune, request, words, machine, unlikely=unlikely)
     if request.dry_run:
         return dry_run(declare(), request, machine)
     run = loadable(declare, request, machine)

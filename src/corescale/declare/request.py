@@ -136,6 +136,9 @@ class TuneRequest(Request):
     within: str = option("2%", "--within", metavar="2%", help="stop when the answer is this close to the best")
     max_runs: int = option(MOST_BLOCKS, "-M", "--max-runs", metavar="N", help="launches of one configuration at most")
     more: bool = option(False, "--more", help="go on with the last run, for as long again")
+    explain: bool = option(
+        False, "--explain", help="explain a launch first: race only what can matter, and say why (docs/explain.md)"
+    )
     rehearse: str | None = option(
         None, "--rehearse", metavar="ARGS", help="first try the program with these arguments, a smaller input"
     )

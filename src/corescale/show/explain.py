@@ -5,8 +5,11 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from corescale.conclude.explain import Efficiency, Explanation, Ledger, Swap
+from corescale.conclude.explain import Explanation
 from corescale.declare.catalogue.settings import SHORT
+
+Shown = Mapping[str, Any]
+"""A result, or a part of one, as `as_json` has it."""
 
 MOST_SITES = 3
 """call sites of a row on a terminal; --json has five"""
@@ -26,87 +29,88 @@ CHANGED = {
 """What each swap changes, in words."""
 
 
-def lines(found: Explanation, command: Sequence[str] = ()) -> Iterator[str]:
-    """The table: a sentence, a line for each row with time in it, and what else the launch shows.
-
-    `command`: as typed, for the next command.
-    """
-    ledger = found.ledger
-    threads = "1 thread" if ledger.threads == 1 else f"{ledger.threads} threads"
-    lost = max(0.0, ledger.threads - ledger.cores)
+def lines(shown: Shown) -> Iterator[str]:
+    """The table: a sentence, a line for each row with time in it, and what else the launch shows."""
+    threads = "1 thread" if shown["threads"] == 1 else f"{shown['threads']} threads"
+    lost = max(0.0, shown["threads"] - shown["cores_used"])
     yield (
-        f"{threads} x {ledger.wall:.3g} s = {ledger.total:.3g} thread-seconds; "
-        f"{ledger.cores:.2g} cores' worth used, {lost:.2g} lost"
+        f"{threads} x {shown['wall']:.3g} s = {shown['thread_seconds']:.3g} thread-seconds; "
+        f"{shown['cores_used']:.2g} cores' worth used, {lost:.2g} lost"
     )
-    for row, seconds in ledger.rows.items():
-        if ledger.total and seconds / ledger.total >= SHOWN:
-            text = "  ·  ".join(f"{site.place}  {site.share:.0%}" for site in found.sites.get(row, ())[:MOST_SITES])
-            said = f"{_about(row, ledger)}{text}"
-            yield f"  {row:<22}{seconds:>8.2f}{seconds / ledger.total:>7.1%}   {said}".rstrip()
-    yield from (_swapped(swap, command) for swap in found.swaps)
-    yield from _views(found)
-    yield from (f"  note: {note}" for note in ledger.notes)
+    for row, found in shown["rows"].items():
+        if found["share"] >= SHOWN:
+            said = _about(row, shown) + _places(found["sites"])
+            yield f"  {row:<22}{found['seconds']:>8.2f}{found['share']:>7.1%}   {said}".rstrip()
+    yield from (_swapped(swap, shown) for swap in shown["swaps"])
+    yield from _views(shown)
+    yield from (f"  note: {note}" for note in shown["notes"])
 
 
-def _about(row: str, ledger: Ledger) -> str:
-    if row == "computing" and ledger.compared:
+def _places(sites: Sequence[Shown]) -> str:
+    return "  ·  ".join(f"{site['place']}  {site['share']:.0%}" for site in sites[:MOST_SITES])
+
+
+def _about(row: str, shown: Shown) -> str:
+    if row == "computing" and shown["compared"]:
         return "as at 1 thread   "
     if row == "inflated computing":
         return "the same work costs more than at 1 thread   "
     return ""
 
 
-def _swapped(swap: Swap, command: Sequence[str]) -> str:
-    level = SHORT.get(f"{swap.factor}={swap.level}", str(swap.level))
-    changed = f"  swapping {CHANGED[swap.factor]} ({level})"
-    low, high, n = swap.returned.low, swap.returned.high, swap.returned.n
+def _swapped(swap: Shown, shown: Shown) -> str:
+    level = SHORT.get(f"{swap['factor']}={swap['level']}", str(swap["level"]))
+    changed = f"  swapping {CHANGED[swap['factor']]} ({level})"
+    low, high, returned = swap["low"], swap["high"], swap["returned"]
     if low is None or high is None:
-        return f"{changed} returns {swap.returned.estimate:.2f} of the {swap.booked:.2f} booked, by {n} pairs: too few"
+        return f"{changed} returns {returned:.2f} of the {swap['booked']:.2f} booked, by {swap['pairs']} pairs: too few"
     if high < 0:
-        return f"{changed} costs {-swap.returned.estimate:.2f} [{-high:.2f}, {-low:.2f}]"
-    said = f"{changed} returns {swap.returned.estimate:.2f} [{low:.2f}, {high:.2f}] of the {swap.booked:.2f} booked"
+        return f"{changed} costs {-returned:.2f} [{-high:.2f}, {-low:.2f}]"
+    said = f"{changed} returns {returned:.2f} [{low:.2f}, {high:.2f}] of the {swap['booked']:.2f} booked"
     if low <= 0:
         return f"{said}: nothing is shown"
-    return f"{said}    try: {shlex.join(['corescale', 'tune', '-f', f'{swap.factor}=auto', '--', *command])}"
+    line = shlex.join(["corescale", "tune", "-f", f"{swap['factor']}=auto", "--", *shown["command"]])
+    return f"{said}    try: {line}"
 
 
-def _views(found: Explanation) -> Iterator[str]:
-    ledger = found.ledger
-    if ledger.burnt > 0.01 * ledger.total:
-        yield f"  {ledger.burnt:.2f} s of the waits were spent on a CPU: spinning"
-    if ledger.threads > 1 and ledger.efficiency is not None:
-        yield f"  {_metrics(ledger.efficiency)}"
-    yield from _cpus(found)
-    for region in found.regions[:MOST_SITES]:
-        times = region.times
+def _views(shown: Shown) -> Iterator[str]:
+    if shown["spinning_in_waits"] > 0.01 * shown["thread_seconds"]:
+        yield f"  {shown['spinning_in_waits']:.2f} s of the waits were spent on a CPU: spinning"
+    if shown["threads"] > 1 and shown["efficiency"] is not None:
+        yield f"  {_metrics(shown['efficiency'])}"
+    yield from _cpus(shown)
+    for region in shown["regions"][:MOST_SITES]:
         yield (
-            f"  parallel region {region.place}: {times.calls} calls, {times.threads:.3g} threads, "
-            f"load balance {times.balance:.2f}, {region.waited:.2f} s waited"
+            f"  parallel region {region['place']}: {region['calls']} calls, {region['threads']:.3g} threads, "
+            f"load balance {region['load_balance']:.2f}, {region['waited']:.2f} s waited"
         )
 
 
-def _cpus(found: Explanation) -> Iterator[str]:
+def _cpus(shown: Shown) -> Iterator[str]:
     """How many CPUs were in use for how long, and when."""
-    if not found.in_use:
+    if not shown["cpus_in_use"]:
         return
     yield "  CPUs in use, share of the time"
-    for cpus, share in found.in_use.items():
+    for cpus, share in shown["cpus_in_use"].items():
         yield f"  {cpus:>6} {share:>4.0%} {'█' * round(share * BAR)}".rstrip()
-    highest = max(found.ledger.threads, 1)
-    steps = (min(round(cpus / highest * (len(LEVELS) - 1)), len(LEVELS) - 1) for cpus in found.over_time)
+    highest = max(shown["threads"], 1)
+    steps = (min(round(cpus / highest * (len(LEVELS) - 1)), len(LEVELS) - 1) for cpus in shown["cpus_over_time"])
     yield f"  over the time, 0 to {highest}: {''.join(LEVELS[step] for step in steps)}".rstrip()
 
 
-def _metrics(found: Efficiency) -> str:
-    product = f"load balance {found.load_balance:.2f} x communication {found.communication:.2f}"
-    scaling = found.computation_scaling
-    return f"parallel efficiency {found.parallel:.2f} = {product}" + (
+def _metrics(found: Shown) -> str:
+    product = f"load balance {found['load_balance']:.2f} x communication {found['communication']:.2f}"
+    scaling = found["computation_scaling"]
+    return f"parallel efficiency {found['parallel']:.2f} = {product}" + (
         "" if scaling is None else f"; computation scaling {scaling:.2f}"
     )
 
 
-def as_json(found: Explanation) -> dict[str, Any]:
-    """The same, with every row and every figure in full."""
+def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
+    """Every row and every figure in full: what is kept, and what every other output is made from.
+
+    `command`: as typed, for the next command.
+    """
     ledger = found.ledger
     rows = {
         row: {
@@ -118,10 +122,12 @@ def as_json(found: Explanation) -> dict[str, Any]:
     }
     metrics = ledger.efficiency
     return {
+        "command": list(command),
         "threads": ledger.threads,
         "wall": ledger.wall,
         "thread_seconds": ledger.total,
         "cores_used": ledger.cores,
+        "compared": ledger.compared,
         "rows": rows,
         "spinning_in_waits": ledger.burnt,
         "efficiency": metrics and {
@@ -146,7 +152,7 @@ def as_json(found: Explanation) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def side_by_side(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+def side_by_side(before: Shown, now: Shown) -> Iterator[str]:
     """Two results, as `as_json` has them: each row's thread-seconds then, now, and the difference."""
     yield f"  {'':<22}{'before':>16}{'now':>16}{'difference':>12}"
     for name in ("wall", "thread_seconds"):

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from corescale.profile import Profile, ThreadTimes
 
+INFLATED = "inflated computing"
 ROWS = (
     "computing",
-    "inflated computing",
+    INFLATED,
     "allocating",
     "lock wait",
     "barrier and join wait",
@@ -20,7 +21,7 @@ ROWS = (
     "unattributed",
 )
 
-USEFUL = ("computing", "inflated computing", "allocating")
+USEFUL = ("computing", INFLATED, "allocating")
 BARELY = 0.01
 """share of the useful time below which a thread is one of a runtime's own"""
 
@@ -96,7 +97,7 @@ def ledger(profiles: Sequence[Profile], wall: float, alone: Ledger | None = None
             rows["unattributed"] += moved
     if alone is not None:
         usual = min(rows["computing"], alone.rows["computing"])
-        rows["inflated computing"] = rows["computing"] - usual
+        rows[INFLATED] = rows["computing"] - usual
         rows["computing"] = usual
     threads = sum(main.processors for main in mains)
     scaling = sum(alone.rows[name] for name in USEFUL) / useful if alone is not None and useful else None

@@ -16,6 +16,8 @@ ROWS_OF = {
     "OMP_WAIT_POLICY": ("barrier and join wait", "spinning"),
 }
 """The factors that are swapped, and the rows of which each can give something back."""
+ALLOCATING = ("allocating",)
+"""the row of the factors that only an allocator reads"""
 WORTH = 0.01
 """share of the thread-seconds below which what is booked is not worth a launch"""
 

@@ -61,6 +61,11 @@ def asking_for(name: str) -> str:
     return f"{also}-f {name}=auto"
 
 
+def stands_alone(name: str) -> bool:
+    """Whether a factor changes something while every other is at the baseline."""
+    return name not in settings.SETTINGS or settings.SETTINGS[name].allocator in (None, "system")
+
+
 def _unknown(name: str) -> bool:
     """Whether no allocator that is here reads this setting; which ones are missing, the allocators' factor says."""
     return name in settings.SETTINGS and settings.unavailable(settings.SETTINGS[name]) is not None

@@ -2,7 +2,7 @@
 """From a command line to an Experiment, as study_file/ does it from a study file."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -10,7 +10,7 @@ from corescale.declare import template
 from corescale.declare.catalogue import space
 from corescale.declare.command_line import build, checks
 from corescale.declare.experiment import SERIAL, Command, Experiment, Weak
-from corescale.declare.grid import combinations, configurations
+from corescale.declare.grid import baseline, combinations, configurations
 from corescale.declare.request import CompareRequest, Request, ScanRequest, TuneRequest
 from corescale.declare.work import must_be_even
 from corescale.errors import PreloadError, UsageError
@@ -81,20 +81,24 @@ def _weak(request: ScanRequest, commands: Sequence[Command], machine: Machine) -
 
 
 def tune(
-    request: TuneRequest, words: Sequence[str], machine: Machine, unloadable: PreloadError | None = None
+    request: TuneRequest,
+    words: Sequence[str],
+    machine: Machine,
+    unloadable: PreloadError | None = None,
+    unlikely: Mapping[str, str] | None = None,
 ) -> Experiment:
     """The factors that are named, and threads over 1, 2, 4, ...; where none is named, those of catalogue/space.py.
 
     `unloadable` is what a launch said of an allocator: it is raised again if allocators were asked for.
+    `unlikely`: factors that an explained launch says cannot matter, and why. Each has one level, alone, as a check.
     """
     commands = [build.command("main", words, request.shell)]
-    listed = (*request.factor, *request.parameter_list, *request.parameter_scan)
-    named = (*listed, request.threads, request.ranks, request.nodes, request.allocators)
-    if any(named) or request.shell:
+    if chosen(request):
         request, why = _loadable(request, commands, unloadable)
         return _without_allocators(_tune(request, commands, machine), why)
     why = unloadable.what if unloadable else space.no_preload(commands[0].argv)
-    names, left_out = space.usual(commands[0].argv, why)
+    every, left_out = space.usual(commands[0].argv, why)
+    names = tuple(name for name in every if name not in (unlikely or {}))
     experiment, kept = _tune(request, commands, machine), names[:1]
     for name in names[1:]:
         wider = _tune(replace(request, factor=[f"{each}=auto" for each in (*kept, name)]), commands, machine)
@@ -104,7 +108,29 @@ def tune(
             experiment, kept = wider, (*kept, name)
         else:
             left_out += tuple(reason for reason in wider.left_out if reason not in experiment.left_out)
+    checked = [name for name in every if name not in names and space.stands_alone(name)]
+    if checked:
+        asked = replace(request, factor=[f"{each}=auto" for each in (*kept, *checked)])
+        experiment = _checked(experiment, _tune(asked, commands, machine), checked)
+    left_out += tuple(f"{name}: {why}; to try it {space.asking_for(name)}" for name, why in (unlikely or {}).items())
     return experiment.model_copy(update={"left_out": (*experiment.left_out, *left_out), "no_preload": why})
+
+
+def chosen(request: TuneRequest) -> bool:
+    """Whether a person says what is raced, so that nothing else is."""
+    listed = (*request.factor, *request.parameter_list, *request.parameter_scan)
+    return any((*listed, request.threads, request.ranks, request.nodes, request.allocators)) or request.shell
+
+
+def _checked(experiment: Experiment, wider: Experiment, names: Sequence[str]) -> Experiment:
+    """The experiment, and the baseline with the first other level of each of these factors of a wider one."""
+    now = dict(baseline(wider).levels)
+    factors = [f.model_copy(update={"levels": f.levels[:2]}) if f.name in names else f for f in wider.factors]
+    changes = {f.name: tuple(level for level in f.levels if level != now[f.name]) for f in factors}
+    pairs = [{one: changes[one], other: changes[other]} for one in names for other in changes if one != other]
+    omit = tuple(pair for pair in pairs if all(pair.values()))
+    made = {"factors": tuple(factors), "omit": omit, "left_out": experiment.left_out}
+    return wider.model_copy(update=made)
 
 
 def _loadable(request: R, commands: Sequence[Command], unloadable: PreloadError | None) -> tuple[R, str]:

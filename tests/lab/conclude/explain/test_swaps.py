@@ -13,7 +13,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
 from corescale.declare.request import ScanRequest
 from corescale.machine import Machine
-from corescale.show.explain import lines
+from corescale.show.explain import as_json, lines
 from support.samples import records
 
 NAMES = ("allocator", "OMP_WAIT_POLICY")
@@ -47,7 +47,11 @@ def test_a_change_gives_back_its_part_of_the_thread_seconds() -> None:
     assert found[0].returned.estimate == pytest.approx(0.2, abs=0.03)
     assert found[0].returned.low and found[0].returned.low > 0.1
     assert found[1].returned.covers(0.0)
-    said = [line for line in lines(Explanation(ledger, {}, (), {}, swaps=found), ("sort", "x")) if "swapping" in line]
+    said = [
+        line
+        for line in lines(as_json(Explanation(ledger, {}, (), {}, swaps=found), ("sort", "x")))
+        if "swapping" in line
+    ]
     assert said[0].endswith("corescale tune -f allocator=auto -- sort x")
     assert "try" not in said[1]
 
@@ -64,7 +68,7 @@ def test_a_change_that_fails_gives_back_nothing() -> None:
 
 def test_what_costs_is_not_said_to_return() -> None:
     slower = Swap("bind", "close:cores", 0.5, Interval(-0.4, -0.5, -0.3, 0.95, 10))
-    said = "\n".join(lines(Explanation(booked(), {}, (), {}, swaps=(slower,))))
+    said = "\n".join(lines(as_json(Explanation(booked(), {}, (), {}, swaps=(slower,)))))
     assert "costs 0.40 [0.30, 0.50]" in said
     assert "returns" not in said
 

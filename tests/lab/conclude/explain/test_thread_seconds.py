@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from corescale.conclude.explain import ROWS, ledger, outside, sites
 from corescale.conclude.explain.explanation import Explanation, explanation, in_use, over_time
 from corescale.profile import SHARES, Place, Profile, RegionTimes, StackTimes, ThreadTimes
-from corescale.show.explain import BAR, LEVELS, lines
+from corescale.show.explain import BAR, LEVELS, as_json, lines
 
 
 def thread(**changes: object) -> ThreadTimes:
@@ -141,7 +141,7 @@ def test_cpus_in_use_are_drawn_as_bars_and_over_the_time() -> None:
     """A serial half and a parallel one."""
     seen = replace(profile(thread(), active=1.5, absent=0.5), busy=(1.0,) * 50 + (2.0,) * 50)
     found: Explanation = explanation(ledger([seen], 1.0), [(seen, PLACES.__getitem__)])
-    said = list(lines(found))
+    said = list(lines(as_json(found)))
     bars = [line.count("█") for line in said if line.strip()[:1] in "12" and line.endswith("█")]
     assert bars == [BAR // 2, BAR // 2]
     assert said[-1].endswith(LEVELS[4] * 30 + LEVELS[8] * 30)

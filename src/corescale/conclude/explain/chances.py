@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which factors a race need not try, by what the ledger of the baseline has in the rows that each could give back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from corescale.conclude.explain.ledger import INFLATED
+from corescale.conclude.explain.swaps import ALLOCATING, ROWS_OF, WORTH
+from corescale.declare.catalogue.settings import SETTINGS
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """Whether a factor can matter, and why."""
+
+    factor: str
+    likely: bool
+    why: str
+
+
+def chances(names: Sequence[str], shares: Mapping[str, float], *, compared: bool) -> tuple[Chance, ...]:
+    """For each factor whether it can matter, by the share of each row.
+
+    `compared`: whether the ledger knows what is inflated. What it does not know may matter.
+    """
+    return tuple(_chance(name, shares, compared=compared) for name in names)
+
+
+def _chance(name: str, shares: Mapping[str, float], *, compared: bool) -> Chance:
+    rows = ROWS_OF.get(name, ALLOCATING if name in SETTINGS else ())
+    if not rows:
+        return Chance(name, likely=True, why="no row of the ledger bounds what it gives back")
+    if INFLATED in rows and not compared:
+        return Chance(name, likely=True, why=f"{INFLATED} is not known without a launch with 1 thread")
+    share = sum(shares[row] for row in rows)
+    return Chance(name, likely=share >= WORTH, why=f"{share:.1%} of the thread-seconds are {' or '.join(rows)}")

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A race that listens to a ledger: fewer launches to the same answer, and none lost where the ledger is wrong."""
+
+import pytest
+
+from corescale import native
+from corescale.conclude.answers.recommendation import recommend
+from corescale.conclude.explain import ROWS, chances
+from corescale.conclude.race.race import Race
+from corescale.declare import command_line
+from corescale.declare.catalogue import space
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import baseline, configurations
+from corescale.declare.request import TuneRequest
+from corescale.records import Configuration
+from support.play import MACHINE, play
+
+PROGRAM = [str(native.find("ant_colony"))]
+CHECKED = {"allocator", "OMP_WAIT_POLICY", "GLIBC_TUNABLES", "MALLOC_ARENA_MAX", "bind"}
+FEW = ("threads", "allocator", "OMP_WAIT_POLICY")
+"""factors enough for a race"""
+
+
+def tuning(shares: dict[str, float] | None, budget: str = "none") -> Experiment:
+    """The experiment of this ledger; None for none."""
+    request = TuneRequest(budget=budget)
+    whole = command_line.tune(request, PROGRAM, MACHINE)
+    if shares is None:
+        return whole
+    found = chances(space.USUAL, dict.fromkeys(ROWS, 0.0) | shares, compared=True)
+    return command_line.tune(request, PROGRAM, MACHINE, unlikely={c.factor: c.why for c in found if not c.likely})
+
+
+def changes(experiment: Experiment, chosen: Configuration) -> set[str]:
+    now = dict(baseline(experiment).levels)
+    return {name for name, level in chosen.levels if level != now[name]}
+
+
+def test_what_cannot_matter_has_one_level_alone() -> None:
+    experiment = tuning({"computing": 1.0})
+    changed = [changes(experiment, c) for c in configurations(experiment)[1:]]
+    for name in CHECKED & {f.name for f in experiment.factors}:
+        assert [one for one in changed if name in one] == [{name}]
+    assert sum("threads" in one for one in changed) == 2
+    assert len(configurations(experiment)) < len(configurations(tuning(None))) / 4
+
+
+def test_what_may_matter_is_raced_beside_all_that_may() -> None:
+    experiment = tuning({"allocating": 0.2})
+    changed = [changes(experiment, c) for c in configurations(experiment)]
+    levels = {c["allocator"] for c in configurations(experiment)}
+    assert levels == {c["allocator"] for c in configurations(tuning(None))}
+    assert {"threads", "allocator"} in changed
+    assert not any({"OMP_WAIT_POLICY", "allocator"} <= one for one in changed)
+
+
+def test_what_the_ledger_does_not_know_may_matter() -> None:
+    names = ("threads", "allocator", "bind", "MALLOC_CONF")
+    found = chances(names, dict.fromkeys(ROWS, 0.0), compared=False)
+    assert [c.likely for c in found] == [True, False, True, False]
+
+
+@pytest.mark.parametrize(("row", "gaining"), [
+    ("allocating", "allocator"), ("barrier and join wait", "OMP_WAIT_POLICY"), ("computing", ""),
+    ("computing", "allocator"),
+])  # fmt: skip
+def test_the_answer_is_as_fast_by_fewer_launches(row: str, gaining: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """15% by each other level of a factor: as the ledger has it, by nothing, and where it has none of it."""
+    monkeypatch.setattr(space, "USUAL", FEW)
+
+    def truth(c: Configuration) -> float:
+        now = dict(baseline(whole).levels)
+        gain = 0.15 if gaining and c.get(gaining) != now[gaining] else 0.0
+        return {1: 2.5, 2: 1.5, 4: 1.0}[c.layout.p] * (1 - gain)
+
+    whole, some = tuning(None), tuning({row: 0.5})
+    made = [play(e, truth, Race(e), noise=0.01) for e in (whole, some)]
+    times = [truth(recommend(records, e).chosen) for e, records in zip((whole, some), made, strict=True)]
+    assert times[1] == pytest.approx(times[0])
+    assert len(made[1]) < 0.7 * len(made[0])
