@@ -88,6 +88,9 @@ void calibrate() {
   file->header.cycles_of_a_call = cycles_more(fewest(in_one), direct);
 }
 
+// The gap in which a thread ended goes on in the next one to begin: threads of few calls would never come to its end.
+std::atomic<std::uint64_t> left_over;
+
 std::uint32_t next_gap() {
   local.random ^= local.random << 13;
   local.random ^= local.random >> 17;
@@ -142,8 +145,12 @@ void resolve_allocation() {
 void begin_allocation() {
   calibrate();
   local.random = static_cast<std::uint32_t>(local.thread->id * 2654435761U) | 1;
-  local.gap = local.countdown = next_gap();
+  const std::uint64_t left = left_over.exchange(0);
+  local.gap = left ? static_cast<std::uint32_t>(left >> 32) : next_gap();
+  local.countdown = left ? static_cast<std::uint32_t>(left) : local.gap;
 }
+
+void end_allocation() { left_over = std::uint64_t{local.gap} << 32 | local.countdown; }
 
 }  // namespace corescale::profiler
 

@@ -10,7 +10,7 @@
 namespace corescale::profiler {
 
 inline constexpr char magic[8] = {'c', 'o', 'r', 'e', 'p', 'r', 'o', 'f'};
-inline constexpr std::uint32_t format = 1;
+inline constexpr std::uint32_t format = 2;
 
 // What a thread does: the one state that it is in, and what its CPU ticks and stacks are booked under.
 enum State : std::uint32_t {
@@ -44,7 +44,8 @@ enum Share : std::uint32_t {
 // Who started a thread: the program, or a runtime. A thread of OpenMP computes in regions alone.
 enum Pool : std::uint32_t { no_pool, openmp_pool, task_pool };
 
-inline constexpr std::size_t most_threads = 16384, most_stacks = 16384, most_regions = 1024;
+// Threads that live at once: the counts of the census hold no more.
+inline constexpr std::size_t most_threads = 15000, most_stacks = 16384, most_regions = 1024;
 inline constexpr std::size_t deepest = 30;
 inline constexpr std::size_t most_buckets = 360000;  // an hour
 inline constexpr std::int64_t bucket = 10'000'000;
@@ -54,7 +55,7 @@ struct Thread {
   std::int32_t id;
   std::uint32_t state;
   std::uint32_t pool;
-  std::uint32_t reserved;
+  std::uint32_t others;         // threads that had this place before; sums are theirs too
   std::int64_t started, ended;  // ended is 0 while it lives
   std::int64_t since;           // when its state began
   std::int64_t cpu, queued;     // on a CPU, and ready but waiting for one; as of the last look
@@ -68,13 +69,15 @@ struct Thread {
   std::int64_t unsited[states];
   std::int64_t cpu_since, ticked, last_yield;
   std::uint64_t argument;
+  std::int64_t cpu_before, queued_before;  // of its clocks when it began, without what others had here
+  std::int64_t timer;                      // of its ticks; -1: none
 };
 
 struct Stack {
   std::uint64_t key;  // 0: free
   std::uint64_t depth;
-  std::int64_t weight[states];  // nanoseconds
-  std::uint64_t frame[deepest];
+  std::int64_t weight[states];   // nanoseconds
+  std::uint64_t frame[deepest];  // the upper 16 bits: how often another object had come to where one was
 };
 
 // One parallel region of OpenMP, by its outlined function.
@@ -95,21 +98,24 @@ struct Header {
   std::uint32_t version, bytes;  // bytes: of the file
   std::int32_t process, parent;
   std::uint32_t processors;
-  std::uint32_t threads;        // slots taken; more than most_threads were not kept
+  std::uint32_t threads;        // places taken
   std::int64_t started, ended;  // ended: the last thing seen
   std::int64_t finished;        // when the program ended in order; 0 for one that was killed
   std::uint32_t lost_stacks, lost_timers;
-  std::uint32_t modules_length, reserved;
+  std::uint32_t modules_length, lost_threads;
   std::uint64_t first_cycle, last_cycle;  // at `started` and `ended`
   std::uint32_t cycles_of_a_call;         // what the profiler adds to each call of the malloc family
   std::uint32_t is_rank;                  // it has called MPI
+  std::uint32_t confined;                 // it finished when it forbade itself calls of the system
+  std::uint32_t full;                     // something found no room on the disk
   char executable[512];
   alignas(64) Word census;  // see census.hpp
 };
 
 struct File {
   Header header;
-  alignas(4096) char modules[module_bytes];  // lines of /proc/self/maps
+  alignas(
+      4096) char modules[module_bytes];  // lines of /proc/self/maps behind the number of frame's upper bits
   alignas(4096) Region region[most_regions];
   alignas(4096) std::int64_t busy[most_buckets];  // CPU nanoseconds in each 10 ms from the start
   alignas(4096) Stack stack[most_stacks];

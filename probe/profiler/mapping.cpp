@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file, and its beginning and end in the life of a program.
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 
 #include "profiler/profiler.hpp"
 
@@ -18,7 +22,6 @@ namespace {
 
 int descriptor_of(const char* folder) {
   char path[4096];
-  if (strlen(folder) + 64 > sizeof path) return -1;
   for (int tried = 0; tried < 100000; ++tried) {  // a process may execute several programs
     char digits[40], *end = digits + sizeof digits;
     *--end = '\0';
@@ -34,39 +37,121 @@ int descriptor_of(const char* folder) {
   return -1;
 }
 
-// To write to a file that cannot grow kills the program, so it grows at once, or is left empty: the sign of no room.
+bool whole = false;  // the file has all its room: the kernel gives it no other way
+constexpr std::size_t page = 4096;
+std::atomic<bool> has_room[sizeof(File) / page + 1];
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+// Sparse, with room for the header; else it is left empty: the sign of no room.
 bool grow(int descriptor) {
   rlimit most{};
-  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < sizeof(File)) return false;
-  return (fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, sizeof(File)) == 0 || errno == EOPNOTSUPP) &&
+  return (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur >= sizeof(File)) &&
          ftruncate(descriptor, sizeof(File)) == 0;
+}
+
+bool begin_room(int descriptor, void* place) {
+  for (std::atomic<bool>& each : has_room) each.store(false, std::memory_order_relaxed);
+  whole = false;
+  madvise(place, sizeof(File), MADV_RANDOM);  // no pages around those that are written
+  char* const first_thread = static_cast<char*>(place) + offsetof(File, thread);
+  if (madvise(place, page, MADV_POPULATE_WRITE) == 0)
+    return madvise(first_thread, page, MADV_POPULATE_WRITE) == 0;
+  // Linux before 5.14 does not know it.
+  whole = errno == EINVAL &&
+          (fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, sizeof(File)) == 0 || errno == EOPNOTSUPP);
+  return whole;
 }
 
 File* mapped(const char* folder) {
   const int descriptor = descriptor_of(folder);
   if (descriptor < 0) return nullptr;
-  void* const place = grow(descriptor)
-                          ? mmap(nullptr, sizeof(File), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
-                          : MAP_FAILED;
+  void* place = grow(descriptor)
+                    ? mmap(nullptr, sizeof(File), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
+                    : MAP_FAILED;
+  if (place != MAP_FAILED && !begin_room(descriptor, place)) {
+    munmap(place, sizeof(File));
+    place = MAP_FAILED;
+    if (ftruncate(descriptor, 0) != 0) place = MAP_FAILED;
+  }
   close(descriptor);
   return place == MAP_FAILED ? nullptr : static_cast<File*>(place);
 }
 
+std::atomic<std::uint64_t> replaced;  // how often another object came to where one was
+std::atomic_flag reading;
+std::atomic<std::uint64_t> loads_read;  // the loads and unloads that the modules are of
+
+int count_loads(dl_phdr_info* object, std::size_t, void* given) {
+  *static_cast<std::uint64_t*>(given) = object->dlpi_adds + object->dlpi_subs;
+  return 1;
+}
+std::uint64_t loads() {
+  std::uint64_t found = 0;
+  dl_iterate_phdr(count_loads, &found);
+  return found;
+}
+
+// Whether the range that a line begins with has a part of one of those in `modules`, behind their numbers.
+bool overlaps(const char* line, const char* modules) {
+  char* rest;
+  const std::uint64_t begin = strtoull(line, &rest, 16), end = strtoull(rest + 1, nullptr, 16);
+  for (; *modules; modules = strchr(modules, '\n') + 1) {
+    const std::uint64_t other = strtoull(strchr(modules, ' '), &rest, 16);
+    if (begin < strtoull(rest + 1, nullptr, 16) && other < end) return true;
+  }
+  return false;
+}
+
+// A line of an executable mapping, if it is not there yet or another object was there meanwhile.
+void keep_module(char* line) {
+  Header& header = file->header;
+  const std::size_t size = strlen(line), full = header.modules_length;
+  if (!strstr(line, " r-xp ") || !strchr(line, '/') || full + size + 8 >= module_bytes) return;
+  const char* later = file->modules;
+  bool known = false;
+  while (const char* const found = strstr(later, line)) {
+    later = found + size;
+    known = true;
+  }
+  const bool replaces = overlaps(line, later);
+  if (known && !replaces) return;
+  if (!room(file->modules + full, size + 8)) return;
+  if (replaces && replaced < 0xffff) ++replaced;
+  char digits[8], *digit = digits + sizeof digits;
+  *--digit = '\0';
+  *--digit = ' ';
+  std::uint64_t number = replaced;
+  do *--digit = static_cast<char>('0' + number % 10);
+  while (number /= 10);
+  char* const end = stpcpy(stpcpy(file->modules + full, digit), line);
+  header.modules_length = static_cast<std::uint32_t>(end - file->modules);
+}
+
 }  // namespace
 
+// Kept, since a program may clear its environment before it forks.
+static char folder[4096 - 64];
+static std::uint32_t processors = 1;
+
+static void read_environment() {
+  const char* const where = getenv("CORESCALE_PROFILER");
+  const char* const asked = getenv("CORESCALE_PROFILER_THREADS");
+  if (where && strlen(where) < sizeof folder) stpcpy(folder, where);
+  if (asked && atoi(asked) > 0) processors = static_cast<std::uint32_t>(atoi(asked));
+}
+
 void open_file() {
-  const char* const folder = getenv("CORESCALE_PROFILER");
-  if (!folder || !*folder) return;
-  File* const made = mapped(folder);
+  File* const made = *folder ? mapped(folder) : nullptr;
   if (!made) return;
   Header& header = made->header;
   header.version = format;
   header.bytes = sizeof(File);
   header.process = getpid();
   header.parent = getppid();
-  const char* const asked = getenv("CORESCALE_PROFILER_THREADS");
-  const int processors = asked ? atoi(asked) : 0;
-  header.processors = processors > 0 ? static_cast<std::uint32_t>(processors) : 1;
+  header.processors = processors;
   header.started = header.ended = now();
   header.first_cycle = header.last_cycle = cycles();
   const ssize_t length = readlink("/proc/self/exe", header.executable, sizeof header.executable - 1);
@@ -77,46 +162,64 @@ void open_file() {
   read_modules();
 }
 
-// The lines of executable mappings that are not there yet.
+bool room(void* at, std::size_t size) {
+  if (whole) return true;
+  const auto begin = static_cast<std::size_t>(static_cast<char*>(at) - reinterpret_cast<char*>(file));
+  for (std::size_t each = begin / page; each <= (begin + size - 1) / page; ++each) {
+    if (has_room[each].load(std::memory_order_relaxed)) continue;
+    if (madvise(reinterpret_cast<char*>(file) + each * page, page, MADV_POPULATE_WRITE) != 0) {
+      file->header.full = 1;
+      return false;
+    }
+    has_room[each].store(true, std::memory_order_relaxed);
+  }
+  return true;
+}
+
+std::uint64_t placed(std::uint64_t address) {
+  return (address & 0xffffffffffff) | replaced.load(std::memory_order_relaxed) << 48;
+}
+
+// Keeps where the program's objects are, if any came or went.
 void read_modules() {
+  const std::uint64_t now = loads();
+  if (now == loads_read.load(std::memory_order_relaxed) || reading.test_and_set()) return;
+  loads_read.store(now, std::memory_order_relaxed);
   const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (maps < 0) return;
-  static std::atomic_flag reading;
   // Not on the stack: a tick may come on a program's own signal stack, of 8 KiB in all.
   static char line[1024], text[4096];
   std::size_t length = 0;
-  if (!reading.test_and_set()) {
-    for (ssize_t got; (got = read(maps, text, sizeof text)) > 0;)
-      for (ssize_t i = 0; i < got; ++i) {
-        if (length < sizeof line - 1) line[length++] = text[i];
-        if (text[i] != '\n') continue;
-        line[length] = '\0';
-        length = 0;
-        const std::size_t size = strlen(line), full = file->header.modules_length;
-        if (!strstr(line, " r-xp ") || !strchr(line, '/') || full + size >= module_bytes) continue;
-        if (strstr(file->modules, line)) continue;
-        memcpy(file->modules + full, line, size);
-        file->header.modules_length = static_cast<std::uint32_t>(full + size);
-      }
-    reading.clear();
-  }
-  close(maps);
+  for (ssize_t got; maps >= 0 && (got = read(maps, text, sizeof text)) > 0;)
+    for (ssize_t i = 0; i < got; ++i) {
+      if (length < sizeof line - 1) line[length++] = text[i];
+      if (text[i] != '\n') continue;
+      line[length] = '\0';
+      length = 0;
+      keep_module(line);
+    }
+  if (maps >= 0) close(maps);
+  reading.clear();
 }
-
-namespace {
 
 void begin_child() {
   local = {};
   file = nullptr;
+  loads_read = 0;
+  replaced = 0;
+  reading.clear();
   open_file();
   if (file) begin_main_thread();
 }
+
+namespace {
 
 __attribute__((constructor)) void begin() {
   const int error = errno;
   note_first_objects();
   resolve_allocation();
   resolve_waits();
+  read_environment();
+  madvise(&own, sizeof own, MADV_WIPEONFORK);
   open_file();
   if (file) {
     begin_main_thread();
@@ -140,3 +243,24 @@ CORESCALE_EXPORT __attribute__((noreturn)) void _exit(int code) {
 }
 
 CORESCALE_EXPORT __attribute__((noreturn)) void _Exit(int code) { _exit(code); }
+
+// A fork that asks nobody what to do in the child.
+CORESCALE_EXPORT pid_t _Fork() {
+  REAL(_Fork, pid_t());
+  const bool profiled = prof::file;
+  const pid_t child = real__Fork();
+  if (child == 0 && profiled) prof::begin_child();
+  return child;
+}
+
+// Filters that kill for a call of the system come by these two; the other is syscall().
+CORESCALE_EXPORT int prctl(int option, ...) noexcept {
+  REAL(prctl, int(int, long, long, long, long));
+  va_list given;
+  va_start(given, option);
+  long word[4];
+  for (long& each : word) each = va_arg(given, long);
+  va_end(given);
+  if (option == PR_SET_SECCOMP && (word[0] == 1 || word[1])) prof::confine();  // not one that only asks
+  return real_prctl(option, word[0], word[1], word[2], word[3]);
+}

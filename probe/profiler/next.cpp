@@ -125,6 +125,7 @@ void Symbol::keep(std::uintptr_t object, void* function) {
 // Another object may come where one was.
 CORESCALE_EXPORT int dlclose(void* library) {
   REAL(dlclose, int(void*));
+  if (corescale::profiler::live()) corescale::profiler::read_modules();
   corescale::profiler::unloadings.fetch_add(2);
   const int result = real_dlclose(library);
   corescale::profiler::unloadings.fetch_add(2);

@@ -25,19 +25,19 @@ struct Body {
   const void* const outer = local.runtime;
   std::int64_t began = 0, waited = 0;
 
-  explicit Body(Team& of) : team(of), thread(of.master ? local.thread : nullptr) {
+  explicit Body(Team& of) : team(of), thread(of.master && live() ? local.thread : nullptr) {
     local.runtime = team.runtime;
     if (!thread) return;
     if (thread == team.master) {
       team.threads = team.size_of_team();
       thread->spent[barrier] += now() - thread->since;
-      thread->burnt[barrier] += cpu_now() - thread->cpu_since;
+      thread->burnt[barrier] += cpu_since(thread->cpu_since);
       thread->state = computing;
       change(census::one(census::running) + several(team.threads - 1), several(team.expected));
     } else {
       const std::int64_t time = now();
       thread->spent[pooled] += time - thread->since;
-      thread->burnt[pooled] += cpu_now() - thread->cpu_since;
+      thread->burnt[pooled] += cpu_since(thread->cpu_since);
       thread->state = computing;
       change(census::one(census::running), census::one(census::barriers));
     }
@@ -46,7 +46,7 @@ struct Body {
   }
   ~Body() {
     local.runtime = outer;
-    if (!thread) return;
+    if (!thread || !live()) return;
     const std::int64_t time = now(), length = time - began - (thread->spent[barrier] - waited);
     change(census::one(census::barriers), census::one(census::running));
     add(team.body, length);
@@ -64,6 +64,7 @@ struct Body {
 Region* region_of(std::uint64_t function) {
   for (std::size_t tried = 0; tried < 64; ++tried) {
     Region& found = file->region[(function / 16 + tried) % most_regions];
+    if (!room(&found, sizeof found)) break;
     std::uint64_t seen = 0;
     if (__atomic_compare_exchange_n(&found.function, &seen, function, false, __ATOMIC_RELAXED,
                                     __ATOMIC_RELAXED) ||
@@ -83,13 +84,14 @@ auto region(Team& team, Fork fork) {
   master.cpu_since = cpu_now();
   master.state = barrier;
   auto result = fork();
+  if (!live()) return result;
   const std::int64_t time = now(), wall = time - began;
   change(census::one(census::running), several(team.threads ? team.threads : team.expected));
   master.state = computing;
   master.spent[barrier] += time - master.since;
-  master.burnt[barrier] += cpu_now() - team.body_ended_cpu;
+  master.burnt[barrier] += cpu_since(team.body_ended_cpu);
   ++master.calls[barrier];
-  if (Region* const booked = region_of(team.function)) {
+  if (Region* const booked = region_of(placed(team.function))) {
     add(booked->calls, 1);
     add(booked->threads, team.threads);
     add(booked->wall, wall);
@@ -103,7 +105,7 @@ auto region(Team& team, Fork fork) {
 // `fork`: the runtime's function that was called; there may be several runtimes.
 Team team_of(const void* fork, std::uint64_t function, unsigned threads) {
   static constinit Next<int()> num_threads("omp_get_num_threads"), max_threads("omp_get_max_threads");
-  Thread* const master = file && local.thread && local.thread->state == computing ? local.thread : nullptr;
+  Thread* const master = live() && local.thread && local.thread->state == computing ? local.thread : nullptr;
   if (!master) return {fork, function, nullptr, nullptr, 0, 0, 0, 0, 0};
   const std::int64_t expected = threads ? threads : max_threads.beside(fork)();
   return {fork, function, master, num_threads.beside(fork), expected, 0, 0, 0, 0};

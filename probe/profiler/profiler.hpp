@@ -5,6 +5,7 @@
 // Nothing here allocates, throws or locks; all of it may run in a signal handler.
 #pragma once
 #include <dlfcn.h>
+#include <signal.h>
 #include <time.h>
 
 #include <atomic>
@@ -25,12 +26,21 @@ struct Local {
   std::uint32_t gap, random;
   bool allocating;
   bool spinning;
+  struct Wait* wait;    // the one that it is in
   const void* runtime;  // a function of the one that its parallel region runs on; null outside
 };
 inline constinit thread_local Local local __attribute__((tls_model("initial-exec"))) = {};
 
-inline constinit File* file =
-    nullptr;  // null where there is nothing to write to: then every function only passes on
+// The kernel clears this page in a child of a fork, of whatever kind it is.
+struct alignas(4096) Own {
+  File* file;
+};
+inline constinit Own own = {};
+inline constinit File*& file =
+    own.file;  // null where there is nothing to write to: then every function only passes on
+
+// Whether to write on: after the end nothing is asked of the system.
+inline bool live() { return file && !file->header.finished; }
 
 inline std::int64_t now(clockid_t clock = CLOCK_MONOTONIC) {
   timespec time{};
@@ -38,6 +48,10 @@ inline std::int64_t now(clockid_t clock = CLOCK_MONOTONIC) {
   return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
 }
 inline std::int64_t cpu_now() { return now(CLOCK_THREAD_CPUTIME_ID); }
+inline std::int64_t cpu_since(std::int64_t before) {
+  const std::int64_t cpu = live() ? cpu_now() : before;
+  return cpu > before ? cpu - before : 0;
+}
 
 #if defined(__x86_64__)
 // Without a fence: what a call leaves unfinished is finished in the next one, as without the profiler.
@@ -74,16 +88,28 @@ void change(Word to, Word from);
 // mapping.cpp
 void open_file();
 void read_modules();
+bool room(void* place, std::size_t size);     // whether it can be written there: a full disk kills who writes
+std::uint64_t placed(std::uint64_t address);  // a frame at this address, as of now
+void begin_child();
 
 // threads.cpp
 void begin_main_thread();
 void end_thread();
 void look(Thread& thread);  // its CPU and queue time, as of now; only of the calling thread
 void finish();
+void confine();  // finishes before the program forbids itself calls of the system
+
+// signals.cpp
+// Ignored by default, so that a program that resets every signal lives. SIGPROF would be the one for it, but programs
+// that clean up at every signal take that for their end: sort(1) does.
+inline constexpr int signal_of_ticks = SIGURG;
+void share_signal(void (*tick)(int, siginfo_t*, void*));
+void pass_on(int number, siginfo_t* info, void* context);
 
 // stacks.cpp
 void start_ticks();
-void stop_ticks();
+void stop_ticks(Thread& thread);
+void book_busy(Thread& thread, std::int64_t time);  // its CPU time since it was last booked
 Stack* here(void* context = nullptr);
 inline void weigh(Stack* stack, State state, std::int64_t length) {
   if (stack) add(stack->weight[state], length);
@@ -92,19 +118,22 @@ inline void weigh(Stack* stack, State state, std::int64_t length) {
 // allocation.cpp
 void resolve_allocation();
 void begin_allocation();
+void end_allocation();
 
 // waits.cpp
 void resolve_waits();
+
+// wait.cpp
 Word counted(State state);  // what a thread in this state is counted as
 struct Wait {
   explicit Wait(State state);
   ~Wait();
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
+  void end();
 
  private:
   State state_;
-  bool counts_;
   std::int64_t began_ = 0, cpu_ = 0;
   Stack* stack_ = nullptr;
 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include <bit>
 #include <cerrno>
 
 #include "profiler/profiler.hpp"
@@ -18,11 +19,8 @@ namespace {
 constexpr std::int64_t period = 10'000'000;    // of CPU time; kernels tick every 1 to 10 ms
 constexpr std::int64_t yields_again = 50'000;  // between two yields of a loop that spins
 
-// SIGPROF would be the signal for it, but programs that clean up at every signal take that for their end: sort(1) does.
-int signal_of_ticks() { return SIGRTMAX - 2; }
-
-thread_local timer_t timer __attribute__((tls_model("initial-exec")));
-thread_local bool ticking __attribute__((tls_model("initial-exec")));
+// The kernel's own number of it.
+std::int64_t number_of(timer_t timer) { return std::bit_cast<std::intptr_t>(timer); }
 
 struct Walk {
   std::uint64_t* frame;
@@ -37,7 +35,7 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* given) {
   if (!address) return _URC_END_OF_STACK;
   if (walk.from && address != walk.from) return _URC_NO_REASON;
   walk.from = 0;
-  walk.frame[walk.depth++] = before ? address : address - 1;
+  walk.frame[walk.depth++] = placed(before ? address : address - 1);
   return walk.depth == deepest ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
@@ -59,6 +57,7 @@ Stack* entry(const std::uint64_t* frame, std::size_t depth) {
   key |= 1;
   for (std::size_t tried = 0; tried < 64; ++tried) {
     Stack& found = file->stack[(key / 2 + tried) % most_stacks];
+    if (!room(&found, sizeof found)) break;
     std::uint64_t seen = __atomic_load_n(&found.key, __ATOMIC_ACQUIRE);
     if (seen == key) return &found;
     if (seen ||
@@ -74,32 +73,39 @@ Stack* entry(const std::uint64_t* frame, std::size_t depth) {
   return nullptr;
 }
 
-void book_busy(std::int64_t time, std::int64_t cpu) {
+}  // namespace
+
+void book_busy(Thread& thread, std::int64_t time) {
+  std::int64_t cpu = thread.cpu - thread.ticked;
+  thread.ticked = thread.cpu;
   std::int64_t at = time - file->header.started;
   while (cpu > 0 && at > 0) {
     const std::int64_t place = (at - 1) / bucket;
     const std::int64_t part = at - place * bucket < cpu ? at - place * bucket : cpu;
-    if (static_cast<std::size_t>(place) < most_buckets) add(file->busy[place], part);
+    if (static_cast<std::size_t>(place) < most_buckets && room(&file->busy[place], sizeof file->busy[place]))
+      add(file->busy[place], part);
     cpu -= part;
     at -= part;
   }
 }
+
+namespace {
 
 State state_of(const Thread& thread, std::int64_t time) {
   if (local.spinning || time - thread.last_yield < yields_again) return spinning;
   return local.allocating ? allocating : computing;
 }
 
-void tick(int, siginfo_t*, void* context) {
+void tick(int number, siginfo_t* info, void* context) {
+  if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &period) return pass_on(number, info, context);
   Thread* const thread = local.thread;
-  if (!thread || !file) return;
+  if (!thread || !live()) return;
   const int error = errno;
   const std::int64_t time = now();
   look(*thread);
   const std::int64_t used = thread->cpu - thread->ticked;
-  thread->ticked = thread->cpu;
   ++thread->ticks;
-  book_busy(time, used);
+  book_busy(*thread, time);
   if (thread->state == computing) {  // a wait is weighed whole, where it began
     const State state = state_of(*thread, time);
     Stack* const stack = here(context);
@@ -109,45 +115,28 @@ void tick(int, siginfo_t*, void* context) {
     const int active = census::count(word, census::running);
     if (others && active) weigh(stack, serial, used * others / active);
   }
-  static std::int64_t read = 0;
-  if (time - __atomic_load_n(&read, __ATOMIC_RELAXED) > 500'000'000) {
-    __atomic_store_n(&read, time, __ATOMIC_RELAXED);
-    read_modules();
-  }
   file->header.last_cycle = cycles();
   file->header.ended = now();
   errno = error;
 }
 
-bool taken = false;  // the signal, by the program
-
-void handle_ticks() {
-  static std::atomic_flag done;
-  if (done.test_and_set()) return;
-  struct sigaction action = {};
-  action.sa_sigaction = tick;
-  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-  sigfillset(&action.sa_mask);
-  struct sigaction before = {};
-  sigaction(signal_of_ticks(), nullptr, &before);
-  taken = before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN;
-  if (!taken) sigaction(signal_of_ticks(), &action, nullptr);
-}
-
 }  // namespace
 
 void start_ticks() {
-  handle_ticks();
+  share_signal(tick);
   sigset_t ticks;  // a thread that takes no signals takes this one: xz's workers block all
   sigemptyset(&ticks);
-  sigaddset(&ticks, signal_of_ticks());
+  sigaddset(&ticks, signal_of_ticks);
   pthread_sigmask(SIG_UNBLOCK, &ticks, nullptr);
   sigevent event = {};
   event.sigev_notify = SIGEV_THREAD_ID;
-  event.sigev_signo = signal_of_ticks();
+  event.sigev_signo = signal_of_ticks;
+  event.sigev_value.sival_ptr = const_cast<std::int64_t*>(&period);
   event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
-  ticking = !taken && timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) == 0;
-  if (!ticking) {
+  Thread& thread = *local.thread;
+  timer_t timer;
+  thread.timer = timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) == 0 ? number_of(timer) : -1;
+  if (thread.timer < 0) {
     add(file->header.lost_timers, 1);
     return;
   }
@@ -159,20 +148,17 @@ void start_ticks() {
   timer_settime(timer, 0, &times, nullptr);
 }
 
-void stop_ticks() {
-  if (ticking) timer_delete(timer);
-  ticking = false;
-  Thread& thread = *local.thread;
-  const std::int64_t cpu = cpu_now();
-  book_busy(now(), cpu - thread.ticked);
-  thread.ticked = cpu;
+void stop_ticks(Thread& thread) {
+  if (thread.timer >= 0) timer_delete(std::bit_cast<timer_t>(thread.timer));
+  thread.timer = -1;
 }
 
 Stack* here(void* context) {
+  read_modules();
   std::uint64_t frame[deepest];
   Walk walk = {frame, 0, context ? counter_of(context) : 0};
   _Unwind_Backtrace(step, &walk);
-  if (!walk.depth && context) frame[walk.depth++] = counter_of(context);
+  if (!walk.depth && context) frame[walk.depth++] = placed(counter_of(context));
   return walk.depth ? entry(frame, walk.depth) : nullptr;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include <bit>
@@ -17,15 +18,26 @@ namespace {
 pthread_key_t key;
 pthread_once_t keyed = PTHREAD_ONCE_INIT;
 
+// A new place, or when all are taken that of a thread that has ended.
 Thread* slot() {
   const std::uint32_t taken = __atomic_fetch_add(&file->header.threads, 1, __ATOMIC_RELAXED);
-  return taken < most_threads ? &file->thread[taken] : nullptr;
+  for (std::size_t i = 0; i < most_threads; ++i) {
+    Thread& one = file->thread[(taken + i) % most_threads];
+    if (!room(&one, sizeof one)) break;
+    if (taken < most_threads) return &one;
+    std::int64_t ended = __atomic_load_n(&one.ended, __ATOMIC_RELAXED);
+    if (ended &&
+        __atomic_compare_exchange_n(&one.ended, &ended, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+      return &one;
+  }
+  add(file->header.lost_threads, 1);
+  return nullptr;
 }
 
 // The second number of schedstat: nanoseconds ready and waiting for a CPU. The first lags by a tick.
 std::int64_t queued(const char* path) {
   const int schedstat = open(path, O_RDONLY | O_CLOEXEC);
-  if (schedstat < 0) return 0;
+  if (schedstat < 0) return -1;
   char text[96];
   const ssize_t length = read(schedstat, text, sizeof text - 1);
   close(schedstat);
@@ -40,15 +52,21 @@ std::int64_t queued(const char* path) {
 // One of this process that still runs.
 void look_at(Thread& thread) {
   const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(thread.id) << 3) | 6);
-  if (const std::int64_t cpu = now(clock); cpu > thread.cpu) thread.cpu = cpu;
+  if (const std::int64_t cpu = now(clock) - thread.cpu_before; cpu > thread.cpu) thread.cpu = cpu;
+  book_busy(thread, now());
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", static_cast<int>(thread.id));
-  if (const std::int64_t wait = queued(path); wait > thread.queued) thread.queued = wait;
+  if (const std::int64_t wait = queued(path) - thread.queued_before; wait > thread.queued)
+    thread.queued = wait;
 }
 
 void occupy(Thread& thread) {
+  if (thread.id) ++thread.others;
+  thread.cpu_before -= thread.cpu;
+  thread.queued_before -= thread.queued;
   thread.id = static_cast<std::int32_t>(syscall(SYS_gettid));
-  thread.started = thread.since = now();
+  thread.since = now();
+  if (!thread.started) thread.started = thread.since;
   const bool waits = thread.pool == openmp_pool;
   thread.state = waits ? pooled : computing;
   local = {};
@@ -56,18 +74,34 @@ void occupy(Thread& thread) {
   if (!waits) change(census::one(census::running), 0);
   start_ticks();
   begin_allocation();
+  pthread_setspecific(key, &thread);
 }
 
-void* run(void* given) {
+template <class Result>
+Result run(void* given) {
   auto& thread = *static_cast<Thread*>(given);
+  thread.cpu_before = thread.queued_before = 0;
   occupy(thread);
-  pthread_setspecific(key, &thread);
-  return std::bit_cast<void* (*)(void*)>(thread.start)(std::bit_cast<void*>(thread.argument));
+  return std::bit_cast<Result (*)(void*)>(thread.start)(std::bit_cast<void*>(thread.argument));
+}
+
+// `create` starts a thread with a function and its argument; its result is 0 where there is one.
+template <class Result, class Create>
+int started(Result (*start)(void*), void* argument, Create create) {
+  Thread* const thread = live() ? slot() : nullptr;
+  if (!thread) return create(start, argument);
+  thread->start = reinterpret_cast<std::uint64_t>(start);
+  thread->argument = reinterpret_cast<std::uint64_t>(argument);
+  thread->pool = runtime_of(reinterpret_cast<void*>(start));
+  const int result = create(run<Result>, thread);
+  if (result) __atomic_store_n(&thread->ended, now(), __ATOMIC_RELEASE);
+  return result;
 }
 
 }  // namespace
 
 void change(Word to, Word from) {
+  if (!live()) return;
   Word& word = file->header.census;
   for (;;) {
     const Word old = word;  // torn reads fail the exchange
@@ -87,38 +121,55 @@ void change(Word to, Word from) {
 
 void begin_main_thread() {
   pthread_once(&keyed, [] { pthread_key_create(&key, [](void*) { end_thread(); }); });
-  if (Thread* const thread = slot()) occupy(*thread);
+  Thread* const thread = slot();
+  if (!thread) return;
+  thread->cpu_before = cpu_now();  // what this process used before it executed the program
+  thread->queued_before = queued("/proc/thread-self/schedstat");
+  occupy(*thread);
 }
 
 void look(Thread& thread) {
-  thread.cpu = cpu_now();
-  thread.queued = queued("/proc/thread-self/schedstat");
+  thread.cpu = cpu_now() - thread.cpu_before;
+  const std::int64_t wait = queued("/proc/thread-self/schedstat") - thread.queued_before;
+  if (wait > thread.queued) thread.queued = wait;
 }
 
 void end_thread() {
   Thread* const thread = local.thread;
-  if (!thread || !file) return;
-  stop_ticks();
+  if (!thread || !live()) return;
+  stop_ticks(*thread);
   look(*thread);
   const std::int64_t time = now();
+  book_busy(*thread, time);
   if (thread->state != computing) {  // also where it was cancelled, and left no wait
     thread->spent[thread->state] += time - thread->since;
-    thread->burnt[thread->state] += thread->cpu - thread->cpu_since;
+    thread->burnt[thread->state] += cpu_since(thread->cpu_since);
   }
   change(0, counted(static_cast<State>(thread->state)));
-  thread->ended = time;
+  end_allocation();
   local = {};
+  __atomic_store_n(&thread->ended, time, __ATOMIC_RELEASE);
 }
 
 void finish() {
   if (!file || file->header.finished || file->header.process != getpid()) return;
   const std::uint32_t begun = file->header.threads;
   for (std::uint32_t i = 0; i < begun && i < most_threads; ++i)
-    if (Thread& thread = file->thread[i]; thread.id > 0 && !thread.ended) look_at(thread);
+    if (Thread& thread = file->thread[i]; room(&thread, sizeof thread) && thread.id > 0 && !thread.ended)
+      look_at(thread);
   change(0, 0);
   read_modules();
   file->header.ended = file->header.finished = now();
   file->header.last_cycle = cycles();
+}
+
+void confine() {
+  if (!live() || file->header.process != getpid()) return;
+  for (std::size_t i = 0; i < file->header.threads && i < most_threads; ++i)
+    if (Thread& thread = file->thread[i]; room(&thread, sizeof thread) && thread.id > 0 && !thread.ended)
+      stop_ticks(thread);
+  file->header.confined = 1;
+  finish();
 }
 
 }  // namespace corescale::profiler
@@ -128,12 +179,13 @@ using namespace corescale::profiler;
 CORESCALE_EXPORT int pthread_create(pthread_t* made, const pthread_attr_t* with, void* (*start)(void*),
                                     void* argument) {
   REAL(pthread_create, int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*));
-  Thread* const thread = file ? slot() : nullptr;
-  if (!thread) return real_pthread_create(made, with, start, argument);
-  thread->start = reinterpret_cast<std::uint64_t>(start);
-  thread->argument = reinterpret_cast<std::uint64_t>(argument);
-  thread->pool = runtime_of(reinterpret_cast<void*>(start));
-  const int result = real_pthread_create(made, with, run, thread);
-  if (result) thread->id = -1;
-  return result;
+  return started(start, argument, [&](void* (*run)(void*), void* given) {
+    return real_pthread_create(made, with, run, given);
+  });
+}
+
+CORESCALE_EXPORT int thrd_create(thrd_t* made, thrd_start_t start, void* argument) {
+  REAL(thrd_create, int(thrd_t*, thrd_start_t, void*));
+  return started(start, argument,
+                 [&](thrd_start_t run, void* given) { return real_thrd_create(made, run, given); });
 }

@@ -18,64 +18,6 @@
 
 namespace corescale::profiler {
 namespace {
-constexpr std::int64_t worth_a_stack = 500'000;  // of waiting, for which one stack stands
-}
-
-Word counted(State state) {
-  switch (state) {
-    case locking:
-      return census::one(census::lock);
-    case barrier:
-      return census::one(census::barriers);
-    case joining:
-      return census::one(census::joins);
-    case message:
-      return census::one(census::messages);
-    case blocked:
-      return census::one(census::blocks);
-    case pooled:
-      return 0;
-    default:
-      return census::one(census::running);
-  }
-}
-
-Wait::Wait(State state) : state_(state), counts_(file && local.thread && local.thread->state == computing) {
-  if (!counts_) return;
-  const int error = errno;
-  Thread& thread = *local.thread;
-  if (state_ != pooled && (thread.unsited[state_] >= worth_a_stack || !thread.calls[state_])) {
-    stack_ = here();
-    thread.unsited[state_] = 0;
-  }
-  began_ = now();
-  cpu_ = cpu_now();
-  thread.since = began_;
-  thread.cpu_since = cpu_;
-  ++thread.calls[state_];
-  __atomic_store_n(&thread.state, static_cast<std::uint32_t>(state_), __ATOMIC_RELAXED);
-  change(counted(state_), census::one(census::running));
-  errno = error;
-}
-
-Wait::~Wait() {
-  if (!counts_ || !local.thread) return;
-  const int error = errno;
-  Thread& thread = *local.thread;
-  change(census::one(census::running), counted(state_));
-  __atomic_store_n(&thread.state, static_cast<std::uint32_t>(computing), __ATOMIC_RELAXED);
-  const std::int64_t length = now() - began_;
-  thread.spent[state_] += length;
-  thread.burnt[state_] += cpu_now() - cpu_;
-  thread.unsited[state_] += length;
-  if (stack_) {
-    weigh(stack_, state_, thread.unsited[state_]);
-    thread.unsited[state_] = 0;
-  }
-  errno = error;
-}
-
-namespace {
 
 // A thread that is cancelled, or leaves by an exception, leaves a wait by its destructor.
 template <class Real, class... Given>
@@ -92,7 +34,7 @@ struct Reals {
 
 // What a thread waits for by futex: a runtime of tasks has its workers wait for work, and others for its tasks' end.
 State futex_wait_by(const void* caller) {
-  if (!file || !local.thread || !of_tasks(caller)) return blocked;
+  if (!live() || !local.thread || !of_tasks(caller)) return blocked;
   return local.thread->pool == task_pool ? pooled : joining;
 }
 
@@ -134,6 +76,12 @@ CORESCALE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const times
   return waited(locking, real_pthread_mutex_timedlock, mutex, until);
 }
 
+CORESCALE_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
+                                             const timespec* until) noexcept {
+  REAL(pthread_mutex_clocklock, int(pthread_mutex_t*, clockid_t, const timespec*));
+  return waited(locking, real_pthread_mutex_clocklock, mutex, clock, until);
+}
+
 CORESCALE_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
   REAL(pthread_rwlock_tryrdlock, int(pthread_rwlock_t*));
   REAL(pthread_rwlock_rdlock, int(pthread_rwlock_t*));
@@ -152,14 +100,14 @@ CORESCALE_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
   REAL(pthread_spin_trylock, int(pthread_spinlock_t*));
   REAL(pthread_spin_lock, int(pthread_spinlock_t*));
   const int result = real_pthread_spin_trylock(lock);
-  if (result != EBUSY || !local.thread || local.spinning)
+  if (result != EBUSY || !live() || !local.thread || local.spinning)
     return result == EBUSY ? real_pthread_spin_lock(lock) : result;
   Thread& thread = *local.thread;
   const std::int64_t cpu = cpu_now();
   local.spinning = true;
   const int locked = real_pthread_spin_lock(lock);
   local.spinning = false;
-  const std::int64_t used = cpu_now() - cpu;
+  const std::int64_t used = cpu_since(cpu);
   thread.burnt[spinning] += used;
   thread.spent[spinning] += used;
   ++thread.calls[spinning];
@@ -219,6 +167,26 @@ CORESCALE_EXPORT int cnd_wait(cnd_t* condition, mtx_t* mutex) {
   return waited(blocked, real_cnd_wait, condition, mutex);
 }
 
+CORESCALE_EXPORT int cnd_timedwait(cnd_t* condition, mtx_t* mutex, const timespec* until) {
+  REAL(cnd_timedwait, int(cnd_t*, mtx_t*, const timespec*));
+  return waited(blocked, real_cnd_timedwait, condition, mutex, until);
+}
+
+CORESCALE_EXPORT int mtx_timedlock(mtx_t* mutex, const timespec* until) {
+  REAL(mtx_timedlock, int(mtx_t*, const timespec*));
+  return waited(locking, real_mtx_timedlock, mutex, until);
+}
+
+CORESCALE_EXPORT int thrd_join(thrd_t thread, int* result) {
+  REAL(thrd_join, int(thrd_t, int*));
+  return waited(joining, real_thrd_join, thread, result);
+}
+
+CORESCALE_EXPORT int thrd_sleep(const timespec* length, timespec* rest) {
+  REAL(thrd_sleep, int(const timespec*, timespec*));
+  return waited(blocked, real_thrd_sleep, length, rest);
+}
+
 CORESCALE_EXPORT int nanosleep(const timespec* length, timespec* rest) {
   REAL(nanosleep, int(const timespec*, timespec*));
   return waited(blocked, real_nanosleep, length, rest);
@@ -258,7 +226,7 @@ CORESCALE_EXPORT int select(int count, fd_set* read, fd_set* write, fd_set* othe
 
 CORESCALE_EXPORT int sched_yield() noexcept {
   REAL(sched_yield, int());
-  if (Thread* const thread = local.thread; thread && thread->state == computing) {
+  if (Thread* const thread = local.thread; thread && live() && thread->state == computing) {
     const int error = errno;
     book_spin(*thread);
     errno = error;
@@ -276,6 +244,7 @@ CORESCALE_EXPORT long syscall(long number, ...) noexcept {
   va_end(given);
   const long operation = word[1] & FUTEX_CMD_MASK;
   const bool waits = number == SYS_futex && (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET);
+  if (number == SYS_seccomp && word[0] <= 1 && (word[0] == 0 || word[2])) confine();
   if (waits)
     return waited(futex_wait_by(__builtin_return_address(0)), real_syscall, number, word[0], word[1], word[2],
                   word[3], word[4], word[5]);

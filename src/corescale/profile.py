@@ -27,7 +27,7 @@ SHARES = ("active", "lock", "message", "barrier", "blocked", "join", "absent", "
 
 @dataclass(frozen=True, slots=True)
 class ThreadTimes:
-    """One thread."""
+    """One thread, or where there were too many, several one after the other."""
 
     id: int
     wall: float
@@ -109,9 +109,11 @@ class Profile:
     """CPUs in use in each `busy_length` from the start"""
     busy_length: float = 0.01
     modules: str = field(default="", repr=False)
-    """executable mappings, as in /proc/self/maps"""
+    """executable mappings, as observe/symbols.py reads them"""
     is_rank: bool = False
     """whether it called MPI"""
+    confined: bool = False
+    """whether it ended for the profiler when it forbade itself calls of the system"""
 
     @property
     def cpu(self) -> float:

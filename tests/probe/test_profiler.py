@@ -6,17 +6,16 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from corescale import native
-from corescale.conclude.explain import Ledger, ledger, sites
+from corescale.conclude.explain import ledger, sites
 from corescale.declare.factors import Launch
-from corescale.observe.profiler import Profiled, profiled
+from corescale.observe.profiler import profiled
 from corescale.observe.symbols import Symbols
-from corescale.profile import Profile
+from support.profiles import Seen, see
 
 SYSTEMS = ("threads", "openmp", "libomp", "std", "tbb")
 SECOND = 0.5
@@ -47,25 +46,6 @@ TRUTHS: dict[tuple[str, int], dict[str, float]] = {
 """Shares of the thread-seconds."""
 
 
-@dataclass(frozen=True)
-class Seen:
-    """A launch, and what follows from it."""
-
-    launch: Profiled
-    ledger: Ledger
-
-    @property
-    def profile(self) -> Profile:
-        return self.launch.profiles[0]
-
-    @property
-    def shares(self) -> dict[str, float]:
-        """Of what the cores gave: what other programs took meanwhile is left out."""
-        rows = dict(self.ledger.rows)
-        given = self.ledger.total - rows.pop("waiting for a core")
-        return {row: seconds / given for row, seconds in rows.items()}
-
-
 @functools.cache
 def undisturbed() -> tuple[str, ...]:
     """What keeps other programs off the cores meanwhile, where it is allowed."""
@@ -74,11 +54,6 @@ def undisturbed() -> tuple[str, ...]:
         shutil.which("chrt") and subprocess.run([*first, "true"], capture_output=True, check=False).returncode == 0
     )
     return first if allowed else ()
-
-
-def see(*argv: str, threads: int = 1) -> Seen:
-    launch = profiled(Launch(argv), threads, timeout=60)
-    return Seen(launch, ledger(launch.profiles, launch.profiles[0].wall))  # of the program; others only start it
 
 
 def known(part: str, system: str = "threads", threads: int = 1) -> Seen:
@@ -116,6 +91,10 @@ def test_a_thousand_short_threads_are_all_counted() -> None:
     seen = known("short", "std", 2)
     assert len(seen.profile.threads) == 1001
     assert sum(thread.cpu for thread in seen.profile.threads[1:]) == pytest.approx(SECOND, rel=0.25)
+
+
+def test_short_threads_have_no_balance_of_their_own() -> None:
+    assert known("short", "std", 2).ledger.efficiency is None
 
 
 def test_ten_thousand_threads_are_all_counted() -> None:
@@ -207,32 +186,6 @@ def test_a_program_that_opens_a_hundred_libraries_lives() -> None:
     seen = see(sys.executable, "-c", code, threads=2)
     assert (seen.launch.report.status, seen.profile.finished) == ("ok", True)
     assert "_multiarray_umath" in seen.profile.modules
-
-
-@pytest.fixture(scope="module")
-def plugins(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Libraries with OpenMP on libgomp, on a libgomp of its own as wheels bring one, and on libomp."""
-    first = native.library("libopenmp_plugin.so")
-    folder = tmp_path_factory.mktemp("plugins")
-    lines = subprocess.run(["ldd", first], capture_output=True, text=True, check=True).stdout.splitlines()
-    runtime = next(Path(line.split()[2]) for line in lines if "libgomp.so.1 " in line)
-    (folder / "libgomX.so.1").write_bytes(runtime.read_bytes().replace(b"libgomp.so.1\0", b"libgomX.so.1\0"))
-    second = folder / "libopenmp_plugin_2.so"
-    second.write_bytes(first.read_bytes().replace(b"libgomp.so.1\0", b"libgomX.so.1\0"))
-    third = [str(path) for path in first.parent.glob("libopenmp_plugin_libomp.so")]
-    return [str(first), str(second), *third]
-
-
-@pytest.mark.parametrize("closes", [False, True])
-def test_each_library_has_the_runtime_of_openmp_that_it_would_have_without(
-    closes: bool, plugins: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where one is closed before the next is opened."""
-    monkeypatch.setenv("LD_LIBRARY_PATH", str(Path(plugins[1]).parent))
-    libraries = ["-c", *plugins[::2]] if closes else plugins
-    seen = see(str(native.find("opens_plugins")), *libraries, threads=3)
-    assert seen.launch.report.exit_code == 0
-    assert sum(region.calls for region in seen.profile.regions) == 10 * len([one for one in libraries if one != "-c"])
 
 
 def test_what_a_program_says_and_returns_is_its_own() -> None:

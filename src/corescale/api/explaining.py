@@ -40,7 +40,7 @@ from corescale.show import exchange
 from corescale.show import explain as show
 
 UNSEEN = "no library could be loaded into it: it is linked statically, set-user-id, or bypasses the C library"
-FULL = "a program had no room for its trace: free 18 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f"
+FULL = "a trace had too little room: free 17 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f"
 MOST_OF_ONE = 1.1
 """cores that a launch with one thread uses at most; libraries may start a helper"""
 SHARE_OF_BUDGET = 0.1

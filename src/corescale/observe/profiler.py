@@ -23,11 +23,11 @@ FOLDER = "CORESCALE_PROFILER"
 """The variable that says where it writes."""
 THREADS = "CORESCALE_PROFILER_THREADS"
 """The variable that says how many threads of the launch count."""
-FORMAT = 1
+FORMAT = 2
 BUCKET = 10_000_000
 """nanoseconds of each count of CPUs in use"""
 
-_MOST_THREADS, _MOST_STACKS, _MOST_REGIONS, _DEEPEST = 16384, 16384, 1024, 30
+_MOST_THREADS, _MOST_STACKS, _MOST_REGIONS, _DEEPEST = 15000, 16384, 1024, 30
 _MOST_BUCKETS, _MODULE_BYTES, _PAGE = 360_000, 1 << 18, 4096
 _COUNTS = ("active", "lock", "message", "barrier", "blocked", "join")
 _TIME_BITS, _WIDTH, _OFFSET, _STEP = 44, 14, 1024, 8
@@ -47,13 +47,15 @@ _HEADER = np.dtype(
         ("lost_stacks", "u4"),
         ("lost_timers", "u4"),
         ("modules_length", "u4"),
-        ("reserved", "u4"),
+        ("lost_threads", "u4"),
         ("first_cycle", "u8"),
         ("last_cycle", "u8"),
         ("cycles_of_a_call", "u4"),
         ("is_rank", "u4"),
+        ("confined", "u4"),
+        ("full", "u4"),
         ("executable", "S512"),
-        ("gap", "V32"),
+        ("gap", "V24"),
         ("census", "u8", 2),
         ("tail", "V48"),
     ]
@@ -67,7 +69,7 @@ _THREAD = np.dtype(
         ("id", "i4"),
         ("state", "u4"),
         ("pool", "u4"),
-        ("reserved", "u4"),
+        ("others", "u4"),
         ("started", "i8"),
         ("ended", "i8"),
         ("since", "i8"),
@@ -88,6 +90,9 @@ _THREAD = np.dtype(
         ("ticked", "i8"),
         ("last_yield", "i8"),
         ("argument", "u8"),
+        ("cpu_before", "i8"),
+        ("queued_before", "i8"),
+        ("timer", "i8"),
     ]
 )
 
@@ -124,7 +129,7 @@ class Profiled:
     profiles: tuple[Profile, ...]
     """none where no program of it could load a library"""
     unwritten: int = 0
-    """programs for whose profile the disk had no room"""
+    """programs for whose profile, or a part of it, the disk had no room"""
 
 
 def profiled(
@@ -156,7 +161,8 @@ def profiled(
         written = [path for path in files if path.stat().st_size >= _BYTES]
         begun = [path for path in written if _header(path)["signature"]]  # others were killed before
         killed = report.wall if report.status in ("signal", "timeout") else 0.0
-        return Profiled(report, wall, profiles(begun, killed), len(files) - len(written))
+        full = sum(bool(_header(path)["full"]) for path in begun)
+        return Profiled(report, wall, profiles(begun, killed), len(files) - len(written) + full)
 
 
 def profiles(files: Sequence[Path], killed: float = 0.0) -> tuple[Profile, ...]:
@@ -165,49 +171,60 @@ def profiles(files: Sequence[Path], killed: float = 0.0) -> tuple[Profile, ...]:
     `killed`: seconds from the first one's start to the end of those that did not end in order, where a signal ended
     the launch; what waited to its end wrote nothing.
     """
-    first = min((int(_header(path)["started"]) for path in files), default=0)
-    found = [_profile(path, first + int(killed * 1e9)) for path in files]
+    headers = [_header(path) for path in files]
+    first = min((int(header["started"]) for header in headers), default=0)
+    # A process that executes another program ends the first one without a word.
+    ends = [
+        min((int(next_["started"]) for next_ in headers if _follows(header, next_)), default=0) for header in headers
+    ]
+    found = [_profile(path, end, first + int(killed * 1e9)) for path, end in zip(files, ends, strict=True)]
     return tuple(sorted(found, key=lambda profile: (-profile.cpu, profile.process)))
 
 
+def _follows(header: Any, other: Any) -> bool:
+    """Whether the other is of the same process, later."""
+    return bool(header["process"] == other["process"] and header["started"] < other["started"])
+
+
 def _header(path: Path) -> Any:
-    return np.memmap(path, np.uint8, "r")[: _HEADER.itemsize].view(_HEADER)[0]
+    return _area(path, 0, _HEADER, 1)[0]
 
 
-def _profile(path: Path, killed: int) -> Profile:
-    data = np.memmap(path, np.uint8, "r")
+def _profile(path: Path, replaced: int, killed: int) -> Profile:
     header = _header(path)
     if header["signature"] != b"coreprof" or header["version"] != FORMAT or header["bytes"] != _BYTES:
         raise CorescaleError("a profile of another corescale's profiler", where=str(path))
-    threads = _area(data, _THREADS_AT, _THREAD, min(int(header["threads"]), _MOST_THREADS))
+    threads = _area(path, _THREADS_AT, _THREAD, min(int(header["threads"]), _MOST_THREADS))
     threads = threads[threads["id"] > 0]
     end = int(max(header["ended"], threads["ended"].max(initial=0), threads["since"].max(initial=0)))
     if not header["finished"]:
-        end = max(end, killed)
-    stacks = _area(data, _STACKS_AT, _STACK, _MOST_STACKS)
-    regions = _area(data, _REGIONS_AT, _REGION, _MOST_REGIONS)
+        end = replaced or max(end, killed)
+    stacks = _area(path, _STACKS_AT, _STACK, _MOST_STACKS)
+    regions = _area(path, _REGIONS_AT, _REGION, _MOST_REGIONS)
     length = min(_MOST_BUCKETS, (end - int(header["started"])) // BUCKET + 1)
     return Profile(
         process=int(header["process"]),
         executable=bytes(header["executable"]).decode(errors="replace"),
         processors=int(header["processors"]),
         wall=_seconds(end - int(header["started"])),
-        finished=bool(header["finished"]),
+        finished=bool(header["finished"] or replaced),
         shares=_shares(header, threads, end),
         threads=tuple(_thread(one, end, _cycles(header)) for one in threads),
-        lost_threads=max(0, int(header["threads"]) - _MOST_THREADS),
+        lost_threads=int(header["lost_threads"]),
         stacks=tuple(_stack(one) for one in stacks[stacks["depth"] > 0]),
         regions=tuple(_region(one) for one in regions[regions["calls"] > 0]),
         started=_seconds(header["started"]),
         busy_length=_seconds(BUCKET),
-        busy=tuple((_area(data, _BUSY_AT, np.dtype("i8"), length) / BUCKET).tolist()),
-        modules=bytes(data[_MODULES_AT : _MODULES_AT + int(header["modules_length"])]).decode(errors="replace"),
+        busy=tuple((_area(path, _BUSY_AT, np.dtype("i8"), length) / BUCKET).tolist()),
+        modules=_area(path, _MODULES_AT, np.uint8, int(header["modules_length"])).tobytes().decode(errors="replace"),
         is_rank=bool(header["is_rank"]),
+        confined=bool(header["confined"]),
     )
 
 
-def _area(data: Any, offset: int, kind: Any, count: int) -> Any:
-    return data[offset : offset + count * kind.itemsize].view(kind)
+def _area(path: Path, offset: int, kind: Any, count: int) -> Any:
+    """Read, not mapped: a hole of the file has no room on a full disk."""
+    return np.fromfile(path, kind, count, offset=offset)
 
 
 def _seconds(nanoseconds: Any) -> float:

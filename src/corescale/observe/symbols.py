@@ -20,8 +20,13 @@ _OFFSETS_FROM_HERE = bytes((1, 0x1B, 0x03, 0x3B))
 """version and encodings of .eh_frame_hdr as every linker writes it"""
 
 
+_TIMES = 48
+"""The bits of an address; those above say how often another object had come to where one was."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Mapping:
+    since: int
     start: int
     end: int
     offset: int
@@ -29,31 +34,32 @@ class _Mapping:
 
 
 class Symbols:
-    """Names the addresses of one process, given its executable mappings as in /proc/self/maps."""
+    """Names the addresses of one process by its executable mappings: lines of /proc/self/maps, each behind the number
+    of times that an object had come to where another was. An address has that number in its upper 16 bits.
+    """
 
     def __init__(self, maps: str) -> None:
-        self._mappings = sorted(map(_mapping, maps.splitlines()), key=lambda one: one.start)
-        self._starts = [one.start for one in self._mappings]
+        self._mappings = list(map(_mapping, maps.splitlines()))
         self._known: dict[int, Place] = {}
 
     def __call__(self, address: int) -> Place:
         """What is at an address; its number, where no file is mapped there."""
         if address not in self._known:
-            self._known[address] = self._place(address)
+            self._known[address] = self._place(address >> _TIMES, address & ((1 << _TIMES) - 1))
         return self._known[address]
 
-    def _place(self, address: int) -> Place:
-        at = bisect.bisect_right(self._starts, address) - 1
-        if at < 0 or address >= self._mappings[at].end:
+    def _place(self, times: int, address: int) -> Place:
+        there = (one for one in self._mappings if one.since <= times and one.start <= address < one.end)
+        mapping = max(there, key=lambda one: one.since, default=None)
+        if mapping is None:
             return Place(hex(address))
-        mapping = self._mappings[at]
         return _object(mapping.path).place(address - mapping.start + mapping.offset)
 
 
 def _mapping(line: str) -> _Mapping:
-    words = line.split(maxsplit=5)
-    start, end = (int(word, 16) for word in words[0].split("-"))
-    return _Mapping(start, end, int(words[2], 16), words[5] if len(words) > 5 else "")
+    since, words, *rest = line.split(maxsplit=6)
+    start, end = (int(word, 16) for word in words.split("-"))
+    return _Mapping(int(since), start, end, int(rest[1], 16), rest[4] if len(rest) > 4 else "")
 
 
 class _Object:

@@ -100,11 +100,13 @@ def test_a_static_program_shows_what_the_kernel_accounts_and_why_no_more(tmp_pat
     assert found["rows"]["unattributed"]["share"] > 0
 
 
-def test_a_full_disk_under_the_trace_loses_the_trace_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", ["4k", "12k"])
+def test_a_full_disk_under_the_trace_loses_the_trace_alone(size: str, tmp_path: Path) -> None:
+    """All of it, or what came last."""
     small = tmp_path / "small"
     small.mkdir()
     alone = ["unshare", *(["--map-root-user"] if os.getuid() else []), "--mount", "sh", "-c"]
-    mount = 'mount -t tmpfs -o size=1m tmpfs "$0" && TMPDIR="$0" exec "$@"'
+    mount = f'mount -t tmpfs -o size={size} tmpfs "$0" && TMPDIR="$0" exec "$@"'
     words = (
         "-m",
         "corescale",

@@ -23,7 +23,7 @@ ROWS = (
 
 USEFUL = ("computing", INFLATED, "allocating")
 BARELY = 0.01
-"""share of the useful time below which a thread is one of a runtime's own"""
+"""share of the useful time that threads beyond the launch's may have: those of runtimes"""
 
 _WAITS = ("locking", "barrier", "joining", "blocked", "message", "pooled")
 
@@ -122,11 +122,11 @@ def explained(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
 def _efficiency(mains: Sequence[Profile], threads: int, wall: float, scaling: float | None) -> Efficiency | None:
     """None where threads come and go, so that none of them is one of the launch's."""
     useful = [_useful(thread) for main in mains for thread in main.threads]
-    several = [one for one in useful if one > BARELY * sum(useful)]
-    if not several or len(several) > threads or not wall:
+    lasting = sorted(useful)[-threads:]
+    longest = max(lasting, default=0.0)
+    if not longest or not wall or sum(lasting) < (1 - BARELY) * sum(useful):
         return None
-    longest = min(max(several), wall)
-    return Efficiency(sum(useful) / threads / longest, longest / wall, scaling)
+    return Efficiency(sum(lasting) / threads / longest, min(1.0, longest / wall), scaling)
 
 
 def _useful(thread: ThreadTimes) -> float:
@@ -181,6 +181,8 @@ def _notes(mains: Sequence[Profile], profiles: Sequence[Profile], others: float)
         found.append(f"{programs} other programs used {others:.2f} s of CPU time: unattributed")
     if not all(main.finished for main in mains):
         found.append("it was killed: at most 10 ms of each thread are missing")
+    if any(main.confined for main in mains):
+        found.append("it forbade itself calls of the system (seccomp): what it did from then on is unattributed")
     if lost := sum(main.lost_threads for main in mains):
         found.append(f"{lost} threads were not profiled: there were more than the profiler keeps")
     return found

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one program that has each habit, which share nothing else)
+// Programs that do what is allowed and rare: awkward PART [SECONDS] [LIBRARY...]. Each computes for so many seconds of CPU
+// time after it, and ends with 0 if it was served as without a profiler.
+#include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+double seconds = 0.5;
+std::vector<char*> libraries;
+
+__attribute__((noinline)) void grind(double length) {
+  const auto cpu = [] {
+    timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  const double until = cpu() + length;
+  volatile double sum = 1;
+  do
+    for (int i = 0; i < 2000; ++i) sum = sum * 1.0000001 + 1e-9;
+  while (cpu() < until);
+}
+
+// What the kernel takes; the C library's functions are not asked.
+struct RawAction {
+  void* handler;
+  unsigned long flags;
+  void* restorer;
+  unsigned long mask;
+};
+
+int reset_signals() {
+  for (int number = 1; number <= 64; ++number) signal(number, SIG_DFL);
+  grind(seconds);
+  return 0;
+}
+
+int reset_signals_raw() {
+  const RawAction action = {};
+  for (int number = 1; number <= 64; ++number)
+    syscall(SYS_rt_sigaction, number, &action, nullptr, sizeof action.mask);
+  grind(seconds);
+  return 0;
+}
+
+int block_signals() {
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &before);
+  grind(seconds);
+  return 0;
+}
+
+volatile sig_atomic_t urgent = 0;
+
+int handle_urgent() {
+  struct sigaction action = {}, seen = {};
+  action.sa_handler = [](int) { urgent = urgent + 1; };
+  sigaction(SIGURG, &action, &seen);
+  if (seen.sa_handler != SIG_DFL) return 1;
+  for (int i = 0; i < 10; ++i) raise(SIGURG);
+  grind(seconds);
+  sigaction(SIGURG, nullptr, &seen);
+  return urgent != 10 || seen.sa_handler != action.sa_handler;
+}
+
+int wait_for_any_signal() {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, nullptr);
+  std::thread other([] {
+    grind(seconds);
+    kill(getpid(), SIGTERM);
+  });
+  int number = 0;
+  sigwait(&all, &number);
+  other.join();
+  return number != SIGTERM;
+}
+
+int strict() {
+  prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+  volatile double sum = 1;
+  for (int i = 0; i < 20'000'000; ++i) sum = sum * 1.0000001 + 1e-9;
+  syscall(SYS_exit, 0);
+  return 1;
+}
+
+int forbid(bool by_syscall) {
+  sock_filter rules[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_timer_create, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program = {std::size(rules), rules};
+  std::thread before([] { grind(seconds / 2); });
+  grind(seconds);
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (by_syscall ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)
+                 : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+    return 1;
+  std::thread after([] { grind(seconds / 2); });
+  usleep(1000);
+  grind(seconds);
+  before.join();
+  after.join();
+  return 0;
+}
+
+int ask_for_filters() {  // as who wants to know whether the kernel has them
+  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr);
+  syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, nullptr);
+  grind(seconds);
+  return 0;
+}
+
+int c11_threads() {
+  thrd_t made;
+  int result = 0;
+  const auto body = [](void*) {
+    grind(seconds);
+    return 7;
+  };
+  if (thrd_create(&made, body, nullptr) != thrd_success) return 1;
+  grind(seconds);
+  thrd_join(made, &result);
+  return result != 7;
+}
+
+int main_leaves() {
+  std::thread([] {
+    usleep(100'000);
+    grind(seconds);
+  }).detach();
+  pthread_exit(nullptr);
+}
+
+sigjmp_buf place;
+
+int jump_out_of_sleep() {
+  signal(SIGALRM, [](int) { siglongjmp(place, 1); });
+  if (sigsetjmp(place, 1) == 0) {
+    ualarm(50'000, 0);
+    sleep(60);
+    return 1;
+  }
+  grind(seconds);
+  usleep(static_cast<useconds_t>(seconds * 1e6));
+  return 0;
+}
+
+int child_of(pid_t child) {
+  if (child == 0) {
+    grind(seconds);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+int quiet_fork() { return child_of(_Fork()); }
+int raw_fork() { return child_of(static_cast<pid_t>(syscall(SYS_fork))); }
+int raw_clone() {
+  static char stack[1 << 18];
+  const auto body = [](void*) {
+    grind(seconds);
+    usleep(1000);
+    return 0;
+  };
+  int status = 0;
+  const pid_t child = clone(body, stack + sizeof stack, SIGCHLD, nullptr);
+  waitpid(child, &status, 0);
+  return status;
+}
+
+int execute() {
+  grind(seconds);
+  const std::string length = std::to_string(seconds);
+  execl("/proc/self/exe", "awkward", "compute", length.c_str(), nullptr);
+  return 1;
+}
+
+int compute() {
+  grind(seconds);
+  return 0;
+}
+
+int many_threads_by_turns() {
+  for (int i = 0; i < 20'000; ++i)
+    std::thread([] {
+      void* const volatile block = malloc(100);
+      free(block);
+    }).join();
+  return 0;
+}
+
+int two_hundred_forks() {
+  for (int i = 0; i < 200; ++i)
+    if (const pid_t child = fork(); child == 0)
+      _exit(0);
+    else
+      waitpid(child, nullptr, 0);
+  return 0;
+}
+
+int libraries_by_turns() {
+  for (int round = 0; round < 4; ++round)
+    for (char* path : libraries) {
+      void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+      if (!library) return 1;
+      void (*work)(double);
+      *reinterpret_cast<void**>(&work) = dlsym(library, "work");
+      work(seconds / 4);
+      dlclose(library);
+    }
+  return 0;
+}
+
+int coroutines() {
+  static ucontext_t outer, inner;
+  static char stack[1 << 16];
+  getcontext(&inner);
+  inner.uc_stack = {stack, 0, sizeof stack};
+  inner.uc_link = &outer;
+  makecontext(
+      &inner, [] { grind(seconds); }, 0);
+  return swapcontext(&outer, &inner);
+}
+
+int close_all() {
+  for (int descriptor = 3; descriptor < 256; ++descriptor) close(descriptor);
+  grind(seconds);
+  return 0;
+}
+
+int clear_environment() {
+  clearenv();
+  grind(seconds);
+  return child_of(fork());
+}
+
+int tiny_stacks() {
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, 16384);
+  pthread_t made;
+  pthread_create(
+      &made, &small,
+      [](void*) -> void* {
+        grind(seconds);
+        return nullptr;
+      },
+      nullptr);
+  return pthread_join(made, nullptr);
+}
+
+int cancelled_in_a_wait() {
+  pthread_t made;
+  pthread_create(
+      &made, nullptr,
+      [](void*) -> void* {
+        grind(seconds);
+        sleep(60);
+        return nullptr;
+      },
+      nullptr);
+  usleep(static_cast<useconds_t>(seconds * 3e6));
+  pthread_cancel(made);
+  void* result;
+  pthread_join(made, &result);
+  return result != PTHREAD_CANCELED;
+}
+
+const std::map<std::string, std::function<int()>> parts = {
+    {"reset_signals", reset_signals},
+    {"reset_signals_raw", reset_signals_raw},
+    {"block_signals", block_signals},
+    {"handle_urgent", handle_urgent},
+    {"wait_for_any_signal", wait_for_any_signal},
+    {"strict", strict},
+    {"forbid_by_prctl", [] { return forbid(false); }},
+    {"forbid_by_syscall", [] { return forbid(true); }},
+    {"ask_for_filters", ask_for_filters},
+    {"c11_threads", c11_threads},
+    {"main_leaves", main_leaves},
+    {"jump_out_of_sleep", jump_out_of_sleep},
+    {"quiet_fork", quiet_fork},
+    {"raw_fork", raw_fork},
+    {"raw_clone", raw_clone},
+    {"execute", execute},
+    {"compute", compute},
+    {"churn", many_threads_by_turns},
+    {"forks", two_hundred_forks},
+    {"libraries_by_turns", libraries_by_turns},
+    {"coroutines", coroutines},
+    {"close_all", close_all},
+    {"clear_environment", clear_environment},
+    {"tiny_stacks", tiny_stacks},
+    {"cancelled_in_a_wait", cancelled_in_a_wait},
+};
+
+}  // namespace
+
+int main(int count, char** word) {
+  const auto part = parts.find(count > 1 ? word[1] : "");
+  if (part == parts.end()) return 2;
+  if (count > 2) seconds = std::atof(word[2]);
+  for (int i = 3; i < count; ++i) libraries.push_back(word[i]);
+  return part->second();
+}

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The profiler in programs that do what is allowed and rare: they run as without it, and are seen as far as it goes."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from corescale import native
+from corescale.conclude.explain import ledger, sites
+from corescale.observe.profiler import environment
+from corescale.observe.symbols import Symbols
+from support.profiles import Seen, see
+
+SECOND = 0.5
+"""CPU seconds that each thread of a program computes"""
+SEEN_WHOLE = (
+    "reset_signals", "block_signals", "handle_urgent", "wait_for_any_signal", "ask_for_filters", "c11_threads",
+    "main_leaves", "jump_out_of_sleep", "coroutines", "close_all", "tiny_stacks", "cancelled_in_a_wait",
+)  # fmt: skip
+"""Parts of awkward.cpp."""
+
+
+def awkward(part: str, *words: str, threads: int = 2) -> Seen:
+    return see(str(native.find("awkward")), part, str(SECOND), *words, threads=threads)
+
+
+@pytest.mark.parametrize("part", SEEN_WHOLE)
+def test_an_awkward_program_is_served_as_without_and_seen(part: str) -> None:
+    seen = awkward(part)
+    assert (seen.launch.report.exit_code, seen.profile.finished) == (0, True)
+    assert seen.profile.cpu == pytest.approx(SECOND * (2 if part == "c11_threads" else 1), abs=0.15)
+    found = sites([(seen.profile, Symbols(seen.profile.modules))])["computing"]
+    assert sum(site.share for site in found if "grind" in site.place) > 0.8
+
+
+def test_a_program_that_takes_the_signal_of_ticks_past_the_c_library_has_no_places() -> None:
+    seen = awkward("reset_signals_raw")
+    assert (seen.launch.report.exit_code, seen.profile.finished) == (0, True)
+    assert seen.profile.cpu == pytest.approx(SECOND, abs=0.15)
+
+
+@pytest.mark.parametrize(("part", "seconds"), [
+    ("strict", 0.0), ("forbid_by_prctl", 1.5 * SECOND), ("forbid_by_syscall", 1.5 * SECOND),
+])  # fmt: skip
+def test_a_program_that_forbids_itself_calls_of_the_system_lives_and_is_seen_until_then(
+    part: str, seconds: float
+) -> None:
+    seen = awkward(part)
+    assert (seen.launch.report.exit_code, seen.profile.confined) == (0, True)
+    assert SECOND * (seconds > 0) <= seen.profile.cpu <= seconds + 0.1
+    whole = ledger(seen.launch.profiles, seen.launch.wall)
+    assert whole.rows["unattributed"] > 0.3 * whole.total
+    assert any("seccomp" in note for note in whole.notes)
+
+
+def test_a_jump_out_of_a_wait_ends_it() -> None:
+    """It sleeps 0.05 s of a minute, computes, and sleeps."""
+    thread = awkward("jump_out_of_sleep").profile.threads[0]
+    assert thread.calls["blocked"] == 2
+    assert 0.05 + SECOND <= thread.spent["blocked"] < 10
+
+
+def test_a_main_thread_that_leaves_ends_then() -> None:
+    first, second = sorted(awkward("main_leaves").profile.threads, key=lambda thread: thread.cpu)
+    assert first.wall + SECOND < second.wall
+
+
+@pytest.mark.parametrize(("part", "seconds"), [
+    ("quiet_fork", [SECOND, 0.0]), ("clear_environment", [SECOND, SECOND]), ("raw_fork", [0.0]), ("raw_clone", [0.0]),
+])  # fmt: skip
+def test_what_a_child_computes_is_never_its_parents(part: str, seconds: list[float]) -> None:
+    """The C library knows nothing of the raw ones, so they have no profile."""
+    seen = awkward(part)
+    assert seen.launch.report.exit_code == 0
+    assert [profile.cpu for profile in seen.launch.profiles] == pytest.approx(seconds, abs=0.15)
+
+
+def test_programs_that_one_process_executes_count_once() -> None:
+    seen = awkward("execute")
+    first, second = sorted(seen.launch.profiles, key=lambda profile: profile.started)
+    assert first.process == second.process
+    assert [first.cpu, second.cpu] == pytest.approx([SECOND, SECOND], abs=0.1)
+    assert first.started + first.wall == pytest.approx(second.started)
+
+
+def test_a_place_of_an_ended_thread_is_taken_again_when_there_are_no_others() -> None:
+    profile = awkward("churn").profile
+    assert (len(profile.threads), profile.lost_threads) == (15_000, 0)
+    assert sum(thread.calls.get("joining", 0) for thread in profile.threads) == 20_000
+    assert sum(thread.frees for thread in profile.threads) > 10_000
+
+
+def test_a_forked_process_takes_little_of_the_disk(tmp_path: Path) -> None:
+    line = [str(native.find("awkward")), "forks"]
+    subprocess.run(line, check=True, env={**os.environ, **environment(tmp_path, 1, None)}, timeout=60)
+    files = list(tmp_path.iterdir())
+    assert len(files) == 201
+    assert max(file.stat().st_blocks * 512 for file in files) < 1 << 17
+
+
+def test_libraries_that_come_to_one_address_by_turns_keep_their_names() -> None:
+    profile = awkward("libraries_by_turns", *(str(native.library(f"lib{one}_work.so")) for one in ("first", "second")))
+    found = sites([(profile.profile, Symbols(profile.profile.modules))])["computing"]
+    for function in ("first_of_two", "second_of_two"):
+        share = sum(site.share for site in found if function in site.place)
+        assert share == pytest.approx(0.5, abs=0.15)
+
+
+@pytest.fixture(scope="module")
+def plugins(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Libraries with OpenMP on libgomp, on a libgomp of its own as wheels bring one, and on libomp."""
+    first = native.library("libopenmp_plugin.so")
+    folder = tmp_path_factory.mktemp("plugins")
+    lines = subprocess.run(["ldd", first], capture_output=True, text=True, check=True).stdout.splitlines()
+    runtime = next(Path(line.split()[2]) for line in lines if "libgomp.so.1 " in line)
+    (folder / "libgomX.so.1").write_bytes(runtime.read_bytes().replace(b"libgomp.so.1\0", b"libgomX.so.1\0"))
+    second = folder / "libopenmp_plugin_2.so"
+    second.write_bytes(first.read_bytes().replace(b"libgomp.so.1\0", b"libgomX.so.1\0"))
+    third = [str(path) for path in first.parent.glob("libopenmp_plugin_libomp.so")]
+    return [str(first), str(second), *third]
+
+
+@pytest.mark.parametrize("closes", [False, True])
+def test_each_library_has_the_runtime_of_openmp_that_it_would_have_without(
+    closes: bool, plugins: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where one is closed before the next is opened."""
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(Path(plugins[1]).parent))
+    libraries = ["-c", *plugins[::2]] if closes else plugins
+    seen = see(str(native.find("opens_plugins")), *libraries, threads=3)
+    assert seen.launch.report.exit_code == 0
+    assert sum(region.calls for region in seen.profile.regions) == 10 * len([one for one in libraries if one != "-c"])
