@@ -2,23 +2,20 @@
 """What a race promises, on simulated landscapes and on real programs: scripts/bench race PART.
 
 landscapes: wrong claims, gains found, false gains, coverage and launches, a row a landscape and budget. ablation: every
-rule and constant off or changed in turn. loop: a few races a landscape by the product's own loop. programs: real ones
-(race_programs.py). docs/race.md explains, docs/results/race_simulation.md has what it printed.
+rule and constant off or changed in turn (race_ablation.py). loop: a few races a landscape by the product's own loop.
+programs: real ones (race_programs.py). docs/race.md explains, docs/results/race_simulation.md has what was printed.
 """
 
 import argparse
-import dataclasses
-import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import race_ablation
 import race_programs
 from race_landscapes import LANDSCAPES, Outcome, looped, raced
 from scipy.special import betaincinv
-
-from corescale.conclude.race.options import OPTIONS, RaceOptions
 
 BUDGETS = ("12x", "20x", "40x", "100x", "none")
 
@@ -60,46 +57,9 @@ def landscapes(given: argparse.Namespace) -> None:
         print(f"| together | {budget} | {row(together)} |")
 
 
-def changed(name: str) -> list[tuple[str, RaceOptions]]:
-    """An option at values that switch it off or change it."""
-    value = getattr(OPTIONS, name)
-    others = {"lent": (0.0, 8.0), "drawn": (0.0, 1.0), "ranked": (10**6,), "at_first": (0.5, 0.95), "room": (0.0, 0.1)}
-    given = others.get(name, (value / 3, value * 3))
-    return [
-        (f"{name} {other:g} for {value:g}", dataclasses.replace(OPTIONS, **{name: type(value)(other)}))
-        for other in given
-    ]
-
-
 def ablation(given: argparse.Namespace) -> None:
-    """Every constant changed in turn: launches without a budget over those of the race as it is, and gains found."""
-    kept = (
-        {"rehearsals", "checked", "same_order", "margin"}
-        if not any("rehears" in name for name in given.landscapes)
-        else set()
-    )
-    names = [field.name for field in dataclasses.fields(OPTIONS) if field.name not in kept]
-    variants = [("as it is", OPTIONS), *(one for name in names for one in changed(name))]
-    found = [budget for budget in given.budgets if budget != "none"]
-    print(f"| changed | launches | found at {' | '.join(found)} | wrong |\n|" + "---|" * (3 + len(found)))
-    first: list[float] = []
-    for said, options in variants:
-        wrong, cells, logs = 0, [], []
-        for budget in given.budgets:
-            made = [[raced(LANDSCAPES[n], s, budget, options) for s in range(given.races)] for n in given.landscapes]
-            flat = [one for some in made for one in some]
-            wrong += sum(one.wrong for one in flat)
-            if budget == "none":
-                logs = [float(np.mean([math.log(one.launches) for one in some])) for some in made]
-            else:
-                hits, of = sum(one.found for one in flat), sum(one.worth for one in flat)
-                part = hits / max(of, 1)
-                cells.append(f"{part:.0%} +- {1.96 * math.sqrt(part * (1 - part) / max(of, 1)):.0%}")
-        first = first or logs
-        ratio = np.array(logs) - np.array(first)
-        spread = 1.96 * float(ratio.std()) / math.sqrt(max(1, ratio.size))
-        launches = f"{math.exp(ratio.mean()):.2f} x/ {math.exp(spread):.2f}" if logs else ""
-        print(f"| {said} | {launches} | {' | '.join(cells)} | {wrong} |", flush=True)
+    """See race_ablation.py."""
+    race_ablation.main(given.landscapes, given.budgets, given.races, given.only)
 
 
 def programs(given: argparse.Namespace) -> None:
@@ -114,6 +74,9 @@ def main() -> None:
     parser.add_argument("--landscapes", nargs="+", choices=list(LANDSCAPES), default=list(LANDSCAPES))
     parser.add_argument("--budgets", nargs="+", default=list(BUDGETS))
     parser.add_argument("--races", type=int, default=20, help="of each landscape and budget")
+    parser.add_argument(
+        "--only", nargs="+", default=[], help="ablation: what is said of the changed begins or contains"
+    )
     parser.add_argument("--programs", nargs="+", choices=list(race_programs.PROGRAMS), default=None)
     parser.add_argument("--blocks", type=int, default=30, help="programs: exhaustive blocks")
     parser.add_argument("--keep", help="programs: folder for what is finished")

@@ -24,7 +24,7 @@ from corescale.observe.run import run
 from corescale.records import Configuration, Record
 
 MACHINES = {
-    many: dataclasses.replace(Machine.here(), affinity=tuple(range(32 if many else 2)), quota_cores=None)
+    many: dataclasses.replace(Machine.here(), affinity=tuple(range(192 if many else 2)), quota_cores=None)
     for many in (False, True)
 }
 WORTH = 1.05
@@ -125,17 +125,21 @@ def interacting(seed: int) -> list[dict[str, Any]]:
 
 
 TRAP = [{"levels": {"F0": "l3", "F1": "l2", "F2": "l1"}, "times": 0.88 / (1.2 * 1.13 * 1.06)}]
-MIX = {"threads": "1,2,4,8,16,32", "ranks": "1,2,4,8,16,32", "baseline": "threads=32,ranks=1", "factor": []}
+MIXES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 192)
+MIX = {"threads": ",".join(map(str, MIXES)), "ranks": ",".join(map(str, MIXES)), "baseline": "threads=192,ranks=1",
+       "factor": []}  # fmt: skip
+SMALL = {"rehearse": "small"}
 
 
 def mixed() -> list[dict[str, Any]]:
-    """Threads cost three times as much overhead as ranks; 4% for each two-fold of either."""
-    levels = [1, 2, 4, 8, 16, 32]
+    """Threads cost three times as much overhead as ranks; each mix is off by 3%."""
+    drawn = random.Random(7)
     return [
-        {"levels": {"threads": t, "ranks": m}, "times": 1 + 0.06 * (t - 1) + 0.02 * (m - 1)}
-        for t in levels
-        for m in levels
+        {"levels": {"threads": t, "ranks": m}, "times": overhead * math.exp(drawn.gauss(0, 0.03))}
+        for t in MIXES
+        for m in MIXES
         if t * m <= MACHINES[True].default_max_threads
+        for overhead in (1 + 0.06 * (t - 1) + 0.02 * (m - 1),)
     ]
 
 
@@ -170,7 +174,12 @@ LANDSCAPES: dict[str, Row] = {
     "metric within its limit": Row(modes(1.0, 0.85, *SIX[2:]), noisy(0.02), *metric(1.02)),
     "metric beyond its limit": Row(modes(1.0, 0.85, *SIX[2:]), noisy(0.02), *metric(1.06)),
     "times in hundredths": Row(modes(0.204, 0.196, 0.21, 0.19), noisy(0.02), step=0.01),
+    "times in tenths": Row(modes(0.54, 0.46, 0.5, 0.47), noisy(0.01), step=0.1),
     "threads x ranks": Row({}, noisy(0.03), {"serial": 0.0, "interactions": mixed()}, MIX),
+    "24, rehearsed": Row(grid((1, 0.9, 1.1, 1.2), (1, 0.95, 1.05), (1, 1.06)), noisy(0.03), options=SMALL),
+    "24, rehearsal misleads": Row(
+        grid((1, 0.9, 1.1, 1.2), (1, 0.95, 1.05), (1, 1.06)), noisy(0.03),
+        {"rehearsal": {"times": {"F0": {"l0": 1.0, "l1": 1.3, "l2": 0.8, "l3": 0.7}}}}, SMALL),
     "every fourth launch slower": Row(modes(1.0, 1.0), noisy(0.01), {"period": {"seconds": 4, "height": 0.05}}),
 }  # fmt: skip
 
@@ -226,9 +235,9 @@ def raced(row: Row, seed: int, budget: str = "none", options: RaceOptions = OPTI
         block, number = race.next_block(), number + 1
     answer = race.answer()
     low, high = (None, None) if answer.gain is None else (answer.gain.ratio.low, answer.gain.ratio.high)
-    chosen = answer.candidate if low is not None and low > 1 else race.now
+    chosen = answer.leader if low is not None and low > 1 else race.now
     bound = answer.regrets[chosen].bound if chosen in answer.regrets else None
-    return scored(fake, len(race.records), race.now, chosen, answer.candidate, bound, low, high)
+    return scored(fake, len(race.records), race.now, chosen, answer.leader, bound, low, high)
 
 
 def looped(row: Row, seed: int, budget: str = "none") -> Outcome:

@@ -25,7 +25,7 @@ from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
 from corescale.declare import command_line
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import baseline, configuration, configurations, one_at_a_time
+from corescale.declare.grid import baseline, configuration, configurations
 from corescale.declare.plan import Block
 from corescale.declare.request import TuneRequest
 from corescale.declare.stop import Stop
@@ -108,16 +108,15 @@ TRIED = 6
 
 def single_changes(experiment: Experiment) -> list[Configuration]:
     """The baseline with one level changed: of allocator and threads first."""
-    now, first = baseline(experiment), list(one_at_a_time(experiment))
+    now, known = baseline(experiment), {*configurations(experiment)}
     levels = dict(now.levels)
+    first = sorted(experiment.factors, key=lambda factor: (not factor.how.preloads, not factor.how.makes))
     others = [
         configuration(experiment, levels | {factor.name: level})
-        for factor in experiment.factors
-        for level in factor.levels
-        if level != levels[factor.name]
+        for factor in first
+        for level in (factor.levels[::-1] if factor.how.makes else factor.levels)
     ]
-    known = {*configurations(experiment)}
-    return [one for one in dict.fromkeys([*first, *others]) if one in known and one != now]
+    return [one for one in dict.fromkeys(others) if one in known and one != now]
 
 
 def together(experiment: Experiment, walls: Mapping[Configuration, Sequence[float]]) -> list[Configuration]:

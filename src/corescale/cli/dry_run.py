@@ -45,14 +45,17 @@ def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> No
     for reason in experiment.left_out:
         typer.echo(f"left out: {reason}")
     _must_hold_runs(root)
-    if request.on != "fake" and experiment.verb != "study":
-        hooks.must_start(experiment)
-        if not redirects.are_made(experiment):
-            redirects.must_work(experiment)
-    for program in missing(experiment) if request.on != "fake" else ():
-        if experiment.verb != "study":
-            environment.locate(program)
-        typer.echo(f"note: the program {program} is not here")
+    if launcher.virtual:
+        return
+    if experiment.verb == "study":
+        for program in missing(experiment):
+            typer.echo(f"note: the program {program} is not here")
+        return
+    hooks.must_start(experiment)
+    if not redirects.are_made(experiment):
+        redirects.must_work(experiment)
+    for program in missing(experiment):
+        environment.locate(program)
 
 
 def _must_hold_runs(root: Path) -> None:

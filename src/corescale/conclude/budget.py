@@ -120,8 +120,10 @@ class Budget:
     def whole(self) -> float:
         """Launches that the whole budget pays for, of time as many as of the baseline; inf where there is none."""
         most = float(self.stop.launches or math.inf)
+        if self.stop.budget is None:
+            return most
         each = self._usual(self._now) + self.between
-        return min(most, self.stop.budget / each) if self.stop.budget is not None and each > 0 else most
+        return min(most, self.stop.budget / each) if each > 0 else most
 
     def pairs(self, other: Configuration) -> float:
         """Pairs of the baseline and another that the budget pays for; inf where there is none."""

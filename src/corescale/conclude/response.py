@@ -3,7 +3,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -39,29 +39,54 @@ DIGITS = 9
 """significant digits by which values of a response are distinguished; what a clock gives has more"""
 
 
-def step(records: Sequence[Record], name: str) -> float:
+class Step:
     """The step of a reported response: that of its last digit, or the smallest one between launches of the same.
 
     A program that prints seconds with one decimal says the same of 0.96 and 1.04: equal values are no lack of noise.
     """
-    told: dict[Configuration, set[float]] = {}
-    for record in records:
-        if record.timed and (value := response(record, name)) > 0:
-            told.setdefault(record.configuration, set()).add(float(f"{value:.{DIGITS}g}"))
-    values = [value for each in told.values() for value in each]
-    digits = max((-int(Decimal(repr(value)).normalize().as_tuple().exponent) for value in values), default=DIGITS)
-    apart = [after - one for each in told.values() for one, after in itertools.pairwise(sorted(each))]
-    ties = len(values) < sum(record.timed and record.ok for record in records)
-    return max(10.0 ** -max(digits, 0), min(apart) if apart and ties else 0.0)
+
+    def __init__(self, name: str) -> None:
+        self._name, self._digits, self._made = name, 0, 0
+        self._told: dict[Configuration, set[float]] = {}
+
+    @classmethod
+    def of(cls, records: Iterable[Record], name: str) -> float:
+        """The step of these."""
+        step = cls(name)
+        for record in records:
+            step.add(record)
+        return step.size
+
+    def add(self, record: Record) -> None:
+        """One more launch."""
+        if not record.timed or not (value := response(record, self._name)) > 0:
+            return
+        text = f"{value:.{DIGITS}g}"
+        self._told.setdefault(record.configuration, set()).add(float(text))
+        self._digits = max(self._digits, -int(Decimal(text).normalize().as_tuple().exponent))
+        self._made += 1
+
+    @property
+    def size(self) -> float:
+        """As the response is reported."""
+        last = 10.0 ** -(self._digits if self._made else DIGITS)
+        if sum(map(len, self._told.values())) == self._made:
+            return last
+        pairs = (pair for each in self._told.values() for pair in itertools.pairwise(sorted(each)))
+        return max(last, min((after - one for one, after in pairs), default=0.0))
 
 
-def half_steps(logs: Floats, variances: Floats, step: float) -> Floats:
+def half_steps(logs: Floats, step: float, variances: Floats | None = None) -> Floats:
     """By how much the mean of each column of log responses may be off because they are reported in such steps.
 
     Half a step, where launches scatter by less than that; else rounding is a part of their noise, and its mean is 0.
+    `variances`: of one launch of each column, beside those of the columns themselves.
     """
     told = np.isfinite(logs)
-    means = np.where(told, logs, 0.0).sum(axis=0) / np.maximum(told.sum(axis=0), 1)
+    count = np.maximum(told.sum(axis=0), 1)
+    means = np.where(told, logs, 0.0).sum(axis=0) / count
+    if variances is None:
+        variances = np.where(told, (logs - means) ** 2, 0.0).sum(axis=0) / np.maximum(count - 1, 1)
     half = step / 2 / np.exp(means)
     return np.asarray(np.where((variances < half**2) & told.any(axis=0), half, 0.0))
 
@@ -89,7 +114,7 @@ def widened(log_ratio: Interval, times: Table, a: Configuration, b: Configuratio
     if log_ratio.low is None or log_ratio.high is None:
         return log_ratio
     logs = np.log(np.column_stack([times.column(a), times.column(b)]))
-    off = float(half_steps(logs, np.nanvar(logs, axis=0, ddof=1), step).sum())
+    off = float(half_steps(logs, step).sum())
     return replace(log_ratio, low=log_ratio.low - off, high=log_ratio.high + off)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corescale.conclude import memory, noise
-from corescale.conclude.response import median, response, step
+from corescale.conclude.response import Step, median, response
 from corescale.declare import grid
 from corescale.declare.experiment import Experiment
 from corescale.endings import outcome
@@ -65,7 +65,7 @@ def _quantised(records: Sequence[Record], experiment: Experiment) -> list[str]:
     """Where the response is quantised that hide what is asked for."""
     typical, told = (
         median([response(record, experiment.response) for record in records]),
-        step(records, experiment.response),
+        Step.of(records, experiment.response),
     )
     if not (typical > 0 and told > experiment.stop.within * typical):
         return []

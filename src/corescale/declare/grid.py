@@ -76,53 +76,6 @@ def untyped(experiment: Experiment) -> tuple[tuple[str, Level], ...]:
     return tuple(pair for pair in baseline(experiment).levels if pair[0] not in given and pair[1] != INHERITED)
 
 
-@_once
-def one_at_a_time(experiment: Experiment) -> tuple[Configuration, ...]:
-    """The baseline with another allocator, then with another number of threads, and nothing else changed.
-
-    What an expert tries first; more threads before fewer.
-    """
-    now = dict(baseline(experiment).levels)
-    kinds = [[f for f in experiment.factors if f.how.preloads], [f for f in experiment.factors if f.how.makes]]
-    changes = [(f.name, level) for factors_ in kinds for f in factors_ for level in _other_levels(f, now[f.name])]
-    known = {*configurations(experiment)}
-    made = (configuration(experiment, now | {name: level}) for name, level in changes)
-    return tuple(chosen for chosen in made if chosen in known)
-
-
-@_once
-def plain(experiment: Experiment) -> Mapping[Configuration, Configuration]:
-    """Each configuration's twin without the settings of its allocator: itself if it has none.
-
-    Settings of an allocator that is far behind are not worth a launch.
-    """
-    now, everyone = dict(baseline(experiment).levels), configurations(experiment)
-    as_baseline = {name: now[name] for name in _allocator_settings(experiment)}
-    made = {chosen: configuration(experiment, dict(chosen.levels) | as_baseline) for chosen in everyone}
-    known = {*everyone}
-    return {chosen: without if without in known else chosen for chosen, without in made.items()}
-
-
-def _allocator_settings(experiment: Experiment) -> set[str]:
-    """The factors that change nothing beside some of the allocators."""
-    beside = [
-        {factor.name: _known(experiment, factor, level)}
-        for factor in experiment.factors
-        if factor.how.preloads
-        for level in factor.levels
-    ]
-    return {
-        factor.name
-        for factor in experiment.factors
-        if any(factor.how.idle(factor.name, each, one_thread=False) for each in beside)
-    }
-
-
-def _other_levels(factor: Factor, now: Level) -> list[Level]:
-    others = [level for level in factor.levels if level != now]
-    return others[::-1] if factor.how.makes else others
-
-
 def fits(experiment: Experiment, chosen: Configuration) -> bool:
     """Whether its threads are within what the experiment allows for all ranks of a node together."""
     return experiment.cores is None or chosen.layout.of_node <= experiment.cores

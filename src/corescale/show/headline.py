@@ -256,7 +256,7 @@ def exploratory(found: Recommendation) -> str:
 def _raced(found: Recommendation) -> str:
     """What a claim is about where a rehearsal left some configurations out."""
     rehearsal = found.rehearsal
-    left_out = rehearsal is not None and rehearsal.trusted and len(rehearsal.kept) < rehearsal.of
+    left_out = rehearsal is not None and len(rehearsal.kept) < rehearsal.of
     return f" of the {len(rehearsal.kept)} raced" if rehearsal is not None and left_out else ""
 
 

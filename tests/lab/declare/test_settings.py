@@ -8,7 +8,7 @@ import pytest
 
 from corescale.declare import command_line, factors
 from corescale.declare.catalogue import allocators, settings
-from corescale.declare.grid import configurations, plain
+from corescale.declare.grid import configurations
 from corescale.declare.request import TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Cpu, Machine
@@ -154,17 +154,6 @@ def test_auto_among_listed_levels_is_refused_where_it_has_a_meaning(name: str, t
 def test_auto_is_a_value_of_a_variable_that_no_table_has(two_cores: Machine) -> None:
     experiment = command_line.tune(TuneRequest(factor=["OMP_SCHEDULE=auto,static"]), ["x"], two_cores)
     assert experiment.factors[1].levels == ("auto", "static")
-
-
-def test_what_has_settings_of_its_allocator_is_known_beside_the_one_without(two_cores: Machine) -> None:
-    """How threads wait is no setting of an allocator."""
-    wanted = ["allocator=system,mimalloc", "MIMALLOC_PURGE_DELAY=inherited,-1", "OMP_WAIT_POLICY=inherited,active"]
-    experiment = command_line.tune(TuneRequest(threads="2", factor=wanted), ["x"], two_cores)
-    without = plain(experiment)
-    assert {*without} == {*configurations(experiment)}
-    changed = {(c["MIMALLOC_PURGE_DELAY"], p["MIMALLOC_PURGE_DELAY"]) for c, p in without.items() if c != p}
-    assert changed == {("-1", INHERITED)}
-    assert all(c[name] == p[name] for c, p in without.items() for name in ("allocator", "OMP_WAIT_POLICY"))
 
 
 def test_what_follows_from_an_experiment_is_remembered_of_it_alone(two_cores: Machine) -> None:

@@ -118,7 +118,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
     racing = race.answer() if experiment.stop.rule == "race" else None
     found = candidates(records, experiment, racing)
     if racing is not None and picked is None:
-        best, confirmation = racing.candidate, racing.gain
+        best, confirmation = racing.leader, racing.gain
     else:
         best = picked or winner(found, now)
         confirmation = None if best == now else race.gain(best)[0]

@@ -16,7 +16,7 @@ from corescale.conclude.answers.timing import Timing, timing
 from corescale.conclude.answers.weak import WeakScaling, weak
 from corescale.conclude.models import MODELS, Choice, Fit, choose, overhead_factors
 from corescale.conclude.models.overhead_factors import Measured, OverheadChoice
-from corescale.conclude.response import Table, median, of, step, table, widened
+from corescale.conclude.response import Step, Table, median, of, table, widened
 from corescale.conclude.stats import Floats, Interval
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
@@ -166,7 +166,7 @@ def row(
     p, p_ref = configuration.layout.p, reference.layout.p
     ratio = stats.hodges_lehmann(times.log_ratio(reference, configuration), experiment.stop.reading_confidence)
     if reference != configuration:
-        ratio = widened(ratio, times, reference, configuration, step(records, experiment.response))
+        ratio = widened(ratio, times, reference, configuration, Step.of(records, experiment.response))
     grows = math.log(p / p_ref) if experiment.scaling.weak else 0.0
     ratio = ratio.map(lambda r: r + grows)
     return Row(

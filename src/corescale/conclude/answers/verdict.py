@@ -9,7 +9,7 @@ from typing import Literal
 from corescale.conclude import stats
 from corescale.conclude.answers.averages import Slow, slow
 from corescale.conclude.answers.timing import Timing, timing
-from corescale.conclude.response import Table, of, step, table, widened
+from corescale.conclude.response import Step, Table, of, table, widened
 from corescale.conclude.stats import Interval
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
@@ -106,7 +106,7 @@ def _compare(
 ) -> Comparison:
     times = table(records, experiment.response)
     log_ratio = stats.hodges_lehmann(times.log_ratio(other, reference), confidence)
-    ratio = widened(log_ratio, times, other, reference, step(records, experiment.response)).map(math.exp)
+    ratio = widened(log_ratio, times, other, reference, Step.of(records, experiment.response)).map(math.exp)
     failures = (_failures(records, reference), _failures(records, other))
     decision = "failed" if any(failures) and not experiment.ignore_failure else stats.decide(ratio)
     crashed = decision == "failed" or _fails(records, other)

@@ -49,16 +49,14 @@ class RaceAnswer:
 
     baseline: Configuration
     leader: Configuration
-    """the answer of the measuring blocks"""
+    """the answer of the measuring blocks, which pairs confirm"""
     bound: float | None
     """at `confidence` the leader's time is within this fraction of the best; None while that cannot be said"""
     confidence: float
-    candidate: Configuration
-    """the configuration that pairs confirm: the leader, or the next best where they refute it"""
     gain: Gain | None
-    """None without pairs, and where the candidate is the baseline"""
+    """of the leader; None without pairs, and if it is the baseline"""
     pairs: int
-    """confirmation pairs of the candidate that count"""
+    """confirmation pairs of the leader that count"""
     proved: bool
     """whether the bound is within the tolerance"""
     tried: int
@@ -69,11 +67,4 @@ class RaceAnswer:
     """configurations that may be faster than the leader, and by what fraction at most; None: unknown"""
     rehearsal: Rehearsal | None
     eliminated: Mapping[Configuration, Why]
-    failures: int
-    launches: int
-    """failed launches of the baseline, and all of them that count"""
-    of_candidate: int
-    """launches of the candidate that count"""
-    by_chance: bool
-    """whether the baseline's failures may be chance: the candidate never failed (Fisher's exact test)"""
     stopped: Stopped

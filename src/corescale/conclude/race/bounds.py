@@ -56,6 +56,11 @@ class Fit:
         """Variance of one launch by all residuals; 0 where there are none."""
         return float(self.squares.sum() / self.freedom.sum()) if self.freedom.sum() > 0 else 0.0
 
+    @property
+    def variances(self) -> Floats:
+        """Of one launch of each; 0 where they are not known."""
+        return np.divide(self.squares, self.freedom, out=np.zeros(self.freedom.size), where=self.freedom > 0)
+
     def others(self, c: int, most: float) -> tuple[Floats, Floats]:
         """For c and each configuration: degrees of freedom that the others lend, and their variance of a ratio."""
         freedom = np.maximum(self.freedom.sum() - self.freedom[c] - self.freedom, 0.0)

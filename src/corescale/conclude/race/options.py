@@ -40,11 +40,6 @@ class RaceOptions:
     """Blocks of the smaller input."""
     checked: int = 6
     """Configurations that are launched in full to check the rehearsal, beside the baseline."""
-    same_order: float = 0.9
-    """Share of pairs of checked configurations that must come in the order of the rehearsal, or it is not trusted."""
-    margin: float = 0.10
-    """Log time behind the first in the rehearsal, beyond the largest shift that the check shows, from which a
-    configuration is not raced."""
 
 
 OPTIONS = RaceOptions()

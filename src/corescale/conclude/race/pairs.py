@@ -14,7 +14,7 @@ import numpy as np
 from corescale.conclude.race import bounds
 from corescale.conclude.race.answer import Gain
 from corescale.conclude.race.options import RaceOptions
-from corescale.conclude.stats import Interval
+from corescale.conclude.stats import Floats, Interval
 from corescale.declare.stop import Stop
 
 
@@ -66,7 +66,7 @@ class Scatter:
 
 
 def gain(
-    ratios: Sequence[float], first: Sequence[bool], plan: Plan, race: Scatter, single: Scatter, off: float, stop: Stop,
+    ratios: Floats, first: Sequence[bool], plan: Plan, race: Scatter, single: Scatter, off: float, stop: Stop,
     options: RaceOptions,
 ) -> Gain | None:  # fmt: skip
     """The gain by these log ratios, of pairs in which the baseline came `first`; None for no pair.
@@ -74,17 +74,17 @@ def gain(
     `race`, `single`: scatter within blocks of the race, and of all launches of the two from block to block.
     `off`: by how much the ratio may be off for the digits in which the response is reported.
     """
-    if not len(ratios):
+    if not ratios.size:
         return None
-    place = plan.passed(len(ratios))
-    made = len(ratios)
+    place = plan.passed(ratios.size)
+    made = ratios.size
     if len(plan.looks) > 1 and plan.looks[place] <= made:
         made = plan.looks[place]
     lent = Scatter(options.lent, race.variance) if race.freedom >= options.lent else Scatter(0, 0)
     signs = np.where(np.array(first[:made]), 1.0, -1.0)
     error = plan.errors[place] if plan.errors else 1 - stop.confidence
     found = bounds.interval(
-        np.array(ratios[:made]), signs, error, (lent.freedom, lent.variance), (single.freedom, single.variance),
+        ratios[:made], signs, error, (lent.freedom, lent.variance), (single.freedom, single.variance),
         options,
     )  # fmt: skip
     low = None if found.low is None else found.low - off
@@ -94,7 +94,7 @@ def gain(
     if low is not None and high is not None:
         verdict = "faster" if low > 0 else "not faster" if high < tolerance else None
     known = Interval(found.estimate, low, high, stop.confidence, made)
-    more = None if verdict else _more(known, len(ratios), plan, tolerance)
+    more = None if verdict else _more(known, ratios.size, plan, tolerance)
     return Gain(known.map(math.exp), found.by, verdict, more)  # type: ignore[arg-type]
 
 

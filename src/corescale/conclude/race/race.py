@@ -5,8 +5,11 @@ It folds records as they come. What it says and asks for follows from the record
 on as if it had never stopped.
 """
 
+import bisect
 import functools
+import itertools
 import math
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -22,11 +25,11 @@ from corescale.conclude.race.answer import Gain, RaceAnswer, Stopped, Why
 from corescale.conclude.race.bounds import Columns
 from corescale.conclude.race.options import OPTIONS, RaceOptions
 from corescale.conclude.race.pairs import Plan, Scatter
-from corescale.conclude.response import at_least, half_steps, median, response, step
+from corescale.conclude.response import Step, at_least, half_steps, response, table
 from corescale.conclude.stats import Floats, Regret, excess
 from corescale.declare.equivalent import detected, distinguishable
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import baseline, configurations, one_at_a_time, plain
+from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import BASELINE_EVERY, Block, counted_pairs, next_pair
 from corescale.records import Configuration, Record
 
@@ -55,6 +58,9 @@ class Standing:
         return np.asarray(self.fit.launches > 0)
 
 
+Tied = tuple[tuple[Configuration, float | None], ...]
+
+
 class Race:
     """`add` records of complete blocks, ask for the `next_block`; `answer` at any moment."""
 
@@ -71,6 +77,7 @@ class Race:
         self._timed, self._capped = Counter[Configuration](), Counter[Configuration]()
         self._affordable: dict[Configuration, float] = {}
         self._bounds = bounds.Bounds(options)
+        self._step = Step(experiment.response)
         self._known: Standing | None = None
 
     @classmethod
@@ -87,11 +94,12 @@ class Race:
         if record.phase == "confirm" and c != self.now and c not in self._affordable:
             self._affordable[c] = self.budget.pairs(c) + 0.5  # the baseline's launch of this pair may be counted
         self.budget.add(record)
+        self._step.add(record)
         self.records.append(record)
         if record.phase == "measure" or not record.ok or self.experiment.tuning.constraints:
             self._known = None
         if record.ok and record.phase != "rehearse":
-            self._walls.setdefault(c, []).append(record.wall)
+            bisect.insort(self._walls.setdefault(c, []), record.wall)
         if record.phase == "measure" and c in self._columns:
             self._measured(record)
         if record.phase == "measure" or (record.phase == "confirm" and c != self.now):
@@ -116,13 +124,13 @@ class Race:
 
     def _next(self) -> Block | Stopped:
         confirming = any(record.phase == "confirm" for record in reversed(self.records))
-        found = Stopped.BUDGET if confirming else self._measuring()
-        if isinstance(found, Block):
-            return found
-        if confirming and self.standing is not None:
-            found = self._ended()
-        confirmation = self._confirming()
-        return confirmation or found
+        found = self._ended()
+        if found is None:
+            block = None if confirming else self._measuring()
+            if block is not None:
+                return block
+            found = Stopped.BUDGET
+        return self._confirming() or found
 
     # What the measuring blocks say
 
@@ -185,42 +193,38 @@ class Race:
 
     # What to measure next
 
-    def _measuring(self) -> Block | Stopped:
-        block = rehearsal.next_block(self.records, self.experiment, self.options)
+    def _ended(self) -> Stopped | None:
+        """Why measuring ends, whatever the budget; None to go on."""
         found = self.standing
+        if rehearsal.next_block(self.records, self.experiment, self.options) is not None:
+            return None
+        if found is None or found.raced.sum() < 2:
+            return Stopped.NOTHING if self._raced()[1].sum() < 2 else None
+        if not self._open(found).any():
+            return Stopped.PROVED
+        return Stopped.BLOCKS if len(self._blocks) >= self.experiment.stop.max_blocks else None
+
+    def _measuring(self) -> Block | None:
+        block, found = rehearsal.next_block(self.records, self.experiment, self.options), self.standing
         if block is None:
-            if self._raced()[1].sum() < 2:
-                return Stopped.NOTHING
-            if len(self._blocks) >= self.experiment.stop.max_blocks:
-                return Stopped.BLOCKS
-            if found is not None and not self._open(found).any():
-                return Stopped.PROVED
             chosen = self._first() if found is None else self._chosen(found)
             block = Block("measure", tuple(self._everyone[c] for c in chosen), anchored=self._pays_for_all())
         fitting = self._fitting(block, self._room(found))
-        return Stopped.BUDGET if fitting is None else replace(fitting, cap=self._cap())
-
-    def _ended(self) -> Stopped:
-        found = self.standing
-        if found is not None and not self._open(found).any():
-            return Stopped.PROVED
-        return Stopped.BLOCKS if len(self._blocks) >= self.experiment.stop.max_blocks else Stopped.BUDGET
+        return fitting and replace(fitting, cap=self._cap())
 
     def _open(self, found: Standing) -> npt.NDArray[np.bool_]:
         return found.raced & (found.upper > self.tolerance)
 
     def _first(self) -> Sequence[int]:
-        """All, if a block has room for them; else the baseline, one change alone, then levels about equally often."""
+        """All, if a block has room for them; else the baseline and others, levels about equally often."""
         _, raced = self._raced()
-        worth = raced & self._plain if (raced & self._plain).sum() > 1 else raced
-        most = int(max(2, min(BASELINE_EVERY, worth.sum(), self.budget.launches() - 2 * self._room(None))))
-        now, alone = self._columns[self.now], [self._columns[c] for c in one_at_a_time(self.experiment)]
-        chosen = [now, *(c for c in alone if worth[c])][:most]
+        most = int(max(2, min(BASELINE_EVERY, raced.sum(), self.budget.launches() - 2 * self._room(None))))
+        chosen = [self._columns[self.now]]
         while len(chosen) < most:
             same = self._codes[:, None, :] == self._codes[chosen][None, :, :]
             cost = same.sum(axis=(1, 2)) + same.sum(axis=2).max(axis=1) / 2 + self._drawing.random(len(raced)) / 1000
             cost[chosen] = np.inf
-            chosen.append(int(np.argmin(np.where(worth, cost, np.inf))))
+            chosen.append(int(np.argmin(np.where(raced, cost, np.inf))))
         return chosen
 
     def _chosen(self, found: Standing) -> Sequence[int]:
@@ -228,16 +232,16 @@ class Race:
         open_ = np.flatnonzero(self._open(found) & (np.arange(found.raced.size) != found.leader))
         order, left = open_[np.argsort(found.mean[open_], kind="stable")], self.budget.launches(self._room(found))
         new = order[~found.tried[order]]
-        if new.size:
-            worth = self._worth_trying(found)[new]
-            new = self._hopeful(found, new[worth] if worth.any() else new)
-            many = int(max(1, min(MANY - 1, left - 1, new.size)))
-            first = many - int(self.options.drawn * many + self._drawing.random())
-            drawn = self._drawing.permutation(new[first:])[: many - first]
-            return [found.leader, *new[:first].tolist(), *drawn.tolist()]
-        if left >= 2 * (1 + order.size):
-            return [found.leader, *order.tolist()]
-        return [found.leader, *order[: int(max(1, min(math.ceil(order.size / 2), left - 1)))].tolist()]
+        if not new.size:
+            return [found.leader, *order[: self._fewer(order.size, left)].tolist()]
+        new, many = self._hopeful(found, new), int(max(1, min(MANY - 1, left - 1, new.size)))
+        first = many - int(self.options.drawn * many + self._drawing.random())
+        drawn = self._drawing.permutation(new[first:])[: many - first]
+        return [found.leader, *new[:first].tolist(), *drawn.tolist()]
+
+    def _fewer(self, size: int, left: float) -> int:
+        """Of so many in a block beside the leader: all, if two such blocks are paid for; else the faster half."""
+        return size if left >= 2 * (1 + size) else int(max(1, min(math.ceil(size / 2), left - 1)))
 
     def _hopeful(self, found: Standing, new: Columns) -> Columns:
         """The new ones in the order of belief; of threads x ranks by the overhead model where it can be fitted."""
@@ -248,22 +252,6 @@ class Race:
             return new
         trend = mixes.trend(layouts, np.where(found.tried, found.mean, np.nan))
         return new if trend is None else new[np.argsort(trend[new], kind="stable")]
-
-    @functools.cached_property
-    def _plain(self) -> npt.NDArray[np.bool_]:
-        """Whether a column has no settings of an allocator."""
-        return np.array([without == c for c, without in plain(self.experiment).items()])
-
-    def _worth_trying(self, found: Standing) -> npt.NDArray[np.bool_]:
-        """All but settings of an allocator that, without them, neither leads nor ties."""
-        near = found.allowed & (found.mean <= found.mean[found.leader] + self._uncertain(found))
-        without = [self._columns[c] for c in plain(self.experiment).values()]
-        return np.asarray(self._plain | near[without])
-
-    def _uncertain(self, found: Standing) -> float:
-        """By how much one may lead by luck: a standard error of a ratio, the tolerance at least."""
-        made = max(1, int(found.fit.launches[found.leader]))
-        return max(self.tolerance, math.sqrt(2 * found.fit.noise / made))
 
     @property
     def _drawing(self) -> np.random.Generator:
@@ -316,19 +304,19 @@ class Race:
         out = self.eliminated
         each = [walls for c, walls in self._walls.items() if c not in out]
         multiple = self.options.first_cap, self.options.cap
-        return min((multiple[len(walls) > 1] * median(walls) for walls in each), default=None)
+        return min((multiple[len(walls) > 1] * statistics.median(walls) for walls in each), default=None)
 
     # Confirmation
 
     def _confirming(self) -> Block | None:
-        candidate = self.candidate()
-        if candidate == self.now:
+        leader = self.leader()
+        if leader == self.now:
             return None
-        gain, made, plan = self.gain(candidate)
+        gain, made, plan = self.gain(leader)
         looked = gain is not None and plan.looks and made >= plan.looks[0] and gain.verdict is not None
         if not plan.looks or made >= plan.looks[-1] or looked:
             return None
-        block = next_pair(self.now, candidate, self.records, plan.looks[:2])
+        block = next_pair(self.now, leader, self.records, plan.looks[:2])
         return block if self.budget.pays_for(block) else None
 
     def leader(self) -> Configuration:
@@ -341,62 +329,30 @@ class Race:
         changes = (self._codes != self._codes[self._columns[self.now]]).sum(axis=1)
         near = np.flatnonzero(found.allowed & (found.mean <= found.mean[found.leader] + 2 * self.tolerance))
         order = [int(c) for c in near[np.lexsort((found.mean[near], changes[near]))]]
-        proved = (c for c in order if self._regret(found, c) <= self.tolerance)
+        proved = (c for c in order if (self._upper(found, c) <= self.tolerance)[found.raced].all())
         return self._everyone[next(proved, found.leader)]
 
-    def _regret(self, found: Standing, c: int, off: Floats | None = None) -> float:
-        upper = self._bounds.of(found.rows, found.fit, c, found.tail)
-        if off is not None:
-            upper = upper + np.where(np.arange(off.size) == c, 0.0, off + off[c])
-        return float(upper[found.raced].max(initial=0.0))
-
-    def candidate(self) -> Configuration:
-        """The leader; the next best, once, where pairs refute it. After failures of the baseline there is no other."""
-        leader = self.leader()
-        if leader == self.now:
-            return leader
-        gain, made, plan = self.gain(leader)
-        refuted = gain is not None and gain.verdict == "not faster" and plan.looks and made >= plan.looks[0]
-        if not refuted or self.failures()[0]:
-            return leader
-        return self._next_best(leader) or leader
-
-    def _next_best(self, leader: Configuration) -> Configuration | None:
-        found = self.standing
-        if found is None:
-            return None
-        faster = found.allowed & (found.mean < found.mean[self._columns[self.now]] - self.tolerance)
-        order = [self._everyone[c] for c in np.argsort(found.mean, kind="stable") if faster[c]]
-        return next((c for c in order if c != leader), None)
+    def _upper(self, found: Standing, c: int) -> Floats:
+        return self._bounds.of(found.rows, found.fit, c, found.tail)
 
     def gain(self, other: Configuration) -> tuple[Gain | None, int, Plan]:
         """What the pairs of a configuration show, how many count, and when one looks."""
-        name, now, error = self.experiment.response, self.now, 1 - self.experiment.stop.confidence
+        name, now, stop = self.experiment.response, self.now, self.experiment.stop
         counted = {*counted_pairs(self.records, other)}
-        of_pairs = [r for r in self.records if r.phase == "confirm" and r.configuration in (now, other)]
-        blocks: dict[int, dict[Configuration, Record]] = {}
-        for record in of_pairs:
-            if record.block in counted:
-                blocks.setdefault(record.block, {})[record.configuration] = record
-        whole = [b for b in blocks.values() if len(b) == 2 and all(response(r, name) > 0 for r in b.values())]
-        ratios = [math.log(response(b[now], name) / response(b[other], name)) for b in whole]
-        first = [b[now].order < b[other].order for b in whole]
-        plan = self._plan(other, next((r.looks for r in of_pairs if r.configuration == other), ()), error)
+        made = [r for r in self.records if r.phase == "confirm" and r.block in counted]
+        plan = self._plan(other, next((r.looks for r in made), ()), 1 - stop.confidence)
+        times, order = table(made, name, "confirm"), {(r.block, r.configuration): r.order for r in made}
+        ratios = times.log_ratio(now, other) if {now, other} <= {*times.configurations} else np.zeros(0)
+        whole = np.isfinite(ratios)
+        first = [order[b, now] < order[b, other] for b in itertools.compress(times.blocks, whole)]
         found = self.standing
         race = Scatter(0, 0) if found is None else Scatter(float(found.fit.freedom.sum()), 2 * found.fit.noise)
-        groups = [[r for r in self.records if r.timed and r.configuration == now]]
-        groups += [
-            [r for r in self.records if (r.phase, r.configuration) == (p, other)] for p in ("measure", "confirm")
-        ]
-        single = Scatter.of([[x for r in group if (x := response(r, name)) > 0] for group in groups])
-        logs = np.log([[response(b[c], name) for c in (now, other)] for b in whole]) if whole else np.zeros((0, 2))
-        variances = logs.var(axis=0, ddof=1) if len(logs) > 1 else np.zeros(2)
-        off = float(half_steps(logs, variances, step(self.records, name)).sum()) if whole else 0.0
-        return (
-            pairs.gain(ratios, first, plan, race, single, off, self.experiment.stop, self.options),
-            len(counted),
-            plan,
-        )
+        timed = [r for r in self.records if r.timed and response(r, name) > 0]
+        groups = [[r for r in timed if r.configuration == now]]
+        groups += [[r for r in timed if (r.phase, r.configuration) == (p, other)] for p in ("measure", "confirm")]
+        single = Scatter.of([[response(r, name) for r in group] for group in groups])
+        off = float(half_steps(np.log(times.values[whole]), self._step.size).sum()) if whole.any() else 0.0
+        return pairs.gain(ratios[whole], first, plan, race, single, off, stop, self.options), len(counted), plan
 
     def _plan(self, other: Configuration, begun: tuple[int, ...], error: float) -> Plan:
         given = self.experiment.stop.confirm_pairs
@@ -434,45 +390,35 @@ class Race:
     def answer(self) -> RaceAnswer:
         """The answer if measuring ended now."""
         found, leader, stop = self.standing, self.leader(), self.experiment.stop
-        candidate = self.candidate()
-        gain, made, _ = self.gain(candidate) if candidate != self.now else (None, 0, Plan())
-        regrets: dict[Configuration, Regret] = {}
-        tied: tuple[tuple[Configuration, float | None], ...] = ()
+        gain, made, _ = self.gain(leader) if leader != self.now else (None, 0, Plan())
         entered, raced = self._raced()
-        bound = None
-        if found is not None:
-            off = self._off(found)
-            for c in np.flatnonzero(found.tried & found.raced):
-                behind = max(0.0, math.expm1(found.mean[c] - found.mean[found.leader]))
-                share = excess(self._regret(found, int(c), off))
-                regrets[self._everyone[c]] = Regret(behind, share, int(found.fit.launches[c]))
-            bound = regrets[leader].bound if leader in regrets else None
-            tied = self._tied(found, leader, off)
+        regrets, tied = ({}, ()) if found is None else self._bounded(found, self._columns[leader])
+        bound = regrets[leader].bound if leader in regrets else None
         following = self._next()
         return RaceAnswer(
-            baseline=self.now, leader=leader, bound=bound, confidence=stop.confidence, candidate=candidate, gain=gain,
+            baseline=self.now, leader=leader, bound=bound, confidence=stop.confidence, gain=gain,
             pairs=made, proved=bound is not None and bound <= stop.within * (1 + 1e-9),
             tried=0 if found is None else int((found.tried & raced).sum()), of=int(raced.sum()) or entered,
             regrets=regrets, tied=tied, rehearsal=self.rehearsal, eliminated=self.eliminated,
-            failures=self.failures()[0], launches=self.failures()[1], of_candidate=self.launches(candidate),
-            by_chance=candidate != self.now and self.by_chance(candidate),
             stopped=following if isinstance(following, Stopped) else Stopped.INTERRUPTED,
         )  # fmt: skip
 
-    def _off(self, found: Standing) -> Floats:
-        """By how much the log times of each may be off for the digits in which they are reported."""
-        variances = np.divide(
-            found.fit.squares, found.fit.freedom, out=np.zeros(found.raced.size), where=found.fit.freedom > 0
-        )
-        return half_steps(found.rows, variances, step(self.records, self.experiment.response))
+    def _bounded(self, found: Standing, leader: int) -> tuple[dict[Configuration, Regret], Tied]:
+        """The regret of each that was launched, and what may be faster than the leader.
 
-    def _tied(
-        self, found: Standing, leader: Configuration, off: Floats
-    ) -> tuple[tuple[Configuration, float | None], ...]:
-        c = self._columns[leader]
-        upper = self._bounds.of(found.rows, found.fit, c, found.tail) + off + off[c]
-        order = [int(k) for k in np.argsort(found.mean, kind="stable") if found.raced[k] and k != c and upper[k] > 0]
-        return tuple((self._everyone[k], excess(float(upper[k]))) for k in order)
+        Wider by what the digits leave open in which the response is reported.
+        """
+        off = half_steps(found.rows, self._step.size, found.fit.variances)
+        upper = {int(c): self._upper(found, int(c)) + off + off[c] for c in np.flatnonzero(found.tried & found.raced)}
+        regrets = {}
+        for c, of in upper.items():
+            of[c] = 0.0
+            behind = max(0.0, math.expm1(found.mean[c] - found.mean[found.leader]))
+            share = excess(float(of[found.raced].max(initial=0.0)))
+            regrets[self._everyone[c]] = Regret(behind, share, int(found.fit.launches[c]))
+        of = upper.get(leader, np.zeros(0))
+        order = [int(k) for k in np.argsort(found.mean, kind="stable") if found.raced[k] and of.size and of[k] > 0]
+        return regrets, tuple((self._everyone[k], excess(float(of[k]))) for k in order)
 
 
 def _for_good(found: constraints.Judged) -> bool:

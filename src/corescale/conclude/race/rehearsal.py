@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A smaller input: blocks of everything rank the configurations, full launches of some check that ranking.
 
-What is far behind in it is not raced: the margin grows with the largest shift of a checked ratio to the baseline.
+What is far behind in it is not raced: by more than twice the range of the shifts from small to full that the check saw.
 """
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from corescale.endings import ending
 from corescale.records import Configuration, Phase, Record
 
 CHECKS = 2  # blocks in full: one has no scatter
-FEWEST = 3  # configurations checked: two agree in their order by chance
+FEWEST = 3  # configurations checked: the range of fewer shifts says nothing of the others
 Logs = Mapping[Configuration, float]
 
 
@@ -28,12 +27,23 @@ Logs = Mapping[Configuration, float]
 class Rehearsal:
     """What the smaller input showed."""
 
-    trusted: bool
     kept: tuple[Configuration, ...]
     """configurations to race"""
     of: int
-    says: str
-    """one line"""
+    margin: float | None
+    """log time behind its best within which they were, or they were checked; None where it could not be checked"""
+    failure: Record | None = None
+    """of the baseline in it: nothing can be compared with it there"""
+
+    @property
+    def says(self) -> str:
+        """One line."""
+        if self.failure is not None:
+            return f"rehearsal: the baseline {ending(self.failure)} in it, so all {self.of} are raced"
+        if self.margin is None:
+            return "rehearsal: too few launches succeeded to check it; all are raced"
+        left = "all" if len(self.kept) == self.of else f"the {len(self.kept)} of {self.of}"
+        return f"rehearsal: {left} within {math.expm1(self.margin):.0%} of its best, or checked, are raced"
 
 
 def next_block(records: Sequence[Record], experiment: Experiment, options: RaceOptions) -> Block | None:
@@ -51,44 +61,18 @@ def rehearsed(records: Sequence[Record], experiment: Experiment, options: RaceOp
     """What the rehearsal showed; None while there is none, or it is not checked yet."""
     if not experiment.tuning.rehearsal:
         return None
-    everyone, now = configurations(experiment), baseline(experiment)
-    of = len(everyone)
-    if (failure := _failed(records, experiment)) is not None:
-        said = f"rehearsal: the baseline {ending(failure)} in it, so it is not trusted; all {of} are raced"
-        return Rehearsal(False, everyone, of, said)
-    if _blocks(records, "measure") < CHECKS:
+    everyone, failure = configurations(experiment), _failed(records, experiment)
+    if failure is None and _blocks(records, "measure") < CHECKS:
         return None
-    small = _logs(records, experiment, "rehearse")
+    small, now = _logs(records, experiment, "rehearse"), baseline(experiment)
     first = sorted({record.block for record in records if record.phase == "measure"})[:CHECKS]
     full = _logs([record for record in records if record.block in first], experiment, "measure")
     both = [c for c in _checked(small, now, options) if c in small and c in full]
-    return _compared(experiment, both, small, full, options)
-
-
-def _compared(
-    experiment: Experiment, both: Sequence[Configuration], small: Logs, full: Logs, options: RaceOptions
-) -> Rehearsal:
-    everyone, now = configurations(experiment), baseline(experiment)
-    of = len(everyone)
-    if now not in both or len(both) < FEWEST:
-        said = "rehearsal: too few launches succeeded to check it; all are raced"
-        return Rehearsal(False, everyone, of, said)
-    apart = 2 * math.log1p(experiment.stop.within)
-    pairs = [(a, b) for a, b in itertools.combinations(both, 2) if abs(small[a] - small[b]) > apart]
-    agree = sum((small[a] - small[b]) * (full[a] - full[b]) > 0 for a, b in pairs)
-    if agree < options.same_order * len(pairs):
-        said = f"rehearsal: only {agree} of {len(pairs)} pairs come in the same order in full launches"
-        return Rehearsal(False, everyone, of, f"{said}, so it is not trusted; all {of} are raced")
-    moved = max(abs((small[c] - small[now]) - (full[c] - full[now])) for c in both)
-    margin = options.margin + moved
+    if failure is not None or now not in both or len(both) < FEWEST:
+        return Rehearsal(everyone, len(everyone), None, failure)
+    margin = 2 * float(np.ptp([full[c] - small[c] for c in both]))
     kept = tuple(c for c in everyone if c in both or c not in small or small[c] <= min(small.values()) + margin)
-    said = f"rehearsal: {agree} of {len(pairs)} pairs come in the same order in full launches"
-    if len(kept) == of:
-        return Rehearsal(True, kept, of, f"{said}, but none was far enough behind in it; all are raced")
-    within = f"within {math.expm1(margin):.0%} of its best"
-    return Rehearsal(
-        True, kept, of, f"{said}, so the {len(kept)} of {of} that it had {within}, or that were checked, are raced"
-    )
+    return Rehearsal(kept, len(everyone), margin)
 
 
 def _failed(records: Sequence[Record], experiment: Experiment) -> Record | None:

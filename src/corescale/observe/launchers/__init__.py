@@ -31,7 +31,7 @@ class Launcher(Protocol):
     """Whether it is used only where --on names it."""
 
     virtual: ClassVar[bool]
-    """Whether its clock is its own: nothing takes any time."""
+    """Whether its clock is its own: no program is started, and nothing takes any time."""
 
     @property
     def name(self) -> str:

@@ -246,7 +246,6 @@ class Flaky(Configuration):
 class Rehearsal(TypedDict):
     """What the launches on a smaller input decided."""
 
-    trusted: bool
     raced: Count
     of: Count
     says: str
