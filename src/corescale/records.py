@@ -177,6 +177,8 @@ class Record:
     """exec to exit; for status `timeout` and `capped` the time until it was killed"""
     status: Status
     exit_code: int
+    wall_kind: Literal["launcher", "rank"] = "launcher"
+    """whose time `wall` is: of what was started here, or of the slowest rank, where what starts ranks may queue"""
     let_fail: bool = False
     """whether it counts although it failed, as -i has it"""
     user: float = 0.0

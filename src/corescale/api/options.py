@@ -32,6 +32,7 @@ class Options(TypedDict, total=False):
     on: str
     landscape: File
     platform: File
+    allocation: str
     out: File
     fresh: bool
     continued: bool

@@ -25,6 +25,9 @@ class RunRequest:
     on: str = option("", "--on", help="the launcher, one that doctor lists (default: the first that works)")
     landscape: str = option("", "--landscape", metavar="FILE", help="times, for --on fake (docs/fake.md)")
     platform: str = option("", "--platform", metavar="FILE", help="a cluster, for --on simgrid (docs/cluster.md)")
+    allocation: str = option(
+        "", "--allocation", metavar="OPTIONS", help="options of salloc, as '-p PARTITION -t 30', for --on slurm"
+    )
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
     fresh: bool = option(False, "--fresh", help="start a new run, also if one could be continued or shown")
     continued: bool = option(False, "--continue", help="continue the last run of this command, or fail")
@@ -50,7 +53,7 @@ class RunRequest:
     @property
     def launching(self) -> dict[str, str]:
         """The options of launchers that were given, by their names; each is one launcher's own."""
-        return {name: value for name in ("landscape", "platform") if (value := getattr(self, name))}
+        return {name: value for name in ("landscape", "platform", "allocation") if (value := getattr(self, name))}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from corescale.observe import spawn
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources import Found
 from corescale.observe.spawn import SpawnReport, SpawnRequest
+from corescale.observe.spawn.report import CpuKind, TreeMemoryKind
 from corescale.records import Process
 
 FAILURES = ("failed", "signal", "not-started")
@@ -29,6 +30,7 @@ _LEAF = """\
 # Starts one rank, whose number the launcher has put into the environment, and fails where it fails.
 rank=${{OMPI_COMM_WORLD_RANK:-${{PMIX_RANK:-${{PMI_RANK:-${{SLURM_PROCID:?no rank is numbered}}}}}}}}
 report={folder}/rank.$rank
+test -z "$SLURMD_NODENAME" || echo "$SLURMD_NODENAME" >{folder}/node.$rank
 case $rank in
 {bind}
 esac
@@ -41,10 +43,12 @@ _KILLED = "killed"
 """what replaces the report of a spawner that was killed while its rank was to go on"""
 
 
-def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]]) -> Path:
+def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]], *, afar: bool = False) -> Path:
     """A script that executes the request as one of the ranks, of which each has its own CPUs (none: as inherited).
 
     Its standard output and input are the script's where the request wants them; its errors are kept for the report.
+    `afar`: the ranks are no descendants of the lab, so that each accounts for itself, has the time limit, and inherits
+    no descriptor.
     """
     folder = scratch.of("ranks")
     for name in scratch.by_rank:
@@ -53,12 +57,13 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
     own = replace(
         request,
         affinity=(),
-        timeout=None,
+        timeout=request.timeout if afar else None,
         stdin=Path("/proc/self/fd/0") if request.stdin else None,
         stdout=None,
         hash_output=False,
-        sample_ms=0,
-        memory_group=False,
+        sample_ms=request.sample_ms if afar else 0,
+        memory_group=afar,
+        inherited=() if afar else request.inherited,
     )
     wanted = request.stdout is not None or request.hash_output
     words = list(spawn.options(own, "", "/proc/self/fd/1" if wanted else None))[2:]
@@ -96,9 +101,12 @@ def ended(
         leftovers=report.leftovers + sum(each.leftovers for each in ranks.values()),
         survivors=tuple({*report.survivors, *(pid for each in ranks.values() for pid in each.survivors)}),
     )
+    late = [each for each in ranks.values() if each.status == "timeout"]
+    if report.status == "failed" and late and not any(each.status in FAILURES for each in ranks.values()):
+        report = replace(report, status="timeout", exit_code=None)
     if report.status == "timeout":
         return replace(report, tail=_last_words(ranks, chatter) or report.tail), ranks
-    failed = [(each.started + each.wall, rank) for rank, each in ranks.items() if each.status in FAILURES]
+    failed = [(_reported(scratch, rank), rank) for rank, each in ranks.items() if each.status in FAILURES]
     if report.status == "failed" and not failed and undetected:
         tail = "".join(f"rank {rank}: the spawner that measured it was killed\n" for rank in undetected)
         return replace(report, tail=tail), ranks
@@ -108,6 +116,47 @@ def ended(
     why = ranks[rank]
     tail = _last_words({rank: why}, chatter) or f"rank {rank}: {why.status}\n"
     return replace(report, status=why.status, exit_code=why.exit_code, signal=why.signal, tail=tail), ranks
+
+
+def folded(report: SpawnReport, ranks: Mapping[int, SpawnReport]) -> SpawnReport:
+    """The report of a launch whose ranks ran elsewhere, with their accounts: `report` is of what started them here.
+
+    Its wall is that of the slowest rank, which waits in no queue.
+    """
+    each = list(ranks.values())
+    if not each:
+        return replace(report, user=0.0, system=0.0, processes=(), affinity=(), foreign=None)
+    waits = [one.runqueue_wait for one in each if one.runqueue_wait is not None]
+    ran = [one.on_cpu for one in each if one.on_cpu is not None]
+    return replace(
+        report,
+        ranked=False,
+        wall=max(one.wall for one in each) if report.status in ("ok", "timeout") else report.wall,
+        wall_kind="rank" if report.status in ("ok", "timeout") else "launcher",
+        user=sum(one.user for one in each),
+        system=sum(one.system for one in each),
+        cpu_kind=max((one.cpu_kind for one in each), key=CPU_KINDS.index),
+        steal=max(one.steal for one in each),
+        throttled=sum(one.throttled for one in each),
+        involuntary=sum(one.involuntary for one in each),
+        runqueue_wait=sum(waits) if len(waits) == len(each) else None,
+        on_cpu=sum(ran) if len(ran) == len(each) else None,
+        sampled=any(one.sampled for one in each),
+        foreign=None,
+        affinity=(),
+        tree_memory=sum(one.tree_memory for one in each),
+        tree_memory_kind=max((one.tree_memory_kind for one in each), key=TREE_KINDS.index),
+    )
+
+
+CPU_KINDS: Sequence[CpuKind] = ("group", "reaped", "sampled")
+TREE_KINDS: Sequence[TreeMemoryKind] = ("group", "sum", "none")
+"""kinds of accounts, the surest first"""
+
+
+def _reported(scratch: Scratch, rank: int) -> float:
+    """When a rank's report was written, by the clock of the file system that all ranks share."""
+    return (scratch.of("ranks") / f"rank.{rank}").stat().st_mtime
 
 
 def _last_words(ranks: Mapping[int, SpawnReport], chatter: re.Pattern[str] | None) -> str:
@@ -126,7 +175,8 @@ def _reports(scratch: Scratch) -> tuple[dict[int, SpawnReport], list[int]]:
     found: dict[int, SpawnReport] = {}
     for rank, text in sorted(texts.items()):
         with contextlib.suppress(CorescaleError):  # one that was killed with all others left no whole report
-            found[rank] = spawn.parse(text)
+            place = scratch.of("ranks") / f"node.{rank}"
+            found[rank] = replace(spawn.parse(text), node=place.read_text().strip() if place.exists() else "")
     return found, sorted(rank for rank, text in texts.items() if text.strip() == _KILLED.encode())
 
 
@@ -140,6 +190,7 @@ def processes(ranks: Mapping[int, SpawnReport], found: Found, preloaded: tuple[s
             peak_memory=process.peak_memory,
             affinity=process.affinity,
             rank=rank,
+            node=report.node,
             **{"preload": preloaded, **found.processes.get(process.pid, {})},
         )
         for rank, report in ranks.items()

@@ -113,7 +113,7 @@ class _Loop:
         for record in store.records:
             policy.add(record)
         if not launcher.virtual:
-            self.budget.begin(lambda: time.monotonic() - self.start, launcher.untimed)
+            self.budget.begin(lambda: time.monotonic() - self.start - launcher.waited, launcher.untimed)
 
     def go(self) -> None:
         block = self.policy.next_block()

@@ -29,9 +29,13 @@ class Scratch:
 
     folder: Path
 
-    def __init__(self, launch: Launch | None = None, proved: tuple[tuple[str, str], ...] = ()) -> None:
+    def __init__(
+        self, launch: Launch | None = None, proved: tuple[tuple[str, str], ...] = (), place: Path | None = None
+    ) -> None:
+        """`place`: the folder that it is made in, by default the system's for temporary files."""
         self.launch = launch or Launch(())
         self.proved = proved
+        self._place = place
         """executable and name of the programs proved to hold its libraries; none where that is still to be proved"""
         self.inherited: tuple[int, ...] = ()
         """descriptors that the program gets; closed at the end"""
@@ -62,7 +66,7 @@ class Scratch:
 
     def __enter__(self) -> Self:
         self._held: list[tuple[Path, int]] = []
-        self.folder = self._made(Path(tempfile.gettempdir()))
+        self.folder = self._made(self._place or Path(tempfile.gettempdir()))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -80,9 +84,9 @@ class Scratch:
         return folder
 
 
-def sweep() -> None:
-    """Removes this user's folders that no process holds."""
-    places = (Path(tempfile.gettempdir()), Path("/dev/shm"))
+def sweep(place: Path | None = None) -> None:
+    """Removes this user's folders that no process holds; `place`: a folder for them beside the system's."""
+    places = (Path(tempfile.gettempdir()), Path("/dev/shm"), *([place] if place else []))
     for folder in (folder for place in places for folder in place.glob(f"{PREFIX}*")):
         with contextlib.suppress(OSError):
             status = folder.lstat()

@@ -32,6 +32,10 @@ class Timeouts:
         self._end -= sum(record.wall for record in history)
         self._fresh = not history
 
+    def waited(self, seconds: float) -> None:
+        """Seconds passed in a queue, which no budget pays."""
+        self._end += seconds
+
     def launched(self) -> None:
         """A launch was made: the next have what is left."""
         self._fresh = False

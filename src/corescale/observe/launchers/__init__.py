@@ -17,6 +17,7 @@ from corescale.observe.launchers.direct import Direct
 from corescale.observe.launchers.fake import Fake
 from corescale.observe.launchers.mpi import Mpi
 from corescale.observe.launchers.simgrid import Simgrid
+from corescale.observe.launchers.slurm import Slurm
 from corescale.records import Configuration, Layout, Record
 
 
@@ -39,6 +40,9 @@ class Launcher(Protocol):
 
     takes: ClassVar[str]
     """The option of a request that is this launcher's own, as `landscape`; empty for none."""
+
+    waited: float
+    """Seconds that it waited for its turn, in a queue of others: no budget pays them."""
 
     @classmethod
     def machine(cls, option: str = "") -> Machine:
@@ -82,7 +86,7 @@ class Launcher(Protocol):
         """After the last launch, also after a failure."""
 
 
-LAUNCHERS: dict[str, type[Launcher]] = {"direct": Direct, "mpi": Mpi, "simgrid": Simgrid, "fake": Fake}
+LAUNCHERS: dict[str, type[Launcher]] = {"direct": Direct, "mpi": Mpi, "slurm": Slurm, "simgrid": Simgrid, "fake": Fake}
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 """no options"""

@@ -45,6 +45,7 @@ class Fake:
         self._clock = EPOCH
         self._proved: set[Configuration] = set()
         self._start(0)
+        self.waited = 0.0
 
     @classmethod
     def machine(cls, option: str = "") -> Machine:

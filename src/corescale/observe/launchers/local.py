@@ -45,6 +45,8 @@ class Local:
     only_if_asked: ClassVar[bool] = False
     virtual: ClassVar[bool] = False
     takes: ClassVar[str] = ""
+    place: Path | None = None
+    """folder for what launches need, if it must be shared with other machines"""
 
     def __init__(self, experiment: Experiment, machine: Machine, spawner: Spawner | None = None) -> None:
         if experiment.output in ("inherit", "pipe", "-", "/dev/stdout"):
@@ -61,6 +63,7 @@ class Local:
         self._note: Callable[[str], None] = lambda _: None
         self._noted: set[str] = set()
         self._survivors: set[int] = set()
+        self.waited = 0.0
         self._is_set_up = False
         self._launches: dict[tuple[Configuration, bool], Launch] = {}
 
@@ -88,7 +91,7 @@ class Local:
 
     def open(self, note: Callable[[str], None], keep: Callable[[bytes], str]) -> None:
         self._note = note
-        sweep()
+        sweep(self.place)
         other_load.announce()
         orphans.adopt()
         hooks.must_start(self._experiment)
@@ -165,7 +168,7 @@ class Local:
         launch, wanted = self._launch_of(configuration), self._to_prove(configuration)
         if not launch.preload or wanted in self._proved:
             return
-        with Scratch(launch) as scratch, self._prepared(configuration):
+        with Scratch(launch, place=self.place) as scratch, self._prepared(configuration):
             report = self._spawn(launch, configuration.layout, scratch, self._sources, prove=True)
             report, ranks = self.ended(report, scratch)
             reports = list(ranks.values()) or [report]
@@ -189,7 +192,7 @@ class Local:
         configuration = invocation.configuration
         launch = self._launch_of(configuration, invocation.phase)
         proved = self._proved.get(self._to_prove(configuration), ()) if launch.preload else ()
-        with Scratch(launch, proved) as scratch, self._prepared(configuration):
+        with Scratch(launch, proved, self.place) as scratch, self._prepared(configuration):
             before = [*other_load.warnings(), *self._unkilled()]
             report = self._spawn(launch, configuration.layout, scratch, watching, cap=invocation.cap)
             warnings = [*before, *other_load.warnings()]

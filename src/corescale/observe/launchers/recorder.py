@@ -55,6 +55,7 @@ class Recorder:
             self._experiment.hash,
             started=report.started,
             wall=report.wall,
+            wall_kind=report.wall_kind,
             status=self._status(invocation, report, found),
             exit_code=-report.signal if report.signal else report.exit_code or 0,
             let_fail=self._experiment.lets_fail and report.status in ("failed", "signal"),

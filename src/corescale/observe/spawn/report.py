@@ -117,6 +117,10 @@ class SpawnReport:
     proof: tuple[ProvedProgram, ...] | None = None
     output_hash: str | None = None
     """SHA-256 of standard output, as sha256sum prints it"""
+    wall_kind: Literal["launcher", "rank"] = "launcher"
+    """whether `wall` is of what was spawned or of the slowest of its ranks"""
+    node: str = ""
+    """name of the node where it ran, if that is another than the lab's"""
 
     @property
     def trouble(self) -> str:

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches ranks x threads on the nodes of a cluster, by Slurm: an allocation for each block, and srun for each launch.
+
+An allocation lives as long as the pipe to the command that holds it: whatever ends corescale also ends the allocation.
+srun starts a leaf (observe/ranks.py) for each rank, which accounts for itself. What a launch needs is kept in the
+working folder, which nodes must share.
+"""
+
+import contextlib
+import functools
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar, Self
+
+from corescale.declare import template
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
+from corescale.declare.plan import Invocation
+from corescale.errors import InconclusiveError, UnavailableError, UsageError
+from corescale.machine import Cpu, Machine
+from corescale.observe import ranks
+from corescale.observe.launchers.allocation import GRACE, Allocation, asked
+from corescale.observe.launchers.local import Local
+from corescale.observe.scratch import Scratch
+from corescale.observe.spawn import SpawnReport, SpawnRequest
+from corescale.records import Configuration, Layout, Record
+
+INSTALL = "apt-get install slurm-client"
+CHATTER = re.compile(r"srun: |slurmstepd")
+"""what Slurm adds to the errors of ranks"""
+ALLOWANCE = 60.0
+"""seconds beyond the time limit of ranks in which srun starts and ends them"""
+USABLE = ("idle", "mix", "alloc", "comp")
+"""how the states of nodes begin that work"""
+
+
+class Slurm(Local):
+    """See Launcher."""
+
+    name = "slurm"
+    summary = "ranks x threads on nodes of a cluster, by Slurm"
+    starts_ranks = True
+    only_if_asked = True
+    takes: ClassVar[str] = "allocation"
+
+    def __init__(self, experiment: Experiment, machine: Machine, words: Sequence[str] = ()) -> None:
+        super().__init__(experiment, machine)
+        for chosen in configurations(experiment):
+            if (nodes := chosen.layout.nodes) > machine.nodes:
+                what = f"{nodes} nodes, and {machine.nodes} of the partition can be used"
+                raise UsageError(what, where="nodes", remedy="ask for fewer; sinfo lists them")
+        self._words = tuple(words)
+        self._held: Allocation | None = None
+        self._cancelled = False
+        self.place = Path.cwd()
+
+    @classmethod
+    def machine(cls, option: str = "") -> Machine:
+        """A node of the partition with the fewest CPUs, and how many nodes there are. Raises UnavailableError."""
+        if why := cls.cannot(Layout()):
+            raise UnavailableError(f"the slurm launcher {why}")
+        wanted = _partition(_words(option))
+        found = [line.split("|") for line in asked("sinfo", "-h", "-N", "-o", "%P|%c|%t|%N").splitlines()]
+        rows = [row for row in found if row[0].rstrip("*") == wanted or (not wanted and row[0].endswith("*"))]
+        if not rows:
+            known = ", ".join(dict.fromkeys(row[0].rstrip("*") for row in found)) or "none"
+            what = f"no partition {wanted!r}" if wanted else "no default partition"
+            raise UsageError(what, where="--allocation", remedy=f"-p takes one of: {known}")
+        usable = {row[3]: int(row[1]) for row in rows if row[2].startswith(USABLE)}
+        if not usable:
+            what = f"no node of partition {rows[0][0].rstrip('*')} can be used ({', '.join(row[2] for row in rows)})"
+            raise UnavailableError(what, where="slurm", remedy="sinfo -R says why")
+        cores, here = min(usable.values()), Machine.here()
+        return replace(
+            here,
+            hostname=_cluster(),
+            cpu_model=f"nodes of partition {rows[0][0].rstrip('*')} of the cluster {_cluster()}",
+            cpus=tuple(Cpu(k, k, 0, 0, 0) for k in range(cores)),
+            affinity=tuple(range(cores)),
+            quota_cores=None,
+            cgroup_version=None,
+            governor=None,
+            turbo=None,
+            topology_source="Slurm",
+            nodes=len(usable),
+        )
+
+    @classmethod
+    def create(cls, experiment: Experiment, machine: Machine, option: str = "") -> Self:
+        return cls(experiment, machine, _words(option))
+
+    @classmethod
+    def cannot(cls, layout: Layout) -> str | None:
+        del layout
+        absent = next((name for name in ("salloc", "srun", "sinfo") if not shutil.which(name)), None)
+        return f"needs Slurm, and {absent} is not here ({INSTALL})" if absent else None
+
+    def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
+        words = ("srun", "--exclusive", *self._words, *_shape(configuration.layout, self._machine))
+        return f"{shlex.join(words)} {self._launch_of(configuration).needed(reads).line}"
+
+    def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
+        with self._allocated(max(each.configuration.layout.nodes for each in block)):
+            yield from super().launch(block)
+
+    def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
+        if self._held is None:
+            raise InconclusiveError("there is no allocation", where="slurm")
+        nobody = [()] * (layout.ranks_per_node * layout.nodes)  # Slurm binds
+        leaf = ranks.leaf(request, scratch, nobody, afar=True)
+        words = ("srun", f"--jobid={self._held.job}", "--kill-on-bad-exit=1", f"--mpi={mpi()}")
+        argv = (*words, *_shape(layout, self._machine), str(leaf))
+        return replace(
+            request,
+            argv=argv,
+            environment={},
+            affinity=(),
+            timeout=None if request.timeout is None else request.timeout + ALLOWANCE,
+            prove=False,
+            inherited=(),
+            memory_group=False,
+            grace=GRACE,
+        )
+
+    def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
+        outcome, found = ranks.ended(report, scratch, CHATTER)
+        if outcome.status not in ("ok", "timeout", "cancelled") and self._held is not None and self._held.is_gone:
+            raise InconclusiveError(
+                f"Slurm ended job {self._held.job} within a launch",
+                where="slurm",
+                remedy="a node failed, the job was cancelled, or its time ended (-t); the same command goes on",
+            )
+        return ranks.folded(outcome, found), found
+
+    def cancel(self) -> None:
+        self._cancelled = True
+        super().cancel()
+        self._release()
+
+    def close(self) -> None:
+        self._release()
+        super().close()
+
+    @contextlib.contextmanager
+    def _allocated(self, nodes: int) -> Iterator[None]:
+        began = time.monotonic()
+        self._held = Allocation(nodes, self._words)
+        try:
+            self._held.wait(lambda: self._cancelled, self._note)
+            waited = time.monotonic() - began
+            self.waited += waited
+            self._timeouts.waited(waited)
+            yield
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            held.release()
+
+
+def _shape(layout: Layout, machine: Machine) -> tuple[str, ...]:
+    """The options of srun that make the layout."""
+    over = ("--overcommit",) if layout.of_node > machine.default_max_threads else ()
+    each = 1 if over else layout.threads_per_rank
+    return (
+        *(f"--nodes={layout.nodes}", f"--ntasks={layout.ranks_per_node * layout.nodes}"),
+        *(f"--ntasks-per-node={layout.ranks_per_node}", f"--cpus-per-task={each}", *over),
+    )
+
+
+@functools.cache
+def mpi() -> str:
+    """How ranks find each other: SLURM_MPI_TYPE, else PMIx where Slurm has it, else as Slurm is set."""
+    if said := os.environ.get("SLURM_MPI_TYPE"):
+        return said
+    try:
+        listed = subprocess.run(["srun", "--mpi=list"], capture_output=True, text=True, timeout=GRACE, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return "none"
+    kinds = re.findall(r"^\s*(\S+)\s*$", listed.stdout + listed.stderr, re.MULTILINE)
+    return next((kind for kind in ("pmix", "pmi2") if kind in kinds), "none")
+
+
+def _words(option: str) -> tuple[str, ...]:
+    return tuple(template.words(option, "--allocation")) if option.strip() else ()
+
+
+def _partition(words: Sequence[str]) -> str:
+    """The partition that salloc's options name, as salloc reads them; empty for none."""
+    text = "\0".join(words)
+    found = re.findall(r"(?:^|\0)(?:-p\0?|--partition[=\0])([^\0]+)", text)
+    return found[-1] if found else os.environ.get("SALLOC_PARTITION", "")
+
+
+@functools.cache
+def _cluster() -> str:
+    found = re.search(r"^ClusterName\s*=\s*(\S+)", asked("scontrol", "show", "config"), re.MULTILINE)
+    return found[1] if found else "slurm"

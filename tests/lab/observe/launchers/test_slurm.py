@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs through a real Slurm of two nodes: accounts of ranks, bad inputs in one line, and nothing left in the queue."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import corescale
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
+from corescale.errors import InconclusiveError, UnavailableError, UsageError
+from corescale.observe import launchers
+from corescale.observe.launchers import allocation as launcher
+from support import slurm
+from support.processes import alive, eventually
+
+pytestmark = pytest.mark.skipif(slurm.reason() is not None, reason=str(slurm.reason()))
+CLI = (sys.executable, "-m", "corescale")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with slurm.cluster(tmp_path_factory.mktemp("slurm")):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder that nodes share; neither a folder of a launch nor a job is left in the end."""
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    assert slurm.emptied(), slurm.queue()
+    assert not list(tmp_path.glob("corescale-launch-*"))
+
+
+def begun(place: Path, *words: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        (*CLI, *words), cwd=place, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+
+
+def test_a_scan_over_nodes_has_each_ranks_node_and_accounts(place: Path) -> None:
+    work = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; echo $SLURM_PROCID >>ran"
+    made = corescale.scan(["sh", "-c", work], on="slurm", factor={"layout": ["1x1x1", "1x1x2", "1x2x2"]}, runs=1)
+    found = {str(record.configuration.layout): record for record in made.result.records}
+    assert {r.status for r in found.values()} == {"ok"}
+    assert [[p.node for p in found[name].processes] for name in ("1x1x1", "1x1x2", "1x2x2")] == [
+        ["n1"], ["n1", "n2"], ["n1", "n1", "n2", "n2"],
+    ]  # fmt: skip
+    assert sorted((place / "ran").read_text().split()) == sorted(["0", "0", "1", "0", "1", "2", "3"])
+    for record in found.values():
+        spent = sum(process.user + process.system for process in record.processes)
+        assert record.user + record.system == pytest.approx(spent, abs=0.02)
+        assert record.wall_kind == "rank"
+        assert not record.oversubscribed
+    assert found["1x2x2"].user > 2 * found["1x1x1"].user > 0
+
+
+def test_tune_and_a_study_go_through_it_too(place: Path) -> None:
+    levels = {"s": ["0.1", "0.01"]}
+    tuned = corescale.tune(["sleep", "{s}"], on="slurm", factor=levels, budget="20x", nodes=[1])
+    assert tuned.answer.winner["s"] == 0.01
+    study = 'title = "t"\ncommand = "sleep 0.0{ranks}"\n[factors]\nranks = [1, 2]\nnodes = [1, 2]\n'
+    study += '[stop]\nrule = "replicates"\n'
+    (place / "s.toml").write_text(study + "replicates = 1\n")
+    done = begun(place, "study", "run", "s.toml", "--on", "slurm")
+    said = done.communicate(timeout=120)[1]
+    assert done.returncode in (0, 3), said
+    (folder,) = (path for path in (place / "corescale-runs").glob("study-*/1"))
+    layouts = {str(record.configuration.layout) for record in corescale.load(folder).result.records}
+    assert layouts == {"1x1x1", "1x2x1", "1x1x2", "1x2x2"}
+
+
+def test_a_job_that_ends_within_a_launch_is_made_again_by_the_same_command(place: Path) -> None:
+    work = "test -e killed || { touch killed; scancel $SLURM_JOB_ID; sleep 60; }; exit 0"
+    with pytest.raises(InconclusiveError, match=r"Slurm ended job \d+ within a launch; .*same command"):
+        corescale.scan(["sh", "-c", work], on="slurm", nodes=[1, 2], runs=1)
+    assert slurm.emptied()
+    made = corescale.scan(["sh", "-c", work], on="slurm", nodes=[1, 2], runs=1)
+    assert [record.status for record in made.result.records] == ["ok", "ok"]
+    assert made.folder.name == "1", "the run that was begun went on"
+
+
+def test_a_rank_that_fails_is_a_failure_of_the_program_and_not_of_slurm() -> None:
+    work = "test $SLURM_PROCID = 0 || { echo not me >&2; exit 7; }; sleep 60"
+    with pytest.raises(corescale.errors.ProgramError, match="failed with exit code 7: rank 1: not me"):
+        corescale.scan(["sh", "-c", work], on="slurm", nodes=[2], runs=1)
+
+
+def test_ctrl_c_ends_the_ranks_and_gives_the_nodes_back(place: Path) -> None:
+    running = begun(
+        place, "scan", "--on", "slurm", "--nodes", "2", "-r", "1", "--", "sh", "-c", "echo $$ >>pids; sleep 99"
+    )
+    pids = place / "pids"
+    assert eventually(lambda: pids.exists() and len(pids.read_text().split()) == 2, 60)
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert eventually(lambda: not any(alive(int(pid)) for pid in pids.read_text().split()), 20)
+
+
+def test_in_a_full_queue_it_waits_says_so_and_ctrl_c_gives_up(place: Path) -> None:
+    """The budget of a second is not spent by waiting: the launch is made once there are nodes."""
+    full = subprocess.Popen(["salloc", "-N2", "--exclusive", "cat"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert eventually(lambda: "RUNNING" in slurm.queue(), 20)
+    patient = begun(place, "scan", "--on", "slurm", "--nodes", "1", "-r", "1", "--budget", "1s", "--", "true")
+    hasty = begun(place, "scan", "--on", "slurm", "--nodes", "2", "-r", "1", "--", "true")
+    assert eventually(lambda: slurm.queue().count("PENDING") == 2, 60)
+    time.sleep(launcher.PATIENCE + 1)
+    hasty.send_signal(signal.SIGINT)
+    said = hasty.communicate(timeout=60)[1]
+    assert "waiting for nodes (" in said
+    assert hasty.returncode == 130
+    assert slurm.queue().count("PENDING") == 1
+    full.communicate(b"", timeout=30)
+    _, said = patient.communicate(timeout=60)
+    assert patient.returncode == 0, said
+
+
+def test_whatever_ends_corescale_ends_its_allocation(place: Path) -> None:
+    running = begun(
+        place, "scan", "--on", "slurm", "--nodes", "1", "-r", "1", "--", "sh", "-c", "echo $$ >pid; sleep 99"
+    )
+    assert eventually(lambda: (place / "pid").exists() and (place / "pid").read_text().strip(), 60)
+    running.kill()
+    running.communicate(timeout=30)
+    assert slurm.emptied()
+    assert eventually(lambda: not alive(int((place / "pid").read_text())), 20)
+    for left in place.glob("corescale-launch-*"):
+        os.utime(left, (0, 0))  # as after a minute
+    corescale.scan("true", on="slurm", nodes=[1], runs=1, out=place / "later")
+
+
+def test_a_node_that_is_drained_in_the_middle_counts_no_more(place: Path) -> None:
+    """The allocation that has it goes on; later ones are made without it."""
+    try:
+        drain = "test $SLURM_PROCID = 0 || scontrol update nodename=n2 state=drain reason=test"
+        made = corescale.scan(["sh", "-c", drain], on="slurm", nodes=[2], runs=1)
+        assert [record.status for record in made.result.records] == ["ok"]
+        with pytest.raises(UsageError, match="nodes: 2 nodes, and 1 of the partition can be used"):
+            corescale.scan("true", on="slurm", nodes=[1, 2], runs=1)
+        assert corescale.scan("true", on="slurm", nodes=[1], runs=2).result.records[-1].processes[0].node == "n1"
+    finally:
+        slurm.said("scontrol", "update", "nodename=n2", "state=resume")
+    assert eventually(lambda: launchers.machine("slurm").nodes == 2, 20)
+
+
+@pytest.mark.parametrize(
+    ("allocation", "said"),
+    [
+        ("-p nowhere", "--allocation: no partition 'nowhere'; -p takes one of: debug, closed"),
+        ("-p closed -A theirs", "slurm: Job's account not known.*; see --allocation and sinfo"),
+        ("--time=soon", "slurm: .*time.*; see --allocation and sinfo"),
+        ("-C gpus", "slurm: .*(F|f)eature.*; see --allocation and sinfo"),
+        ("-p 'debug", "--allocation: "),
+    ],
+)
+def test_what_slurm_refuses_is_one_line(allocation: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as raised:
+        corescale.scan("true", on="slurm", allocation=allocation, nodes=[1], runs=1)
+    assert "\n" not in str(raised.value)
+
+
+def test_the_machine_is_a_node_of_the_partition() -> None:
+    found = launchers.machine("slurm", {"allocation": "-p debug"})
+    assert (found.nodes, found.default_max_threads, found.hostname) == (2, 2, "lab")
+    assert "partition debug of the cluster lab" in found.in_words
+
+
+def test_without_a_cluster_and_without_its_programs_it_is_one_line(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as changed:
+        changed.setattr(launcher, "GRACE", 1.0)
+        changed.setenv("SLURM_CONF", str(place / "none.conf"))
+        with pytest.raises(UnavailableError, match=r"slurm: sinfo .*; is the cluster up\? try sinfo") as raised:
+            launchers.machine("slurm")
+        assert "\n" not in str(raised.value)
+        changed.setenv("PATH", str(place))
+        with pytest.raises(
+            UnavailableError, match=r"needs Slurm, and salloc is not here \(apt-get install slurm-client"
+        ):
+            launchers.machine("slurm")
+
+
+def test_a_line_to_paste_says_how_many_cores_each_rank_has(experiment: Callable[..., Experiment]) -> None:
+    e, options = experiment("true", levels={"layout": ["2x1x2"]}), {"allocation": "-p debug"}
+    made = launchers.create("slurm", e, launchers.machine("slurm", options), options)
+    line = made.line(configurations(e)[0])
+    assert line.startswith("srun --exclusive -p debug --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=2 ")

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real cluster of two nodes on this machine: munged, slurmctld and a slurmd for each node, ended by their numbers.
+
+Debian's slurmd plays several nodes of one host: NodeName with NodeHostname, and a port for each.
+"""
+
+import contextlib
+import os
+import platform
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+DAEMONS = ("munged", "slurmctld", "slurmd", "salloc")
+INSTALL = "apt-get install slurmctld slurmd slurm-client munge"
+NODES = ("n1", "n2")
+START = 30.0
+"""seconds in which the nodes must be there; they need one"""
+
+CONFIGURATION = """
+ClusterName=lab
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge/socket
+CredType=cred/munge
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerParameters=batch_sched_delay=1,sched_interval=1,bf_interval=1,sched_min_interval=0
+SlurmdParameters=config_overrides
+ReturnToService=2
+KillWait=2
+SlurmctldPort={ports[0]}
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/%n.pid
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/%n.log
+TmpFS={folder}/tmp-%n
+NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=2 State=UNKNOWN
+NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=2 State=UNKNOWN
+PartitionName=debug Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
+PartitionName=closed Nodes=n1,n2 AllowAccounts=ours MaxTime=INFINITE State=UP
+"""
+
+
+def reason() -> str | None:
+    """Why no cluster can be started here, or None."""
+    if os.geteuid() != 0:
+        return "slurmd of several users needs root"
+    absent = [name for name in DAEMONS if not shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")]
+    return f"no {absent[0]} ({INSTALL})" if absent else None
+
+
+def said(*words: str) -> str:
+    """What a command of Slurm's prints."""
+    return subprocess.run(words, capture_output=True, text=True, timeout=30, check=True).stdout.strip()
+
+
+def queue() -> str:
+    """The jobs that wait or run: those that only complete are over."""
+    return said("squeue", "-h", "-t", "PD,R", "-o", "%i %j %T")
+
+
+def emptied(seconds: float = 20) -> bool:
+    """Whether the queue has become empty."""
+    end = time.monotonic() + seconds
+    while (held := queue()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return not held
+
+
+def _ports() -> list[int]:
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(3)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+@contextlib.contextmanager
+def cluster(folder: Path) -> Iterator[None]:
+    """A cluster that runs; SLURM_CONF names it."""
+    for name in ("munge", "state", *(f"{kind}-{node}" for node in NODES for kind in ("spool", "tmp"))):
+        (folder / name).mkdir(mode=0o700)
+    key, munge = folder / "munge" / "key", folder / "munge"
+    key.write_bytes(os.urandom(1024))
+    key.chmod(0o400)
+    (folder / "slurm.conf").write_text(
+        CONFIGURATION.format(folder=folder, host=platform.node().partition(".")[0], ports=_ports())
+    )
+    os.environ["SLURM_CONF"] = str(folder / "slurm.conf")
+    path = os.environ["PATH"]
+    os.environ["PATH"] = f"{path}:/usr/sbin"
+    files = {"socket": "socket", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
+    places = [f"--{option}={munge / name}" for option, name in files.items()]
+    try:
+        said("munged", "--force", f"--key-file={key}", *places)
+        said("slurmctld", "-c")
+        for node in NODES:
+            said("slurmd", "-c", "-N", node)
+        end = time.monotonic() + START
+        while said("sinfo", "-h", "-p", "debug", "-t", "idle", "-o", "%D") != str(len(NODES)):
+            assert time.monotonic() < end, said("sinfo", "-R", "-N", "-l")
+            time.sleep(0.1)
+        yield
+    finally:
+        for file in (*(folder / f"{node}.pid" for node in NODES), folder / "slurmctld.pid", munge / "pid"):
+            with contextlib.suppress(OSError, ValueError):
+                os.kill(int(file.read_text()), signal.SIGTERM)
+        os.environ["PATH"] = path
+        del os.environ["SLURM_CONF"]
