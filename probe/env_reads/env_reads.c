@@ -36,7 +36,7 @@ static void append(const char* folder, const char* text, size_t length) {
   memcpy(line, text, length);
   line[length] = '\n';
   const int error = errno;
-  const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+  const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file >= 0) {
     if (write(file, line, length + 1) < 0) errno = 0;
     close(file);

@@ -63,7 +63,9 @@ def check(argv: Iterable[str], known: Iterable[str]) -> None:
     for name in sorted(placeholders(argv) - set(names)):
         near = difflib.get_close_matches(name, names, 1)
         remedy = (
-            f"did you mean {{{near[0]}}}?"
+            f"give their number: --{name} 1,2"
+            if name in ("ranks", "nodes")
+            else f"did you mean {{{near[0]}}}?"
             if near
             else f"give its levels (-L {name} a,b) or write {{{{{name}}}}} for {{{name}}} as text"
         )

@@ -4,6 +4,7 @@
 By an untimed traced launch that reads the memory map of every program of the tree, and by what the witness says there.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from corescale.errors import PreloadError
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources.witness import Sighting, sightings
 from corescale.observe.spawn import ProvedProgram, SpawnReport
+
+_CXX = re.compile(r"lib(std)?c\+\+")
 
 PROVING = ("ok", "timeout")
 """How a traced launch may end: of one that failed on its way it is not known that it came to its program."""
@@ -40,7 +43,15 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
         return (
             f"the traced launch failed, so that no allocator is proved: {report.tail.strip()[-200:] or report.status}"
         )
-    return _note([p for p in programs if not all(_has(p, library) for library in libraries)])
+    return "; ".join(
+        filter(
+            None,
+            (
+                _note([p for p in programs if not all(_has(p, library) for library in libraries)]),
+                _goes_past(libraries, _heaviest(programs), detected),
+            ),
+        )
+    )
 
 
 def heaviest(reports: Iterable[SpawnReport]) -> tuple[tuple[str, str], ...]:
@@ -82,6 +93,18 @@ def _must_serve(library: Path, programs: Sequence[ProvedProgram], detected: Sequ
             where=others[0].executable,
             remedy="leave this allocator out: the program brings its own",
         )
+
+
+def _goes_past(libraries: Iterable[Path], programs: Sequence[ProvedProgram], detected: Sequence[Sighting]) -> str:
+    """A note on an operator new that does not come to these libraries: C++'s own one calls malloc."""
+    known, pids = {library.resolve() for library in libraries}, {program.pid for program in programs}
+    own = {
+        one.executable: one.operator_new
+        for one in detected
+        if one.pid in pids and one.operator_new and Path(one.operator_new).resolve() not in known
+    }
+    said = [f"{who}: operator new is served by {what}" for who, what in own.items() if not _CXX.match(Path(what).name)]
+    return f"{'; '.join(said)}: what it allocates by new goes past the allocator" if said else ""
 
 
 def _heaviest(programs: Sequence[ProvedProgram]) -> list[ProvedProgram]:

@@ -27,6 +27,11 @@ OPENMP = frozenset({"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_
 KNOWN = OPENMP | frozenset(THREAD_VARIABLES)
 """Variables that a line sets only where the program reads them."""
 
+RANK = frozenset({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+"""Variables that say to a process of a parallel program which of its ranks it is."""
+
+DETECTED = KNOWN | RANK
+
 PYTHON = frozenset({"OMP_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"})
 """Its packages read `os.environ`, a copy that was made without asking."""
 
@@ -40,7 +45,7 @@ def undetected(argv: Sequence[str], files: Iterable[Path]) -> frozenset[str]:
     for file in dict.fromkeys(files):
         found |= _of(file)
     scripts = (_script(word) for word in argv)
-    return frozenset(found | {name for text in (*argv, *scripts) for name in KNOWN if name in text})
+    return frozenset(found | {name for text in (*argv, *scripts) for name in DETECTED if name in text})
 
 
 def undetectable(program: Path) -> bool:
@@ -56,7 +61,7 @@ def _of(file: Path) -> frozenset[str]:
     if not undetectable(file):
         return frozenset()
     content = file.read_bytes()
-    return frozenset(name for name in KNOWN if name.encode() in content)
+    return frozenset(name for name in DETECTED if name.encode() in content)
 
 
 def _script(word: str) -> str:

@@ -17,12 +17,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from corescale.declare.catalogue import reading
+from corescale.declare.plan import Invocation
 from corescale.machine import Machine
 from corescale.observe import ranks
 from corescale.observe.launchers.local import Local
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
-from corescale.records import Configuration, Layout
+from corescale.records import Configuration, Layout, Record
 from corescale.topology import Cpu
 
 PROGRAMS = ("mpirun", "mpirun.openmpi")
@@ -76,6 +78,15 @@ class Mpi(Local):
         if outcome.status == "failed" and outcome.tail == report.tail:  # no rank failed by itself
             return replace(outcome, tail=f"{report.tail.rstrip()}\n{refusal(report.tail)}\n"), found
         return outcome, found
+
+    def _launch_once(self, invocation: Invocation) -> Record:
+        record = super()._launch_once(invocation)
+        if record.ok and record.reads is not None and not reading.RANK & set(record.reads):
+            words = shlex.join(self._launch_of(record.configuration).argv)
+            self._note_once(
+                f"no rank of {words} asked for its number: it is no MPI program, and each did the same work"
+            )
+        return record
 
     def _commands(self) -> Iterator[tuple[str, ...]]:
         yield self._mpirun(Layout())[:1]

@@ -20,8 +20,7 @@ KNOWN = "CORESCALE_KNOWN"
 
 
 def _environment(scratch: Scratch) -> Mapping[str, str]:
-    (scratch.of(NAME) / "asked.log").touch()
-    known = ",".join(sorted(reading.KNOWN))
+    known = ",".join(sorted(reading.DETECTED))
     return {"LD_PRELOAD": str(native.library(LIBRARY)), FOLDER: str(scratch.of(NAME)), KNOWN: known}
 
 
@@ -34,7 +33,7 @@ def _read(scratch: Scratch) -> Found:
     detected = {line for line in lines if not line.startswith("/")}
     objects = [Path(line) for line in lines if line.startswith("/")]
     found = detected | reading.undetected(scratch.launch.argv, [*programs, *objects])
-    return Found(fields={"reads": tuple(sorted(found & reading.KNOWN))})
+    return Found(fields={"reads": tuple(sorted(found & reading.DETECTED))})
 
 
 def _lines(folder: Path) -> Iterator[str]:

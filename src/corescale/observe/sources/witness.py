@@ -35,6 +35,8 @@ class Sighting:
     malloc: str
     """the object that serves malloc"""
     aligned_alloc: str
+    operator_new: str
+    """the object that serves operator new; empty in a program without C++"""
 
     def has(self, library: Path) -> bool:
         """Whether that library serves its malloc."""
@@ -52,8 +54,8 @@ def _sightings(folder: Path) -> tuple[Sighting, ...]:
 
 def _of(data: bytes) -> Iterable[Sighting]:
     words = [word.decode(errors="replace") for word in data.split(b"\0")[:-1]]
-    for pid, executable, malloc, aligned in zip(*(words[k::4] for k in range(4)), strict=False):
-        yield Sighting(int(pid), executable, malloc, aligned)
+    for pid, *objects in zip(*(words[k::5] for k in range(5)), strict=False):
+        yield Sighting(int(pid), *objects)
 
 
 def _wanted(experiment: Experiment) -> bool:

@@ -63,6 +63,16 @@ def failing(e: Experiment, machine: Machine) -> Record:
     return record
 
 
+class Notes(Watcher):
+    """What is said to a person."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.said.append(text)
+
+
 def by_layout(records: Sequence[Record]) -> dict[str, Record]:
     return {str(r.configuration.layout): r for r in records}
 
@@ -297,15 +307,24 @@ def test_standard_output_of_all_ranks_is_kept_where_it_is_wanted(experiment: Mak
 
 @needs_mpi
 def test_what_mpirun_takes_for_itself_is_said_once(experiment: Make, two_cores: Machine, program: str) -> None:
-    class Notes(Watcher):
-        said: list[str] = []  # noqa: RUF012
-
-        def note(self, text: str) -> None:
-            self.said.append(text)
-
-    measured(experiment(program, levels={"ranks": (1,)}), two_cores, 3, Notes())
-    (said,) = [text for text in Notes.said if "starting and ending the ranks took" in text]
+    notes = Notes()
+    measured(experiment(program, levels={"ranks": (1,)}), two_cores, 3, notes)
+    (said,) = [text for text in notes.said if "starting and ending the ranks took" in text]
     assert "--response region:NAME leaves it out" in said
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    ("words", "knows"), [(("sleep", "0.01"), False), (("sh", "-c", "echo $PMIX_RANK"), True), (None, True)]
+)
+def test_a_program_whose_ranks_do_not_ask_for_their_number_is_said(
+    experiment: Make, two_cores: Machine, program: str, words: tuple[str, ...] | None, knows: bool
+) -> None:
+    notes = Notes()
+    e = experiment(*(words or (program,)), levels={"ranks": (1, 2)}, warmup=1)
+    warmed = [record for record in measured(e, two_cores, 1, notes) if record.phase == "warmup"]
+    assert warmed and all(record.reads is not None for record in warmed)
+    assert any("asked for its number" in text for text in notes.said) == (not knows)
 
 
 @needs_mpi

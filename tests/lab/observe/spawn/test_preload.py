@@ -214,6 +214,16 @@ def test_a_program_with_an_allocator_of_its_own_is_refused(
         measured(e, two_cores)
 
 
+def test_a_program_with_an_operator_new_of_its_own_is_noted(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str
+) -> None:
+    own = ALLOCATE.replace("int main", "void *_Znwm(unsigned long n) { return malloc(n); }\nint main")
+    e = allocating(experiment, compile_c(own, "-rdynamic"), levels=("system", own_allocator))
+    notes = Notes()
+    assert {r.status for r in measured(e, two_cores, notes)} == {"ok"}
+    assert len([note for note in notes.said if "operator new is served by" in note]) == 1
+
+
 def test_a_program_that_takes_the_address_of_malloc_has_not_its_own(
     experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str
 ) -> None:
