@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: every way in which a program takes or refuses a preload)
 """A library that was asked for is proved inside the program, or it is an error that says why not."""
 
 import shlex
