@@ -5,7 +5,6 @@ Debian's chromium, driven by Playwright. Values are read twice over: from what a
 where it is drawn, through the scales of the chart.
 """
 
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,24 +16,16 @@ from markupsafe import Markup
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
 from corescale.show import charts, headline, html
-from corescale.show.charts import interactive, model, static
+from corescale.show.charts import model, static
 from corescale.show.result import Result
 from support import samples
+from support.browser import PATIENCE, chromium, launched
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (pip install playwright)")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (package chromium)"),
-    pytest.mark.skipif(not interactive.available(), reason="altair or vl-convert-python is not installed"),
-]
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]  # fmt: skip
-PATIENCE = 60_000
-"""milliseconds: machines that run tests may be busy"""
+pytestmark = chromium()
 
 SEEN = """() => ({
   headline: document.querySelector("h1").innerText, line: document.querySelector("#line")?.innerText ?? null,
-  records: JSON.parse(document.getElementById("records").textContent).length,
+  measured: JSON.parse(document.getElementById("measured").textContent).blocks.length,
   rows: [...document.querySelectorAll("#configurations tbody tr")].map((row) => [...row.cells].map((c) => c.innerText)),
   figures: [...document.querySelectorAll("figure")].map((figure) => {
     const shown = [...figure.querySelectorAll("svg")].filter((svg) => svg.checkVisibility());
@@ -100,10 +91,8 @@ class Look:
 
 @pytest.fixture(scope="module")
 def look(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Look]:
-    with playwright.sync_playwright() as player:
-        browser = player.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=PATIENCE)
+    with launched() as browser:
         yield Look(browser, tmp_path_factory.mktemp("pages"))
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +170,7 @@ def test_every_chart_of_a_tune_is_interactive(look: Look) -> None:
     said = headline.headline(result)
     assert seen["headline"].split("[")[0].lower() == said.split("[")[0].lower()
     assert seen["line"] == "env LD_PRELOAD=/usr/lib/libmimalloc.so ./solver -t 8"
-    assert seen["records"] == len(result.records)
+    assert seen["measured"] == result.blocks
     assert len(seen["rows"]) == 8 and seen["rows"][0][0].startswith("threads=8 allocator=mimalloc")
     names = ["forest", "order", "scaling", "efficiency", "overhead"]  # what a tune is about comes first
     assert [figure["id"] for figure in seen["figures"]] == [f"chart-{name}" for name in names]

@@ -35,7 +35,7 @@ def result(run: store.Run, machine: Machine, gate: Gates | None = None, *, every
     """
     lines = _lines(run, machine, None if every_variable else detected(run.records))
     shown = concluded(run.records, run.experiment, dict(lines), run.environment, gate, finished=run.finished)
-    return replace(shown, run=run.origin)
+    return replace(shown, run=run.origin, runs={run_name(run): run.folder})
 
 
 def concluded(
@@ -80,6 +80,12 @@ def _lines(run: store.Run, machine: Machine, reads: frozenset[str] | None) -> It
                         else launch(run.experiment, chosen, machine).needed(reads).line
                     ),
                 )
+
+
+def run_name(run: store.Run) -> str:
+    """`scan-1234/1`: how a run is called beside others."""
+    folder = run.folder.resolve()
+    return f"{folder.parent.name}/{folder.name}" if folder.is_dir() else folder.name.partition(".")[0]
 
 
 def machine_name(environment: Mapping[str, Any]) -> str:

@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from corescale.api.results import loaded, machine_name, result
+from corescale.api.measuring import RUNS
+from corescale.api.results import loaded, machine_name, result, run_name
 from corescale.cli.output import outputs, show, written
 from corescale.conclude.answers.machines import Part, together
 from corescale.declare import paths, studies, study_file
@@ -38,9 +39,17 @@ def report(
         bool, typer.Option("--model", help="fit scaling models, explain the columns, and draw the speedup")
     ] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="show every note, not the first two")] = False,
+    extract: Annotated[
+        bool, typer.Option("--extract", help="write the run folders that a report.html carries")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="print the result as JSON")] = False,
 ) -> None:
     """Show runs again, and write report.html and declared outputs; with several runs the machine is a factor."""
+    if extract:
+        for page in runs:
+            for written_to in store.extract(page, Path(output or RUNS)):
+                typer.echo(written_to)
+        return
     from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
     machine = Machine.here()
@@ -49,6 +58,9 @@ def report(
     _must_differ(found)
     run = found[0] if len(found) == 1 else _together(found, [name for name, _ in given])
     shown = result(run, machine)
+    if len(found) > 1:
+        carried = {f"{name}/{run_name(each)}": each.folder for (name, _), each in zip(given, found, strict=True)}
+        shown = replace(shown, runs=carried)
     beside = len(found) == 1 and found[0].folder.is_dir()
     declared = found[0].folder / "outputs" if beside else Path("outputs")
     with _unasked(folder):

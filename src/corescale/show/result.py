@@ -4,6 +4,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from corescale.conclude.answers.recommendation import Recommendation
@@ -36,6 +37,8 @@ class Result:
     """whether the records are new, continue others or are shown again; empty for a first run, and for a report"""
     undisturbed: Conclusion | None = None
     """conclusion without the flagged blocks; None where nothing was flagged"""
+    runs: Mapping[str, Path] = field(default_factory=dict)
+    """folders, or archives, that the records are from, by their names: what a page carries"""
 
     @cached_property
     def timed(self) -> tuple[Record, ...]:

@@ -6,9 +6,21 @@ block that was cut short is made again whole as its next attempt, and its partia
 docs/results_format.md describes the files.
 """
 
+from corescale.observe.store.capsule import extract
 from corescale.observe.store.contract import Memory, Store
 from corescale.observe.store.folder import Folder, goes_further, open_run
 from corescale.observe.store.run import Run, load, runs
 from corescale.observe.store.sealing import sealed
 
-__all__ = ["Folder", "Memory", "Run", "Store", "goes_further", "load", "open_run", "runs", "sealed"]
+__all__ = [
+    "Folder",
+    "Memory",
+    "Run",
+    "Store",
+    "extract",
+    "goes_further",
+    "load",
+    "open_run",
+    "runs",
+    "sealed",
+]

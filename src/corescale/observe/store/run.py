@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run folders as analysis reads them, finished or not, and as one file, NAME.tar.xz, which has no sidecars."""
+"""Run folders as analysis reads them, finished or not, and as one file without sidecars: NAME.tar.xz, or a page."""
 
 import contextlib
 import hashlib
@@ -9,7 +9,7 @@ import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -20,7 +20,7 @@ from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import strange_level
 from corescale.errors import CorescaleError, StoreError
-from corescale.observe.store import sidecars
+from corescale.observe.store import capsule, sidecars
 from corescale.observe.store.history import History, read
 from corescale.records import FORMAT, Record
 
@@ -32,11 +32,9 @@ def unpacked(archive: Path, wanted: frozenset[str]) -> Iterator[Path]:
     """A folder with the files of these names, until the end. Raises StoreError; what it says names the archive."""
     with tempfile.TemporaryDirectory(prefix="corescale-archive-") as scratch:
         try:
-            with tarfile.open(archive) as file:
-                for member in file:
-                    name = PurePosixPath(member.name).name
-                    if name in wanted and (content := file.extractfile(member)):
-                        (Path(scratch) / name).write_bytes(content.read())
+            for name, content in capsule.files(archive):
+                if name in wanted:
+                    (Path(scratch) / name).write_bytes(content)
         except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
             raise StoreError(f"is no archive of a run: {error}", where=str(archive), remedy=REMEDY) from error
         try:

@@ -23,11 +23,12 @@ from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Row, Scan, scan
 from corescale.conclude.answers.study import Study
 from corescale.errors import UsageError
-from corescale.records import Configuration, to_dict
+from corescale.observe.store import capsule
+from corescale.records import Configuration
 from corescale.show import charts, columns, headline, text
 from corescale.show.charts import interactive, static
 from corescale.show.exchange import result_json
-from corescale.show.html import said
+from corescale.show.html import again, said
 from corescale.show.naming import label, raw
 from corescale.show.result import Result
 
@@ -69,7 +70,8 @@ def report(result: Result, frame: pd.DataFrame | None = None) -> str:
             environment=said.environment(result.environment),
             count=len(result.records),
             result=embedded(result_json.to_dict(result)),
-            records=embedded([to_dict(record) for record in result.records]),
+            measured=embedded(found) if (found := again.measured(result)) else "",
+            capsule=_capsule(result),
             vega=Markup(interactive.scripts()) if drawn and interactive.available() else "",
         )
     )
@@ -105,6 +107,11 @@ def embedded(values: Any) -> Markup:
     """JSON that no HTML parser can read as markup."""
     plain = json.dumps(result_json.finite(values), separators=(",", ":"), allow_nan=False)
     return Markup(plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def _capsule(result: Result) -> Markup:
+    """The element with the runs themselves; nothing for records that no folder has."""
+    return Markup(f"{capsule.BEGIN}{capsule.packed(result.runs)}{capsule.END}") if result.runs else Markup("")
 
 
 def curves_of(result: Result) -> Scan | None:

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runs that a page carries: a tar.gz of their folders in base64, between two marks. So a page is an archive too."""
+
+import base64
+import binascii
+import gzip
+import io
+import re
+import tarfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from corescale.errors import StoreError
+from corescale.observe.store import durable, sidecars
+
+BEGIN, END = '<script type="text/plain" id="capsule">', "</script>"
+FILES = ("plan.json", "environment.json", "records.jsonl", "finished", "sealed.json")
+"""files of a run folder beside its sidecars"""
+NAME = re.compile(r"[\w+,=@-][\w+,=@.-]*")
+"""what a part of a member's path may be: it leads nowhere else"""
+
+
+def packed(runs: Mapping[str, Path]) -> str:
+    """The capsule of the runs, each under its name: a folder, or a file that holds one. Equal runs give equal text."""
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as file:
+        for run, path in runs.items():
+            for name, content in files(path):
+                member = tarfile.TarInfo(f"{_safe(run)}/{name}")
+                member.size = len(content)
+                file.addfile(member, io.BytesIO(content))
+    return base64.b64encode(gzip.compress(plain.getvalue(), 9, mtime=0)).decode()
+
+
+def is_page(path: Path) -> bool:
+    """Whether the file is a page, whatever its name."""
+    with path.open("rb") as file:
+        return file.read(64).lstrip().lower().startswith((b"<!doctype html", b"<html"))
+
+
+def members(path: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """The files of a page's capsule, each with its path in it; raises StoreError for what no page of a run has."""
+    remedy = "give a report.html as it was written"
+    before, begin, rest = path.read_bytes().partition(BEGIN.encode())
+    del before
+    if not begin or END.encode() not in rest or rest.startswith(END.encode()):
+        raise StoreError("carries no run", where=str(path), remedy="make the page again from the run: corescale report")
+    try:
+        packed = base64.b64decode(rest[: rest.index(END.encode())], validate=True)
+        with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as file:
+            for member in file:
+                name = PurePosixPath(member.name)
+                content = file.extractfile(member) if member.isreg() else None
+                if content is None or len(name.parts) < 2 or not all(map(NAME.fullmatch, name.parts)):
+                    raise StoreError(f"carries {member.name!r}, which no run has", where=str(path), remedy=remedy)
+                yield name, content.read()
+    except (binascii.Error, tarfile.TarError, EOFError, OSError, ValueError) as error:
+        raise StoreError(f"its run is damaged: {error}", where=str(path), remedy=remedy) from error
+
+
+def extract(page: Path, root: Path) -> list[Path]:
+    """Writes the run folders of a page under `root`, byte for byte as they were; nothing that is there is touched."""
+    found = list(members(page))
+    folders = list(dict.fromkeys(root / _folder(name) for name, _ in found))
+    if there := next((folder for folder in folders if folder.exists()), None):
+        raise StoreError("is there already", where=str(there), remedy="name another folder: --output DIR")
+    for name, content in found:
+        target = root / name
+        with durable.writing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            durable.write_whole(target, content)
+    return folders
+
+
+def _folder(name: PurePosixPath) -> PurePosixPath:
+    return name.parent.parent if name.parent.name == sidecars.FOLDER else name.parent
+
+
+def files(path: Path) -> Iterator[tuple[str, bytes]]:
+    """What belongs to a run, under its path in the folder: outputs do not, for they follow from it."""
+    if path.is_dir():
+        names = [*FILES, *sorted(f"{sidecars.FOLDER}/{each.name}" for each in (path / sidecars.FOLDER).glob("[!.]*"))]
+        yield from ((name, (path / name).read_bytes()) for name in names if (path / name).is_file())
+    elif is_page(path):
+        found = list(members(path))
+        if len({_folder(name) for name, _ in found}) > 1:
+            remedy = "corescale report --extract writes each, and corescale report shows them together"
+            raise StoreError("carries several runs", where=str(path), remedy=remedy)
+        yield from ((str(name.relative_to(_folder(name))), content) for name, content in found)
+    else:
+        with tarfile.open(path) as file:
+            for member in file:
+                name = PurePosixPath(member.name).name
+                if name in FILES and (content := file.extractfile(member)):
+                    yield name, content.read()
+
+
+def _safe(name: str) -> str:
+    return "/".join(re.sub(r"[^\w+,=@.-]|^\.+", "_", part, flags=re.ASCII) for part in name.split("/") if part) or "run"

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report.html carries its run: it is extracted byte for byte, shown again, and refused in one line where damaged."""
+
+import base64
+import gzip
+import io
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+import corescale as lab
+from corescale.errors import ExitCode
+from corescale.observe.store import capsule
+from support.commands import corescale
+from support.runs import FIXTURES
+
+ADDED = "sidecars/" + "0" * 64 + ".gz"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    shutil.copytree(FIXTURES["scan"], tmp_path / "scan-1" / "1")
+    return made(tmp_path, "scan-1/1")
+
+
+def made(where: Path, *runs: str) -> Path:
+    done = corescale("report", *runs, "-o", "report.html", cwd=where)
+    assert done.returncode == ExitCode.OK, done.stderr
+    return where / "report.html"
+
+
+@pytest.mark.parametrize("kind", FIXTURES)
+def test_every_kind_of_run_comes_back_byte_for_byte(kind: str, tmp_path: Path) -> None:
+    run = tmp_path / "given" / "1"
+    shutil.copytree(FIXTURES[kind], run)
+    (run / "sealed.json").write_bytes(b"\x00 as it is")
+    (run / "sidecars").mkdir(exist_ok=True)
+    (run / ADDED).write_bytes(gzip.compress(b"a profile"))
+    text = capsule.packed({"given/1": run})
+    (tmp_path / "page.html").write_text(f"<!DOCTYPE html>{capsule.BEGIN}{text}{capsule.END}")
+    done = corescale("report", "--extract", "page.html", "-o", "back", cwd=tmp_path)
+    assert (done.returncode, done.stdout.split()) == (ExitCode.OK, ["back/given/1"]), done.stderr
+    assert contents(tmp_path / "back" / "given" / "1") == contents(run)
+    assert text == capsule.packed({"given/1": tmp_path / "back" / "given" / "1"})
+
+
+def test_a_page_is_shown_as_its_run_is(page: Path, tmp_path: Path) -> None:
+    first, again = (
+        corescale("report", path, "--json", "-o", "other.html", cwd=tmp_path) for path in ("scan-1/1", page.name)
+    )
+    assert again.returncode == ExitCode.OK, again.stderr
+    assert again.stdout == first.stdout
+    assert lab.load(page).headline == lab.load(tmp_path / "scan-1" / "1").headline
+    assert (tmp_path / "other.html").read_text().count(capsule.BEGIN) == 1
+
+
+def test_what_is_extracted_says_the_same(page: Path, tmp_path: Path) -> None:
+    assert corescale("report", "--extract", page.name, cwd=tmp_path).stdout == "corescale-runs/scan-1/1\n"
+    assert contents(tmp_path / "corescale-runs") == {
+        f"scan-1/1/{name}": content for name, content in contents(FIXTURES["scan"]).items()
+    }
+    again = corescale("report", "--extract", page.name, cwd=tmp_path)
+    assert again.returncode == ExitCode.STORE and "is there already" in again.stderr
+
+
+def test_a_page_of_several_machines_carries_all_their_runs(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        shutil.copytree(FIXTURES["study"], tmp_path / name / "1")
+    environment = tmp_path / "two" / "1" / "environment.json"
+    environment.write_text(environment.read_text().replace('"cpu_model":"', '"cpu_model":"other '))
+    records = tmp_path / "two" / "1" / "records.jsonl"
+    records.write_text(records.read_text().replace('"seed":', '"seed":1'))
+    made(tmp_path, "amd=one/1", "intel=two/1")
+    done = corescale("report", "--extract", "report.html", "-o", "back", cwd=tmp_path)
+    assert done.stdout.split() == ["back/amd/one/1", "back/intel/two/1"], done.stderr
+    assert contents(tmp_path / "back" / "intel" / "two") == contents(tmp_path / "two")
+    refused = corescale("report", "report.html", cwd=tmp_path)
+    assert refused.returncode == ExitCode.STORE and "carries several runs" in refused.stderr
+
+
+def test_an_archive_is_carried_too(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "scan.tar.xz", "w:xz") as file:
+        for path in FIXTURES["scan"].iterdir():
+            if path.is_file():
+                file.add(path, f"any/{path.name}")
+    made(tmp_path, "scan.tar.xz")
+    assert corescale("report", "--extract", "report.html", cwd=tmp_path).stdout == "corescale-runs/scan\n"
+    assert (tmp_path / "corescale-runs/scan/records.jsonl").read_bytes() == (
+        FIXTURES["scan"] / "records.jsonl"
+    ).read_bytes()
+
+
+def packed(name: str, kind: bytes = tarfile.REGTYPE) -> str:
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w:gz") as file:
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = kind, "/etc/passwd"
+        file.addfile(member)
+    return base64.b64encode(plain.getvalue()).decode()
+
+
+DAMAGED = {
+    "no run": "<!DOCTYPE html><p>a page of somebody else",
+    "cut": f"<!DOCTYPE html>{capsule.BEGIN}H4sIAAAA",
+    "not base64": f"<!DOCTYPE html>{capsule.BEGIN}%%%%{capsule.END}",
+    "no archive": f"<!DOCTYPE html>{capsule.BEGIN}{base64.b64encode(b'text').decode()}{capsule.END}",
+    "above": f"<!DOCTYPE html>{capsule.BEGIN}{packed('../../escaped')}{capsule.END}",
+    "absolute": f"<!DOCTYPE html>{capsule.BEGIN}{packed('/tmp/escaped')}{capsule.END}",
+    "a link": f"<!DOCTYPE html>{capsule.BEGIN}{packed('run/plan.json', tarfile.SYMTYPE)}{capsule.END}",
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGED)
+def test_a_damaged_page_is_refused_in_one_line(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(DAMAGED[kind])
+    for words in (("report", "page.html"), ("report", "--extract", "page.html")):
+        done = corescale(*words, cwd=tmp_path)
+        assert done.returncode == ExitCode.STORE
+        assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("corescale: page.html: "), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Debian's chromium, driven by Playwright."""
+
+import contextlib
+import importlib.util
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from corescale.show.charts import interactive
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync"]  # fmt: skip
+PATIENCE = 60_000
+"""milliseconds: machines that run tests may be busy"""
+
+
+def chromium() -> list[pytest.MarkDecorator]:
+    """The marks of a file that needs a browser."""
+    absent = importlib.util.find_spec("playwright") is None
+    return [
+        pytest.mark.skipif(absent, reason="playwright is not installed (pip install playwright)"),
+        pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (package chromium)"),
+        pytest.mark.skipif(not interactive.available(), reason="altair or vl-convert-python is not installed"),
+    ]
+
+
+@contextlib.contextmanager
+def launched() -> Iterator[Any]:
+    """A browser, until the end."""
+    from playwright import sync_api  # noqa: PLC0415
+
+    with sync_api.sync_playwright() as player:
+        browser = player.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=PATIENCE)
+        yield browser
+        browser.close()
