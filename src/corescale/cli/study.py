@@ -16,6 +16,7 @@ from corescale.cli.dry_run import dry_run, missing
 from corescale.cli.measure import loadable
 from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable, outputs
+from corescale.cli.replay import replay
 from corescale.conclude.answers.power import foresee
 from corescale.declare import paths, studies, study_file
 from corescale.declare.experiment import Experiment
@@ -50,6 +51,8 @@ def run(words: list[str], request: StudyRequest) -> None:
             "one study is needed", where="study run", remedy="corescale study list names the studies that ship"
         )
     must_be_writable(request)
+    if request.replay:
+        return replay(Path(words[0]), request)
     machine = launchers.machine(request.on, request.launching)
     path = studies.find(stdin.study(words[0]))
     declared = partial(

@@ -167,6 +167,9 @@ class StudyRequest(RunRequest):
     levels: list[str] = option([], "--levels", metavar="FACTOR=A,B", help="replace the levels of a factor (or auto)")
     command: str = option("", "--command", metavar="CMD", help="run this program instead of the study's")
     runs: int | None = option(None, "-r", "--runs", metavar="N", help="exactly N blocks instead of the study's rule")
+    replay: bool = option(
+        False, "--replay", help="the file is a report.html, or a run: measure its plan here, and say what differs"
+    )
     until_decided: bool = option(
         False, "--until-decided", help="launch what open findings need, 8 to 90 blocks (with -r N: at most N)"
     )

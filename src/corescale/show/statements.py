@@ -6,13 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.judging import Verdict
+from corescale.conclude.answers.machines import Difference
 from corescale.conclude.answers.overheads import Modelled
 from corescale.conclude.answers.power import Power
 from corescale.conclude.answers.weak import Line
 from corescale.conclude.models.overhead_factors import OverheadFit
 from corescale.conclude.stats import Interval
+from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Finding
 from corescale.show import text
+from corescale.show.naming import label
 
 
 def findings(answers: Sequence[Answer | Modelled]) -> str:
@@ -161,3 +164,17 @@ def flat(line: Line, response: str = "wall") -> str:
     return text.clean(
         f"{line.label}: T = {a} + {b} x work" + (f" (warning: {line.fit.warning})" if line.fit.warning else "")
     )
+
+
+def differences(found: Sequence[Difference], where: str, experiment: Experiment) -> Iterator[str]:
+    """A line for each configuration of a replay: its time and its gain here beside those there."""
+    of = text.quantity(experiment.response)
+    for one in found:
+        here, there = (of(value)[0] for value in (one.here, one.there))
+        line = f"{label(one.configuration) or 'the program'}: {here} here, {there} on {text.clean(where)}"
+        line += f": T here / T there {text.join(text.ratio(one.time))}"
+        if one.gain is not None:
+            line += f"; its gain over the baseline, here / there {text.join(text.ratio(one.gain))}"
+        yield line
+    if found:
+        yield f"Each interval is at {text.percent(experiment.stop.confidence)}, of two independent samples."

@@ -4,6 +4,7 @@
 import base64
 import gzip
 import io
+import json
 import shutil
 import tarfile
 from pathlib import Path
@@ -124,3 +125,23 @@ def test_a_damaged_page_is_refused_in_one_line(kind: str, tmp_path: Path) -> Non
         assert done.returncode == ExitCode.STORE
         assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("corescale: page.html: "), done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_a_page_is_measured_again_on_another_machine(tmp_path: Path) -> None:
+    """By real processes: each configuration's time here over that there, and its gain, with intervals."""
+    asked = ("compare", "sleep 0.01", "sleep 0.03", "-r", "8", "--report", "report.html", "-q")
+    assert corescale(*asked, cwd=tmp_path).returncode == ExitCode.OK
+    done = corescale("study", "run", "--replay", "report.html", "-q", "--json", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    told = json.loads(done.stdout)
+    first, second = told["differences"]
+    assert first["gain"] is None and second["gain"]["low"] < second["gain"]["estimate"] < second["gain"]["high"]
+    assert 0.2 < second["time"]["estimate"] < 5 and told["here"]["launches"] == 16
+    said = corescale("study", "run", "--replay", "report.html", "-r", "6", "-q", cwd=tmp_path)
+    lines = said.stdout.splitlines()
+    assert "T here / T there" in lines[0] and "its gain over the baseline" in lines[1], said.stdout
+
+
+def test_a_replay_changes_nothing_of_the_plan(page: Path, tmp_path: Path) -> None:
+    done = corescale("study", "run", "--replay", page.name, "--command", "true", cwd=tmp_path)
+    assert done.returncode == ExitCode.USAGE and len(done.stderr.splitlines()) == 1

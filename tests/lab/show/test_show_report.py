@@ -5,9 +5,10 @@ import json
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
-from corescale.records import decode, encode
+from corescale.conclude.response import table
 from corescale.show import charts, headline, html
 from corescale.show.charts import look, static
 from corescale.show.result import Result
@@ -53,11 +54,15 @@ def test_the_page_loads_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", samples.RESULTS)
-def test_the_page_carries_its_records(name: str) -> None:
+def test_the_page_carries_what_it_works_out_again(name: str) -> None:
     result: Result = samples.RESULTS[name]()
     page = Page(samples.page(name))
-    rows = json.loads(page.scripts["records"])
-    assert [decode(json.dumps(row)) for row in rows] == [decode(encode(record)) for record in result.records]
+    times = table(result.records, result.experiment.response)
+    if len(times.configurations) > 1:
+        told = json.loads(page.scripts["measured"])
+        carried = [value for row in told["values"] for value in row if value is not None]
+        assert sorted(carried) == sorted(times.values[np.isfinite(times.values)].tolist())
+        assert len(told["names"]) == len(set(told["names"])) == len(times.configurations)
     assert json.loads(page.scripts["result"])["headline"] == headline.headline(result)
 
 
@@ -79,7 +84,7 @@ def test_every_chart_says_what_it_shows() -> None:
 
 def test_identifiers_are_unique() -> None:
     names = [a["id"] for _, a in Page(samples.page("two curves")).tags if a.get("id")]
-    assert {"headline", "configurations", "records", "result"} <= set(names) and len(names) == len(set(names))
+    assert {"headline", "configurations", "measured", "result"} <= set(names) and len(names) == len(set(names))
 
 
 def test_colours_are_the_pages() -> None:
@@ -123,4 +128,4 @@ def test_lone_surrogates_and_separators_survive() -> None:
     )  # fmt: skip
     page = html.report(samples.scan_result(6, made=made))
     page.encode("utf-8")
-    assert json.loads(Page(page).scripts["records"])[0]["plan"]
+    assert json.loads(Page(page).scripts["measured"])["blocks"] == [*range(6)]

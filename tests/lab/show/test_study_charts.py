@@ -86,6 +86,7 @@ def test_both_axes_are_logarithmic_where_that_is_asked_for() -> None:
     assert chart.x.log and chart.y.log
     assert chart.y.ticks == doubling(0.3, 6) and chart.x.ticks == (1, 16)
     assert decades(0.002, 8) == (0.001, 0.01, 0.1, 1, 10)
+    assert decades(0.3, 6) == (0.2, 0.5, 1, 2, 5, 10) and 0.015625 not in doubling(0.015625, 0.9)
     figure = static._figure(chart)
     assert figure.axes[0].get_xscale() == figure.axes[0].get_yscale() == "log"
     (plain,) = of(lines(x="load", colour="threads"))

@@ -6,7 +6,13 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import PurePath
 
+import numpy as np
+
+from corescale.conclude import stats
+from corescale.conclude.response import table
+from corescale.conclude.stats import Interval
 from corescale.declare.experiment import Experiment, Factor
+from corescale.declare.grid import baseline, configurations
 from corescale.declare.stop import Stop
 from corescale.errors import UsageError
 from corescale.records import Configuration, Record
@@ -20,6 +26,40 @@ class Part:
     experiment: Experiment
     records: Sequence[Record]
     launcher: str = "direct"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One configuration of a run here beside one of the same plan there; intervals of two independent samples."""
+
+    configuration: Configuration
+    here: Interval
+    there: Interval
+    """medians of the response"""
+    time: Interval
+    """T here / T there"""
+    gain: Interval | None
+    """(T of the baseline / T) here over that there; None for the baseline itself"""
+
+
+def differences(here: Sequence[Record], there: Sequence[Record], experiment: Experiment) -> tuple[Difference, ...]:
+    """What differs between two runs of one plan, for each configuration that both have, in the order of the plan."""
+    ours, theirs = table(here, experiment.response), table(there, experiment.response)
+    now, confidence = baseline(experiment), experiment.stop.confidence
+    both = [c for c in ours.configurations if c in theirs.configurations]
+    known = now in both
+    return tuple(
+        Difference(
+            c,
+            stats.median_interval(ours.column(c), confidence),
+            stats.median_interval(theirs.column(c), confidence),
+            stats.unpaired_ratio(ours.column(c), theirs.column(c), confidence),
+            stats.unpaired_ratio(np.exp(ours.log_ratio(now, c)), np.exp(theirs.log_ratio(now, c)), confidence)
+            if known and c != now
+            else None,
+        )
+        for c in sorted(both, key=configurations(experiment).index)
+    )
 
 
 def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:

@@ -191,20 +191,27 @@ def sure(found: Interval) -> tuple[float | None, float | None]:
 
 
 def doubling(low: float, high: float) -> tuple[float, ...]:
-    """Ticks of an axis to base 2: its powers, or round numbers where fewer than three of those lie within."""
+    """Ticks of an axis to base 2: powers of two from a half on, or those of decades() where those say less."""
     first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
-    every = max(1, math.ceil((last - first) / 8))
-    powers = tuple(2.0**k for k in range(first, last + 1, every))
-    if sum(low <= power <= high for power in powers) > 2:
-        return powers
-    step = next(s for k in range(-6, 12) for s in (10.0**k, 2 * 10.0**k, 5 * 10.0**k) if (high - low) / s <= 6)
-    return tuple(round(k * step, 9) for k in range(max(1, math.floor(low / step)), math.ceil(high / step) + 1))
+    powers = tuple(2.0**k for k in range(first, last + 1, max(1, math.ceil((last - first) / 8))))
+    return powers if powers[0] >= 0.5 and sum(low <= power <= high for power in powers) > 2 else decades(low, high)
+
+
+MOST_TICKS = 8
 
 
 def decades(low: float, high: float) -> tuple[float, ...]:
-    """Ticks of a logarithmic axis: powers of ten, or those of doubling() where fewer than three lie within."""
-    powers = tuple(10.0**k for k in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1))
-    return powers if sum(low <= power <= high for power in powers) > 2 else doubling(low, high)
+    """Ticks of a logarithmic axis: powers of ten; where few lie within 1, 2 and 5 times those, or else equal steps."""
+    lowest, highest = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    for leading in ((1,), (1, 2, 5)):
+        every = [float(f"{digit}e{k}") for k in range(lowest, highest + 1) for digit in leading]
+        if sum(low <= tick <= high for tick in every) > 2:
+            first = max(k for k, tick in enumerate(every) if tick <= low * 1.01)
+            last = next((k for k, tick in enumerate(every) if tick >= high * 0.99), len(every) - 1)
+            apart = math.ceil((last - first) / MOST_TICKS)
+            return tuple(every[min(k, last)] for k in range(first, last + apart, apart))
+    step = next(s for k in range(-6, 12) for s in (10.0**k, 2 * 10.0**k, 5 * 10.0**k) if (high - low) / s <= 6)
+    return tuple(round(k * step, 9) for k in range(max(1, math.floor(low / step)), math.ceil(high / step) + 1))
 
 
 def _finite(end: float | None) -> float | None:

@@ -23,12 +23,20 @@ from corescale.show.charts.look import ALARM, GRID, INK, MUTED, PAPER
 from corescale.show.charts.model import Axis, Chart, Format, Panel, Place, Series
 
 DASHES: Any = (0, (5, 4))
+
+
+def _seconds(value: float) -> str:
+    """With the prefix that leaves no zeros behind a point: `500 ms`, `2 s`."""
+    factor, unit = next(((f, u) for f, u in ((1.0, "s"), (1e3, "ms")) if abs(value) * f >= 1), (1e6, "us"))
+    return f"{value * factor:g} {unit}" if value else "0"
+
+
 WRITERS: dict[Format, Callable[[float], str]] = {
     "number": lambda value: f"{value:g}",
     "times": lambda value: f"{value:.3g}×",
     "percent": lambda value: f"{100 * value:g}%",
     "change": lambda value: f"{100 * value:+.3g}%",
-    "seconds": lambda value: f"{value:g} s",
+    "seconds": _seconds,
     "bytes": text.memory,
 }
 BAR = 0.55

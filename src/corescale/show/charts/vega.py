@@ -15,7 +15,8 @@ LABELS: dict[Format, str] = {
     "times": "format(datum.value, '.3~r') + '×'",
     "percent": "format(100 * datum.value, '~r') + '%'",
     "change": "format(100 * datum.value, '+.3~r') + '%'",
-    "seconds": "format(datum.value, '~r') + ' s'",
+    "seconds": "datum.value == 0 ? '0' : abs(datum.value) >= 1 ? format(datum.value, '~r') + ' s' :"
+    " abs(datum.value) >= 1e-3 ? format(datum.value * 1e3, '~r') + ' ms' : format(datum.value * 1e6, '~r') + ' us'",
     "bytes": "format(datum.value / 1048576, '.3~r') + ' MiB'",
 }
 """How an axis writes its numbers, as Vega expressions."""

@@ -53,6 +53,7 @@ def measured(result: Result) -> Mapping[str, Any] | None:
         "read": "scan" if isinstance(found, Scan) else "compare" if isinstance(found, tuple) else "tune",
         "weak": result.experiment.scaling.weak is not None,
         "time": text.is_time(name),
+        "origins": ", ".join(result.origins),
     }
 
 

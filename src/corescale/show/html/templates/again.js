@@ -202,13 +202,13 @@ if (section) {
       return line;
     }));
     $("again-says").textContent = `${count} of ${data.blocks.length} blocks, ${Number((100 * confidence).toFixed(3))}% intervals` +
-      (lacks ? ": too few blocks for an interval" : "") + ".";
+      (lacks ? ": too few blocks for an interval" : "") + (data.origins ? ` (${data.origins}).` : ".");
   };
   const head = section.querySelector("thead tr");
   for (const title of Object.values(HEADS[data.read])) head.append(element("th", title, { scope: "col" }));
   data.names.forEach((name, k) => $("again-baseline").append(element("option", name, { value: k })));
   const dropped = data.kept.filter((kept) => !kept).length;
-  $("again-calm").disabled = dropped === 0;
+  $("again-calm").disabled = $("again-calm").parentElement.hidden = dropped === 0;
   $("again-dropped").textContent = dropped === 1 ? "without the 1 disturbed block" : `without the ${dropped} disturbed blocks`;
   const levels = [...new Set([0.8, 0.9, 0.95, 0.99, data.confidence])].sort();
   for (const level of levels) $("again-confidence").append(element("option", `${Number((100 * level).toFixed(3))}%`, { value: level }));

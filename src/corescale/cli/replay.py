@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`corescale study run --replay`: the plan of a page or a run, measured here, and what differs."""
+
+import json
+import sys
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+
+import typer
+
+from corescale.api.measuring import Declare
+from corescale.api.results import loaded, machine_name, result
+from corescale.cli.dry_run import dry_run
+from corescale.cli.measure import loadable
+from corescale.cli.output import exit_code, finish
+from corescale.conclude.answers.machines import differences
+from corescale.declare.experiment import Experiment
+from corescale.declare.request import StudyRequest
+from corescale.declare.stop import Stop
+from corescale.errors import PreloadError, UsageError
+from corescale.observe import launchers
+from corescale.show import exchange, statements
+from corescale.show.exchange import result_json
+
+
+def replay(given: Path, request: StudyRequest) -> None:
+    """Measure it here as it was measured there, and say T here / T there for each configuration."""
+    if request.levels or request.command or request.until_decided:
+        remedy = "drop --levels, --command and --until-decided"
+        raise UsageError("a replay launches what was launched", where="--replay", remedy=remedy)
+    there = loaded(given)
+    experiment = _limited(there.experiment, request.runs)
+    machine = launchers.machine(request.on, request.launching)
+    if request.dry_run:
+        return dry_run(experiment, request, machine)
+    declare: Declare = partial(_as_planned, experiment)
+    run = loadable(declare, request, machine)
+    found, shown = differences(run.records, there.records, experiment), result(run, machine)
+    if request.json:
+        values = result_json.finite({"differences": [asdict(one) for one in found], "here": exchange.to_dict(shown)})
+        typer.echo(json.dumps(values, indent=2, allow_nan=False))
+        sys.exit(exit_code(shown.conclusion))
+    for line in statements.differences(found, machine_name(there.environment), experiment):
+        typer.echo(line)
+    return finish(shown, replace(request, json=False), run.late)
+
+
+def _as_planned(experiment: Experiment, unloadable: PreloadError | None) -> Experiment:
+    """What was planned was asked for: an allocator that cannot be preloaded here is an error."""
+    if unloadable is not None:
+        raise unloadable
+    return experiment
+
+
+def _limited(experiment: Experiment, runs: int | None) -> Experiment:
+    """Exactly that many blocks, where a number was given."""
+    if runs is None:
+        return experiment
+    stop = Stop(rule="replicates", min_blocks=runs, max_blocks=runs, confidence=experiment.stop.confidence)
+    return experiment.model_copy(update={"stop": stop})
