@@ -107,46 +107,6 @@ def ratio_of_means(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.95)
     return Interval(ratio, ratio * math.exp(-reach), ratio * math.exp(reach), confidence, n)
 
 
-def unpaired_ratio(times_a: npt.ArrayLike, times_b: npt.ArrayLike, confidence: float = 0.95) -> Interval:
-    """T_a / T_b of two independent samples: the shift of log time with its rank-sum interval (Mann & Whitney 1947).
-
-    Exact for continuous times that differ by a factor alone; estimate and ends are by Hodges & Lehmann (1963).
-    """
-    a, b = (_finite(np.log(_times(each))) for each in (times_a, times_b))
-    shifts = np.sort(np.subtract.outer(a, b).ravel())
-    if not shifts.size:
-        return Interval(math.nan, None, None, None, 0)
-    n, chances = min(a.size, b.size), _rank_sums(a.size, b.size)
-    tail = int(np.searchsorted(chances, (1 - confidence) / 2 * (1 + 1e-12), side="right")) - 1
-    estimate = math.exp(float(np.median(shifts)))
-    if tail < 0:
-        return Interval(estimate, None, None, None, n)
-    low, high = math.exp(shifts[tail]), math.exp(shifts[-1 - tail])
-    return Interval(estimate, low, high, 1 - 2 * float(chances[tail]), n)
-
-
-@functools.lru_cache(maxsize=64)
-def _rank_sums(m: int, n: int) -> Floats:
-    """P(U <= 0), P(U <= 1), ... of the rank sum U of m and n values; by the normal distribution beyond 40 of each."""
-    if m * n > MOST_RANK_SUMS:
-        counts = np.arange(m * n // 2)
-        deviation = math.sqrt(m * n * (m + n + 1) / 12)
-        return np.asarray(scipy.special.ndtr((counts + 0.5 - m * n / 2) / deviation), dtype=np.float64)
-    chances: Floats = np.zeros(m * n + 1)
-    chances[0] = 1.0
-    for k in range(1, m + 1):  # Gaussian binomials: times (1 - x^(n + k)) / (1 - x^k), and k / (n + k) to stay a chance
-        if n + k <= m * n:
-            chances[n + k :] -= chances[: -(n + k)].copy()
-        for start in range(k):
-            chances[start::k] = np.cumsum(chances[start::k])
-        chances *= k / (n + k)
-    return np.cumsum(chances)
-
-
-MOST_RANK_SUMS = 1600
-"""products of two sample sizes, up to which the null distribution of their rank sum is computed"""
-
-
 def speedup(log_ratio: Interval) -> Interval:
     """T(p_ref) / T(p) from the interval of its logarithm."""
     return log_ratio.map(math.exp)

@@ -11,6 +11,7 @@ import numpy as np
 from corescale.conclude import stats
 from corescale.conclude.response import table
 from corescale.conclude.stats import Interval
+from corescale.conclude.two_samples import unpaired_ratio
 from corescale.declare.experiment import Experiment, Factor
 from corescale.declare.grid import baseline, configurations
 from corescale.declare.stop import Stop
@@ -53,8 +54,8 @@ def differences(here: Sequence[Record], there: Sequence[Record], experiment: Exp
             c,
             stats.median_interval(ours.column(c), confidence),
             stats.median_interval(theirs.column(c), confidence),
-            stats.unpaired_ratio(ours.column(c), theirs.column(c), confidence),
-            stats.unpaired_ratio(np.exp(ours.log_ratio(now, c)), np.exp(theirs.log_ratio(now, c)), confidence)
+            unpaired_ratio(ours.column(c), theirs.column(c), confidence),
+            unpaired_ratio(np.exp(ours.log_ratio(now, c)), np.exp(theirs.log_ratio(now, c)), confidence)
             if known and c != now
             else None,
         )

@@ -11,7 +11,7 @@ from typing import Any
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
-from corescale.conclude.response import step, table
+from corescale.conclude.response import Step, table
 from corescale.conclude.warnings import warnings
 from corescale.declare.stop import LOOK_ERROR
 from corescale.records import Configuration
@@ -46,7 +46,9 @@ def measured(result: Result) -> Mapping[str, Any] | None:
         "blocks": list(times.blocks),
         "kept": [block in kept for block in times.blocks],
         "values": [[value if math.isfinite(value) else None for value in row] for row in cells.tolist()],
-        "steps": [0.0, 0.0] if isinstance(found, Recommendation) else [step(result.records, name), step(calm, name)],
+        "steps": [0.0, 0.0]
+        if isinstance(found, Recommendation)
+        else [Step.of(result.records, name), Step.of(calm, name)],
         "confidence": stop.confidence,
         "spent": LOOK_ERROR if stop.rule == "width" and not isinstance(found, Recommendation) else 1.0,
         "statements": max(1, len(order) - 1) if isinstance(found, tuple) else 1,

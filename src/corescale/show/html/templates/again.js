@@ -87,7 +87,7 @@ const widened = (interval, columns, step) => {  // by what the steps of a quanti
   if (interval.low === null) return interval;
   const off = columns.map((column) => {
     const logs = finite(column.map(Math.log)), half = logs.length ? step / 2 / Math.exp(mean(logs)) : 0;
-    return logs.length > 1 && variance(logs) < half ** 2 ? half : 0;
+    return (logs.length > 1 ? variance(logs) : 0) < half ** 2 ? half : 0;
   }).reduce((sum, one) => sum + one, 0);
   return { ...interval, low: interval.low - off, high: interval.high + off };
 };
