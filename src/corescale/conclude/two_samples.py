@@ -31,7 +31,7 @@ def unpaired_ratio(times_a: npt.ArrayLike, times_b: npt.ArrayLike, confidence: f
 
 @functools.lru_cache(maxsize=64)
 def _rank_sums(m: int, n: int) -> Floats:
-    """P(U <= 0), P(U <= 1), ... of the rank sum U of m and n values; by the normal distribution beyond MOST_RANK_SUMS."""
+    """P(U <= 0), P(U <= 1), ... of the rank sum U of m and n values; normal beyond MOST_RANK_SUMS."""
     if m * n > MOST_RANK_SUMS:
         counts = np.arange(m * n // 2)
         deviation = math.sqrt(m * n * (m + n + 1) / 12)
