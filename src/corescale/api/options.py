@@ -32,6 +32,7 @@ class Options(TypedDict, total=False):
     on: str
     landscape: File
     platform: File
+    hosts: File
     allocation: str
     out: File
     fresh: bool

@@ -25,6 +25,7 @@ class RunRequest:
     on: str = option("", "--on", help="the launcher, one that doctor lists (default: the first that works)")
     landscape: str = option("", "--landscape", metavar="FILE", help="times, for --on fake (docs/fake.md)")
     platform: str = option("", "--platform", metavar="FILE", help="a cluster, for --on simgrid (docs/cluster.md)")
+    hosts: str = option("", "--hosts", metavar="FILE", help="lines HOST slots=CORES, for --on ssh (docs/cluster.md)")
     allocation: str = option(
         "", "--allocation", metavar="OPTIONS", help="options of salloc, as '-p PARTITION -t 30', for --on slurm"
     )
@@ -53,7 +54,9 @@ class RunRequest:
     @property
     def launching(self) -> dict[str, str]:
         """The options of launchers that were given, by their names; each is one launcher's own."""
-        return {name: value for name in ("landscape", "platform", "allocation") if (value := getattr(self, name))}
+        return {
+            name: value for name in ("landscape", "platform", "hosts", "allocation") if (value := getattr(self, name))
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

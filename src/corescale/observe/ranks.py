@@ -30,7 +30,7 @@ _LEAF = """\
 # Starts one rank, whose number the launcher has put into the environment, and fails where it fails.
 rank=${{OMPI_COMM_WORLD_RANK:-${{PMIX_RANK:-${{PMI_RANK:-${{SLURM_PROCID:?no rank is numbered}}}}}}}}
 report={folder}/rank.$rank
-test -z "$SLURMD_NODENAME" || echo "$SLURMD_NODENAME" >{folder}/node.$rank
+{node}
 case $rank in
 {bind}
 esac
@@ -69,6 +69,7 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
     words = list(spawn.options(own, "", "/proc/self/fd/1" if wanted else None))[2:]
     text = _LEAF.format(
         folder=shlex.quote(str(folder)),
+        node=f'echo "${{SLURMD_NODENAME:-$(uname -n)}}" >{shlex.quote(str(folder))}/node.$rank' if afar else "",
         bind="\n".join(f"{rank}) bound='{_bound(each)}' ;;" for rank, each in enumerate(cpus)),
         spawn=shlex.quote(str(native.find("corescale-spawn"))),
         options=" ".join(_by_rank(word, scratch.by_rank) for word in words),

@@ -18,6 +18,7 @@ from corescale.observe.launchers.fake import Fake
 from corescale.observe.launchers.mpi import Mpi
 from corescale.observe.launchers.simgrid import Simgrid
 from corescale.observe.launchers.slurm import Slurm
+from corescale.observe.launchers.ssh import Ssh
 from corescale.records import Configuration, Layout, Record
 
 
@@ -86,7 +87,14 @@ class Launcher(Protocol):
         """After the last launch, also after a failure."""
 
 
-LAUNCHERS: dict[str, type[Launcher]] = {"direct": Direct, "mpi": Mpi, "slurm": Slurm, "simgrid": Simgrid, "fake": Fake}
+LAUNCHERS: dict[str, type[Launcher]] = {
+    "direct": Direct,
+    "mpi": Mpi,
+    "slurm": Slurm,
+    "ssh": Ssh,
+    "simgrid": Simgrid,
+    "fake": Fake,
+}
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 """no options"""

@@ -82,8 +82,8 @@ def test_every_launcher_meets_the_contract(
     kind = launchers.LAUNCHERS[name]
     given = {"fake": {"landscape": str(landscape_file)}, "simgrid": {"platform": str(simgrid.platform(tmp_path))}}
     layouts = [layout for layout in SHAPES if kind.cannot(layout) is None]
-    if name == "slurm":
-        pytest.skip("needs a cluster: test_slurm.py")
+    if name in ("slurm", "ssh"):
+        pytest.skip(f"needs several hosts: test_{name}.py")
     if name in ("mpi", "simgrid") and not layouts:
         pytest.skip(str(kind.cannot(Layout())))
     assert layouts, f"it can start nothing: {kind.cannot(Layout())}"

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches ranks x threads on several hosts without a scheduler, by Open MPI's mpirun and ssh.
+
+The hosts stand in a file as Open MPI has it, a line `HOST slots=CORES` each. The leaf of a rank accounts for itself, and
+what a launch needs is kept in the working folder, which hosts must share.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, Self
+
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
+from corescale.errors import UsageError
+from corescale.machine import Cpu, Machine
+from corescale.observe import ranks
+from corescale.observe.launchers.mpi import TRACE, UNBOUND, Mpi, refusal
+from corescale.observe.scratch import Scratch
+from corescale.observe.spawn import SpawnReport, SpawnRequest
+from corescale.records import Configuration, Layout
+
+GRACE = 10.0
+"""seconds for mpirun to end its daemons on all hosts"""
+EXPORTED = ("PATH", "LD_LIBRARY_PATH")
+"""variables of this shell that ranks get; ssh passes none"""
+LINE = re.compile(r"\s*([^\s#]+)(?:\s+slots\s*=\s*([1-9]\d{0,4}))?\s*(?:#.*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A line of the file."""
+
+    name: str
+    cores: int
+
+
+class Ssh(Mpi):
+    """See Launcher."""
+
+    name = "ssh"
+    summary = "ranks x threads on several hosts, by Open MPI over ssh"
+    only_if_asked = True
+    takes: ClassVar[str] = "hosts"
+
+    def __init__(self, experiment: Experiment, machine: Machine, hosts: Sequence[Host]) -> None:
+        super().__init__(experiment, machine)
+        for chosen in configurations(experiment):
+            if (nodes := chosen.layout.nodes) > len(hosts):
+                what = f"{nodes} nodes, and the file has {len(hosts)} hosts"
+                raise UsageError(what, where="nodes", remedy="ask for fewer, or add hosts")
+        self._hosts = hosts
+        self.place = Path.cwd()
+
+    @classmethod
+    def machine(cls, option: str = "") -> Machine:
+        hosts, here = read(option), Machine.here()
+        cores = min(host.cores for host in hosts)
+        return replace(
+            here,
+            hostname=hosts[0].name,
+            cpu_model=f"{len(hosts)} hosts by ssh",
+            cpus=tuple(Cpu(k, k, 0, 0, 0) for k in range(cores)),
+            affinity=tuple(range(cores)),
+            quota_cores=None,
+            cgroup_version=None,
+            governor=None,
+            turbo=None,
+            topology_source="hosts",
+            nodes=len(hosts),
+        )
+
+    @classmethod
+    def create(cls, experiment: Experiment, machine: Machine, option: str = "") -> Self:
+        return cls(experiment, machine, read(option))
+
+    @classmethod
+    def cannot(cls, layout: Layout) -> str | None:
+        return Mpi.cannot(replace(layout, nodes=1))
+
+    def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
+        layout = configuration.layout
+        names = ",".join(f"{host.name}:{layout.ranks_per_node}" for host in self._hosts[: layout.nodes])
+        ranks = layout.ranks_per_node * layout.nodes
+        return f"mpirun --host {names} --bind-to none -n {ranks} {self._launch_of(configuration).needed(reads).line}"
+
+    def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
+        each = layout.ranks_per_node
+        file = scratch.of("ssh") / "hosts"
+        file.write_text("".join(f"{host.name} slots={each}\n" for host in self._hosts[: layout.nodes]))
+        leaf = ranks.leaf(request, scratch, [()] * (each * layout.nodes), afar=True)
+        exported = (word for name in EXPORTED for word in ("-x", name))
+        options = (*self._mpirun(layout), "--hostfile", str(file), "--map-by", f"ppr:{each}:node", *UNBOUND, *exported)
+        argv = (*options, "--wdir", str(Path.cwd()), "-n", str(each * layout.nodes), str(leaf))
+        return replace(
+            request,
+            argv=argv,
+            environment={"OMPI_MCA_plm_rsh_args": "-o BatchMode=yes", "OMPI_MCA_plm_rsh_no_tree_spawn": "1"},
+            affinity=(),
+            timeout=None if request.timeout is None else request.timeout + GRACE,
+            prove=False,
+            inherited=(),
+            memory_group=False,
+            grace=GRACE,
+        )
+
+    def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
+        outcome, found = ranks.ended(report, scratch, TRACE)
+        if outcome.status == "failed" and not found:
+            first = next((line for line in report.tail.splitlines() if "ssh: " in line or "denied" in line), "")
+            outcome = replace(outcome, tail=f"{first or refusal(report.tail)}\n")
+        return ranks.folded(outcome, found), found
+
+
+def read(option: str) -> Sequence[Host]:
+    """The hosts of a file; raises UsageError."""
+    if not option:
+        raise UsageError(
+            "the ssh launcher needs hosts", where="--on ssh", remedy="add --hosts FILE, lines HOST slots=CORES"
+        )
+    try:
+        lines = Path(option).read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise UsageError(f"cannot be read: {why}", where=option) from None
+    found: list[Host] = []
+    for number, line in enumerate(lines, 1):
+        match = LINE.fullmatch(line)
+        if match is not None and match[2]:
+            found.append(Host(match[1], int(match[2])))
+        elif line.partition("#")[0].strip():
+            raise UsageError(
+                f"not a host: {line.strip()!r}", where=f"{option}:{number}", remedy="write HOST slots=CORES"
+            )
+    if not found:
+        raise UsageError("names no host", where=option, remedy="write a line HOST slots=CORES for each")
+    return found

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks on two hosts by ssh: network namespaces with host names and an sshd of their own."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import corescale
+from corescale.errors import ProgramError, UsageError
+from corescale.observe import launchers
+from corescale.observe.launchers.ssh import Host, read
+from support import hosts
+from support.processes import alive, eventually
+
+REASON = hosts.reason()
+needs_hosts = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with hosts.two(tmp_path_factory.mktemp("hosts")) as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder that hosts share; no folder of a launch is left in it."""
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    assert not list(tmp_path.glob("corescale-launch-*"))
+
+
+@needs_hosts
+def test_a_scan_over_hosts_has_each_ranks_host_and_accounts(file: Path) -> None:
+    work = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"
+    layouts = ["1x1x1", "1x1x2", "1x2x2"]
+    made = corescale.scan(["sh", "-c", work], on="ssh", hosts=file, factor={"layout": layouts}, runs=1)
+    found = {str(record.configuration.layout): record for record in made.result.records}
+    assert {name: sorted(p.node for p in record.processes) for name, record in found.items()} == {
+        "1x1x1": ["h1"], "1x1x2": ["h1", "h2"], "1x2x2": ["h1", "h1", "h2", "h2"],
+    }  # fmt: skip
+    assert {(record.status, record.wall_kind, record.oversubscribed) for record in found.values()} == {
+        ("ok", "rank", False)
+    }
+    assert found["1x2x2"].user > 2 * found["1x1x1"].user > 0
+
+
+@needs_hosts
+def test_ctrl_c_ends_the_ranks_on_all_hosts(file: Path, place: Path) -> None:
+    words = ("scan", "--on", "ssh", "--hosts", str(file), "--nodes", "2", "-r", "1", "--", "sh", "-c")
+    running = subprocess.Popen(
+        (sys.executable, "-m", "corescale", *words, "echo $$ >>pids; sleep 99"),
+        cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    pids = place / "pids"
+    assert eventually(lambda: pids.exists() and len(pids.read_text().split()) == 2, 60)
+    running.send_signal(signal.SIGINT)
+    assert running.wait(60) == 130
+    assert eventually(lambda: not any(alive(int(pid)) for pid in pids.read_text().split()), 20)
+
+
+@needs_hosts
+def test_a_rank_that_fails_and_a_host_that_is_not_there_are_one_line(file: Path, place: Path) -> None:
+    work = 'test "$OMPI_COMM_WORLD_RANK" = 0 || { echo not me >&2; exit 7; }; sleep 60'
+    with pytest.raises(ProgramError, match="failed with exit code 7: rank 1: not me"):
+        corescale.scan(["sh", "-c", work], on="ssh", hosts=file, nodes=[2], runs=1)
+    (place / "gone").write_text("10.213.1.9 slots=2\n")
+    with pytest.raises(ProgramError, match=r"ssh: connect to host 10\.213\.1\.9 port 22: ") as raised:
+        corescale.scan("true", on="ssh", hosts=place / "gone", nodes=[1], runs=1)
+    assert "\n" not in str(raised.value)
+
+
+@needs_hosts
+def test_more_nodes_than_hosts_are_refused(file: Path) -> None:
+    with pytest.raises(UsageError, match="nodes: 3 nodes, and the file has 2 hosts"):
+        corescale.scan("true", on="ssh", hosts=file, nodes=[3], runs=1)
+    found = launchers.machine("ssh", {"hosts": str(file)})
+    assert (found.nodes, found.default_max_threads) == (2, 2)
+
+
+def test_a_file_of_hosts_is_as_open_mpi_has_it(place: Path) -> None:
+    (place / "hosts").write_text("# mine\na.b slots=4  # four\n\nc slots = 16\n")
+    assert list(read("hosts")) == [Host("a.b", 4), Host("c", 16)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "hosts: names no host"),
+        ("a\n", "hosts:1: not a host: 'a'; write HOST slots=CORES"),
+        ("a slots=2\nb slots=0\n", "hosts:2: not a host: 'b slots=0'"),
+        ("a slots=2 b\n", "hosts:1: not a host"),
+    ],
+)
+def test_a_file_without_hosts_is_one_line(text: str, said: str, place: Path) -> None:
+    (place / "hosts").write_text(text)
+    with pytest.raises(UsageError, match=said):
+        read("hosts")
+    with pytest.raises(UsageError, match="add --hosts FILE"):
+        read("")
+    with pytest.raises(UsageError, match="none: cannot be read"):
+        read("none")
