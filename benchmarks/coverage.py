@@ -10,11 +10,17 @@ import argparse
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from corescale.conclude import stats
 from corescale.conclude.models import MODELS, choose, fit
 from corescale.conclude.models.centres import summarise
+from corescale.conclude.noise import Launches, carry_over, disturbed, flag_launches
+from corescale.conclude.race import bounds
+from corescale.conclude.race.options import OPTIONS
+from corescale.conclude.race.pairs import Scatter
 from corescale.conclude.stats import Floats, hodges_lehmann, median_interval, tail_count, walsh_bounds, within_of_best
 from corescale.declare.plan import with_baseline
 from corescale.declare.stop import Stop
@@ -277,6 +283,94 @@ def estimands(launches: int = 2000, experiments: int = 50, seed: int = SEED) -> 
     )
 
 
+def mean_coverage(noise: str, blocks: int, experiments: int = 1000, seed: int = SEED) -> float:
+    """Of the ratio of mean times, by which `compare --gate mean=5%` judges."""
+    samples = np.exp(simulate(noise, [TRUTH, 0.0, 0.1, 0.2], blocks, experiments, seed))
+    found = [stats.ratio_of_means(pairs[:, 0], pairs[:, 1]) for pairs in samples]
+    return float(np.mean([interval.covers(math.exp(TRUTH)) for interval in found]))
+
+
+def slow_mode_coverage(share: float, times: float, blocks: int, experiments: int = 1000) -> tuple[float, float]:
+    """Of the ratio of means if that share of one side's launches take so many times longer; and how often a gate of 5%
+    on the mean passes."""
+    rng = np.random.default_rng([SEED, blocks])
+    a, b = np.exp(0.02 * rng.standard_normal((2, experiments, blocks)))
+    a = a * np.where(rng.random(a.shape) < share, times, 1.0)
+    found = [stats.ratio_of_means(*pair) for pair in zip(a, b, strict=True)]
+    truth = 1 + share * (times - 1)
+    passed = [interval.high is not None and interval.high <= 1.05 for interval in found]
+    return float(np.mean([interval.covers(truth) for interval in found])), float(np.mean(passed))
+
+
+def carried(noise: str, blocks: int, effect: float, experiments: int = 1000, seed: int = SEED) -> tuple[float, float]:
+    """How often a comparison of two warns of carry-over, and its ratio covers 1, if launches behind the second take
+    that share more."""
+    warned, covered = 0, 0
+    rng = np.random.default_rng([seed, list(NOISE).index(noise), blocks])
+    for in_time in NOISE[noise](rng, (experiments, 2 * blocks)):
+        order = np.array([rng.permutation(2) for _ in range(blocks)])
+        ran = order.ravel()
+        logs = in_time + math.log1p(effect) * np.append(False, ran[:-1] == 1)
+        times, sequence = np.empty((blocks, 2)), np.empty((blocks, 2))
+        np.put_along_axis(times, order, logs.reshape(blocks, 2), axis=1)
+        np.put_along_axis(sequence, order, np.arange(2.0 * blocks).reshape(blocks, 2), axis=1)
+        warned += carry_over(times, sequence) is not None
+        covered += hodges_lehmann(times[:, 1] - times[:, 0]).covers(0.0)
+    return warned / experiments, covered / experiments
+
+
+def undisturbed(
+    blocks: int, share: float, outside: float, experiments: int = 1000, seed: int = SEED
+) -> tuple[float, float, float]:
+    """Flags mean 10% more time. Of the second command that share has its own, and that share of blocks all of it.
+
+    How often an answer without disturbed blocks is given, how often it covers, and how often that of all blocks does.
+    """
+    rng = np.random.default_rng([seed, blocks])
+
+    def drawn(*shape: int) -> tuple[Floats, Any]:
+        hit = np.broadcast_to(rng.random((*shape, 1)) < outside, (*shape, 2)).copy()
+        hit[..., 1] |= rng.random(shape) < share
+        return 0.02 * rng.standard_normal((*shape, 2)) + hit * math.log(1.1), hit
+
+    def found(times: Floats) -> stats.Interval:
+        return hodges_lehmann(times[:, 1] - times[:, 0])
+
+    truth, shown, second, first = found(drawn(4000)[0]).estimate, 0, 0, 0
+    block, column = (one.ravel() for one in np.indices((blocks, 2)))
+    for times, flags in zip(*drawn(experiments, blocks), strict=True):
+        launches = _robbed(block, column, flags.ravel())
+        bad = disturbed(launches, flag_launches(launches))
+        kept = times[[k not in bad for k in range(blocks)]]
+        first += found(times).covers(truth)
+        if bad and len(kept) >= FEW[0]:
+            shown += 1
+            second += found(kept).covers(truth)
+    return shown / experiments, second / shown if shown else math.nan, first / experiments
+
+
+def _robbed(block: Any, column: Any, flags: Any) -> Launches:
+    """Launches of a second each, of which the flagged ones lost time to the hypervisor."""
+    none, second = np.zeros(flags.size), np.ones(flags.size)
+    return Launches(block, column, second, flags * 0.5, none, second, none, none, none, second, np.zeros_like(flags))
+
+
+def confirmed(pairs: int, factor: float, experiments: int = 1000, seed: int = SEED) -> float:
+    """Of a tune's interval of few pairs, if the noise of its candidate is that many times the baseline's 3%."""
+    rng = np.random.default_rng([seed, pairs])
+    signs, covered = np.where(np.arange(pairs) % 2, -1.0, 1.0), 0
+    for _ in range(experiments):
+        race, fresh = 0.03 * rng.standard_normal((2, 5)), 0.03 * rng.standard_normal((2, pairs))
+        noisy = [row * by for row, by in zip((*race, *fresh), (1, factor, 1, factor), strict=True)]
+        lent = Scatter(OPTIONS.lent, Scatter.of([np.exp(row).tolist() for row in noisy[:2]]).variance)
+        single = Scatter.of([np.exp(np.append(noisy[k], noisy[k + 2])).tolist() for k in (0, 1)])
+        found = bounds.interval(
+            noisy[2] - noisy[3], signs, 0.05, (lent.freedom, lent.variance), (single.freedom, single.variance), OPTIONS
+        )
+        covered += found.low is not None and found.high is not None and found.low <= 0 <= found.high
+    return covered / experiments
+
+
 def table(title: str, columns: Sequence[str], rows: Rows) -> None:
     print(f"\n{title}\n\n| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
     for row in rows:
@@ -334,6 +428,38 @@ PARTS: dict[str, Callable[[], None]] = {
         for model in MODELS
     },
     "estimands": estimands,
+    "mean": lambda: per_blocks("Ratio of means, 95% asked, 1,000 experiments a cell", mean_coverage),
+    "mean-slow": lambda: table(
+        "Ratio of means with a slow mode of one side, and how often --gate mean=5% passes",
+        ["slow launches", *(f"{blocks} blocks{of}" for blocks in BLOCKS for of in ("", ", passed"))],
+        [
+            [f"{share:.0%} {times:g} times", *(x for n in BLOCKS for x in slow_mode_coverage(share, times, n))]
+            for share, times in ((0.0, 1.0), (0.1, 1.6), (0.05, 3.0))
+        ],
+    ),
+    "carry-over": lambda: table(
+        "Carry-over of two commands: warned, and the ratio's coverage",
+        ["noise", "effect", *(f"{blocks} blocks{of}" for blocks in BLOCKS for of in (" warned", " covered"))],
+        [
+            [noise, f"{effect:.0%}", *(x for n in BLOCKS for x in carried(noise, n, effect))]
+            for noise in NOISE
+            for effect in (0.0, 0.03)
+        ],
+    ),
+    "undisturbed": lambda: table(
+        "Flags of one side's own, and of whole blocks: an answer without these blocks, its coverage, and that of all",
+        ["own, blocks", *(f"{n} blocks{of}" for n in (8, 12, 20, 40) for of in (" shown", " covered", " all"))],
+        [
+            [f"{share:.0%}, {outside:.0%}", *(x for n in (8, 12, 20, 40) for x in undisturbed(n, share, outside))]
+            for share in (0.0, 0.1, 0.2, 0.3)
+            for outside in (0.0, 0.2)
+        ],
+    ),
+    "confirmed": lambda: table(
+        "A tune's interval of few pairs, by the candidate's noise",
+        ["pairs", "equal", "2 times", "3 times"],
+        [[str(n), *(confirmed(n, factor) for factor in (1, 2, 3))] for n in (2, 4, 6, 8, 10, 12, 20)],
+    ),
     "warning": lambda: per_blocks(
         "A true USL warned for its residuals, 500 experiments a cell", partial(warned, "usl")
     ),

@@ -17,6 +17,7 @@ from corescale.errors import AfterwardsError, InterruptedRunError, PreloadError,
 from corescale.machine import Machine
 from corescale.observe import launchers, store
 from corescale.observe import run as loop
+from corescale.observe.quiet import Quiet
 from corescale.observe.store import sealing
 from corescale.observe.watcher import Watcher
 from corescale.show import interim
@@ -97,7 +98,9 @@ def measure(
         if said := stopping.too_few(experiment):
             watcher.note(said)
         try:
-            loop.run(experiment, folder, launcher, Sealed(policy, folder, experiment), watcher, began=began)
+            waits = Quiet(machine, watcher.note).wait if request.wait_quiet and not launcher.virtual else lambda: 0.0
+            sealed = Sealed(policy, folder, experiment)
+            loop.run(experiment, folder, launcher, sealed, watcher, began=began, quiet=waits)
         except KeyboardInterrupt as end:
             raise InterruptedRunError(str(folder.path), interim.known(folder.records, experiment)) from end
         except AfterwardsError as error:

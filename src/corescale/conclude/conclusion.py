@@ -41,7 +41,8 @@ def conclude(
     `finished`: the run was not interrupted.
     """
     ended = policy.decision(records, experiment, finished=finished)
-    found, said = warnings(records, experiment, ended.reached_width), answer(records, experiment, gate)
+    width = None if experiment.stop.rule == "race" else ended.reached_width
+    found, said = warnings(records, experiment, width), answer(records, experiment, gate)
     again, lines, fewer = None, found.lines, len(found.undisturbed) < len(records)
     if fewer and not _enough(records, found.undisturbed, experiment):
         lines += ("noise: without those blocks too few are left for a second answer",)

@@ -13,7 +13,7 @@ from corescale.conclude.response import Step, median, response
 from corescale.declare import grid
 from corescale.declare.experiment import Experiment
 from corescale.endings import outcome
-from corescale.records import SHORT, Level, Record
+from corescale.records import SHORT, Configuration, Level, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Warnings:
     noisy: frozenset[int]
     """positions in the records"""
     undisturbed: tuple[Record, ...]
-    """the records of all blocks in which no launch was flagged for what came from outside, and hit all equally"""
+    """the records without the blocks of which every launch was flagged for what came from outside"""
 
 
 def warnings(records: Sequence[Record], experiment: Experiment, width: float | None = None) -> Warnings:
@@ -35,14 +35,13 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
     timed = [k for k, record in enumerate(records) if record.timed]
     launches = _launches([records[k] for k in timed])
     flags = noise.flag_launches(launches) if timed else ()
-    aside = noise.to_exclude(launches, flags)
-    bad = {flag.block for flag in flags if flag.rule in aside}
+    bad = noise.disturbed(launches, flags) if timed else frozenset()
     undisturbed = tuple(record for record in records if not record.timed or record.block not in bad)
     differing = [said for each in agreements(records, experiment) for said in each.broken]
     failing, told = _told([records[k] for k in timed], experiment)
     lines = [*failing, *_quantised([records[k] for k in timed], experiment), *differing]
     lines += [*_busy(flags, records, width), *_drift(records, experiment), *_short(records)]
-    lines += [*memory.warning([records[k] for k in timed]), *told, *_flagged(flags, aside, records)]
+    lines += [*memory.warning([records[k] for k in timed]), *told, *_flagged(flags, records)]
     return Warnings(tuple(lines), frozenset(timed[flag.launch] for flag in flags), undisturbed)
 
 
@@ -111,7 +110,7 @@ def _on_cpu(record: Record) -> float:
     return record.user + record.system if record.noise.on_cpu is None else record.noise.on_cpu
 
 
-def _flagged(flags: Sequence[noise.Flag], aside: frozenset[str], records: Sequence[Record]) -> list[str]:
+def _flagged(flags: Sequence[noise.Flag], records: Sequence[Record]) -> list[str]:
     blocks = len({record.block for record in records if record.timed})
     lines = []
     for name in dict.fromkeys(flag.rule for flag in flags):
@@ -121,12 +120,12 @@ def _flagged(flags: Sequence[noise.Flag], aside: frozenset[str], records: Sequen
         lines.append(
             f"noise: {name}: {rule.says.format(worst)}, in {hit} of {blocks} blocks"
             f" (above {limit}{_estimated(of_rule, records)})"
-            f"{_whose(of_rule, name in aside, records)}"
+            f"{_whose(of_rule, records)}"
         )
     return lines
 
 
-def _whose(flags: Sequence[noise.Flag], aside: bool, records: Sequence[Record]) -> str:
+def _whose(flags: Sequence[noise.Flag], records: Sequence[Record]) -> str:
     """The configuration with the largest share of flagged launches, beside the others: it may be their cause."""
     timed = [record for record in records if record.timed]
     launches = Counter(record.configuration for record in timed)
@@ -136,8 +135,7 @@ def _whose(flags: Sequence[noise.Flag], aside: bool, records: Sequence[Record]) 
     if not others or not most.label:
         return ""
     rest = f"{sum(hit.values()) - hit[most]} of {others} of the others"
-    said = f"; in {hit[most]} of {launches[most]} launches of {most.label}, {rest}"
-    return said if aside else f"{said}; not excluded"
+    return f"; in {hit[most]} of {launches[most]} launches of {most.label}, {rest}"
 
 
 def _busy(flags: Sequence[noise.Flag], records: Sequence[Record], width: float | None) -> Iterator[str]:
@@ -148,7 +146,7 @@ def _busy(flags: Sequence[noise.Flag], records: Sequence[Record], width: float |
     rule, of_rule = noise.RULES[first], [flag for flag in flags if flag.rule == first]
     worst = rule.says.format(rule.form.format(max(flag.number for flag in of_rule)))
     blocks, hit = len({r.block for r in records if r.timed}), len({flag.block for flag in of_rule})
-    unseen = "" if width is None else f"; differences below {100 * width:.2g}% mean nothing now"
+    unseen = "" if not width else f"; differences below {100 * width:.2g}% mean nothing now"
     yield f"machine busy: {worst} ({hit} of {blocks} blocks){unseen}"
 
 
@@ -169,12 +167,21 @@ def _drift(records: Sequence[Record], experiment: Experiment) -> list[str]:
         value = response(record, experiment.response)
         times[cell] = math.log(value) if value > 0 else math.nan
         sequence[cell] = place
-    found = [*noise.drift(times, np.where(np.isnan(sequence), 0, sequence))] if measured else []
-    return [
-        f"{finding.rule}: {finding.says} (correlation {finding.number:.2f})"
-        for finding in _worst(found)
-        if finding.exceeded
-    ]
+    if not measured:
+        return []
+    sequence = np.where(np.isnan(sequence), 0, sequence)
+    said = [*_carried(noise.carry_over(times, sequence), configurations)]
+    found = (finding for finding in _worst(noise.drift(times, sequence)) if finding.exceeded)
+    return [*said, *(f"{finding.rule}: {finding.says} (correlation {finding.number:.2f})" for finding in found)]
+
+
+def _carried(found: noise.CarryOver | None, configurations: Sequence[Configuration]) -> Iterator[str]:
+    if found is not None:
+        more = f"{100 * abs(found.effect):.2g}% {'longer' if found.effect > 0 else 'shorter'}"
+        yield (
+            f"carry-over: a launch right behind {configurations[found.behind].label} takes {more}, and up to half of"
+            " that is in the ratio; --prepare 'sleep 1' may part them"
+        )
 
 
 def _worst(found: Sequence[noise.Finding]) -> list[noise.Finding]:

@@ -32,6 +32,9 @@ class RunRequest:
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
     fresh: bool = option(False, "--fresh", help="start a new run, also if one could be continued or shown")
     continued: bool = option(False, "--continue", help="continue the last run of this command, or fail")
+    wait_quiet: bool = option(
+        False, "--wait-quiet", help="before each block wait until other programs leave the CPUs, 10 minutes in all"
+    )
     dry_run: bool = option(False, "--dry-run", help="print the plan and its estimated time, and stop")
     json: bool = option(False, "--json", help="print the result as JSON")
     every_variable: bool = option(

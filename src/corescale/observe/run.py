@@ -65,20 +65,21 @@ def run(
     watcher: Watcher | None = None,
     fresh_seed: Callable[[], int] = plan.fresh_seed,
     began: float | None = None,
+    quiet: Callable[[], float] = lambda: 0.0,
 ) -> tuple[Record, ...]:
     """Launch what `policy` asks for and keep it, from where `store` ended; the records of complete blocks.
 
     On any error, and on Ctrl-C, nothing of the program is left running, the block in flight is abandoned, and the
     records so far stay. Raises ProgramError where the baseline fails before it ever succeeded (unless failures are
     ignored), or where every launch of a first block fails; AfterwardsError where the run is finished and its clean-up
-    fails. `began`: when the budget did, by the monotonic clock.
+    fails. `began`: when the budget did, by the monotonic clock. `quiet` waits before a block, and returns the seconds.
     """
     began, watcher = time.monotonic() if began is None else began, watcher or Watcher()
     try:
         launcher.open(watcher.note, store.keep)
         store.start(launcher.subject())
         launcher.recall(store.records)
-        _Loop(experiment, store, launcher, policy, watcher, fresh_seed, began).go()
+        _Loop(experiment, store, launcher, policy, watcher, fresh_seed, began, quiet).go()
     except BaseException:
         launcher.cancel()
         with contextlib.suppress(CorescaleError):
@@ -102,11 +103,12 @@ class _Loop:
         watcher: Watcher,
         seed: Callable[[], int],
         began: float,
+        quiet: Callable[[], float],
     ) -> None:
         self.experiment, self.store, self.launcher, self.policy = experiment, store, launcher, policy
         self.watcher, self.seed, self.budget = watcher, seed, policy.budget
         self.baseline = baseline(experiment)
-        self.start = began
+        self.start, self.quiet = began, quiet
         self.earlier = sum(record.wall for record in store.records)
         """seconds of the budget that an earlier try of this run took"""
         self.short_noted = False
@@ -176,7 +178,8 @@ class _Loop:
         return ((stop.budget or 0.0) - self.earlier) / 2 if bounds else math.inf
 
     def make(self, block: Block) -> None:
-        """All launches of a block, or none that count."""
+        """All launches of a block, or none that count; waiting is no part of the budget."""
+        self.start += self.quiet()
         number, attempt = self.store.begin()
         since = plan.since_baseline(self.store.records, self.baseline) if self.experiment.baseline.returns else None
         launches = plan.invocations(block, number, attempt, self.baseline, self.seed(), since)

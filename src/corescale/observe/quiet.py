@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waiting until other programs leave the CPUs: what `--wait-quiet` does before each block."""
+
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from corescale.machine import Machine
+
+BUSY = 0.05
+"""share of the CPUs from which others are said to disturb: that of the warning (conclude/noise.py)"""
+
+LOOK = 1.0
+"""seconds of a look; ticks of the clock are a hundredth of that"""
+
+LONGEST = 600.0
+"""seconds that one command waits altogether, as a machine may never be quiet"""
+
+Used = Callable[[], float]
+"""Share of the CPUs that was used during a look, which it takes."""
+
+
+class Quiet:
+    """Waits; nothing of the measurement may run meanwhile."""
+
+    def __init__(self, machine: Machine, note: Callable[[str], None], used: Used | None = None) -> None:
+        self._cpus, self._note = {cpu.cpu for cpu in machine.usable}, note
+        self._used = used or self._look
+        self._waited = 0.0
+
+    def wait(self) -> float:
+        """Returns the seconds that it took; says once why, and once if it gives up."""
+        start, said = time.monotonic(), False
+        while self._waited < LONGEST and (busy := self._used()) > BUSY:
+            self._waited += LOOK
+            if not said:
+                said = True
+                self._note(f"waiting until the machine is quiet: other programs use {busy:.0%} of the CPUs")
+            if self._waited >= LONGEST:
+                self._note(f"the machine was not quiet within {LONGEST / 60:g} minutes: measuring nevertheless")
+        return time.monotonic() - start
+
+    def _look(self) -> float:
+        before = ticks(Path("/proc/stat").read_text(), self._cpus)
+        time.sleep(LOOK)
+        after = ticks(Path("/proc/stat").read_text(), self._cpus)
+        busy, whole = (b - a for a, b in zip(before, after, strict=True))
+        return busy / whole if whole > 0 else 0.0
+
+
+def ticks(stat: str, cpus: Collection[int]) -> tuple[int, int]:
+    """Used and all ticks of these CPUs since the start of the system, by the text of /proc/stat."""
+    rows = [line.split() for line in stat.splitlines() if line.startswith("cpu") and not line.startswith("cpu ")]
+    own = [[int(word) for word in row[1:9]] for row in rows if int(row[0][3:]) in cpus]
+    whole = sum(map(sum, own))
+    return whole - sum(row[3] + row[4] for row in own), whole
