@@ -3,7 +3,7 @@
 
 import contextlib
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -46,7 +46,7 @@ class Local:
     virtual: ClassVar[bool] = False
     takes: ClassVar[str] = ""
     place: Path | None = None
-    """folder for what launches need, if it must be shared with other machines"""
+    """folder for what launches need, if they run on other machines, which share it; None: they run here"""
 
     def __init__(self, experiment: Experiment, machine: Machine, spawner: Spawner | None = None) -> None:
         if experiment.output in ("inherit", "pipe", "-", "/dev/stdout"):
@@ -126,7 +126,7 @@ class Local:
         return sum(bool(each.libraries) for each in wanted - self._proved.keys())
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
-        for line in other_load.notes():
+        for line in other_load.notes() if self.place is None else ():
             self._note_once(line)
         for invocation in block:
             self._prove(invocation.configuration)
@@ -193,9 +193,9 @@ class Local:
         launch = self._launch_of(configuration, invocation.phase)
         proved = self._proved.get(self._to_prove(configuration), ()) if launch.preload else ()
         with Scratch(launch, proved, self.place) as scratch, self._prepared(configuration):
-            before = [*other_load.warnings(), *self._unkilled()]
+            before = [*self._beside(), *self._unkilled()]
             report = self._spawn(launch, configuration.layout, scratch, watching, cap=invocation.cap)
-            warnings = [*before, *other_load.warnings()]
+            warnings = [*before, *self._beside()]
             report, ranks = self.ended(report, scratch)
             scratch.processes = tuple(process for each in ranks.values() for process in each.processes)
             found = sources.read(watching, scratch, succeeded=report.status == "ok")
@@ -245,6 +245,10 @@ class Local:
             self._survivors.update(report.survivors)
             self._note(f"{len(report.survivors)} processes of {launch.line} could not be killed, and run on")
         return report
+
+    def _beside(self) -> Iterable[str]:
+        """The warnings of others that measure here, if launches run here."""
+        return other_load.warnings() if self.place is None else ()
 
     def _unkilled(self) -> Iterator[str]:
         """The warning of a launch beside which processes of earlier ones run."""

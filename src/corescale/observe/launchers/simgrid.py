@@ -75,6 +75,9 @@ class Simgrid(Local):
             raise UsageError("a shell cannot be simulated", where="--shell", remedy="name the program itself")
         if factor := next((each.name for each in experiment.factors if each.how.preloads), None):
             raise UsageError("no library is preloaded into a simulated program", where=factor, remedy="leave it out")
+        if experiment.response.startswith("region:"):
+            what = "a simulated program reports no regions"
+            raise UsageError(what, where="--response", remedy="let it print the number: metric:NAME")
         text = canonical(platform.model_dump(mode="json"))
         self.name = f"simgrid-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
         self._platform = platform

@@ -84,6 +84,8 @@ def test_what_cannot_be_simulated_is_one_line(
         simulated(experiment(program, levels={"layout": ["1x1x5"]}), cluster)
     with pytest.raises(UsageError, match="no library is preloaded into a simulated program"):
         simulated(experiment(program, levels={"allocator": ["inherited"]}), cluster)
+    with pytest.raises(UsageError, match=r"--response: a simulated program reports no regions; .*metric:NAME"):
+        simulated(experiment(program, response="region:loop"), cluster)
     with pytest.raises(UsageError, match=r"needs a platform; add --platform FILE"):
         launchers.create("simgrid", experiment(program), Machine.here())
     with pytest.raises(UsageError, match=r"--platform: only the simgrid launcher takes it; add --on simgrid"):
