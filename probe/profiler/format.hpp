@@ -122,4 +122,25 @@ struct File {
   alignas(4096) Thread thread[most_threads];
 };
 
+inline constexpr std::uint32_t timeline_format = 1;
+inline constexpr std::uint64_t most_events = 65536;
+
+// A thread was in a state for `length` in all, until `time`.
+struct Event {
+  std::int64_t time, length;
+  std::int32_t thread;
+  std::uint32_t state;
+  std::uint64_t place;  // the key of a Stack; 0: unknown
+};
+
+// The file of events beside the profile.
+struct Timeline {
+  std::int32_t process;
+  std::uint32_t version;
+  std::int64_t started;  // as of the profile
+  std::uint64_t count;   // more than most_events were not kept
+  std::uint64_t reserved;
+  Event event[most_events];
+};
+
 }  // namespace corescale::profiler

@@ -159,6 +159,7 @@ void open_file() {
   header.census = census::zero();
   memcpy(header.signature, magic, sizeof magic);  // last: a process that is killed here has not begun
   file = made;
+  open_timeline(folder);
   read_modules();
 }
 

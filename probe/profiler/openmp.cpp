@@ -30,13 +30,16 @@ struct Body {
     if (!thread) return;
     if (thread == team.master) {
       team.threads = team.size_of_team();
-      thread->spent[barrier] += now() - thread->since;
+      const std::int64_t length = now() - thread->since;
+      thread->spent[barrier] += length;
+      log(barrier, length);
       thread->burnt[barrier] += cpu_since(thread->cpu_since);
       thread->state = computing;
       change(census::one(census::running) + several(team.threads - 1), several(team.expected));
     } else {
       const std::int64_t time = now();
       thread->spent[pooled] += time - thread->since;
+      log(pooled, time - thread->since);
       thread->burnt[pooled] += cpu_since(thread->cpu_since);
       thread->state = computing;
       change(census::one(census::running), census::one(census::barriers));
@@ -89,6 +92,7 @@ auto region(Team& team, Fork fork) {
   change(census::one(census::running), several(team.threads ? team.threads : team.expected));
   master.state = computing;
   master.spent[barrier] += time - master.since;
+  log(barrier, time - master.since);
   master.burnt[barrier] += cpu_since(team.body_ended_cpu);
   ++master.calls[barrier];
   if (Region* const booked = region_of(placed(team.function))) {

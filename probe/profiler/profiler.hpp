@@ -92,6 +92,10 @@ bool room(void* place, std::size_t size);     // whether it can be written there
 std::uint64_t placed(std::uint64_t address);  // a frame at this address, as of now
 void begin_child();
 
+// timeline.cpp
+void open_timeline(const char* folder);
+void log(State state, std::int64_t length, const Stack* place = nullptr);  // of the calling thread, until now
+
 // threads.cpp
 void begin_main_thread();
 void end_thread();

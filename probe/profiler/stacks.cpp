@@ -110,6 +110,7 @@ void tick(int number, siginfo_t* info, void* context) {
     const State state = state_of(*thread, time);
     Stack* const stack = here(context);
     weigh(stack, state, used);
+    log(state, used, stack);
     const Word word = file->header.census;
     const int others = census::nobody(word, static_cast<int>(file->header.processors));
     const int active = census::count(word, census::running);

@@ -140,6 +140,7 @@ void end_thread() {
   stop_ticks(*thread);
   look(*thread);
   const std::int64_t time = now();
+  log(computing, thread->cpu - thread->ticked);
   book_busy(*thread, time);
   if (thread->state != computing) {  // also where it was cancelled, and left no wait
     thread->spent[thread->state] += time - thread->since;

@@ -61,6 +61,7 @@ void Wait::end() {
   thread.spent[state_] += length;
   thread.burnt[state_] += cpu_since(cpu_);
   thread.unsited[state_] += length;
+  log(state_, length, stack_);
   if (stack_) {
     weigh(stack_, state_, thread.unsited[state_]);
     thread.unsited[state_] = 0;

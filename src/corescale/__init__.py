@@ -8,8 +8,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from corescale.api.explanation import Explained
     from corescale.api.run import Run
-    from corescale.api.verbs import compare, load, read, scan, tune
+    from corescale.api.verbs import compare, explain, load, read, scan, tune
     from corescale.errors import (
         CorescaleError,
         InconclusiveError,
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CorescaleError",
+    "Explained",
     "InconclusiveError",
     "PreloadError",
     "ProgramError",
@@ -34,13 +36,14 @@ __all__ = [
     "UnavailableError",
     "UsageError",
     "compare",
+    "explain",
     "load",
     "read",
     "scan",
     "tune",
 ]
 
-_HOMES = {"Run": "api.run", "Progress": "show.progress"}
+_HOMES = {"Explained": "api.explanation", "Run": "api.run", "Progress": "show.progress"}
 
 
 def _home(name: str) -> str:

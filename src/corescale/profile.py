@@ -56,6 +56,18 @@ class StackTimes:
 
 
 @dataclass(frozen=True, slots=True)
+class Event:
+    """A thread was in a state for `length` in all, until `ended`; times from the start of its program."""
+
+    thread: int
+    state: str
+    ended: float
+    length: float
+    frames: tuple[int, ...] = ()
+    """where, innermost first; empty where that is not known"""
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """What an address is."""
 
@@ -110,6 +122,7 @@ class Profile:
     busy_length: float = 0.01
     modules: str = field(default="", repr=False)
     """executable mappings, as observe/symbols.py reads them"""
+    events: tuple[Event, ...] = field(default=(), repr=False)
     is_rank: bool = False
     """whether it called MPI"""
     confined: bool = False

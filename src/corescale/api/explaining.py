@@ -41,6 +41,8 @@ from corescale.show import explain as show
 
 UNSEEN = "no library could be loaded into it: it is linked statically, set-user-id, or bypasses the C library"
 FULL = "a trace had too little room: free 17 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f"
+BUDGET = "2m"
+"""of the swaps, where none is asked for"""
 MOST_OF_ONE = 1.1
 """cores that a launch with one thread uses at most; libraries may start a helper"""
 SHARE_OF_BUDGET = 0.1
@@ -147,7 +149,7 @@ def _recent(folder: Path, experiment: Experiment) -> Mapping[str, Any] | None:
     """The last result that is kept there, if the program is not newer."""
     program = shutil.which(experiment.commands[0].argv[0])
     paths = [path for path in kept(folder) if program and path.stat().st_mtime > Path(program).stat().st_mtime]
-    return earlier(str(paths[-1]), "--explain") if paths else None
+    return earlier(str(paths[-1]), "--explain")[1] if paths else None
 
 
 def _explanation(seen: Profiled, chosen: Configuration, serial: Ledger | None) -> Explanation:
@@ -243,14 +245,15 @@ def is_result(path: Path) -> bool:
     return path.suffix == ".json" or (path.is_dir() and bool(kept(path)))
 
 
-def earlier(place: str, where: str) -> Mapping[str, Any]:
-    """A result that was kept: of a folder the last one. Raises UsageError, about the option `where`."""
+def earlier(place: str, where: str) -> tuple[Path, Mapping[str, Any]]:
+    """A result that was kept, and its file: of a folder the last one. Raises UsageError, about the option `where`."""
     path = Path(place)
     try:
-        found: Mapping[str, Any] = json.loads((kept(path)[-1] if path.is_dir() else path).read_text())
+        path = kept(path)[-1] if path.is_dir() else path
+        found: Mapping[str, Any] = json.loads(path.read_text())
         list(show.lines(found))
         list(show.side_by_side(found, found))
     except (OSError, ValueError, IndexError, KeyError, TypeError, AttributeError):
         remedy = "name a file or folder that an earlier explain has kept"
         raise UsageError(f"{place!r} is no result of explain", where=where, remedy=remedy) from None
-    return found
+    return path, found

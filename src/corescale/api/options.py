@@ -86,6 +86,18 @@ class TuneOptions(Options, total=False):
     confirm: int | str
 
 
+class ExplainOptions(TypedDict, total=False):
+    """What `explain` takes."""
+
+    threads: Levels
+    ranks: Levels
+    budget: Duration
+    timeout: Duration
+    input: File
+    out: File
+    shell: bool
+
+
 class CompareOptions(Options, total=False):
     """What `compare` takes."""
 
@@ -94,7 +106,7 @@ class CompareOptions(Options, total=False):
     gate: float | Sequence[str] | Mapping[str, Share]
 
 
-def request(kind: type[R], keywords: type[Options], given: Options) -> R:
+def request(kind: type[R], keywords: "type[Options | ExplainOptions]", given: "Options | ExplainOptions") -> R:
     """The request of a command line that says the same; raises UsageError for what no keyword is called or takes."""
     names, fields = get_type_hints(keywords), {field.name: field for field in dataclasses.fields(kind)}
     if strange := next((name for name in given if name not in names), None):

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verbs as functions: each declares, observes and concludes as its command does, prints nothing and exits never."""
 
+import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from corescale.api import explaining, measuring, options, results
+from corescale.api.explanation import Explained
 from corescale.api.run import Run
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
@@ -15,7 +18,7 @@ from corescale.conclude.answers.verdict import Gates
 from corescale.conclude.conclusion import Comparisons
 from corescale.declare import command_line, quantities
 from corescale.declare.request import CompareRequest, RunRequest, ScanRequest, TuneRequest
-from corescale.errors import InterruptedRunError
+from corescale.errors import InterruptedRunError, ProgramError
 from corescale.machine import Machine
 from corescale.observe import foreign, launchers
 from corescale.show.progress import Called, Progress
@@ -77,6 +80,27 @@ def compare(*commands: str, progress: Follow = None, **given: Unpack[options.Com
     gate = cast("Gates", quantities.gates(request.gate))
     declare = partial(command_line.compare, request, commands, machine)
     return _measured(declare, request, machine, progress, gate)
+
+
+def explain(
+    command: Command, *, swap: bool = True, progress: Follow = None, **given: Unpack[options.ExplainOptions]
+) -> Explained:
+    """Where every thread-second of a program goes, and where in its code; `{threads}` in the command is filled.
+
+    `swap`: whether causes are tested by launches with one thing changed each. Options are those of `corescale explain`.
+    Raises CorescaleError: ProgramError also where the program fails.
+    """
+    request = options.request(ScanRequest, options.ExplainOptions, given)
+    request = replace(request, budget=request.budget or explaining.BUDGET)
+    found, experiment = explaining.found(request, _words(command), Machine.here(), _noting(progress), swap=swap)
+    file = explaining.keep(found.shown, explaining.folder_of(request, experiment))
+    if found.late is not None:
+        raise found.late
+    if not found.ok:
+        raise ProgramError(
+            "the program failed", where=shlex.join(_words(command)), remedy=f"{file} has the ledger until then"
+        )
+    return Explained(file, found.shown)
 
 
 def _noting(progress: Follow) -> explaining.Note:

@@ -41,7 +41,7 @@ def explain(
     json: Annotated[bool, typer.Option("--json", help="print the result as JSON")] = False,
 ) -> None:
     """Where every thread-second goes: corescale explain -- ./program {threads}"""
-    earlier = explaining.earlier(before, "--before") if before else None
+    earlier = explaining.earlier(before, "--before")[1] if before else None
     request = ScanRequest(
         threads=threads, ranks=ranks, budget=budget, input=input, timeout=timeout, shell=shell, out=out, quiet=quiet
     )

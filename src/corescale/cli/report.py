@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from corescale.api import explaining
 from corescale.api.measuring import RUNS
 from corescale.api.results import loaded, machine_name, result, run_name
 from corescale.cli.output import outputs, show, written
@@ -18,6 +19,7 @@ from corescale.declare import paths, studies, study_file
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, store
+from corescale.show import exchange
 
 PAGE = "report.html"
 
@@ -50,6 +52,9 @@ def report(
             for written_to in store.extract(page, Path(output or RUNS)):
                 typer.echo(written_to)
         return
+    if len(runs) == 1 and explaining.is_result(runs[0]):
+        _explained(runs[0], output, folder, as_json=json)
+        return
     from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
     machine = Machine.here()
@@ -69,6 +74,21 @@ def report(
         _must_be_ours(Path(output or PAGE), [each.folder for each in found], html.GENERATOR)
         written(output or PAGE, html.report(shown))
     show(shown, as_json=json, verbose=verbose, model=model)
+
+
+def _explained(place: Path, output: str, folder: str, *, as_json: bool) -> None:
+    """A result of explain: its page, and its pictures where they are asked for."""
+    from corescale.show import explain, explain_pictures, html  # noqa: PLC0415
+
+    _, shown = explaining.earlier(str(place), "report")
+    if folder:
+        exchange.make_folder(Path(folder))
+        for picture in explain_pictures.pictures(shown):
+            picture.write(Path(folder))
+    with _unasked(output):
+        _must_be_ours(Path(output or PAGE), [], html.GENERATOR)
+        written(output or PAGE, html.explained(shown))
+    typer.echo(json.dumps(shown, indent=2) if as_json else "\n".join(explain.lines(shown)))
 
 
 def _must_be_ours(page: Path, runs: Sequence[Path], generator: str) -> None:

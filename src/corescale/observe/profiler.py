@@ -12,6 +12,7 @@ import numpy as np
 from corescale import native
 from corescale.declare.factors import Launch
 from corescale.errors import CorescaleError, ProgramError
+from corescale.observe import time_line
 from corescale.observe.launchers.local import Local
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
@@ -200,7 +201,7 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
     if not header["finished"]:
         end = replaced or max(end, killed)
     stacks = _area(path, _STACKS_AT, _STACK, _MOST_STACKS)
-    regions = _area(path, _REGIONS_AT, _REGION, _MOST_REGIONS)
+    stacks, regions = stacks[stacks["depth"] > 0], _area(path, _REGIONS_AT, _REGION, _MOST_REGIONS)
     length = min(_MOST_BUCKETS, (end - int(header["started"])) // BUCKET + 1)
     return Profile(
         process=int(header["process"]),
@@ -211,12 +212,13 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
         shares=_shares(header, threads, end),
         threads=tuple(_thread(one, end, _cycles(header)) for one in threads),
         lost_threads=int(header["lost_threads"]),
-        stacks=tuple(_stack(one) for one in stacks[stacks["depth"] > 0]),
+        stacks=tuple(_stack(one) for one in stacks),
         regions=tuple(_region(one) for one in regions[regions["calls"] > 0]),
         started=_seconds(header["started"]),
         busy_length=_seconds(BUCKET),
         busy=tuple((_area(path, _BUSY_AT, np.dtype("i8"), length) / BUCKET).tolist()),
         modules=_area(path, _MODULES_AT, np.uint8, int(header["modules_length"])).tobytes().decode(errors="replace"),
+        events=tuple(time_line.events(path, header, threads, stacks, end)),
         is_rank=bool(header["is_rank"]),
         confined=bool(header["confined"]),
     )

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger of thread-seconds as a person reads it, and as JSON."""
 
+import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from corescale.conclude.explain import Explanation
@@ -16,6 +17,10 @@ MOST_SITES = 3
 SHOWN = 0.0005
 """A row below this share is not shown."""
 
+TERMINAL = 60
+"""characters of a time line"""
+USED = ("computing", "inflated computing", "allocating", "spinning")
+"""rows of CPU time outside waits"""
 BAR = 50
 """characters of the whole time"""
 LEVELS = " ▁▂▃▄▅▆▇█"
@@ -27,6 +32,22 @@ CHANGED = {
     "OMP_WAIT_POLICY": "the wait policy",
 }
 """What each swap changes, in words."""
+
+
+LETTERS = {
+    "computing": "C",
+    "allocating": "A",
+    "lock wait": "L",
+    "barrier and join wait": "B",
+    "absent (serial)": "-",
+    "blocked": "W",
+    "spinning": "S",
+    "MPI": "M",
+    "": " ",
+}
+"""What a time line has for each row."""
+MOST_LINES = 8
+"""time lines, and places of a table, on a terminal"""
 
 
 def lines(shown: Shown) -> Iterator[str]:
@@ -46,8 +67,22 @@ def lines(shown: Shown) -> Iterator[str]:
     yield from (f"  note: {note}" for note in shown["notes"])
 
 
+def brief(place: str) -> str:
+    """A place without template arguments, parameters and the type that its function returns."""
+    call, at, name = place.rpartition(" at ")
+    file = re.match(r"\S+:\d+ ", name)
+    name, begin = re.sub(r" ?\[(clone|abi:)[^\]]*\]", "", name), file[0] if file else ""
+    if operator := re.search(r"operator *(\(\)|\[\]|new|delete|[^\w\s(<]+|<+=?>?)", name):
+        name = operator[0]
+    else:
+        while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)( const)?", "", name)) != name:
+            name = shorter
+        name = begin + name.split()[-1].lstrip(":") if name.split() else place
+    return call + at + name
+
+
 def _places(sites: Sequence[Shown]) -> str:
-    return "  ·  ".join(f"{site['place']}  {site['share']:.0%}" for site in sites[:MOST_SITES])
+    return "  ·  ".join(f"{brief(site['place'])}  {site['share']:.0%}" for site in sites[:MOST_SITES])
 
 
 def _about(row: str, shown: Shown) -> str:
@@ -79,11 +114,46 @@ def _views(shown: Shown) -> Iterator[str]:
     if shown["threads"] > 1 and shown["efficiency"] is not None:
         yield f"  {_metrics(shown['efficiency'])}"
     yield from _cpus(shown)
+    yield from _time_lines(shown)
+    yield from _serial(shown)
+    yield from _hotspots(shown)
     for region in shown["regions"][:MOST_SITES]:
         yield (
-            f"  parallel region {region['place']}: {region['calls']} calls, {region['threads']:.3g} threads, "
+            f"  parallel region {brief(region['place'])}: {region['calls']} calls, {region['threads']:.3g} threads, "
             f"load balance {region['load_balance']:.2f}, {region['waited']:.2f} s waited"
         )
+
+
+def said(shown: Shown) -> Iterator[str]:
+    """The sentences of a page: what swaps gave back, and the metrics."""
+    yield from (_swapped(swap, shown).strip() for swap in shown["swaps"])
+    if shown["threads"] > 1 and shown["efficiency"] is not None:
+        yield _metrics(shown["efficiency"])
+
+
+def tables(shown: Shown) -> Iterator[dict[str, Any]]:
+    """Tables of a page: name, title, head, the columns that are words, and the cells."""
+
+    def table(name: str, title: str, head: Sequence[str], cells: Iterable[Sequence[str]]) -> dict[str, Any]:
+        words = {"row", "place", "call sites"}
+        return {"name": name, "title": title, "head": head, "words": words, "lines": list(cells)}
+
+    rows = shown["rows"].items()
+    yield table("rows", "Every row", ("row", "seconds", "share", "call sites"), (
+        (row, f"{found['seconds']:.3f}", f"{found['share']:.1%}",
+         " · ".join(f"{one['place']} {one['share']:.0%}" for one in found["sites"])) for row, found in rows
+    ))  # fmt: skip
+    yield table("hotspots", "Hotspots", ("place", "CPU seconds", "of it allocating"), (
+        (one["place"], f"{one['seconds']:.3f}", f"{one['allocating']:.3f}") for one in shown["hotspots"]
+    ))  # fmt: skip
+    yield table("stretches", "One CPU at most was in use", ("place", "stretches", "seconds"), (
+        (place or "not known", str(count), f"{seconds:.3f}") for place, (count, seconds) in by_place(shown).items()
+    ))  # fmt: skip
+    head = ("place", "calls", "threads", "load balance", "thread-seconds waited")
+    yield table("regions", "Parallel regions", head, (
+        (one["place"], str(one["calls"]), f"{one['threads']:.3g}", f"{one['load_balance']:.3f}", f"{one['waited']:.3f}")
+        for one in shown["regions"]
+    ))  # fmt: skip
 
 
 def _cpus(shown: Shown) -> Iterator[str]:
@@ -96,6 +166,54 @@ def _cpus(shown: Shown) -> Iterator[str]:
     highest = max(shown["threads"], 1)
     steps = (min(round(cpus / highest * (len(LEVELS) - 1)), len(LEVELS) - 1) for cpus in shown["cpus_over_time"])
     yield f"  over the time, 0 to {highest}: {''.join(LEVELS[step] for step in steps)}".rstrip()
+
+
+def _time_lines(shown: Shown) -> Iterator[str]:
+    """What most of each part of the time was, for each thread."""
+    if not shown["time_lines"]:
+        return
+    used = {letter for line in shown["time_lines"] for letter in line["rows"]} - {" "}
+    meaning = ", ".join(f"{letter} {row}" for row, letter in LETTERS.items() if letter in used)
+    yield f"  time line of each thread: {meaning}"
+    several = len({line["process"] for line in shown["time_lines"]}) > 1
+    for line in shown["time_lines"][:MOST_LINES]:
+        name = f"{line['process']}/{line['thread']}" if several else f"{line['thread']}"
+        yield f"  {name:>14}  {''.join(_usual(line['rows'], TERMINAL))}".rstrip()
+    if (more := len(shown["time_lines"]) - MOST_LINES) > 0:
+        yield f"  {'':>14}  and {more} more threads"
+
+
+def _usual(rows: str, parts: int) -> Iterator[str]:
+    """The most frequent letter of each of so many equal parts."""
+    for part in range(parts):
+        piece = rows[part * len(rows) // parts : (part + 1) * len(rows) // parts]
+        yield max(sorted(set(piece)), key=piece.count, default=" ")
+
+
+def _serial(shown: Shown) -> Iterator[str]:
+    """The places that keep the launch at one CPU, by the length of their stretches."""
+    for place, (count, seconds) in list(by_place(shown).items())[:MOST_SITES]:
+        times = "1 stretch" if count == 1 else f"{count} stretches"
+        yield f"  one CPU at most for {seconds:.2f} s in {times}{': ' + brief(place) if place else ''}"
+
+
+def by_place(shown: Shown) -> dict[str, tuple[int, float]]:
+    """How many serial stretches each place has, and their seconds, the longest first."""
+    found: dict[str, tuple[int, float]] = {}
+    for one in shown["serial_stretches"]:
+        count, seconds = found.get(one["place"], (0, 0.0))
+        found[one["place"]] = (count + 1, seconds + one["length"])
+    return dict(sorted(found.items(), key=lambda each: -each[1][1]))
+
+
+def _hotspots(shown: Shown) -> Iterator[str]:
+    """Where the CPU time is."""
+    whole = sum(row["seconds"] for name, row in shown["rows"].items() if name in USED)
+    for number, spot in enumerate(shown["hotspots"][:MOST_LINES]):
+        if number == 0:
+            yield f"  hotspots{'CPU s':>20}{'share':>8}{'of it allocating':>18}"
+        share = spot["seconds"] / whole if whole else 0.0
+        yield f"  {spot['seconds']:>28.2f}{share:>8.1%}{spot['allocating']:>18.2f}   {brief(spot['place'])}"
 
 
 def _metrics(found: Shown) -> str:
@@ -136,6 +254,16 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
             "communication": metrics.communication,
             "computation_scaling": metrics.computation_scaling,
         },
+        "hotspots": [
+            {"place": spot.place, "seconds": spot.seconds, "allocating": spot.allocating} for spot in found.hotspots
+        ],
+        "serial_stretches": [
+            {"start": one.start, "length": one.length, "place": one.place} for one in found.stretches
+        ],
+        "time_lines": [
+            {"process": line.process, "thread": line.thread, "rows": "".join(LETTERS[row] for row in line.rows)}
+            for line in found.lines
+        ],
         "cpus_in_use": {str(cpus): share for cpus, share in found.in_use.items()},
         "cpus_over_time": list(found.over_time),
         "regions": [

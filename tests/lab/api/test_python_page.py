@@ -31,7 +31,9 @@ def test_the_examples_run(script: Path) -> None:
         capture_output=True, text=True, timeout=SECONDS, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert {"both.png", "report.html", "corescale-runs"} <= {path.name for path in script.parent.iterdir()}
+    assert {"both.png", "line.png", "report.html", "why.html", "corescale-runs"} <= {
+        path.name for path in script.parent.iterdir()
+    }
     assert "did you mean threads?" in done.stdout
 
 
@@ -47,5 +49,5 @@ def test_the_examples_are_typed(script: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_there_are_seven_examples() -> None:
-    assert len(BLOCKS) == 7
+def test_there_are_eight_examples() -> None:
+    assert len(BLOCKS) == 8

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from corescale.conclude.explain.ledger import Ledger, explained
-from corescale.conclude.explain.sites import Namer, Site, sites
+from corescale.conclude.explain.sites import Hotspot, Namer, Site, hotspots, sites
 from corescale.conclude.explain.swaps import Swap
+from corescale.conclude.explain.timeline import Line, Stretch, lines, stretches
 from corescale.profile import Profile, RegionTimes
 
 
@@ -38,6 +39,10 @@ class Explanation:
     over_time: tuple[float, ...] = ()
     """mean CPUs in use in equal parts of the wall time, one after the other"""
     swaps: tuple[Swap, ...] = ()
+    hotspots: tuple[Hotspot, ...] = ()
+    lines: tuple[Line, ...] = ()
+    stretches: tuple[Stretch, ...] = ()
+    """in which one CPU at most was in use; none where the launch has one thread"""
 
 
 def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]]) -> Explanation:
@@ -51,6 +56,9 @@ def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]]) -> Ex
         regions=tuple(sorted(regions, key=lambda region: -region.waited)),
         in_use=in_use(mains),
         over_time=over_time(mains),
+        hotspots=hotspots(chosen),
+        lines=lines(mains, ledger.wall),
+        stretches=stretches(chosen, _together(mains), mains[0].busy_length) if ledger.threads > 1 and mains else (),
     )
 
 

@@ -51,7 +51,7 @@ def _sites(profiles: Sequence[tuple[Profile, Namer]], states: tuple[str, ...], m
         for stack in profile.stacks:
             if seconds := sum(stack.seconds.get(state, 0.0) for state in states):
                 call = _call(stack.frames, name) if "message" in states else ""
-                times[call + _own(stack.frames, name).in_words] += seconds
+                times[call + own(stack.frames, name).in_words] += seconds
         for region in profile.regions if "barrier" in states else ():
             times[name(region.function).in_words] += max(0.0, region.capacity - region.body)
     whole = sum(times.values())
@@ -61,6 +61,29 @@ def _sites(profiles: Sequence[tuple[Profile, Namer]], states: tuple[str, ...], m
     return tuple(Site(place, seconds / whole) for place, seconds in ranked[:most])
 
 
+@dataclass(frozen=True, slots=True)
+class Hotspot:
+    """A place, its CPU seconds in all states, and the part of them that is allocating."""
+
+    place: str
+    seconds: float
+    allocating: float
+
+
+def hotspots(profiles: Sequence[tuple[Profile, Namer]], most: int = 10) -> tuple[Hotspot, ...]:
+    """The places with the most CPU time over all profiles, most first."""
+    times: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for profile, name in profiles:
+        for stack in profile.stacks:
+            used = sum(stack.seconds.get(state, 0.0) for state in ("computing", "allocating", "spinning"))
+            if used:
+                place = times[own(stack.frames, name).in_words]
+                place[0] += used
+                place[1] += stack.seconds.get("allocating", 0.0)
+    ranked = sorted(times.items(), key=lambda one: -one[1][0])
+    return tuple(Hotspot(place, used, allocating) for place, (used, allocating) in ranked[:most])
+
+
 def _call(frames: tuple[int, ...], name: Namer) -> str:
     """The function of MPI that a stack is in, as `MPI_Recv at `."""
     functions = (name(frame).function for frame in frames)
@@ -68,7 +91,7 @@ def _call(frames: tuple[int, ...], name: Namer) -> str:
     return f"{found} at " if found else ""
 
 
-def _own(frames: tuple[int, ...], name: Namer) -> Place:
+def own(frames: tuple[int, ...], name: Namer) -> Place:
     """The innermost place in the program's own code."""
     places = [name(frame) for frame in frames]
     own = (one for one in places if one.module and not PurePath(one.module).name.startswith(_LIBRARIES))

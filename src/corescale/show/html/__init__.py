@@ -10,7 +10,7 @@ import importlib.resources
 import json
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +25,7 @@ from corescale.conclude.answers.study import Study
 from corescale.errors import UsageError
 from corescale.observe.store import capsule
 from corescale.records import Configuration
-from corescale.show import charts, columns, headline, text
+from corescale.show import charts, columns, explain, explain_pictures, headline, text
 from corescale.show.charts import interactive, static
 from corescale.show.exchange import result_json
 from corescale.show.html import again, said
@@ -83,6 +83,24 @@ def fragment(result: Result) -> str:
         _templates()
         .get_template("fragment.html")
         .render(headline=headline.headline(result), table=table(result), warnings=result.warnings)
+    )
+
+
+def explained(shown: Mapping[str, Any]) -> str:
+    """The page of a result of explain: its pictures, its tables, and the result itself."""
+    views = explain_pictures.pictures(shown)
+    return (
+        _templates()
+        .get_template("explain.html")
+        .render(
+            version=__version__,
+            title=next(explain.lines(shown)),
+            program=" ".join(shown["command"]),
+            notes=[*explain.said(shown), *shown["notes"]],
+            pictures=[{"name": one.name, "title": one.title, "svg": Markup(one.svg)} for one in views],
+            tables=[each for each in explain.tables(shown) if each["lines"]],
+            result=embedded(shown),
+        )
     )
 
 

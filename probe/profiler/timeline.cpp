@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// When each thread did what: a file of its own beside the profile, so that a program loses neither by the other.
+//
+// An event says that a thread was in a state for so long until then. Short ones are gathered, the longer the fuller the
+// file is, so that it lasts for any program.
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "profiler/profiler.hpp"
+
+namespace corescale::profiler {
+namespace {
+
+Timeline* line = nullptr;
+constinit thread_local std::int64_t gathered[states] __attribute__((tls_model("initial-exec"))) = {};
+constexpr std::int64_t shortest = 1'000'000;
+
+// Four times as long for each half of the room that is left.
+std::int64_t worth_an_event(std::uint64_t count) {
+  std::int64_t least = shortest;
+  for (std::uint64_t room = most_events / 2; count >= room && room + 1 < most_events; least *= 4)
+    room += (most_events - room) / 2;
+  return least;
+}
+
+constexpr std::size_t page = 4096;
+std::atomic<bool> has_room[sizeof(Timeline) / page + 1];
+bool whole = false;  // it has all its room: the kernel gives it no other way
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+// Whether what is there may be written: to write where the disk has no room would kill the program.
+bool room(const void* place) {
+  const std::size_t number = (static_cast<const char*>(place) - reinterpret_cast<const char*>(line)) / page;
+  if (whole || has_room[number].load(std::memory_order_relaxed)) return true;
+  if (madvise(reinterpret_cast<char*>(line) + number * page, page, MADV_POPULATE_WRITE) != 0) return false;
+  has_room[number].store(true, std::memory_order_relaxed);
+  return true;
+}
+
+int descriptor_in(const char* folder) {
+  char path[4096];
+  for (int tried = 0; tried < 100000; ++tried) {  // a process may execute several programs
+    const int length =
+        snprintf(path, sizeof path, "%s/timeline-%d-%d", folder, static_cast<int>(getpid()), tried);
+    if (length < 0 || static_cast<std::size_t>(length) >= sizeof path) return -1;
+    const int found = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (found >= 0 || errno != EEXIST) return found;
+  }
+  return -1;
+}
+
+}  // namespace
+
+void open_timeline(const char* folder) {
+  line = nullptr;
+  for (std::atomic<bool>& each : has_room) each.store(false, std::memory_order_relaxed);
+  rlimit most{};
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < sizeof(Timeline)) return;
+  const int descriptor = descriptor_in(folder);
+  if (descriptor < 0) return;
+  void* const place = ftruncate(descriptor, sizeof(Timeline)) == 0
+                          ? mmap(nullptr, sizeof(Timeline), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
+                          : MAP_FAILED;
+  if (place != MAP_FAILED) {
+    line = static_cast<Timeline*>(place);
+    whole = false;
+    if (!room(line)) {
+      // Linux before 5.14 does not know it.
+      whole = errno == EINVAL && posix_fallocate(descriptor, 0, sizeof(Timeline)) == 0;
+      if (!whole) line = nullptr;
+    }
+  }
+  close(descriptor);
+  if (!line) return;
+  line->process = getpid();
+  line->version = timeline_format;
+  line->started = file->header.started;
+}
+
+void log(State state, std::int64_t length, const Stack* place) {
+  if (!line || !live() || !local.thread || length <= 0) return;
+  std::int64_t& sum = gathered[state];
+  sum += length;
+  if (sum < shortest || sum < worth_an_event(__atomic_load_n(&line->count, __ATOMIC_RELAXED))) return;
+  const std::uint64_t taken = __atomic_fetch_add(&line->count, 1, __ATOMIC_RELAXED);
+  if (taken >= most_events || !room(&line->event[taken])) return;
+  Event& event = line->event[taken];
+  event.thread = local.thread->id;
+  event.state = state;
+  event.time = now();
+  event.place = place ? place->key : 0;
+  __atomic_store_n(&event.length, sum, __ATOMIC_RELEASE);  // last: an event without it is none
+  sum = 0;
+}
+
+}  // namespace corescale::profiler

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The time line that the profiler writes beside a profile: what threads did when."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corescale.profile import STATES, Event
+
+_LINE = np.dtype([("process", "i4"), ("version", "u4"), ("started", "i8"), ("count", "u8"), ("reserved", "u8")])
+_EVENT = np.dtype([("time", "i8"), ("length", "i8"), ("thread", "i4"), ("state", "u4"), ("place", "u8")])
+_MOST_EVENTS = 65536
+
+
+def events(path: Path, header: Any, threads: Any, stacks: Any, end: int) -> Iterator[Event]:
+    """What the time line beside a profile has, and the waits in which threads were at the end.
+
+    `threads` and `stacks` are areas of the profile; `end`: of the program, by its clock.
+    """
+    frames = {int(one["key"]): tuple(map(int, one["frame"][: int(one["depth"])])) for one in stacks}
+    begun = int(header["started"])
+    for file in path.parent.glob(f"timeline-{header['process']}-*"):
+        if file.stat().st_size < _LINE.itemsize + _MOST_EVENTS * _EVENT.itemsize:
+            continue  # the disk had no room
+        data = np.memmap(file, np.uint8, "r")[: _LINE.itemsize + _MOST_EVENTS * _EVENT.itemsize]
+        line = data[: _LINE.itemsize].view(_LINE)[0]
+        if (int(line["process"]), int(line["started"])) != (int(header["process"]), begun):
+            continue
+        made = data[_LINE.itemsize :].view(_EVENT)[: int(line["count"])]
+        for one in made[made["length"] > 0]:
+            ended, length = _seconds(int(one["time"]) - begun), _seconds(one["length"])
+            place = frames.get(int(one["place"]), ())
+            yield Event(int(one["thread"]), STATES[int(one["state"])], ended, length, place)
+    for one in threads[(threads["ended"] == 0) & (threads["state"] != 0)]:
+        since = int(one["since"])
+        yield Event(int(one["id"]), STATES[int(one["state"])], _seconds(end - begun), _seconds(max(0, end - since)))
+
+
+def _seconds(nanoseconds: Any) -> float:
+    return float(nanoseconds) * 1e-9

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time lines and serial stretches: each moment of a thread has one row, and what was gathered stands before its end."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corescale.conclude.explain.timeline import ROW_OF, Stretch, lines, stretches
+from corescale.profile import SHARES, STATES, Event, Place, Profile
+
+
+def profile(*events: Event, **other: object) -> Profile:
+    usual = Profile(
+        1, "/p", 2, 1.0, finished=True, shares=dict.fromkeys(SHARES, 0.0), threads=(), lost_threads=0, stacks=(),
+        events=events,
+    )  # fmt: skip
+    return replace(usual, **other)  # type: ignore[arg-type]
+
+
+def drawn(*events: Event, parts: int = 10) -> str:
+    (line,) = lines([profile(*events)], 1.0, parts)
+    return "".join((row or " ")[0] for row in line.rows)
+
+
+def test_what_used_the_cpu_is_laid_around_a_wait() -> None:
+    """0.4 s of computing until 0.8, in the midst of which a lock was waited for from 0.4 to 0.6."""
+    assert drawn(Event(7, "computing", 0.8, 0.4), Event(7, "locking", 0.6, 0.2)) == "  ccllcc  "
+
+
+def test_a_thread_off_the_cpu_is_blank() -> None:
+    assert drawn(Event(7, "computing", 0.2, 0.2), Event(7, "allocating", 1.0, 0.1)) == "cc       a"
+
+
+def test_ranks_share_one_clock() -> None:
+    early = profile(Event(1, "computing", 0.5, 0.5), started=10.0)
+    late = profile(Event(2, "computing", 0.5, 0.5), started=10.5, process=2)
+    first, second = lines([early, late], 1.0, 4)
+    assert (first.rows, second.rows) == (("computing", "computing", "", ""), ("", "", "computing", "computing"))
+
+
+moments = st.builds(Event, st.integers(1, 3), st.sampled_from(STATES[:-1]), st.floats(0, 1.5), st.floats(0, 2))
+
+
+@given(st.lists(moments, max_size=40), st.integers(1, 50))
+def test_whatever_was_seen_each_part_has_one_row(events: list[Event], parts: int) -> None:
+    for line in lines([profile(*events)], 1.0, parts):
+        assert len(line.rows) == parts
+        assert {*line.rows} <= {*ROW_OF.values(), ""}
+
+
+PLACES = {1: Place("merge", "m.cpp", 15, "/bin/app"), 2: Place("parse", "p.cpp", 9, "/bin/app")}
+
+
+def test_a_serial_stretch_is_named_by_the_place_that_computed() -> None:
+    events = (Event(1, "computing", 0.05, 0.05, (1,)), Event(1, "computing", 0.1, 0.05, (2,)))
+    busy = (2.0, 2.0, 1.0, 1.0, 1.0, 2.0, 1.0, 2.0, 2.0, 2.0)
+    found = stretches([(profile(*events), PLACES.__getitem__)], busy, 0.01)
+    assert found == (Stretch(found[0].start, found[0].length, "m.cpp:15 merge"),)
+    assert (found[0].start, found[0].length) == pytest.approx((0.02, 0.03))

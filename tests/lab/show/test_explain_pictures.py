@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""explain's page and pictures of real launches, and what names of functions look like."""
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from PIL import Image
+
+from corescale import native
+from corescale.errors import ExitCode
+from corescale.show import explain, explain_pictures
+from support.commands import corescale, refused
+
+KNOWN = str(native.find("known_truth"))
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A launch of two threads, half of it serial and then in a parallel region."""
+    folder = tmp_path_factory.mktemp("explain")
+    line = (KNOWN, "serial", "openmp", "{threads}", "0.3")
+    done = corescale("explain", "--no-swap", "-t", "2", "--", *line, cwd=folder)
+    assert done.returncode == ExitCode.OK, done.stderr
+    (file,) = folder.glob("corescale-runs/explain-*/1.json")
+    return file
+
+
+@pytest.fixture(scope="module")
+def shown(kept: Path) -> dict[str, Any]:
+    return dict(json.loads(kept.read_text()))
+
+
+def test_time_lines_have_the_work_of_each_thread(shown: dict[str, Any]) -> None:
+    first, second = (line["rows"] for line in shown["time_lines"])
+    half = len(first) // 2
+    assert first.count("C") > 1.5 * second.count("C") > 0
+    assert second[: half // 2].count("C") < half // 10
+
+
+def test_the_serial_stretch_has_its_place(shown: dict[str, Any]) -> None:
+    longest = max(shown["serial_stretches"], key=lambda one: float(one["length"]))
+    assert longest["length"] > 0.1
+    assert "grind" in longest["place"]
+
+
+@pytest.mark.parametrize("of", ["folder", "file"])
+def test_report_shows_a_kept_result_again(kept: Path, of: str, tmp_path: Path) -> None:
+    place = kept if of == "file" else kept.parent
+    done = corescale("report", str(place), "--outputs", "views", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert done.stdout.splitlines() == list(explain.lines(json.loads(kept.read_text())))
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("<figure") == page.count("<svg") == len(list((tmp_path / "views").glob("*.png"))) == 4
+    assert "src=" not in page and "<script>" not in page
+    for picture in (tmp_path / "views").glob("*.png"):
+        assert cast("tuple[int, int]", Image.open(picture).convert("L").getextrema())[0] < 200
+
+
+def test_a_page_is_safe_whatever_functions_are_called(shown: dict[str, Any]) -> None:
+    from corescale.show import html  # noqa: PLC0415
+
+    evil = shown | {"notes": ["</script><script>alert(1)</script>"], "command": ["<b>x</b>"]}
+    page = html.explained(evil)
+    assert "<script>alert" not in page and "<b>x</b>" not in page
+
+
+def test_a_damaged_result_is_refused_in_a_line(kept: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text(kept.read_text()[:-100])
+    refused(corescale("report", "bad.json", cwd=tmp_path), ExitCode.USAGE, "bad.json")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_every_row_has_a_colour_of_its_own() -> None:
+    assert len({*explain_pictures.COLOURS.values()}) == len(explain_pictures.COLOURS)
+
+
+@pytest.mark.parametrize(("name", "short"), [
+    ("ant_colony::Search ant_colony::search<ant_colony::StringTrail>(int const&) [clone ._omp_fn.0]",
+     "ant_colony::search"),
+    ("merge.cpp:15 merge(std::vector<int>&)", "merge.cpp:15 merge"),
+    ("MPI_Recv at t.cpp:40 grow", "MPI_Recv at t.cpp:40 grow"),
+    ("std::string std::operator+<char>(std::string const&, char const*)", "operator+"),
+    ("known.cpp:42 (anonymous namespace)::grind(double) [clone .isra.0]", "known.cpp:42 grind"),
+    ("operator new(unsigned long)", "operator new"),
+    ("libz.so.1+0x2f10", "libz.so.1+0x2f10"),
+    ("A::operator()(int) const", "operator()"),
+])  # fmt: skip
+def test_a_name_on_a_terminal_is_that_of_the_function(name: str, short: str) -> None:
+    assert explain.brief(name) == short
