@@ -16,7 +16,7 @@ from unittest import mock
 import numpy as np
 from race_landscapes import LANDSCAPES, Outcome, raced
 
-from corescale.conclude.race import bounds, mixes, pairs, race
+from corescale.conclude.race import mixes, pairs, race
 from corescale.conclude.race.options import OPTIONS, RaceOptions
 from corescale.conclude.race.pairs import Plan
 from corescale.conclude.race.race import Race
@@ -81,29 +81,16 @@ def _share_alone(self: Race, found: Any) -> int:
 
 
 PLAN = Plan.of
-INTERVAL = bounds.interval
-
-
-def _all(self: Race, size: int, left: float) -> int:
-    del self
-    return int(min(size, left - 1))
-
-
-def _half(self: Race, size: int, left: float) -> int:
-    del self
-    return max(1, int(min(math.ceil(size / 2), left - 1)))
+INTERVAL = pairs.interval
 
 
 RULES = [
-    Variant("no order term in pairs", patches=((bounds, "interval", _without_order),)),
-    Variant("no scatter of single launches", patches=((bounds, "FEW", 0),)),
+    Variant("no order term in pairs", patches=((pairs, "interval", _without_order),)),
+    Variant("no scatter of single launches", patches=((pairs, "FEW", 0),)),
     Variant("no belief", dataclasses.replace(OPTIONS, level=1e9, own=1e-6, drawn=1.0)),
     Variant("no model of threads x ranks", patches=((mixes, "trend", lambda *_: None),)),
     Variant("the leader, not the fewest changes", patches=((Race, "leader", _leader),)),
     Variant("no half steps", patches=((race, "half_steps", lambda logs, *_: np.zeros(logs.shape[1])),)),
-    Variant("all open ones, whatever is left", patches=((Race, "_fewer", _all),)),
-    Variant("always the faster half", patches=((Race, "_fewer", _half),)),
-    Variant("the baseline always returns", patches=((Race, "_pays_for_all", lambda _: True),)),
     Variant("later looks always planned", patches=((Plan, "of", classmethod(_several)),)),
     Variant("the first look at 6 pairs", patches=((pairs, "first_look", lambda *_: 6),)),
     Variant("the first look at 10 pairs", patches=((pairs, "first_look", lambda *_: 10),)),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from corescale.conclude.answers.recommendation import recommend
+from corescale.conclude.constraints import not_shown
 from corescale.conclude.race.options import OPTIONS, RaceOptions
 from corescale.conclude.race.race import Race
 from corescale.declare import command_line, plan
@@ -204,12 +205,12 @@ class Outcome:
 
 
 def scored(fake: Fake, launches: int, now: Configuration, chosen: Configuration, candidate: Configuration,
-           bound: float | None, low: float | None, high: float | None) -> Outcome:  # fmt: skip
-    """By the truth."""
+           bound: float | None, low: float | None, high: float | None, open_: Sequence[str]) -> Outcome:  # fmt: skip
+    """By the truth; `open_`: constraints that the chosen one is said to be not shown to meet."""
     best = fake.truth(fake.best())
     behind, gain = fake.truth(chosen) / best - 1, fake.truth(now) / fake.truth(candidate)
     worth = fake.truth(now) / best >= WORTH
-    wrong = (bound is not None and behind > bound + 1e-9) or not fake.allowed(chosen)
+    wrong = (bound is not None and behind > bound + 1e-9) or not (open_ or fake.allowed(chosen))
     faster = chosen != now
     covered = low is not None and high is not None and low <= gain <= high
     return Outcome(launches, bound is not None, wrong, worth, worth and faster and gain > 1, faster and gain <= 1,
@@ -237,7 +238,8 @@ def raced(row: Row, seed: int, budget: str = "none", options: RaceOptions = OPTI
     low, high = (None, None) if answer.gain is None else (answer.gain.ratio.low, answer.gain.ratio.high)
     chosen = answer.leader if low is not None and low > 1 else race.now
     bound = answer.regrets[chosen].bound if chosen in answer.regrets else None
-    return scored(fake, len(race.records), race.now, chosen, answer.leader, bound, low, high)
+    open_ = not_shown(race.records, experiment, chosen)
+    return scored(fake, len(race.records), race.now, chosen, answer.leader, bound, low, high, open_)
 
 
 def looped(row: Row, seed: int, budget: str = "none") -> Outcome:
@@ -248,4 +250,4 @@ def looped(row: Row, seed: int, budget: str = "none") -> Outcome:
     answer = recommend(records, experiment)
     low, high = (None, None) if answer.gain is None else (answer.gain.low, answer.gain.high)
     bound = next((c.regret.bound for c in answer.candidates if c.configuration == answer.chosen), None)
-    return scored(fake, len(records), answer.baseline, answer.chosen, answer.winner, bound, low, high)
+    return scored(fake, len(records), answer.baseline, answer.chosen, answer.winner, bound, low, high, answer.not_shown)

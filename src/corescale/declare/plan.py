@@ -34,8 +34,6 @@ class Block:
     """whether their order is drawn afresh; else it is the one here"""
     looks: tuple[int, ...] = ()
     """confirmation pairs at which one looks first and then, as planned before them"""
-    anchored: bool = True
-    """whether the baseline returns in it, where it is due"""
     together: tuple[tuple[Configuration, ...], ...] = ()
     """those that are compared with each other: as many as may be are launched one after the other"""
 
@@ -77,7 +75,6 @@ def invocations(
     Its place is drawn as any other's: the first in a block may be slower or faster than what follows.
     `since`: launches since the baseline's last one, before this block; None: it need not return.
     """
-    since = since if block.anchored else None
     launched = _launched(block, baseline, since)
     order = shuffled(launched, seed, block.together) if block.drawn else list(launched)
     if since is not None and baseline in order:
@@ -184,7 +181,6 @@ def since_baseline(records: Sequence[Record], baseline: Configuration) -> int:
 
 def most_launches(block: Block, baseline: Configuration, since: int | None) -> int:
     """Launches of this block at most, those of the baseline that it does not name included."""
-    since = since if block.anchored else None
     chosen = _launched(block, baseline, since)
     return len(chosen) + (0 if since is None else max(0, len(chosen) - 2) // (BASELINE_EVERY - 1))
 

@@ -13,7 +13,7 @@ from corescale.conclude import stats
 from corescale.conclude.answers.alternatives import Cheaper, Front, cheaper, fronts
 from corescale.conclude.answers.averages import Averages, averages
 from corescale.conclude.answers.candidates import Candidate, candidates, winner
-from corescale.conclude.answers.flaky import Flaky, fastest_flaky
+from corescale.conclude.answers.flaky import BaselineFailures, Flaky, baseline_failures, fastest_flaky
 from corescale.conclude.constraints import broken, not_shown
 from corescale.conclude.race.answer import Gain, RaceAnswer
 from corescale.conclude.race.race import Race
@@ -92,7 +92,7 @@ class Recommendation:
     def keep_baseline(self) -> bool:
         """Whether nothing is certainly gained by changing the baseline."""
         fails = self.failing is not None and not self.by_chance
-        return _keeps(self.baseline, self.winner, self.gain, fails=fails, breaks=self.broken is not None)
+        return not fails and _keeps(self.baseline, self.winner, self.gain, breaks=self.broken is not None)
 
     @property
     def decided(self) -> bool:
@@ -124,9 +124,10 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         confirmation = None if best == now else race.gain(best)[0]
     regret = next((candidate.regret.bound for candidate in found if candidate.configuration == best), None)
     gain, breaks = confirmation.ratio if confirmation else None, broken(records, experiment).get(now)
-    failing = _failing(race, best)
-    unsure = best != now and _keeps(now, best, gain, fails=False, breaks=breaks is not None) and race.by_chance(best)
-    keeps = _keeps(now, best, gain, fails=failing is not None and not unsure, breaks=breaks is not None)
+    failing = baseline_failures(records, experiment, best)
+    kept = _keeps(now, best, gain, breaks=breaks is not None)
+    unsure = failing is not None and failing.by_chance and kept
+    keeps = kept and (failing is None or unsure)
     chosen = now if keeps else best
     # What confirmation pairs did not confirm: what the measuring blocks say of it is known to flatter.
     trusted = [c for c in found if not (keeps and c.configuration == best != now)]
@@ -146,7 +147,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         rehearsal=racing.rehearsal if racing is not None else None,
         broken=breaks,
         not_shown=not_shown(records, experiment, chosen),
-        failing=failing,
+        failing=None if failing is None else _failed(failing),
         by_chance=unsure,
         others=len(different) - 1,
         untried=0 if racing is None else racing.of - racing.tried,
@@ -159,20 +160,13 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
     )
 
 
-def _keeps(now: Configuration, best: Configuration, gain: Interval | None, *, fails: bool, breaks: bool) -> bool:
-    """Whether the baseline is kept, which fails where another never does, or breaks a constraint."""
-    if fails or (breaks and best != now):
-        return False
-    return best == now or gain is None or gain.low is None or gain.low <= 1
+def _keeps(now: Configuration, best: Configuration, gain: Interval | None, *, breaks: bool) -> bool:
+    """Whether the baseline is kept, unless it fails; `breaks`: it breaks a constraint."""
+    return best == now or (not breaks and (gain is None or gain.low is None or gain.low <= 1))
 
 
-def _failing(race: Race, best: Configuration) -> str | None:
-    """`failed in 2 of 95 launches, the other in none of 14`; None where the baseline is the best, or never
-    failed."""
-    bad, made = race.failures()
-    if not bad or best == race.now:
-        return None
-    return f"failed in {bad} of {made} launches, the other in none of {race.launches(best)}"
+def _failed(found: BaselineFailures) -> str:
+    return f"failed in {found.failures} of {found.launches} launches, and this one in none of {found.of_other}"
 
 
 def _proved(records: Sequence[Record], experiment: Experiment, racing: RaceAnswer | None, regret: float | None) -> bool:

@@ -9,7 +9,6 @@ import functools
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +21,6 @@ from corescale.declare.stop import MOST_BLOCKS
 Columns = npt.NDArray[np.intp]
 Codes = npt.NDArray[np.int64]
 FIRST_LOOK = 2  # one block has no variance
-FEW = 2  # degrees of freedom: a t interval is 4.3 standard errors wide then, and 3.2 with one more
 
 
 @functools.cache
@@ -133,43 +131,3 @@ class Bounds:
         if key not in self._ranks:
             self._ranks[key] = float(walsh_bounds(differences, tail_count(differences.size, tail))[2])
         return self._ranks[key]
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """An estimate with its interval; no ends if the scatter is unknown."""
-
-    estimate: float
-    low: float | None
-    high: float | None
-    by: Literal["signed ranks", "t"]
-
-
-def interval(
-    ratios: Floats, signs: Floats, error: float, lent: tuple[float, float], single: tuple[float, float],
-    options: RaceOptions,
-) -> Found:  # fmt: skip
-    """Of confirmation pairs that take turns in coming first.
-
-    One order term takes out what the first launch of a pair bears, as in any crossover. `lent`, `single`: degrees of
-    freedom and variance of a ratio, by the blocks of the race and by the scatter of all launches of the two.
-    """
-    n, both = ratios.size, np.unique(signs).size > 1
-    count = tail_count(n, error / 2)
-    if 2 * n >= options.ranked and count >= 0:
-        order = np.median(np.subtract.outer(ratios[signs > 0], ratios[signs < 0])) / 2 if both else 0.0
-        centre, low, high = walsh_bounds(ratios - signs * order, count)
-        return Found(float(centre), float(low), float(high), "signed ranks")
-    design = np.column_stack([np.ones(n), signs]) if both else np.ones((n, 1))
-    inverse = np.linalg.inv(design.T @ design)
-    effects = inverse @ design.T @ ratios
-    freedom = lent[0] + n - design.shape[1]
-    if freedom > FEW:
-        variance = (lent[0] * lent[1] + float(((ratios - design @ effects) ** 2).sum())) / freedom
-    else:  # next to nothing is known of pairs
-        freedom, variance = single
-    middle = float(effects[0])
-    if n < 2 or freedom <= 0:
-        return Found(middle, None, None, "t")
-    reach = float(scipy.special.stdtrit(freedom, 1 - error / 2)) * math.sqrt(variance * inverse[0, 0])
-    return Found(middle, middle - reach, middle + reach, "t")

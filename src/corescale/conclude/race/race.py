@@ -25,7 +25,7 @@ from corescale.conclude.race.answer import Gain, RaceAnswer, Stopped, Why
 from corescale.conclude.race.bounds import Columns
 from corescale.conclude.race.options import OPTIONS, RaceOptions
 from corescale.conclude.race.pairs import Plan, Scatter
-from corescale.conclude.response import Step, at_least, half_steps, response, table
+from corescale.conclude.response import Step, Table, at_least, half_steps, response, table
 from corescale.conclude.stats import Floats, Regret, excess
 from corescale.declare.equivalent import detected, distinguishable
 from corescale.declare.experiment import Experiment
@@ -70,8 +70,6 @@ class Race:
         self.records: list[Record] = []
         self._everyone = configurations(experiment)
         self._columns = {c: k for k, c in enumerate(self._everyone)}
-        self._sums, self._counts = np.zeros((2, 16, len(self._everyone)))
-        self._blocks: dict[int, int] = {}
         self._walls: dict[Configuration, list[float]] = {}
         self._failed: set[Configuration] = set()
         self._timed, self._capped = Counter[Configuration](), Counter[Configuration]()
@@ -100,22 +98,11 @@ class Race:
             self._known = None
         if record.ok and record.phase != "rehearse":
             bisect.insort(self._walls.setdefault(c, []), record.wall)
-        if record.phase == "measure" and c in self._columns:
-            self._measured(record)
         if record.phase == "measure" or (record.phase == "confirm" and c != self.now):
             self._timed[c] += 1
             self._capped[c] += record.status == "capped"
             if not at_least(record, self.experiment.response) > 0:
                 self._failed.add(c)
-
-    def _measured(self, record: Record) -> None:
-        row = self._blocks.setdefault(record.block, len(self._blocks))
-        if row == len(self._sums):
-            self._sums, self._counts = (np.vstack([one, np.zeros_like(one)]) for one in (self._sums, self._counts))
-        value = at_least(record, self.experiment.response)
-        column = self._columns[record.configuration]
-        self._sums[row, column] += math.log(value) if value > 0 else math.nan
-        self._counts[row, column] += 1
 
     def next_block(self) -> Block | None:
         """What to launch next; None where enough is known, or the budget is spent."""
@@ -137,8 +124,9 @@ class Race:
     @property
     def standing(self) -> Standing | None:
         """None before the first measuring block."""
-        if self._known is None and self._blocks:
-            self._known = self._stands()
+        if self._known is None:
+            times = table(self.records, self.experiment.response, "measure", at_least)
+            self._known = self._stands(times) if times.blocks else None
         return self._known
 
     @property
@@ -146,16 +134,17 @@ class Race:
         """As a log ratio."""
         return math.log1p(self.experiment.stop.within)
 
-    def _stands(self) -> Standing:
-        made, stop = self._counts[: len(self._blocks)], self.experiment.stop
-        rows = np.where(made > 0, self._sums[: len(self._blocks)] / np.maximum(made, 1), np.nan)
+    def _stands(self, times: Table) -> Standing:
+        known = [k for k, c in enumerate(times.configurations) if c in self._columns]
+        rows = np.full((len(times.blocks), len(self._everyone)), np.nan)
+        rows[:, [self._columns[times.configurations[k]] for k in known]] = np.log(times.values[:, known])
         entered, raced = self._raced()
         fitted, matrix, right = bounds.fit(rows)
         mean = bounds.believe(self._codes, matrix, right, self.options)
         barred = constraints.broken(self.records, self.experiment)
         allowed = raced & (fitted.launches > 0) & ~self._mask(barred)
         looks = len(bounds.looks(bounds.FIRST_LOOK, self.options.growth))
-        tail = (1 - stop.confidence) / (max(entered - 1, 1) * looks)
+        tail = (1 - self.experiment.stop.confidence) / (max(entered - 1, 1) * looks)
         leader = int(np.argmin(np.where(allowed, mean, np.inf))) if allowed.any() else self._columns[self.now]
         upper = np.where(raced, self._bounds.of(rows, fitted, leader, tail), -np.inf)
         return Standing(raced, allowed, fitted, rows, mean, leader, upper, tail)
@@ -202,13 +191,13 @@ class Race:
             return Stopped.NOTHING if self._raced()[1].sum() < 2 else None
         if not self._open(found).any():
             return Stopped.PROVED
-        return Stopped.BLOCKS if len(self._blocks) >= self.experiment.stop.max_blocks else None
+        return Stopped.BLOCKS if len(found.rows) >= self.experiment.stop.max_blocks else None
 
     def _measuring(self) -> Block | None:
         block, found = rehearsal.next_block(self.records, self.experiment, self.options), self.standing
         if block is None:
             chosen = self._first() if found is None else self._chosen(found)
-            block = Block("measure", tuple(self._everyone[c] for c in chosen), anchored=self._pays_for_all())
+            block = Block("measure", tuple(self._everyone[c] for c in chosen))
         fitting = self._fitting(block, self._room(found))
         return fitting and replace(fitting, cap=self._cap())
 
@@ -228,20 +217,16 @@ class Race:
         return chosen
 
     def _chosen(self, found: Standing) -> Sequence[int]:
-        """The leader, with new ones, half of them drawn; then with all that is open, or the faster half of it."""
+        """The leader, with new ones, half of them drawn; then with all that is open, the fastest first."""
         open_ = np.flatnonzero(self._open(found) & (np.arange(found.raced.size) != found.leader))
         order, left = open_[np.argsort(found.mean[open_], kind="stable")], self.budget.launches(self._room(found))
         new = order[~found.tried[order]]
         if not new.size:
-            return [found.leader, *order[: self._fewer(order.size, left)].tolist()]
+            return [found.leader, *order[: int(max(1, min(order.size, left - 1)))].tolist()]
         new, many = self._hopeful(found, new), int(max(1, min(MANY - 1, left - 1, new.size)))
         first = many - int(self.options.drawn * many + self._drawing.random())
         drawn = self._drawing.permutation(new[first:])[: many - first]
         return [found.leader, *new[:first].tolist(), *drawn.tolist()]
-
-    def _fewer(self, size: int, left: float) -> int:
-        """Of so many in a block beside the leader: all, if two such blocks are paid for; else the faster half."""
-        return size if left >= 2 * (1 + size) else int(max(1, min(math.ceil(size / 2), left - 1)))
 
     def _hopeful(self, found: Standing, new: Columns) -> Columns:
         """The new ones in the order of belief; of threads x ranks by the overhead model where it can be fitted."""
@@ -281,11 +266,6 @@ class Race:
     def _lead(self, found: Standing, c: int) -> float:
         """Log time behind which the baseline is."""
         return float(found.mean[self._columns[self.now]] - found.mean[c])
-
-    def _pays_for_all(self) -> bool:
-        """Whether the budget has a launch for each that is new, with those of the baseline among them."""
-        new = len(self._everyone) if self.standing is None else int((~self.standing.tried & self.standing.raced).sum())
-        return new * BASELINE_EVERY / (BASELINE_EVERY - 1) <= self.budget.launches(self._room(self.standing))
 
     def _fitting(self, block: Block, room: int) -> Block | None:
         """The block without the last of what is new, as far as the budget asks for it; None for nothing."""
@@ -363,27 +343,6 @@ class Race:
         lead = self._lead(found, self._columns[other]) if found is not None else 0.0
         first = begun[0] if begun else pairs.first_look(lead, found.fit.noise if found else 0.0, self.options)
         return Plan.of(first, len(begun), affordable, error, self.options)
-
-    # Failures
-
-    def failures(self) -> tuple[int, int]:
-        """Failed launches of the baseline, and all of them that count."""
-        made = [record.ok for record in self.records if record.timed and record.configuration == self.now]
-        return made.count(False), len(made)
-
-    def launches(self, other: Configuration) -> int:
-        """Launches of a configuration that count."""
-        return sum(record.timed and record.configuration == other for record in self.records)
-
-    def by_chance(self, other: Configuration) -> bool:
-        """Whether the baseline's failures are not shown to be more than those of another, which never failed.
-
-        Fisher's exact test, and Bonferroni over those that failed and were passed over for it.
-        """
-        (bad, made), count = self.failures(), self.launches(other)
-        equal = math.comb(made, bad) / math.comb(made + count, bad)
-        passed = {r.configuration for r in self.records if r.timed and not r.ok and r.status != "capped"} - {self.now}
-        return bad > 0 and equal * (1 + len(passed)) > 1 - self.experiment.stop.confidence
 
     # The answer
 

@@ -10,21 +10,21 @@ import pytest
 
 from corescale.cli.output import exit_code
 from corescale.conclude import policy
+from corescale.conclude.answers.flaky import BaselineFailures, baseline_failures
 from corescale.conclude.answers.recommendation import recommend
-from corescale.conclude.race import bounds
+from corescale.conclude.race import bounds, pairs
 from corescale.conclude.race.answer import Stopped, Why
 from corescale.conclude.race.options import OPTIONS
-from corescale.conclude.race.pairs import Plan, first_look
+from corescale.conclude.race.pairs import Plan, Scatter, first_look
 from corescale.conclude.race.race import Race
 from corescale.conclude.stats import Floats
-from corescale.declare import command_line, plan
+from corescale.declare import plan
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
-from corescale.declare.request import TuneRequest
 from corescale.errors import ExitCode
-from corescale.records import Configuration, Record
+from corescale.records import Record
 from support.fresh import fresh, measured, of, scattered, tuning
-from support.play import MACHINE, after, blocks, play, race_tuning, record
+from support.play import after, blocks, play, race_tuning, record
 from support.play import race_truth as truth
 
 TIMES = {"a": 1.0, "b": 0.9, "c": 0.93}
@@ -131,9 +131,9 @@ def test_one_order_term_takes_out_what_the_first_of_a_pair_bears(order: float) -
     signs = np.array([1.0, -1.0] * 3)
     for _ in range(200):
         ratios = 0.05 + order * signs + 0.01 * rng.standard_normal(6)
-        found = bounds.interval(ratios, signs, 0.05, (4.0, 2e-4), (9.0, 1e-2), OPTIONS)
-        assert found.low is not None and found.high is not None and found.by == "t"
-        covered, width = covered + (found.low <= 0.05 <= found.high), width + (found.high - found.low) / 200
+        middle, reach, by = pairs.interval(ratios, signs, 0.05, Scatter(4, 2e-4), Scatter(9, 1e-2), OPTIONS)
+        assert reach is not None and by == "t"
+        covered, width = covered + (abs(middle - 0.05) <= reach[0]), width + sum(reach) / 200
     assert covered >= 180 and width < 0.03
 
 
@@ -195,8 +195,7 @@ def flaky(bad: int, count: int) -> Race:
 def test_failures_of_the_baseline_are_judged_by_fishers_test(bad: int, count: int, chance: bool) -> None:
     race = flaky(bad, count)
     b = configurations(race.experiment)[1]
-    assert race.failures() == (bad, 66) and race.launches(b) == count + 6
-    assert race.by_chance(b) == chance
+    assert baseline_failures(race.records, race.experiment, b) == BaselineFailures(bad, 66, count + 6, chance)
     answer = recommend(race.records, race.experiment)
     assert (answer.chosen == race.now) == chance and answer.decided != chance
 
@@ -255,18 +254,3 @@ def test_times_told_in_tenths_prove_nothing() -> None:
     experiment = tuning("a,b", budget="40x")
     records = play(experiment, lambda _: 1.0, Race(experiment), 0.0)
     assert not Race.of(records, experiment).answer().proved
-
-
-def test_settings_of_an_allocator_come_last_unless_it_leads() -> None:
-    factors = ["allocator=system,mimalloc", "MALLOC_ARENA_MAX=inherited,1,2", "MIMALLOC_PURGE_DELAY=inherited,1"]
-    request = TuneRequest(threads="1", factor=factors, budget="none", baseline="threads=1")
-    experiment = command_line.tune(request, ["x"], MACHINE)
-
-    def quick(c: Configuration) -> float:
-        return 0.8 if c["allocator"] == "mimalloc" else 1.0
-
-    records = play(experiment, quick, Race(experiment), 0.01)
-    order = list(dict.fromkeys(r.configuration for r in records))
-    own = [k for k, c in enumerate(order) if c["MIMALLOC_PURGE_DELAY"] != "inherited"]
-    arena = [k for k, c in enumerate(order) if c["MALLOC_ARENA_MAX"] != "inherited"]
-    assert own and min(own) < min(arena, default=len(order))
