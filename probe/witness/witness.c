@@ -134,6 +134,14 @@ static const char* executable(char* buffer) {
   return buffer;
 }
 
+/* Of the namespace that /proc shows: that of the spawner, unless the program mounted another. */
+static const char* process(char* buffer, size_t size) {
+  const ssize_t length = readlink("/proc/self", buffer, size - 1);
+  if (length <= 0) return digits_of((unsigned long)getpid(), buffer + size);
+  buffer[length] = '\0';
+  return buffer;
+}
+
 /* What could not be written is a missing witness, which the reader reports. A limit on file sizes is kept to:
  * the kernel would kill the program for a write beyond it. */
 static void write_record(int file, const struct record* record) {
@@ -173,7 +181,7 @@ __attribute__((constructor)) static void testify(void) {
   const char* const program = executable(path);
   struct record record;
   record.length = 0;
-  append(&record, digits_of((unsigned long)getpid(), number + sizeof number));
+  append(&record, process(number, sizeof number));
   append(&record, program);
   append(&record, object_of("malloc", program));
   append(&record, object_of("aligned_alloc", program));

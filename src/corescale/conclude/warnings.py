@@ -40,7 +40,12 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
     differing = [said for each in agreements(records, experiment) for said in each.broken]
     failing, told = _told([records[k] for k in timed], experiment)
     lines = [*failing, *_quantised([records[k] for k in timed], experiment), *differing]
-    lines += [*_busy(flags, records, width), *_drift(records, experiment), *_short(records)]
+    lines += [
+        *_left_running([records[k] for k in timed]),
+        *_busy(flags, records, width),
+        *_drift(records, experiment),
+        *_short(records),
+    ]
     lines += [*memory.warning([records[k] for k in timed]), *told, *_flagged(flags, records)]
     return Warnings(tuple(lines), frozenset(timed[flag.launch] for flag in flags), undisturbed)
 
@@ -72,6 +77,15 @@ def _quantised(records: Sequence[Record], experiment: Experiment) -> list[str]:
     return [
         f"{name} is quantised in steps of {told:g}, {told / typical:.2g} of its median: what is less cannot be seen"
     ]
+
+
+def _left_running(records: Sequence[Record]) -> Iterator[str]:
+    """Of launches that ended by themselves: of one that is killed all that it started is."""
+    found = [record.leftovers for record in records if record.leftovers and record.status not in ("timeout", "capped")]
+    if found:
+        most = max(found)
+        what = f"{most} process{'es' if most > 1 else ''}"
+        yield f"{what} that ran on after the program's end were killed (in {len(found)} of {len(records)} launches)"
 
 
 def _launches(records: Sequence[Record]) -> noise.Launches:

@@ -188,6 +188,8 @@ class Experiment(Model):
     same_output: bool = False
     input: str | None = None
     output: str | None = None
+    cgroup: Literal["auto", "off"] = "auto"
+    """`auto`: each launch is in a control group of its own where one can be made; `off`: in that of this process"""
     left_out: tuple[str, ...] = ()
     """what was asked or usual and is not measured here, with the reason"""
     no_preload: str = ""

@@ -109,6 +109,9 @@ class Request(RunRequest):
     )
     input: str = option("", "--input", metavar="FILE", help="standard input (default: nothing)")
     output: str = option("", "--output", metavar="FILE", help="where standard output goes (default: nowhere)")
+    cgroup: str = option(
+        "auto", "--cgroup", metavar="auto|off", help="off: no control group for each launch (docs/results_format.md)"
+    )
     shell: bool = option(False, "--shell", help="run the command through /bin/sh")
     no_shell: bool = option(False, "-N", help="no shell: the default here")
     same_output: bool = option(False, "--same-output", help="a configuration whose output differs fails")

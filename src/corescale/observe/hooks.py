@@ -37,7 +37,8 @@ class HookRunner:
                 template.split(text, f"--{name}")
 
     def run(self, name: str, values: Mapping[str, str] | None = None, seconds: float = math.inf) -> None:
-        """Raises ProgramError where it cannot be started or fails, InconclusiveError where it lasts longer than that.
+        """Raises ProgramError where it cannot be started, fails, or comes around a launch and lasts longer than a
+        launch may; InconclusiveError where it lasts longer than `seconds`.
 
         Of one that is ended, so or by Ctrl-C, nothing is left running.
         """
@@ -45,22 +46,31 @@ class HookRunner:
         if text is None:
             return
         words = ("/bin/sh", "-c", text) if self._shell else tuple(shlex.split(text))
+        own = self._of_a_launch if name in EACH else math.inf
         with tempfile.TemporaryFile() as said:
             try:
-                status = _ended(template.fill(words, values or {}), said, seconds)
+                status = _ended(template.fill(words, values or {}), said, min(own, seconds))
             except OSError as error:
                 raise _unstarted(name, text, error.strerror or str(error)) from error
             except subprocess.TimeoutExpired as error:
-                what = f"did not end within {seconds:.3g} s, the time that is left"
-                where, remedy = f"--{name} {text}", "give it more: --budget"
-                raise (ProgramError if name == "cleanup" else InconclusiveError)(
-                    what, where=where, remedy=remedy
+                late = own < seconds
+                limit, option = ("a launch may take", "--timeout") if late else ("are left", "--budget")
+                raise (ProgramError if late or name == "cleanup" else InconclusiveError)(
+                    f"did not end within the {min(own, seconds):.3g} s that {limit}",
+                    where=f"--{name} {text}",
+                    remedy=f"give it more: {option}",
                 ) from error
             if status != 0:
                 said.seek(0)
                 last = said.read().decode(errors="replace").strip().splitlines()[-1:] or [""]
                 what = f"failed with exit code {status}{': ' if last[0] else ''}{last[0]}"
                 raise ProgramError(what, where=f"--{name} {text}", remedy="make it succeed, or leave it out")
+
+    @property
+    def _of_a_launch(self) -> float:
+        """The seconds that a launch has; without those of a budget that was typed, which is for all together."""
+        timeout, stop = self._experiment.timeout, self._experiment.stop
+        return math.inf if timeout is None or (stop.binding and timeout == stop.budget) else timeout
 
 
 def must_start(experiment: Experiment) -> None:

@@ -4,9 +4,16 @@
 By an untimed traced launch that reads the memory map of every program of the tree, and by what the witness says there.
 """
 
+import contextlib
+import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+from elftools.elf.hash import ELFHashTable, GNUHashTable
 
 from corescale.errors import PreloadError
 from corescale.observe.scratch import Scratch
@@ -43,15 +50,10 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
         return (
             f"the traced launch failed, so that no allocator is proved: {report.tail.strip()[-200:] or report.status}"
         )
-    return "; ".join(
-        filter(
-            None,
-            (
-                _note([p for p in programs if not all(_has(p, library) for library in libraries)]),
-                _goes_past(libraries, _heaviest(programs), detected),
-            ),
-        )
-    )
+    heavy = _heaviest(programs)
+    lacking = [p for p in programs if not all(_has(p, library) for library in libraries)]
+    notes = [_note(lacking), _goes_past(libraries, heavy, detected), *(_plug_ins(each, libraries) for each in heavy)]
+    return "; ".join(filter(None, notes))
 
 
 def heaviest(reports: Iterable[SpawnReport]) -> tuple[tuple[str, str], ...]:
@@ -84,8 +86,8 @@ def _remedy(lacking: Sequence[ProvedProgram]) -> str:
 
 
 def _must_serve(library: Path, programs: Sequence[ProvedProgram], detected: Sequence[Sighting]) -> None:
-    pids = {program.pid for program in programs}
-    last = {one.pid: one for one in detected if one.pid in pids and one.malloc}
+    executables = {program.executable for program in programs}  # in a namespace it has another number
+    last = {one.pid: one for one in detected if one.executable in executables and one.malloc}
     others = [one for one in last.values() if not one.has(library)]
     if last and len(others) == len(last):
         raise PreloadError(
@@ -97,14 +99,56 @@ def _must_serve(library: Path, programs: Sequence[ProvedProgram], detected: Sequ
 
 def _goes_past(libraries: Iterable[Path], programs: Sequence[ProvedProgram], detected: Sequence[Sighting]) -> str:
     """A note on an operator new that does not come to these libraries: C++'s own one calls malloc."""
-    known, pids = {library.resolve() for library in libraries}, {program.pid for program in programs}
+    known, ours = {library.resolve() for library in libraries}, {program.executable for program in programs}
     own = {
         one.executable: one.operator_new
         for one in detected
-        if one.pid in pids and one.operator_new and Path(one.operator_new).resolve() not in known
+        if one.executable in ours and one.operator_new and Path(one.operator_new).resolve() not in known
     }
     said = [f"{who}: operator new is served by {what}" for who, what in own.items() if not _CXX.match(Path(what).name)]
     return f"{'; '.join(said)}: what it allocates by new goes past the allocator" if said else ""
+
+
+def _plug_ins(program: ProvedProgram, libraries: Iterable[Path]) -> str:
+    """A note on libraries that it loaded itself and that have a malloc: they may be bound to their own. What it is
+    linked with is bound to the first malloc of all, which is known.
+    """
+    linked = _linked(program, libraries)
+    own = [file for file in program.maps if file not in linked and _has_malloc(file)]
+    return (
+        f"{', '.join(own)}: loaded by {program.executable}, with a malloc that may go past the allocator" if own else ""
+    )
+
+
+def _linked(program: ProvedProgram, libraries: Iterable[Path]) -> set[str]:
+    """The mapped files that are there since its start: itself, what is preloaded, and what those are linked with."""
+    names = {name: file for file in program.maps for name in (Path(file).name, *_tags(file, "DT_SONAME"))}
+    preloaded = [*map(str, libraries), *re.split("[ :]", os.environ.get("LD_PRELOAD", ""))]
+    found, new = set[str](), {program.executable, *(os.path.realpath(file) for file in preloaded if file)}
+    while new:
+        found |= new
+        needed = {Path(name).name for file in new for name in _tags(file, "DT_NEEDED")}
+        new = {names[name] for name in needed & names.keys()} - found
+    return found
+
+
+def _tags(file: str, tag: str) -> list[str]:
+    """The names that the dynamic section of a file has for a tag; none of what cannot be read."""
+    with contextlib.suppress(OSError, ELFError), Path(file).open("rb") as opened:
+        section = ELFFile(opened).get_section_by_name(".dynamic")
+        if isinstance(section, DynamicSection):
+            return [str(getattr(each, tag.removeprefix("DT_").lower())) for each in section.iter_tags(tag)]
+    return []
+
+
+def _has_malloc(file: str) -> bool:
+    """Whether a file defines one for others to see."""
+    with contextlib.suppress(OSError, ELFError), Path(file).open("rb") as opened:
+        elf = ELFFile(opened)
+        table = elf.get_section_by_name(".gnu.hash") or elf.get_section_by_name(".hash")
+        found = table.get_symbol("malloc") if isinstance(table, ELFHashTable | GNUHashTable) else None
+        return found is not None and found["st_shndx"] != "SHN_UNDEF"
+    return False
 
 
 def _heaviest(programs: Sequence[ProvedProgram]) -> list[ProvedProgram]:

@@ -13,7 +13,7 @@ import pytest
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline
 from corescale.declare.stop import Stop
-from corescale.errors import AfterwardsError, ExitCode, InconclusiveError
+from corescale.errors import AfterwardsError, ExitCode, InconclusiveError, ProgramError
 from corescale.machine import Machine
 from corescale.observe import store
 from corescale.observe.launchers.direct import Direct
@@ -99,12 +99,22 @@ def test_a_hook_that_hangs_ends_with_the_budget_and_leaves_nothing(
 ) -> None:
     hooks = {"prepare": HANGS.format(pid=tmp_path / "pid", then=""), "cleanup": f"touch {tmp_path / 'clean'}"}
     e = experiment(hooks=hooks, stop=typed(4))
-    with pytest.raises(
-        InconclusiveError, match=r"--prepare .* did not end within \d.* the time that is left; .*budget"
-    ):
+    with pytest.raises(InconclusiveError, match=r"--prepare .* did not end within the \d.* s that are left; .*budget"):
         run(e, store.Memory(), Direct(e, two_cores), blocks(e, 1))
     must_be_gone(int((tmp_path / "pid").read_text()))
     assert (tmp_path / "clean").exists()
+
+
+@pytest.mark.parametrize("name", ["prepare", "conclude"])
+def test_a_hook_around_a_launch_that_hangs_ends_as_a_launch_would(
+    experiment: Make, two_cores: Machine, tmp_path: Path, name: str
+) -> None:
+    e = experiment(hooks={name: HANGS.format(pid=tmp_path / "pid", then="")}, timeout=3)
+    with pytest.raises(
+        ProgramError, match=rf"--{name} .* did not end within the 3 s that a launch may take; .*timeout"
+    ):
+        run(e, store.Memory(), Direct(e, two_cores), blocks(e, 1))
+    must_be_gone(int((tmp_path / "pid").read_text()))
 
 
 @pytest.mark.parametrize("name", ["setup", "prepare"])
@@ -125,7 +135,10 @@ def test_a_launch_that_hangs_ends_with_the_budget_and_the_blocks_before_it_count
 
 @pytest.mark.parametrize(
     ("cleanup", "stop", "says"),
-    [("false", Stop(), "--cleanup false: failed with exit code 1"), ("sleep 300", typed(1), "did not end within 1 s")],
+    [
+        ("false", Stop(), "--cleanup false: failed with exit code 1"),
+        ("sleep 300", typed(1), "did not end within the 1 s that are left"),
+    ],
 )
 def test_a_failing_clean_up_comes_when_the_run_is_finished(
     experiment: Make, two_cores: Machine, tmp_path: Path, cleanup: str, stop: Stop, says: str

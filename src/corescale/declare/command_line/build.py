@@ -87,6 +87,7 @@ def experiment(
         same_output=request.same_output,
         input=request.input or None,
         output=request.output or None,
+        cgroup=request.cgroup,
         left_out=(*left_out, *(unread(chosen) if verb == "tune" else ())),
         baseline=Baseline(
             levels=tuple(now.items()),

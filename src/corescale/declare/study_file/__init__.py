@@ -105,7 +105,18 @@ def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
     return made.model_copy(update={"study": study, "scaling": scaling})
 
 
-AS_DECLARED = ("derived", "response", "metrics", "hooks", "warmup", "ignore_failure", "same_output", "input", "output")
+AS_DECLARED = (
+    "derived",
+    "response",
+    "metrics",
+    "hooks",
+    "warmup",
+    "ignore_failure",
+    "same_output",
+    "input",
+    "output",
+    "cgroup",
+)
 """Keys that a file and an Experiment share."""
 
 AS_SHOWN = ("title", "source", "agree", "columns")

@@ -108,6 +108,7 @@ class StudyFile(Model):
     warmup: int = Field(default=0, ge=0)
     """untimed launches of each configuration first"""
     timeout: Seconds | None = None
+    cgroup: Literal["auto", "off"] = "auto"
     """time limit of one launch"""
     ignore_failure: bool = False
     same_output: bool = False

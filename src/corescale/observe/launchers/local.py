@@ -233,6 +233,7 @@ class Local:
             hash_output=self._experiment.same_output,
             tail_bytes=TAIL,
             prove=prove,
+            memory_group=self._experiment.cgroup == "auto",
         )
         report = self._spawner.spawn(self.through(request, layout, scratch))
         self._timeouts.launched()

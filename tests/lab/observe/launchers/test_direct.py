@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from corescale.conclude.warnings import warnings
 from corescale.declare import grid, plan
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import Launch
@@ -258,3 +259,24 @@ def test_input_and_output_are_looked_at_before_the_first_command_or_behind_the_o
     assert len(direct(experiment("cat", input=str(made), hooks=hooks), two_cores)) == 2
     with pytest.raises(UsageError, match=r"--input .*other: no such file"):
         direct(experiment("cat", input=str(tmp_path / "other"), hooks={"setup": f"touch {made}"}), two_cores)
+
+
+def test_cgroup_off_launches_in_the_group_of_this_process(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
+    script = f"cat /proc/self/cgroup >> {tmp_path / 'groups'}; :"
+    e = experiment("sh", "-c", script, cgroup="off")
+    records = direct(e, two_cores)
+    assert set((tmp_path / "groups").read_text().splitlines()) == set(
+        Path("/proc/self/cgroup").read_text().splitlines()
+    )
+    assert {record.cpu_kind for record in records} == {"reaped"}
+
+
+def test_what_a_launch_left_running_is_said(experiment: Make, two_cores: Machine) -> None:
+    records = direct(experiment("sh", "-c", "sleep 100 & sleep 100 & exit 0"), two_cores)
+    assert (
+        f"2 processes that ran on after the program's end were killed (in {len(records)} of {len(records)} launches)"
+        in (warnings(records, experiment()).lines)
+    )
+    assert not any(
+        "ran on after" in line for line in warnings(direct(experiment("true"), two_cores), experiment()).lines
+    )

@@ -304,3 +304,34 @@ def test_a_wrapper_that_keeps_the_preload_proves_its_program(
     records = measured(allocating(experiment, str(wrapper), levels=("system", own_allocator)), two_cores)
     proved = [r for r in records if r.configuration["allocator"] == own_allocator]
     assert {(r.status, r.proved) for r in proved} == {("ok", ((program, "work"),))}
+
+
+def test_a_plug_in_that_brings_a_malloc_is_said_and_a_library_that_is_linked_is_not(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, tmp_path: Path
+) -> None:
+    plugin = tmp_path / "plugin.so"
+    shutil.copy(own_allocator, plugin)
+    loads = f"#include <dlfcn.h>\n{ALLOCATE}".replace("return 0", f'return !dlopen("{plugin}", RTLD_NOW)')
+    linked = compile_c(ALLOCATE, str(plugin), f"-Wl,-rpath,{tmp_path}", "-Wl,--no-as-needed")
+    loading, levels = compile_c(loads), {"allocator": ("system", own_allocator)}
+    e = experiment("{program}", levels=levels | {"program": (loading, linked)}, timeout=20)
+    notes = Notes()
+    assert {r.status for r in measured(e, two_cores, notes)} == {"ok"}
+    assert [note for note in notes.said if "may go past" in note] == [
+        f"{plugin}: loaded by {loading}, with a malloc that may go past the allocator"
+    ]
+
+
+def test_a_program_in_a_namespace_of_its_own_is_attributed(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str
+) -> None:
+    if subprocess.run(["unshare", "-pf", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no process namespace can be made here")
+    e = allocating(experiment, "unshare", "-pf", compile_c(WORK), levels=(own_allocator,))
+    assert {r.status for r in measured(e, two_cores)} == {"ok"}
+    malloc = "static char h[1 << 20]; void *malloc(size_t n) { return n < sizeof h ? h : 0; }"
+    own = WORK.replace("int main", f"{malloc}\nvoid free(void *p) {{ (void)p; }}\nint main")
+    alone = compile_c(own, "-fno-builtin", "-rdynamic")
+    for namespace in (("unshare", "-pf"), ("unshare", "-pf", "--mount-proc")):
+        with pytest.raises(PreloadError, match=r"libown\.so is loaded, but malloc is served by .*built-\d+"):
+            measured(allocating(experiment, *namespace, alone, levels=(own_allocator,)), two_cores)
