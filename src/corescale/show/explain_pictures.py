@@ -79,6 +79,9 @@ def _pictures(shown: Shown) -> Iterator[Picture]:
     if shown["cpus_in_use"]:
         said = ", ".join(f"{cpus} CPUs {share:.0%}" for cpus, share in shown["cpus_in_use"].items())
         yield Picture("cpus", "CPUs in use, share of the time", said, 3.0, lambda axes: _cpus(axes, shown))
+    if shown["cpus_over_time"]:
+        said = f"{min(shown['cpus_over_time']):.2g} to {max(shown['cpus_over_time']):.2g} CPUs"
+        yield Picture("cpus-over-time", "CPUs in use over the time", said, 2.6, lambda axes: _over_time(axes, shown))
     if shown["regions"]:
         said = ", ".join(f"{one['place']} {one['load_balance']:.2f}" for one in shown["regions"][:8])
         height = 1.3 + 0.34 * len(shown["regions"][:8])
@@ -133,6 +136,18 @@ def _cpus(axes: Axes, shown: Shown) -> None:
     axes.set_xticks(range(max(shown["threads"], *shares) + 1))
     axes.set_xlabel("CPUs in use")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.grid(axis="y")
+
+
+def _over_time(axes: Axes, shown: Shown) -> None:
+    cpus = shown["cpus_over_time"]
+    ends = [shown["wall"] * part / len(cpus) for part in range(len(cpus) + 1)]
+    axes.stairs(cpus, ends, fill=True, color=SERIES[0].colour, linewidth=0)
+    axes.axhline(shown["threads"], color=INK, linestyle=(0, (5, 4)), linewidth=1)
+    axes.set_xlim(0, shown["wall"])
+    axes.set_ylim(0, 1.1 * max(shown["threads"], *cpus))
+    axes.set_xlabel("seconds")
+    axes.set_ylabel("CPUs")
     axes.grid(axis="y")
 
 

@@ -52,7 +52,7 @@ def test_report_shows_a_kept_result_again(kept: Path, of: str, tmp_path: Path) -
     assert done.returncode == ExitCode.OK, done.stderr
     assert done.stdout.splitlines() == list(explain.lines(json.loads(kept.read_text())))
     page = (tmp_path / "report.html").read_text()
-    assert page.count("<figure") == page.count("<svg") == len(list((tmp_path / "views").glob("*.png"))) == 4
+    assert page.count("<figure") == page.count("<svg") == len(list((tmp_path / "views").glob("*.png"))) == 5
     assert "src=" not in page and "<script>" not in page
     for picture in (tmp_path / "views").glob("*.png"):
         assert cast("tuple[int, int]", Image.open(picture).convert("L").getextrema())[0] < 200
