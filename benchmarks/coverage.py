@@ -18,9 +18,8 @@ from corescale.conclude import stats
 from corescale.conclude.models import MODELS, choose, fit
 from corescale.conclude.models.centres import summarise
 from corescale.conclude.noise import Launches, carry_over, disturbed, flag_launches
-from corescale.conclude.race import bounds
 from corescale.conclude.race.options import OPTIONS
-from corescale.conclude.race.pairs import Scatter
+from corescale.conclude.race.pairs import Scatter, interval
 from corescale.conclude.stats import Floats, hodges_lehmann, median_interval, tail_count, walsh_bounds, within_of_best
 from corescale.declare.plan import with_baseline
 from corescale.declare.stop import Stop
@@ -364,10 +363,8 @@ def confirmed(pairs: int, factor: float, experiments: int = 1000, seed: int = SE
         noisy = [row * by for row, by in zip((*race, *fresh), (1, factor, 1, factor), strict=True)]
         lent = Scatter(OPTIONS.lent, Scatter.of([np.exp(row).tolist() for row in noisy[:2]]).variance)
         single = Scatter.of([np.exp(np.append(noisy[k], noisy[k + 2])).tolist() for k in (0, 1)])
-        found = bounds.interval(
-            noisy[2] - noisy[3], signs, 0.05, (lent.freedom, lent.variance), (single.freedom, single.variance), OPTIONS
-        )
-        covered += found.low is not None and found.high is not None and found.low <= 0 <= found.high
+        middle, reach, _ = interval(noisy[2] - noisy[3], signs, 0.05, lent, single, OPTIONS)
+        covered += reach is not None and middle - reach[0] <= 0 <= middle + reach[1]
     return covered / experiments
 
 

@@ -113,7 +113,7 @@ STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 def _to_stdout(request: RunRequest) -> bool:
-    """Whether an export goes there, which a program will read."""
+    """Whether an export goes to standard output, which a program will read then."""
     return any(getattr(request, f"export_{name}") in STDOUT for name in exchange.EXPORTERS)
 
 

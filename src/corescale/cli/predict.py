@@ -113,7 +113,7 @@ def _predicted(run: store.Run, cores: int, model: str, overhead: Sequence[str]) 
 
 
 def _scores(run: store.Run, overhead: Sequence[str]) -> Sequence[Prediction | Scored]:
-    """What was sealed while measuring, where there is such; else the run's smaller half against the rest."""
+    """Score the forecast that was sealed while measuring; without one, the smaller half of the run against the rest."""
     records, experiment = run.records, run.experiment
     if overhead:
         return overhead_forecast.held_back(records, experiment, overhead)

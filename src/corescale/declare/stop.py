@@ -37,7 +37,7 @@ CONFIRM_BLOCKS = 10
 
 
 def growing(first: int) -> Iterator[int]:
-    """Numbers of blocks at which one looks, without end: few looks, and at most a quarter of the blocks late."""
+    """Numbers of blocks at which one looks, without end; a look comes at most a quarter of the blocks late."""
     return itertools.accumulate(itertools.repeat(GROWTH), lambda n, g: math.ceil(n * g), initial=first)
 
 

@@ -9,7 +9,7 @@ from corescale.errors import UsageError
 
 
 def folder() -> Path:
-    """Where they lie."""
+    """The folder of the studies that ship."""
     package = Path(__file__).resolve().parents[1]
     inside, tree = package / "studies", package.parents[1] / "studies"
     return inside if inside.is_dir() else tree

@@ -50,7 +50,7 @@ def said(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[Said]:
 
 
 def answers(rows: "pd.DataFrame", experiment: Experiment, asked: Finding | Overheads) -> tuple[Said, ...]:
-    """Of one finding."""
+    """The answers of one finding."""
     stop, blocks = experiment.stop, int(rows["replicate"].max()) if len(rows) else 0
     if stop.rule != "decided":
         return _shared(rows, experiment, asked, 1)
@@ -89,7 +89,7 @@ def together(records: Sequence[Record], experiment: Experiment) -> tuple[tuple[C
 
 
 def _timed(records: Sequence[Record]) -> Sequence[Configuration]:
-    """By its place in the frame, what was launched."""
+    """The configuration that was launched, by its row of the frame."""
     return [record.configuration for record in records if record.phase == "measure"]
 
 

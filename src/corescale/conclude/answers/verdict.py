@@ -157,7 +157,7 @@ def _failures(records: Sequence[Record], configuration: Configuration) -> int:
 
 
 def _never(records: Sequence[Record], configuration: Configuration) -> Record | None:
-    """The last launch, where none succeeded."""
+    """The last launch if none succeeded, else None."""
     launches = of(records, configuration)
     return launches[-1] if launches and not any(record.ok for record in launches) else None
 

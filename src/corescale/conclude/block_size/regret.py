@@ -17,7 +17,7 @@ class BlockModel(Protocol):
     """A form with numbers in it that columns determine."""
 
     def fit(self, columns: Sequence[Column]) -> Choose:
-        """The chooser that these columns teach."""
+        """Fit the form to these columns and return what it chooses."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,7 @@ def choose(
 def surely_better(rival: OverheadFit, known: OverheadFit) -> bool:
     """Whether nearly all resamples of blocks agree that the rival predicts the same held-out configurations better.
 
-    Nothing is sure of fewer blocks than an interval needs.
+    False with fewer blocks than an interval needs.
     """
     return known._resamples is not None and _surely_less(rival._errors, known._errors)
 

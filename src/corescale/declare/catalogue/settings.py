@@ -104,7 +104,7 @@ def auto(name: str) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def idle(name: str, levels: Mapping[str, Level], *, one_thread: bool) -> bool:
-    """Whether nothing reads it beside these levels: another allocator is preloaded, or one thread has no use for it.
+    """Whether nothing reads the setting next to these levels: another allocator is preloaded, or there is one thread.
 
     The level of the allocator is its name, also where it is inherited.
     """
@@ -135,7 +135,7 @@ def unavailable(setting: Setting) -> str | None:
 
 
 def version_of(library: str) -> Version | None:
-    """2.0 of libmimalloc.so.2.0; None if the file's name has only the interface's."""
+    """The version in a library's file name, such as 2.0 of libmimalloc.so.2.0; None if it has the interface's alone."""
     match = re.search(r"\.so\.(\d+)\.(\d+)", library)
     return (int(match[1]), int(match[2])) if match else None
 

@@ -23,7 +23,7 @@ SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish", "none", "default")
 
 
 def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
-    """Raises UsageError where there is none, an empty one, or one command whose words were taken for many."""
+    """Raises UsageError for no command, an empty one, or the words of one command that lacks its quotes."""
     if not words or not all(word.strip() for word in words):
         what = "an empty command" if words else "no command"
         raise UsageError(what, where="compare", remedy="write each between quotes: compare 'sleep 1' 'sleep 2'")
@@ -53,7 +53,7 @@ def metric(text: str) -> tuple[str, str]:
 
 
 def must_be_a_response(response: str) -> None:
-    """Raises UsageError for another source."""
+    """Raises UsageError for a source that no metric has."""
     source, _, name = response.partition(":")
     if (source, bool(name)) not in {("wall", False), ("region", True), ("metric", True)}:
         raise UsageError(f"{response!r} is none", where="--response", remedy="write wall, region:NAME or metric:NAME")
