@@ -6,6 +6,7 @@ from typing import cast
 
 from corescale.api.results import result
 from corescale.cli import stdin
+from corescale.cli.against import against
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import loadable
 from corescale.cli.options import takes
@@ -23,6 +24,8 @@ def compare(words: list[str], request: CompareRequest) -> None:
     request = stdin.kept(request)
     machine = launchers.machine(request.on, request.launching)
     gate = cast("Gates", quantities.gates(request.gate))
+    if request.against:
+        return against(request, words, machine, gate)
     declare = partial(command_line.compare, request, words, machine)
     if request.dry_run:
         return dry_run(declare(), request, machine)
