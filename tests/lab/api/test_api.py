@@ -41,7 +41,7 @@ KINDS = [
     (CompareRequest, options.CompareOptions),
 ]
 
-ONLY_TYPED = {"dry_run", "json", "verbose", "quiet", "report", "model", "more", "no_shell", "parameter_list",
+ONLY_TYPED = {"dry_run", "json", "verbose", "quiet", "report", "model", "more", "no_shell", "against", "parameter_list",
               "parameter_scan", "parameter_step"} | {f"export_{name}" for name in exchange.EXPORTERS}  # fmt: skip
 """Options of the command line alone: a Run prints and exports, and a mapping has levels."""
 
