@@ -63,6 +63,7 @@ class Options(TypedDict, total=False):
     ignore_failure: bool
     input: File
     output: File
+    cgroup: str
     shell: bool
     same_output: bool
 
