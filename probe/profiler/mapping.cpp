@@ -110,6 +110,7 @@ void keep_module(char* line) {
   Header& header = file->header;
   const std::size_t size = strlen(line), full = header.modules_length;
   if (!strstr(line, " r-xp ") || !strchr(line, '/') || full + size + 8 >= module_bytes) return;
+  if (!room(file->modules, full + 1)) return;  // to read there takes room too
   const char* later = file->modules;
   bool known = false;
   while (const char* const found = strstr(later, line)) {

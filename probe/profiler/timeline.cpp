@@ -91,7 +91,10 @@ void log(State state, std::int64_t length, const Stack* place) {
   sum += length;
   if (sum < shortest || sum < worth_an_event(__atomic_load_n(&line->count, __ATOMIC_RELAXED))) return;
   const std::uint64_t taken = __atomic_fetch_add(&line->count, 1, __ATOMIC_RELAXED);
-  if (taken >= most_events || !room(&line->event[taken])) return;
+  const int error = errno;
+  const bool kept = taken < most_events && room(&line->event[taken]);
+  errno = error;
+  if (!kept) return;
   Event& event = line->event[taken];
   event.thread = local.thread->id;
   event.state = state;

@@ -92,7 +92,7 @@ def measure(
         policy_of(experiment),
     )
     if request.fresh and request.continued:
-        raise UsageError("a new run, and the last one", where="--fresh --continue", remedy="drop one of them")
+        raise UsageError("contradict each other", where="--fresh --continue", remedy="drop one of them")
     root, which = Path(request.out or RUNS), {"fresh": request.fresh, "continued": request.continued}
     with follow(experiment) as watcher, store.open_run(experiment, machine, root, launcher.name, **which) as folder:
         if said := stopping.too_few(experiment):

@@ -1,67 +1,71 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`corescale compare --against RUN`: what is launched now, against a run of an older commit."""
+"""`corescale compare --against RUN`: a command measured now, beside a run of it that was measured earlier."""
 
-import json
-import time
+import shlex
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-import typer
-
-from corescale.api.results import loaded
+from corescale.api.results import concluded, loaded, result, run_name
+from corescale.cli.dry_run import dry_run
+from corescale.cli.measure import loadable
 from corescale.cli.output import finish
-from corescale.conclude.answers.against import Against, against
-from corescale.conclude.answers.verdict import WORST, Gates
-from corescale.declare.experiment import Experiment
+from corescale.conclude.answers.verdict import Gates
+from corescale.declare import command_line
 from corescale.declare.grid import configurations
 from corescale.declare.request import CompareRequest
-from corescale.errors import ExitCode, UsageError
+from corescale.errors import UsageError
 from corescale.machine import Machine
-from corescale.observe import environment
-from corescale.observe.store import Run
-from corescale.show import exchange, statements
-from corescale.show.exchange import result_json
-from corescale.show.result import Result
+from corescale.observe import store
+from corescale.records import Configuration, Record
+
+CAVEAT = "was measured earlier: what the machine did differently since then counts as a difference"
 
 
-def earlier(request: CompareRequest, experiment: Experiment, machine: Machine, gates: Gates) -> Run:
-    """The run of --against; raises UsageError, before anything is measured, if it can be no reference."""
-    run = loaded(Path(request.against))
-    if run.environment.get("fingerprint") != machine.fingerprint():
-        what, remedy = "was measured on another machine", "measure both builds here: compare OLD NEW --gate 5%"
-        raise UsageError(what, where=f"--against {request.against}", remedy=remedy)
-    if run.experiment.response != experiment.response:
-        raise UsageError(
-            f"has {run.experiment.response}", where=f"--against {request.against}", remedy="use --response"
-        )
-    if not {*configurations(experiment)} & {record.configuration for record in run.records}:
-        names = ", ".join(command.name for command in run.experiment.commands)
-        remedy = f"it has {names}; name the command so: -n NAME"
-        raise UsageError("has no launch of these commands", where=f"--against {request.against}", remedy=remedy)
-    if "mean" in gates:
-        raise UsageError("has gates on time, cpu and memory", where="--against", remedy="drop --gate mean")
-    return run
+def against(request: CompareRequest, words: list[str], machine: Machine, gate: Gates) -> None:
+    """The k-th block now is paired with the k-th block then; as many blocks as there were then, where -r says no other.
+
+    Raises UsageError where the run was of another machine or of several commands, none of which is this one.
+    """
+    if len(words) != 1:
+        raise UsageError(f"{len(words)} commands", where="--against", remedy="give the one to compare with the run")
+    there = loaded(Path(request.against))
+    before = _configuration(there, words[0])
+    then = [record for record in there.records if record.configuration == before and record.phase == "measure"]
+    runs = request.runs or len({record.block for record in then})
+    asked = replace(request, gate=[], runs=runs, fresh=True)
+    declare = partial(command_line.compare, asked, words, machine)
+    if request.dry_run:
+        return dry_run(declare(), request, machine)
+    if there.environment.get("fingerprint") != machine.fingerprint():
+        remedy = "measure there, or compare both commands here"
+        raise UsageError("was measured on another machine", where=f"--against {request.against}", remedy=remedy)
+    run = loadable(declare, asked, machine)
+    old = shlex.join(there.experiment.command(before).argv)
+    both = command_line.compare(_named(request, there), [old, *words], machine)
+    reference, other = configurations(both)
+    records = [*_as(reference, then), *_as(other, run.records)]
+    lines = dict.fromkeys([other], next(iter(result(run, machine).lines.values()), ""))
+    found = concluded(records, both, lines, run.environment, gate, finished=True)
+    said = (f"{run_name(there)} {CAVEAT}", *found.warnings)
+    return finish(replace(found, run=run.origin, runs={run_name(run): run.folder}, warnings=said), request, run.late)
 
 
-def finished(there: Run, here: Run, shown: Result, request: CompareRequest, gates: Gates) -> None:
-    """Print the answer and exit by the worst gate."""
-    found = against(here.records, there.records, here.experiment, gates)
-    changed = environment.differences(there.environment, here.environment)
-    code = exit_code(found)
-    if request.json:
-        values = {"against": [asdict(one) for one in found], "changed": changed, "here": exchange.to_dict(shown)}
-        typer.echo(json.dumps(result_json.finite(values), indent=2, allow_nan=False))
-        raise typer.Exit(code)
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(min(record.started for record in there.records)))
-    for line in statements.against(found, f"the run of {when}", changed):
-        typer.echo(line)
-    finish(shown, replace(request, json=False), here.late, code)
+def _configuration(there: store.Run, word: str) -> Configuration:
+    """The one of that run which launched this command, or its only one."""
+    every, asked = configurations(there.experiment), there.experiment
+    alike = [each for each in every if shlex.join(asked.command(each).argv) == shlex.join(shlex.split(word))]
+    if len(every) != 1 and len(alike) != 1:
+        what = f"holds {len(every)} configurations, of which {len(alike)} launch this command"
+        remedy = "give a run of this command alone: corescale compare -r 20 CMD"
+        raise UsageError(what, where=f"--against {run_name(there)}", remedy=remedy)
+    return (alike or every)[0]
 
 
-def exit_code(found: Sequence[Against]) -> ExitCode:
-    """As of a comparison: a launch that failed, then a gate that failed, then what is not decided."""
-    worst = min((gated.verdict for one in found for gated in one.gates), key=WORST.index, default="passed")
-    codes = {"crashed": ExitCode.PROGRAM, "failed": ExitCode.REGRESSION, "inconclusive": ExitCode.INCONCLUSIVE}
-    unsure = not found or any(one.time.low is None for one in found)
-    return codes.get(worst, ExitCode.INCONCLUSIVE if unsure else ExitCode.OK)
+def _named(request: CompareRequest, there: store.Run) -> CompareRequest:
+    return replace(request, name=[run_name(there), *request.name])
+
+
+def _as(configuration: Configuration, records: Sequence[Record]) -> list[Record]:
+    return [replace(record, configuration=configuration) for record in records if record.phase == "measure"]

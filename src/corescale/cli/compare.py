@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale compare`: a paired, interleaved verdict on two commands or builds."""
 
-from dataclasses import replace
 from functools import partial
 from typing import cast
 
 from corescale.api.results import result
-from corescale.cli import against, stdin
+from corescale.cli import stdin
+from corescale.cli.against import against
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import loadable
 from corescale.cli.options import takes
@@ -24,13 +24,10 @@ def compare(words: list[str], request: CompareRequest) -> None:
     request = stdin.kept(request)
     machine = launchers.machine(request.on, request.launching)
     gate = cast("Gates", quantities.gates(request.gate))
+    if request.against:
+        return against(request, words, machine, gate)
     declare = partial(command_line.compare, request, words, machine)
     if request.dry_run:
         return dry_run(declare(), request, machine)
-    then = against.earlier(request, declare(), machine, gate) if request.against else None
-    if then is not None:
-        request = replace(request, fresh=True)  # the earlier run is of the same folder
     run = loadable(declare, request, machine)
-    if then is not None:
-        return against.finished(then, run, result(run, machine, every_variable=request.every_variable), request, gate)
     return finish(result(run, machine, gate, every_variable=request.every_variable), request, run.late)

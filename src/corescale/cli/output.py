@@ -65,12 +65,8 @@ def constants(experiment: Experiment) -> list[str]:
     return [f"{one.name}={one.levels[0]}" for one in fixed]
 
 
-def finish(
-    result: Result, request: RunRequest, late: CorescaleError | None = None, code: ExitCode | None = None
-) -> None:
-    """Print, export, and exit by the table in docs/exit_codes.md, or with `code`; raises what failed late when the
-    answer is out.
-    """
+def finish(result: Result, request: RunRequest, late: CorescaleError | None = None) -> None:
+    """Print, export, and exit by the table in docs/exit_codes.md; raises what failed late when the answer is out."""
     model, aside = getattr(request, "model", False), _to_stdout(request)
     show(result, as_json=request.json, verbose=request.verbose, model=model, aside=aside)
     for name, export in exchange.EXPORTERS.items():
@@ -84,7 +80,7 @@ def finish(
     if late is not None:
         sys.stdout.flush()
         raise late
-    sys.exit(exit_code(result.conclusion) if code is None else code)
+    sys.exit(exit_code(result.conclusion))
 
 
 def written(target: str, content: str) -> None:

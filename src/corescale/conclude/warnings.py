@@ -160,7 +160,7 @@ def _busy(flags: Sequence[noise.Flag], records: Sequence[Record], width: float |
     rule, of_rule = noise.RULES[first], [flag for flag in flags if flag.rule == first]
     worst = rule.says.format(rule.form.format(max(flag.number for flag in of_rule)))
     blocks, hit = len({r.block for r in records if r.timed}), len({flag.block for flag in of_rule})
-    unseen = "" if not width else f"; differences below {100 * width:.2g}% mean nothing now"
+    unseen = "" if not width else f"; differences below {float(f'{100 * width:.2g}'):g}% mean nothing now"
     yield f"machine busy: {worst} ({hit} of {blocks} blocks){unseen}"
 
 

@@ -19,6 +19,9 @@ from corescale.records import Configuration, Level, Phase, canonical
 Verb = Literal["tune", "scan", "compare", "study"]
 MetricSource = Annotated[str, Field(pattern=r"^(stdout-size|peak-memory|cpu-time|output:[A-Za-z_][\w.-]*)$")]
 
+OUTSIDE = ("stdout-size", "peak-memory", "cpu-time")
+"""sources of metrics that need nothing of the program"""
+
 SERIAL = "serial"
 """The command that `--serial` names: the best serial program, baseline of the speedup."""
 
@@ -209,10 +212,11 @@ class Experiment(Model):
             raise UsageError(f"no metric {metric!r}", where=f"agree.{metric}", remedy=remedy)
         for constraint in self.tuning.constraints:
             if constraint.metric not in self.metrics:
+                source = constraint.metric if constraint.metric in OUTSIDE else "SOURCE"
                 raise UsageError(
                     f"no metric {constraint.metric!r}",
                     where="--subject-to",
-                    remedy=f"declare it: --metric {constraint.metric}=SOURCE",
+                    remedy=f"declare it: --metric {constraint.metric}={source}",
                 )
         return self
 

@@ -19,7 +19,7 @@ def seconds(text: str, where: str) -> float:
     total = sum(float(number) * _UNITS[unit] for number, unit in parts)
     if not total or not math.isfinite(total):
         launches = ", or 100x for launches" if where == "--budget" else ""
-        raise UsageError(f"{text!r} is not a time", where=where, remedy=f"write 90s, 5m or 1h30m{launches}")
+        raise UsageError(f"{text!r} is not a time above 0", where=where, remedy=f"write 90s, 5m or 1h30m{launches}")
     return total
 
 

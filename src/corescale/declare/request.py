@@ -165,7 +165,7 @@ class CompareRequest(CountedRequest):
 
     name: list[str] = option([], "-n", "--command-name", metavar="NAME", help="name of each command, in order")
     against: str = option(
-        "", "--against", metavar="RUN", help="compare with this earlier run of the same command, as of an older commit"
+        "", "--against", metavar="RUN", help="compare one command with a run of it, say of an older commit"
     )
     gate: list[str] = option(
         [], "--gate", metavar="5%", help="exit 1 if certainly slower by more than this; also mean=5%, cpu=5%, memory=5%"

@@ -111,7 +111,7 @@ def _apart(found: Scan, rows: Sequence[Row]) -> str:
     """Levels of one p: the fastest and the slowest."""
     write = text.quantity(found.response)
     least, most = (pick(rows, key=lambda row: row.time.estimate) for pick in (min, max))
-    ends = (f"{at(found, row)}: {text.join(write(row.time))}" for row in (least, most))
+    ends = (f"{text.join(write(row.time))} at {at(found, row)}" for row in (least, most))
     return f"from {' to '.join(ends)}"
 
 

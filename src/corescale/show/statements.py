@@ -4,7 +4,6 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from corescale.conclude.answers.against import Against
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.judging import Verdict
 from corescale.conclude.answers.machines import Difference
@@ -179,22 +178,3 @@ def differences(found: Sequence[Difference], where: str, experiment: Experiment)
         yield line
     if found:
         yield f"Each interval is at {text.percent(experiment.stop.confidence)}, of two independent samples."
-
-
-def against(found: Sequence[Against], then: str, changed: Sequence[str]) -> Iterator[str]:
-    """What each gate came to against an earlier run, and what has changed since that is known."""
-    for one in found:
-        name, (before, now) = label(one.configuration), one.failures
-        if before or now:
-            yield f"{name}: {text.count(before, 'launch', 'launches')} of {then} failed, and {now} now"
-        yield f"{name}: time now {text.join(text.times(one.time))} that of {text.clean(then)}"
-        for gated in one.gates:
-            of = {"time": "time", "cpu": "CPU time", "memory": "peak memory"}[gated.of]
-            verdict = {"crashed": "failed, as launches failed", "inconclusive": "not decided"}.get(
-                gated.verdict, gated.verdict
-            )
-            yield f"gate {verdict}: {of} {text.join(text.times(gated.ratio))}, at most {1 + gated.limit:.4g}x allowed"
-    if found:
-        yield f"Each interval is at {text.percent(found[0].confidence)}, of two independent samples."
-        since = f" Since then: {text.clean('; '.join(changed))}." if changed else ""
-        yield f"What else changed on this machine counts in.{since}"

@@ -1,73 +1,57 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`compare --against RUN`: a gate against a run of an older commit, with real launches."""
+"""`compare --against RUN`: a command now beside a run of it that was measured earlier, with real launches."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from corescale.errors import ExitCode
-from support.commands import corescale
-
-PROGRAM = "#!/bin/sh\nhead -c {size}M /dev/zero | tail -c {size}M >/dev/null\nexit {code}\n"
+from support.commands import corescale, refused
 
 
-def build(folder: Path, size: int, code: int = 0) -> None:
-    program = folder / "program"
-    program.write_text(PROGRAM.format(size=size, code=code))
+def build(folder: Path, seconds: str) -> None:
+    program = folder / "app"
+    program.write_text(f"#!/bin/sh\nsleep {seconds}\n")
     program.chmod(0o755)
 
 
-def compare(folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":
-    return corescale("compare", "-q", "-r", "8", *options, "./program", cwd=folder)
-
-
 @pytest.fixture
-def stored(tmp_path: Path) -> str:
-    """The run of an older commit."""
-    build(tmp_path, 20)
-    assert compare(tmp_path).returncode == ExitCode.OK
-    (run,) = tmp_path.glob("corescale-runs/*/1")
-    return str(run)
+def stored(tmp_path: Path) -> Path:
+    """A run of ./app, which then sleeps for 20 ms."""
+    build(tmp_path, "0.02")
+    assert corescale("compare", "-q", "-r", "6", "./app", cwd=tmp_path).returncode == ExitCode.OK
+    (run,) = tmp_path.glob("corescale-runs/compare-*/1")
+    return run
 
 
-@pytest.mark.parametrize(
-    ("size", "code", "exits", "says"),
-    [
-        (20, 0, ExitCode.OK, "gate passed: peak memory"),
-        (60, 0, ExitCode.REGRESSION, "gate failed: peak memory"),
-        (20, 3, ExitCode.PROGRAM, ""),
-    ],
-)
-def test_a_newer_build_is_gated(tmp_path: Path, stored: str, size: int, code: int, exits: ExitCode, says: str) -> None:
-    """On memory, which a busy machine leaves as it is."""
-    build(tmp_path, size, code)
-    done = compare(tmp_path, "--against", stored, "--gate", "memory=20%")
-    assert done.returncode == exits, done.stderr + done.stdout
-    assert says in done.stdout
-    if says:
-        assert "two independent samples" in done.stdout
-        assert ("another build" in done.stdout) == (size != 20)
+def test_a_slower_build_fails_the_gate(tmp_path: Path, stored: Path) -> None:
+    build(tmp_path, "0.5")
+    done = corescale("compare", "-q", "--gate", "50%", "--against", str(stored), "./app", cwd=tmp_path)
+    assert done.returncode == ExitCode.REGRESSION, done.stderr
+    name = f"{stored.parent.name}/1"
+    for text in (f"x slower than {name} [", "gate failed: ./app: time ", f"{name} was measured earlier: what the"):
+        assert text in done.stdout
 
 
-def test_json_has_both(tmp_path: Path, stored: str) -> None:
-    done = compare(tmp_path, "--against", stored, "--gate", "memory=20%", "--json")
-    assert done.returncode == ExitCode.OK, done.stderr
-    told = json.loads(done.stdout)
-    (one,) = told["against"]
-    assert one["gates"][0]["verdict"] == "passed"
-    assert one["time"]["low"] <= one["time"]["estimate"] <= one["time"]["high"]
-    assert told["here"]["verb"] == "compare"
+def test_the_command_is_measured_again_though_nothing_changed(tmp_path: Path, stored: Path) -> None:
+    done = corescale("compare", "-q", "--json", "--against", str(stored), "./app", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert found["blocks"] == 6
+    assert (stored.parent / "2").is_dir()
 
 
-def test_what_can_be_no_reference_is_refused_before_anything_is_measured(tmp_path: Path, stored: str) -> None:
-    other = corescale("compare", "-q", "--against", stored, "true", cwd=tmp_path)
-    assert (other.returncode, "has no launch of these commands" in other.stderr) == (ExitCode.USAGE, True)
-    mean = compare(tmp_path, "--against", stored, "--gate", "mean=5%")
-    assert (mean.returncode, "drop --gate mean" in mean.stderr) == (ExitCode.USAGE, True)
-    file = Path(stored) / "environment.json"
+def test_a_run_of_another_machine_is_refused(tmp_path: Path, stored: Path) -> None:
+    file = stored / "environment.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"fingerprint": "another"}))
-    elsewhere = compare(tmp_path, "--against", stored, "--gate", "5%")
-    assert (elsewhere.returncode, "measured on another machine" in elsewhere.stderr) == (ExitCode.USAGE, True)
-    assert len([*tmp_path.glob("corescale-runs/*/*/plan.json")]) == 1
+    done = corescale("compare", "-q", "--against", str(stored), "./app", cwd=tmp_path)
+    refused(done, ExitCode.USAGE, "was measured on another machine; measure there")
+
+
+def test_what_the_run_does_not_hold_is_refused(tmp_path: Path, stored: Path) -> None:
+    done = corescale("compare", "-q", "--against", str(stored), "./app", "true", cwd=tmp_path)
+    refused(done, ExitCode.USAGE, "2 commands; give the one to compare with the run")
+    corescale("compare", "-q", "-r", "1", "--out", "both", "./app", "true", cwd=tmp_path)
+    (both,) = tmp_path.glob("both/*/1")
+    done = corescale("compare", "-q", "--against", str(both), "sleep 0.01", cwd=tmp_path)
+    refused(done, ExitCode.USAGE, "holds 2 configurations, of which 0 launch this command")

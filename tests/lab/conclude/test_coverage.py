@@ -56,3 +56,28 @@ def test_after_the_choice_among_models(model: str) -> None:
     assert all(covered[of] >= 13 / 16 for of in ("T1", "contention", "kappa", "T(32)")), covered
     assert covered["USL shown"] <= 8 / 16
     assert (covered["contention alone"] < 8 / 16) == (covered["T(32) alone"] < 8 / 16) == (model == "usl"), covered
+
+
+@pytest.mark.parametrize("noise", ["normal", "steal bursts"])
+def test_ratio_of_means(noise: str) -> None:
+    """300 experiments have a standard error of 1.3 points."""
+    assert SIMULATION["mean_coverage"](noise, 15, 300) >= 0.90
+
+
+def test_an_answer_without_disturbed_blocks() -> None:
+    """Flags that one side draws itself leave no block out, and beside them that answer covers too."""
+    assert SIMULATION["undisturbed"](12, 0.3, 0.0, 100)[0] == 0
+    shown, covered, _ = SIMULATION["undisturbed"](12, 0.3, 0.2, 150)
+    assert shown > 0.5 and covered >= 0.90
+
+
+def test_carry_over_is_warned_of_where_there_is_some() -> None:
+    none, covered = SIMULATION["carried"]("steal bursts", 40, 0.0, 100)
+    some, spoilt = SIMULATION["carried"]("steal bursts", 40, 0.03, 100)
+    assert none <= 0.05 and some >= 0.85
+    assert spoilt <= 0.40 and covered >= 0.85
+
+
+@pytest.mark.parametrize("factor", [1, 3])
+def test_few_confirmation_pairs(factor: int) -> None:
+    assert SIMULATION["confirmed"](6, factor, 400) >= 0.90

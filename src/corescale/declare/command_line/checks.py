@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from corescale.declare import paths, template
 from corescale.declare.command_line.named_factors import pair
-from corescale.declare.experiment import Command, Experiment, Factor
+from corescale.declare.experiment import OUTSIDE, Command, Experiment, Factor
 from corescale.declare.grid import configurations
 from corescale.declare.programs import bundled
 from corescale.declare.request import CompareRequest
@@ -50,7 +50,7 @@ def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
 def metric(text: str) -> tuple[str, str]:
     """Name and source of `--metric NAME=SOURCE`."""
     name, source = pair(text, "--metric")
-    if not re.fullmatch(r"stdout-size|peak-memory|cpu-time|output:[A-Za-z_][\w.-]*", source):
+    if source not in OUTSIDE and not re.fullmatch(r"output:[A-Za-z_][\w.-]*", source):
         remedy = f"write {name}=stdout-size, =peak-memory, =cpu-time, or =output:KEY of the JSON line that it prints"
         raise UsageError(f"{source!r} is no source of a metric", where="--metric", remedy=remedy)
     return name, source
@@ -60,7 +60,9 @@ def must_be_a_response(response: str) -> None:
     """Raises UsageError for a source that no metric has."""
     source, _, name = response.partition(":")
     if (source, bool(name)) not in {("wall", False), ("region", True), ("metric", True)}:
-        raise UsageError(f"{response!r} is none", where="--response", remedy="write wall, region:NAME or metric:NAME")
+        raise UsageError(
+            f"no response {response!r}", where="--response", remedy="write wall, region:NAME or metric:NAME"
+        )
     if source == "metric" and re.search(":(max|min)$", name):
         remedy = "let the program print its inverse, such as seconds per item"
         raise UsageError(f"{response!r}: of every metric less is better", where="--response", remedy=remedy)

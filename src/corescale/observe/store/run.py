@@ -36,7 +36,7 @@ def unpacked(archive: Path, wanted: frozenset[str]) -> Iterator[Path]:
                 if name in wanted:
                     (Path(scratch) / name).write_bytes(content)
         except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
-            raise StoreError(f"is no archive of a run: {error}", where=str(archive), remedy=REMEDY) from error
+            raise StoreError("is no archive of a run", where=str(archive), remedy=REMEDY) from error
         try:
             yield Path(scratch)
         except StoreError as error:

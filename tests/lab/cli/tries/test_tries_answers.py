@@ -88,7 +88,7 @@ TRIES: tuple[Try, ...] = (
         "precious",
     ),
     ("corescale scan -q -r 1 -t 1 --response metric:missing -- true", 3, "no launch gave metric:missing"),
-    ("corescale scan -q -r 1 -t 1 -P n 1 2 -- sleep 0.0{n}", 0, "from 1 thread n=[12]: .* to 1 thread n=[12]: "),
+    ("corescale scan -q -r 1 -t 1 -P n 1 2 -- sleep 0.0{n}", 0, "from .* at 1 thread n=[12] to .* at 1 thread n=[12]"),
     # A budget that was typed binds whatever else was: a number of blocks, and a block that is under way.
     ("timeout 99 corescale scan -q -r 9999 --budget 3s -t 1 -- sleep 0.05 >/dev/null; test $? != 124", 0, ""),
     (

@@ -31,7 +31,7 @@ TRIES: tuple[Try, ...] = (
     (
         f"corescale scan {QUIETLY} --out more -- true >/dev/null; corescale report kept more/*/1",
         0,
-        "from threads=1|thr",
+        "from .* at 1 thread|1 thread|thr",
     ),
     (
         f"corescale scan {QUIETLY} --out other -- sleep 0.01 >/dev/null; corescale report kept other/*/1",
