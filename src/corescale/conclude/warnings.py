@@ -84,8 +84,12 @@ def _left_running(records: Sequence[Record]) -> Iterator[str]:
     found = [record.leftovers for record in records if record.leftovers and record.status not in ("timeout", "capped")]
     if found:
         most = max(found)
-        what = f"{most} process{'es' if most > 1 else ''}"
-        yield f"{what} that ran on after the program's end were killed (in {len(found)} of {len(records)} launches)"
+        what = (
+            f"{most} processes that ran on after the program's end were"
+            if most > 1
+            else ("a process that ran on after the program's end was")
+        )
+        yield f"{what} killed (in {len(found)} of {len(records)} launches)"
 
 
 def _launches(records: Sequence[Record]) -> noise.Launches:

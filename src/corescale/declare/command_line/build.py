@@ -51,6 +51,8 @@ def experiment(
     """What a verb asks for, checked as far as nothing needs to be launched for it; raises UsageError."""
     if request.shell and request.no_shell:
         raise UsageError("contradict each other", where="-N --shell", remedy="drop one of them")
+    if request.cgroup not in ("auto", "off"):
+        raise UsageError(f"{request.cgroup!r} is neither auto nor off", where="--cgroup", remedy="write --cgroup off")
     asked = _asked(commands, derived or {})
     chosen, left_out = named(request, asked, machine, default_threads)
     for argv in (*(command.argv for command in commands), _rehearsal(request, commands[0])):

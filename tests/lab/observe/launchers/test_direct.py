@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from corescale.conclude.warnings import warnings
-from corescale.declare import grid, plan
+from corescale.declare import command_line, grid, plan
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import Launch
 from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block
+from corescale.declare.request import ScanRequest
 from corescale.errors import ProgramError, UsageError
 from corescale.machine import Machine
 from corescale.observe import scratch, store
@@ -280,3 +281,8 @@ def test_what_a_launch_left_running_is_said(experiment: Make, two_cores: Machine
     assert not any(
         "ran on after" in line for line in warnings(direct(experiment("true"), two_cores), experiment()).lines
     )
+
+
+def test_cgroup_is_auto_or_off() -> None:
+    with pytest.raises(UsageError, match="--cgroup: 'maybe' is neither auto nor off; write --cgroup off"):
+        command_line.scan(ScanRequest(threads="1", cgroup="maybe"), ["true"], Machine.here())
