@@ -17,10 +17,10 @@ from corescale.errors import UsageError
 from corescale.records import Configuration, Level, Phase, canonical
 
 Verb = Literal["tune", "scan", "compare", "study"]
-MetricSource = Annotated[str, Field(pattern=r"^(stdout-size|peak-memory|cpu-time|output:[A-Za-z_][\w.-]*)$")]
-
 OUTSIDE = ("stdout-size", "peak-memory", "cpu-time")
 """sources of metrics that need nothing of the program"""
+METRIC_SOURCE = rf"^({'|'.join(OUTSIDE)}|(output|counter):[A-Za-z_][\w.-]*)$"
+MetricSource = Annotated[str, Field(pattern=METRIC_SOURCE)]
 
 SERIAL = "serial"
 """The command that `--serial` names: the best serial program, baseline of the speedup."""

@@ -86,7 +86,10 @@ class Request(RunRequest):
         "wall", "--response", help="what is compared, less is better: wall, region:NAME or metric:NAME"
     )
     metric: list[str] = option(
-        [], "--metric", metavar="NAME=SOURCE", help="also measure stdout-size, peak-memory, cpu-time or output:KEY"
+        [],
+        "--metric",
+        metavar="NAME=SOURCE",
+        help="also measure stdout-size, peak-memory, cpu-time, output:KEY or counter:EVENT",
     )
     subject_to: list[str] = option([], "--subject-to", metavar="M<=X", help="a bound, such as 'bytes<=1.02*baseline'")
     min_runs: int = option(8, "-m", "--min-runs", metavar="N", help="blocks before the first look")

@@ -12,6 +12,7 @@ import platform
 import shutil
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
@@ -30,13 +31,19 @@ class Scratch:
     folder: Path
 
     def __init__(
-        self, launch: Launch | None = None, proved: tuple[tuple[str, str], ...] = (), place: Path | None = None
+        self,
+        launch: Launch | None = None,
+        proved: tuple[tuple[str, str], ...] = (),
+        place: Path | None = None,
+        metrics: Mapping[str, str] | None = None,
     ) -> None:
         """`place`: the folder that it is made in, by default the system's for temporary files."""
         self.launch = launch or Launch(())
         self.proved = proved
         self._place = place
         """executable and name of the programs proved to hold its libraries; none where that is still to be proved"""
+        self.metrics = metrics or {}
+        """the sources of the metrics that are declared, by the metrics' names"""
         self.inherited: tuple[int, ...] = ()
         """descriptors that the program gets; closed at the end"""
         self.by_rank: tuple[str, ...] = ()

@@ -192,7 +192,7 @@ class Local:
         configuration = invocation.configuration
         launch = self._launch_of(configuration, invocation.phase)
         proved = self._proved.get(self._to_prove(configuration), ()) if launch.preload else ()
-        with Scratch(launch, proved, self.place) as scratch, self._prepared(configuration):
+        with Scratch(launch, proved, self.place, self._experiment.metrics) as scratch, self._prepared(configuration):
             before = [*self._beside(), *self._unkilled()]
             report = self._spawn(launch, configuration.layout, scratch, watching, cap=invocation.cap)
             warnings = [*before, *self._beside()]

@@ -110,6 +110,7 @@ class Recorder:
         measured = {
             "stdout-size": float(output.stat().st_size) if output is not None and paths.is_file(output) else 0.0,
         } | {f"output:{name}": value for name, value in own.items()}
+        measured |= found.measured
         if "user" not in lower:
             measured["cpu-time"] = report.user + report.system
         if "peak_memory" not in lower:

@@ -14,12 +14,12 @@ from corescale import native
 from corescale.declare.experiment import Experiment
 from corescale.errors import CorescaleError, UnavailableError
 from corescale.observe.scratch import Scratch
-from corescale.observe.sources import env_reads, result, witness
+from corescale.observe.sources import counters, env_reads, result, witness
 from corescale.observe.sources.source import Found, Source
 
 __all__ = ["SOURCES", "Found", "Source", "environment", "read", "wanted", "warming_up"]
 
-SOURCES: tuple[Source, ...] = (result.SOURCE, witness.SOURCE)
+SOURCES: tuple[Source, ...] = (result.SOURCE, witness.SOURCE, counters.SOURCE)
 
 
 def wanted(experiment: Experiment) -> tuple[Source, ...]:
@@ -50,6 +50,7 @@ def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Fou
     fields: dict[str, Any] = {}
     processes: dict[int, dict[str, Any]] = {}
     blobs: dict[str, bytes] = {}
+    measured: dict[str, float] = {}
     warnings: tuple[str, ...] = ()
     unproved = False
     for source in sources:
@@ -61,11 +62,12 @@ def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Fou
             continue
         fields |= {name: _joined(name, fields.get(name), value) for name, value in found.fields.items()}
         blobs |= found.blobs
+        measured |= found.measured
         warnings += found.warnings
         unproved = unproved or found.unproved
         for pid, values in found.processes.items():
             processes[pid] = processes.get(pid, {}) | dict(values)
-    return Found(fields, processes, unproved, warnings, blobs)
+    return Found(fields, processes, unproved, measured, warnings, blobs)
 
 
 PRELOAD = "LD_PRELOAD"

@@ -19,6 +19,8 @@ class Found:
     """Fields of Process, by process id."""
     unproved: bool = False
     """Whether what the configuration asks for was not found where it had been proved: the launch may not count."""
+    measured: Mapping[str, float] = field(default_factory=dict)
+    """What a metric can be declared as, `--metric NAME=SOURCE`, by SOURCE."""
     warnings: tuple[str, ...] = ()
     """What a reader of the record should know, a sentence each."""
     blobs: Mapping[str, bytes] = field(default_factory=dict)
