@@ -37,7 +37,7 @@ CHATTER = re.compile(r"srun: |slurmstepd")
 """what Slurm adds to the errors of ranks"""
 ALLOWANCE = 60.0
 """seconds beyond the time limit of ranks in which srun starts and ends them"""
-USABLE = ("idle", "mix", "alloc", "comp")
+USABLE = ("idle", "mix", "alloc", "comp", "plnd", "resv")
 """how the states of nodes begin that work"""
 
 
