@@ -13,7 +13,7 @@ def test_the_kind_of_most_launches_counts_and_the_others_are_told(of_kinds: Any)
     records = of_kinds("anonymous", "anonymous", "process", "none")
     assert memory.kind(records) == "anonymous"
     (line,) = memory.warning(records)
-    assert "process in 1" in line
+    assert "1 of 4 launches" in line and "process, not anonymous" in line
     assert memory.warning(of_kinds("process", "process", "none")) == []
     assert (memory.kind([]), memory.warning([])) == ("none", [])
 
