@@ -10,7 +10,7 @@
 namespace corescale::profiler {
 
 inline constexpr char magic[8] = {'c', 'o', 'r', 'e', 'p', 'r', 'o', 'f'};
-inline constexpr std::uint32_t format = 2;
+inline constexpr std::uint32_t format = 3;
 
 // What a thread does: the one state that it is in, and what its CPU ticks and stacks are booked under.
 enum State : std::uint32_t {
@@ -45,7 +45,8 @@ enum Share : std::uint32_t {
 enum Pool : std::uint32_t { no_pool, openmp_pool, task_pool };
 
 // Threads that live at once: the counts of the census hold no more.
-inline constexpr std::size_t most_threads = 15000, most_stacks = 16384, most_regions = 1024;
+inline constexpr std::size_t most_threads = 15000, most_stacks = 16384, most_regions = 1024,
+                             most_messages = 4096;
 inline constexpr std::size_t deepest = 30;
 inline constexpr std::size_t most_buckets = 360000;  // an hour
 inline constexpr std::int64_t bucket = 10'000'000;
@@ -93,6 +94,15 @@ struct Region {
 // Exchanged as a whole. NOLINTNEXTLINE(modernize-use-using): only a typedef may be an extension
 __extension__ typedef unsigned __int128 Word;
 
+// Calls of one function of MPI with one partner.
+struct Messages {
+  std::uint64_t key;  // 0: free
+  std::int64_t
+      partner;  // its rank in the call's communicator: to whom or from whom, or the root; see mpi.cpp
+  std::int64_t calls, spent;
+  char call[32];
+};
+
 struct Header {
   char signature[8];
   std::uint32_t version, bytes;  // bytes: of the file
@@ -117,6 +127,7 @@ struct File {
   alignas(
       4096) char modules[module_bytes];  // lines of /proc/self/maps behind the number of frame's upper bits
   alignas(4096) Region region[most_regions];
+  alignas(4096) Messages messages[most_messages];
   alignas(4096) std::int64_t busy[most_buckets];  // CPU nanoseconds in each 10 ms from the start
   alignas(4096) Stack stack[most_stacks];
   alignas(4096) Thread thread[most_threads];

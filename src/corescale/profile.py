@@ -101,6 +101,18 @@ class RegionTimes:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageTimes:
+    """The calls of one function of MPI with one partner."""
+
+    call: str
+    partner: int | None
+    """rank in the call's communicator: who sends, who receives, or the root; None of a call that names none. A negative
+    number is MPI's own constant, such as any source"""
+    calls: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """One program of one process, from its start to its end."""
 
@@ -115,6 +127,8 @@ class Profile:
     lost_threads: int
     stacks: tuple[StackTimes, ...] = field(repr=False)
     regions: tuple[RegionTimes, ...] = ()
+    messages: tuple[MessageTimes, ...] = ()
+    """the longest first"""
     started: float = 0.0
     """by a clock that all processes of the machine share"""
     busy: tuple[float, ...] = field(default=(), repr=False)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks of which the first has twice the work of the others: known_ranks SECONDS. They meet 20 times.
+// Ranks of which the first has twice the work of the others: known_ranks SECONDS [send]. They meet 20 times, or each
+// waits as often for a message of the first.
 #include <mpi.h>
 #include <time.h>
 
@@ -26,12 +27,21 @@ __attribute__((noinline)) void grind(double seconds) {
 int main(int count, char** word) {
   constexpr int meetings = 20;
   MPI_Init(&count, &word);
-  int rank = 0;
+  int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const bool sends = count > 2;
   const double seconds = count > 1 ? std::atof(word[1]) : 1;
   for (int i = 0; i < meetings; ++i) {
     grind(seconds / meetings / (rank == 0 ? 1 : 2));
-    MPI_Barrier(MPI_COMM_WORLD);
+    if (!sends) {
+      MPI_Barrier(MPI_COMM_WORLD);
+    } else if (rank == 0) {
+      for (int other = 1; other < ranks; ++other) MPI_Send(&i, 1, MPI_INT, other, 0, MPI_COMM_WORLD);
+    } else {
+      int got = 0;
+      MPI_Recv(&got, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
   }
   MPI_Finalize();
 }

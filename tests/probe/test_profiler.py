@@ -204,3 +204,17 @@ def test_ranks_with_1_to_2_work_have_the_load_balance_of_theory() -> None:
     assert seen.ledger.efficiency.load_balance == pytest.approx(0.75, abs=0.03)
     found = sites([(one, Symbols(one.modules)) for one in seen.launch.profiles])["MPI"]
     assert any(site.place.startswith("MPI_Barrier at known_ranks.cpp:") for site in found)
+
+
+def test_time_in_mpi_is_known_by_call_and_partner() -> None:
+    """Two ranks wait 20 times for the first, which computes twice as long; nobody else has a partner."""
+    mpirun = shutil.which("mpirun")
+    if mpirun is None:
+        pytest.skip("needs mpirun")
+    line = (mpirun, "--allow-run-as-root", "--oversubscribe", "-n", "3", str(native.find("known_ranks")), "1", "send")
+    ranks = [one for one in see(*line).launch.profiles if one.is_rank]
+    calls = sorted((m.call, m.partner, m.calls) for one in ranks for m in one.messages if m.partner is not None)
+    assert calls == [("MPI_Recv", 0, 20)] * 2 + [("MPI_Send", 1, 20), ("MPI_Send", 2, 20)]
+    waited = [m.seconds for one in ranks for m in one.messages if m.call == "MPI_Recv"]
+    assert min(waited) > 0.3
+    assert all(m.partner is None for one in ranks for m in one.messages if m.call in ("MPI_Init", "MPI_Finalize"))

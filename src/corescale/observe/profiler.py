@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: the layout of one file, and what each of its areas becomes)
 """The profiler of probe/profiler/: how a launch gets it, and its files as profiles."""
 
 import os
@@ -16,7 +16,7 @@ from corescale.observe import time_line
 from corescale.observe.launchers.local import Local
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
-from corescale.profile import SHARES, STATES, Profile, RegionTimes, StackTimes, ThreadTimes
+from corescale.profile import SHARES, STATES, MessageTimes, Profile, RegionTimes, StackTimes, ThreadTimes
 from corescale.records import Layout
 
 LIBRARY = "libcorescale_profiler.so"
@@ -24,11 +24,11 @@ FOLDER = "CORESCALE_PROFILER"
 """The variable that says where it writes."""
 THREADS = "CORESCALE_PROFILER_THREADS"
 """The variable that says how many threads of the launch count."""
-FORMAT = 2
+FORMAT = 3
 BUCKET = 10_000_000
 """nanoseconds of each count of CPUs in use"""
 
-_MOST_THREADS, _MOST_STACKS, _MOST_REGIONS, _DEEPEST = 15000, 16384, 1024, 30
+_MOST_THREADS, _MOST_STACKS, _MOST_REGIONS, _MOST_MESSAGES, _DEEPEST = 15000, 16384, 1024, 4096, 30
 _MOST_BUCKETS, _MODULE_BYTES, _PAGE = 360_000, 1 << 18, 4096
 _COUNTS = ("active", "lock", "message", "barrier", "blocked", "join")
 _TIME_BITS, _WIDTH, _OFFSET, _STEP = 44, 14, 1024, 8
@@ -65,6 +65,9 @@ _REGION = np.dtype(
     [(name, "i8") for name in ("function", "calls", "threads", "wall", "body", "longest", "capacity", "reserved")]
 )
 _STACK = np.dtype([("key", "u8"), ("depth", "u8"), ("weight", "i8", len(STATES)), ("frame", "u8", _DEEPEST)])
+_MESSAGES = np.dtype([("key", "u8"), ("partner", "i8"), ("calls", "i8"), ("spent", "i8"), ("call", "S32")])
+_EVERYONE = -1000
+"""the partner of a call that names none"""
 _THREAD = np.dtype(
     [
         ("id", "i4"),
@@ -104,7 +107,8 @@ def _after(offset: int, size: int) -> int:
 
 _MODULES_AT = _PAGE
 _REGIONS_AT = _after(_MODULES_AT, _MODULE_BYTES)
-_BUSY_AT = _after(_REGIONS_AT, _MOST_REGIONS * _REGION.itemsize)
+_MESSAGES_AT = _after(_REGIONS_AT, _MOST_REGIONS * _REGION.itemsize)
+_BUSY_AT = _after(_MESSAGES_AT, _MOST_MESSAGES * _MESSAGES.itemsize)
 _STACKS_AT = _after(_BUSY_AT, _MOST_BUCKETS * 8)
 _THREADS_AT = _after(_STACKS_AT, _MOST_STACKS * _STACK.itemsize)
 _BYTES = _after(_THREADS_AT, _MOST_THREADS * _THREAD.itemsize)
@@ -214,6 +218,7 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
         lost_threads=int(header["lost_threads"]),
         stacks=tuple(_stack(one) for one in stacks),
         regions=tuple(_region(one) for one in regions[regions["calls"] > 0]),
+        messages=_messages(_area(path, _MESSAGES_AT, _MESSAGES, _MOST_MESSAGES)) if header["is_rank"] else (),
         started=_seconds(header["started"]),
         busy_length=_seconds(BUCKET),
         busy=tuple((_area(path, _BUSY_AT, np.dtype("i8"), length) / BUCKET).tolist()),
@@ -285,6 +290,19 @@ def _thread(one: Any, end: int, cycle: tuple[float, int]) -> ThreadTimes:
 def _stack(one: Any) -> StackTimes:
     depth = int(one["depth"])
     return StackTimes(tuple(int(frame) for frame in one["frame"][:depth]), _by_state(one["weight"]))
+
+
+def _messages(area: Any) -> tuple[MessageTimes, ...]:
+    found = [
+        MessageTimes(
+            call=bytes(one["call"]).decode(errors="replace"),
+            partner=None if one["partner"] == _EVERYONE else int(one["partner"]),
+            calls=int(one["calls"]),
+            seconds=_seconds(one["spent"]),
+        )
+        for one in area[area["calls"] > 0]
+    ]
+    return tuple(sorted(found, key=lambda one: -one.seconds))
 
 
 def _region(one: Any) -> RegionTimes:
