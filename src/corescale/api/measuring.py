@@ -8,7 +8,7 @@ from pathlib import Path
 from corescale.conclude import stopping
 from corescale.conclude.budget import Budget
 from corescale.conclude.forecast import half, to_seal
-from corescale.conclude.policy import Decided, Halved, Policy, Uniform
+from corescale.conclude.policy import Halved, Policy, uniform
 from corescale.conclude.race.race import Race
 from corescale.declare.experiment import Experiment
 from corescale.declare.plan import Block
@@ -62,9 +62,7 @@ def policy_of(experiment: Experiment) -> Policy:
         return Race(experiment)
     if experiment.scaling.seal:
         return Halved(experiment, half(experiment))
-    if experiment.stop.rule == "decided":
-        return Decided(experiment)
-    return Uniform(experiment)
+    return uniform(experiment)
 
 
 def loadable(

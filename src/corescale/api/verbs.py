@@ -7,16 +7,17 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack
 
 from corescale.api import explaining, measuring, options, results
 from corescale.api.explanation import Explained
+from corescale.api.gating import gated
 from corescale.api.run import Run
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.verdict import Gates
 from corescale.conclude.conclusion import Comparisons
-from corescale.declare import command_line, quantities
+from corescale.declare import command_line
 from corescale.declare.request import CompareRequest, RunRequest, ScanRequest, TuneRequest
 from corescale.errors import InterruptedRunError, ProgramError
 from corescale.machine import Machine
@@ -77,8 +78,7 @@ def compare(*commands: str, progress: Follow = None, **given: Unpack[options.Com
     """
     request = options.request(CompareRequest, options.CompareOptions, given)
     machine = launchers.machine(request.on, request.launching)
-    gate = cast("Gates", quantities.gates(request.gate))
-    declare = partial(command_line.compare, request, commands, machine)
+    declare, gate, _ = gated(partial(command_line.compare, request, commands, machine), request, commands, machine)
     return _measured(declare, request, machine, progress, gate)
 
 

@@ -4,6 +4,9 @@
 from functools import partial
 from typing import cast
 
+import typer
+
+from corescale.api.gating import gated
 from corescale.api.results import result
 from corescale.cli import stdin
 from corescale.cli.against import against
@@ -23,11 +26,12 @@ def compare(words: list[str], request: CompareRequest) -> None:
     must_be_writable(request)
     request = stdin.kept(request)
     machine = launchers.machine(request.on, request.launching)
-    gate = cast("Gates", quantities.gates(request.gate))
     if request.against:
-        return against(request, words, machine, gate)
-    declare = partial(command_line.compare, request, words, machine)
+        return against(request, words, machine, cast("Gates", quantities.gates(request.gate)))
+    declare, gate, said = gated(partial(command_line.compare, request, words, machine), request, words, machine)
+    if said and not request.quiet:
+        typer.echo(f"gate: {said}", err=True)
     if request.dry_run:
-        return dry_run(declare(), request, machine)
+        return dry_run(declare(None), request, machine)
     run = loadable(declare, request, machine)
     return finish(result(run, machine, gate, every_variable=request.every_variable), request, run.late)

@@ -42,7 +42,12 @@ def conclude(
     """
     ended = policy.decision(records, experiment, finished=finished)
     width = None if experiment.stop.rule == "race" else ended.reached_width
-    found, said = warnings(records, experiment, width), answer(records, experiment, gate)
+    found = warnings(records, experiment, width)
+    if experiment.stop.rule == "calm":  # undisturbed blocks alone decide, unless even twice as many held too few
+        calm = len({record.block for record in found.undisturbed if record.timed}) >= experiment.stop.min_blocks
+        said = answer(found.undisturbed if calm else records, experiment, gate)
+        return Concluded(said, ended, found.lines, found.noisy, None)
+    said = answer(records, experiment, gate)
     again, lines, fewer = None, found.lines, len(found.undisturbed) < len(records)
     if fewer and not _enough(records, found.undisturbed, experiment):
         lines += ("noise: without those blocks too few are left for a second answer",)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which block comes next: objects that fold the records of complete blocks, as a Race does, with one budget each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from corescale.conclude import stats
@@ -11,6 +11,7 @@ from corescale.conclude.race.answer import Stopped
 from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
 from corescale.conclude.stopping import Decision, should_stop
+from corescale.conclude.warnings import warnings
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block
@@ -109,6 +110,17 @@ class Decided(Uniform):
         return Decision(None, "budget" if self._spent(self.blocks) else None)
 
 
+class Calm(Uniform):
+    """Blocks until as many as were asked for are undisturbed, or as many again were made: by flags, never by times."""
+
+    def decision(self) -> Decision:
+        """Whether enough blocks count."""
+        stop = self.experiment.stop
+        calm = {record.block for record in warnings(self.records, self.experiment).undisturbed if record.timed}
+        enough = len(calm) >= stop.min_blocks or self.blocks >= stop.max_blocks
+        return Decision(None, "blocks" if enough else "budget" if self._spent(self.blocks) else None)
+
+
 class Halved(Uniform):
     """Blocks of the smaller half of p, as many as intervals need; then uniform, as if they had not been."""
 
@@ -131,13 +143,22 @@ class Halved(Uniform):
         return Block("measure", self._small) if len(self._early) < self._first else super().next_block()
 
 
+UNIFORM: Mapping[str, type[Uniform]] = {"decided": Decided, "calm": Calm}
+"""rules that launch blocks of everything and end in their own way"""
+
+
+def uniform(experiment: Experiment) -> Uniform:
+    """Blocks of everything, until the experiment's rule ends them."""
+    return UNIFORM.get(experiment.stop.rule, Uniform)(experiment)
+
+
 def decision(records: Sequence[Record], experiment: Experiment, *, finished: bool = False) -> Decision:
     """Why measuring ended. A race attains a bound of the regret, no width.
 
     `finished`: it was not interrupted. A clock may have ended it where records alone see time for one more block.
     """
     if experiment.stop.rule != "race":
-        policy = Decided(experiment) if experiment.stop.rule == "decided" else Uniform(experiment)
+        policy = uniform(experiment)
         for record in records:
             policy.add(record)
         return policy.decision()

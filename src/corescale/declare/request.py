@@ -171,7 +171,10 @@ class CompareRequest(CountedRequest):
         "", "--against", metavar="RUN", help="compare one command with a run of it, say of an older commit"
     )
     gate: list[str] = option(
-        [], "--gate", metavar="5%", help="exit 1 if certainly slower by more than this; also mean=5%, cpu=5%, memory=5%"
+        [],
+        "--gate",
+        metavar="5%",
+        help="exit 1 if slower by more than this; also mean=5%, cpu=5%, memory=5%; or auto, auto=3%",
     )
 
 

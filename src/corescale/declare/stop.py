@@ -44,7 +44,7 @@ def growing(first: int) -> Iterator[int]:
 class Stop(Model):
     """When enough was measured: declared before the first launch and recorded with the plan."""
 
-    rule: Literal["width", "replicates", "race", "decided"] = "width"
+    rule: Literal["width", "replicates", "race", "decided", "calm"] = "width"
     min_blocks: int = Field(default=8, ge=1)
     """first look; below 6 there is no 95% interval, and 8 spare the stop an interval that is narrow by luck"""
     max_blocks: int = Field(default=40, ge=1)

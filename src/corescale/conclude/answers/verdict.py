@@ -107,6 +107,7 @@ def _compare(
     times = table(records, experiment.response)
     log_ratio = stats.hodges_lehmann(times.log_ratio(other, reference), confidence)
     ratio = widened(log_ratio, times, other, reference, Step.of(records, experiment.response)).map(math.exp)
+    whole = 0.0 if experiment.stop.rule == "calm" else None
     failures = (_failures(records, reference), _failures(records, other))
     decision = "failed" if any(failures) and not experiment.ignore_failure else stats.decide(ratio)
     crashed = decision == "failed" or _fails(records, other)
@@ -125,7 +126,7 @@ def _compare(
         failures=failures,
         never=tuple(filter(None, (_never(records, c) for c in (reference, other)))),
         gates=tuple(
-            Gated(of, limit, ratios[of], "crashed" if crashed else judge(ratios[of], limit))
+            Gated(of, limit, ratios[of], "crashed" if crashed else judge(ratios[of], limit, whole))
             for of, limit in gate.items()
         ),
         mean=mean,
@@ -168,10 +169,16 @@ def _fails(records: Sequence[Record], configuration: Configuration) -> bool:
     return bool(launches) and all(record.let_fail for record in launches)
 
 
-def judge(ratio: Interval, gate: float) -> Gate:
-    """Whether T_other / T_reference <= 1 + gate is certain, ruled out, or neither."""
+def judge(ratio: Interval, gate: float, allowed: float | None = None) -> Gate:
+    """Whether T_other / T_reference <= 1 + gate is certain, ruled out, or neither.
+
+    `allowed`: a slowdown beyond it is ruled out already; by default the gate. With 0, the smallest slowdown fails that
+    is certain, if it may be as large as the gate.
+    """
     if ratio.low is None or ratio.high is None:
         return "inconclusive"
     if ratio.low > 1 + gate:
         return "failed"
-    return "passed" if ratio.high <= 1 + gate else "inconclusive"
+    if ratio.high <= 1 + gate:
+        return "passed"
+    return "failed" if allowed is not None and ratio.low > 1 + allowed else "inconclusive"

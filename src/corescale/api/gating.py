@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`--gate auto`: the blocks and the threshold of a gate, by the noise passport of this machine."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from corescale import passport
+from corescale.conclude import detectable
+from corescale.conclude.answers.verdict import Gates
+from corescale.declare import quantities
+from corescale.declare.experiment import Experiment
+from corescale.declare.request import CompareRequest
+from corescale.declare.stop import Stop
+from corescale.errors import PreloadError, UsageError
+from corescale.machine import Machine
+from corescale.show import text
+
+Declare = Callable[[PreloadError | None], Experiment]
+AUTO = "auto"
+
+
+def gated(
+    declare: Declare, request: CompareRequest, words: Sequence[str], machine: Machine
+) -> tuple[Declare, Gates, str]:
+    """What is measured, by which gates, and a sentence on what that takes; empty where the gate was typed.
+
+    `auto=3%` asks for a difference; `auto` for the smallest that as many blocks show as a comparison makes at most.
+    Raises UsageError without a passport, and where this machine cannot show the difference.
+    """
+    asked = [one for one in request.gate if one == AUTO or one.startswith(f"{AUTO}=")]
+    if not asked:
+        return declare, cast("Gates", quantities.gates(request.gate)), ""
+    if len(request.gate) > 1 or len(words) != 2 or request.runs is not None:
+        remedy = "give two commands, no other gate, and leave -r out"
+        raise UsageError("decides how two commands are compared", where="--gate auto", remedy=remedy)
+    whose, pairs = passport.of_machine(machine.fingerprint()).of(words[0])
+    if asked[0] == AUTO:
+        blocks: int | None = request.max_runs
+        difference = detectable.smallest(pairs.log_ratios, request.max_runs)
+        if not math.isfinite(difference):
+            raise UsageError("allows no gate", where=f"-M {request.max_runs}", remedy="allow 8 blocks or more")
+    else:
+        difference = quantities.share(asked[0].removeprefix(f"{AUTO}="), "--gate auto")
+        blocks = detectable.needed(pairs.log_ratios, difference)
+    if blocks is None:
+        least = detectable.smallest(pairs.log_ratios, detectable.MOST_BLOCKS)
+        what = f"{text.percent(difference)} cannot be shown here in {detectable.MOST_BLOCKS} blocks"
+        raise UsageError(what, where="--gate auto", remedy=f"ask for {text.at_most(least)} or more")
+    lasts = text.duration(blocks * pairs.repeats * pairs.seconds)
+    said = f"a difference of {text.percent(difference)} takes {text.count(blocks, 'undisturbed block')} here"
+    said += " (by the sentinel's pairs)" if whose == passport.SENTINEL else f", about {lasts}"
+    return _calm(declare, blocks), {"time": difference}, said
+
+
+def _calm(declare: Declare, blocks: int) -> Declare:
+    """The experiment that repeats disturbed blocks, up to as many again."""
+
+    def declared(unloadable: PreloadError | None) -> Experiment:
+        made = declare(unloadable)
+        stop = Stop(rule="calm", min_blocks=blocks, max_blocks=2 * blocks, confidence=detectable.CONFIDENCE)
+        kept = {name: getattr(made.stop, name) for name in ("budget", "launches", "binding")}
+        return made.model_copy(update={"stop": stop.model_copy(update=kept if made.stop.binding else {})})
+
+    return declared

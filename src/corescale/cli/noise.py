@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`doctor --noise 5m`: pairs of equal launches, and what they say of gates on this machine."""
+
+import json as json_format
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+import typer
+
+from corescale import passport
+from corescale.cli.measure import measure
+from corescale.conclude import detectable, noise, stats
+from corescale.conclude.response import table
+from corescale.conclude.warnings import warnings
+from corescale.declare import command_line, quantities
+from corescale.declare.request import CompareRequest
+from corescale.errors import InconclusiveError, ProgramError, UsageError
+from corescale.machine import Machine
+from corescale.observe import launchers
+from corescale.passport import SENTINEL, Pairs, Passport
+from corescale.show import exchange, text
+
+SECONDS = 0.1
+"""of the sentinel: as long as a launch of a test, and long beside the start of a process"""
+BLOCKS = (8, 12, 20, 40, 100)
+"""numbers of blocks for which the smallest difference is said"""
+MOST_PAIRS = 100_000
+
+
+def measured(duration: str, words: Sequence[str], *, json: bool) -> None:
+    """Half of the time for the sentinel, half for the command where one is given; writes the passport."""
+    machine, command = launchers.machine("", {}), shlex.join(words)
+    commands = {SENTINEL: _sentinel()} | ({command: command} if command else {})
+    share = quantities.seconds(duration, "--noise") / len(commands)
+    file = passport.file()
+    if not file.parent.is_dir():
+        exchange.make_folder(file.parent)
+    exchange.must_be_writable(str(file))
+    found = {name: _pairs(one, share, machine) for name, one in commands.items()}
+    exchange.write(str(file), passport.text(Passport(machine.fingerprint(), _earlier(machine) | found)))
+    if json:
+        typer.echo(json_format.dumps({name: asdict(pairs) for name, pairs in found.items()}))
+        return
+    for name, pairs in found.items():
+        for line in _said(name, pairs):
+            typer.echo(line)
+    typer.echo(f"wrote {file}; corescale compare --gate auto reads it")
+
+
+def _earlier(machine: Machine) -> dict[str, Pairs]:
+    """What this machine's passport knows of other commands."""
+    try:
+        return dict(passport.of_machine(machine.fingerprint()).commands)
+    except UsageError:
+        return {}
+
+
+def _sentinel() -> str:
+    """A fixed piece of work of about SECONDS on this machine."""
+    loop, count = "n = 0\nfor k in range({}): n += k", 1_000_000
+    began = time.process_time()
+    exec(loop.format(count))
+    count = max(1000, round(count * SECONDS / max(time.process_time() - began, 1e-3)))
+    return shlex.join([sys.executable, "-I", "-S", "-c", loop.format(count)])
+
+
+def _pairs(command: str, seconds: float, machine: Machine) -> Pairs:
+    request = CompareRequest(
+        name=["A", "B"], budget=f"{seconds:g}s", max_runs=MOST_PAIRS, width="0.001%", fresh=True, timeout="10m"
+    )
+    experiment = command_line.compare(request, [command, command], machine)
+    run = measure(experiment, request, machine)
+    made = run.records
+    if failed := next((record for record in made if record.timed and not record.ok), None):
+        remedy = f"its output is in {run.folder}"
+        raise ProgramError(f"fails (exit {failed.exit_code}), so its noise says nothing", where=command, remedy=remedy)
+    calm, times = warnings(made, experiment).undisturbed, table(made, experiment.response)
+    if len(times.blocks) < _fewest():
+        what = f"{text.duration(seconds)} allow {text.count(len(times.blocks), 'pair')}"
+        raise InconclusiveError(what, where="--noise", remedy="give it more time")
+    kept = table(calm, experiment.response)
+    usual = times if 2 * len(kept.blocks) < len(times.blocks) else kept  # disturbed is how this machine is
+    ratios = usual.log_ratio(*usual.configurations).tolist()
+    lasted = (made[-1].started + made[-1].wall - made[0].started) / len(times.blocks)
+    return Pairs(ratios, lasted, len(times.blocks) - len(ratios))
+
+
+def _fewest() -> int:
+    """The fewest blocks of a gate."""
+    return stats.fewest_blocks(detectable.CONFIDENCE)
+
+
+def _said(name: str, pairs: Pairs) -> Iterator[str]:
+    count, least = len(pairs.log_ratios), _fewest()
+    alarms, gates = detectable.alarms(pairs.log_ratios, least)
+    spread = stats.median_interval([abs(one) for one in pairs.log_ratios]).estimate
+    yield f"{name}: {text.count(count, 'pair')} of equal launches, {pairs.disturbed} more disturbed"
+    yield f"  half of the pairs differ by more than {text.percent(spread)}"
+    yield f"  false alarms: {alarms} of {text.count(gates, 'gate')} of {least} blocks"
+    shown = ((n, detectable.smallest(pairs.log_ratios, n)) for n in BLOCKS)
+    lasts = pairs.repeats * pairs.seconds
+    said = ", ".join(f"{text.at_most(size)} in {n} blocks ({text.duration(n * lasts)})" for n, size in shown)
+    yield f"  smallest difference that {detectable.POWER:.0%} of gates show: {said}"
+    trend, memory = noise.drift([[one] for one in pairs.log_ratios], [[k] for k in range(count)])
+    drifts = [one.says for one in (trend, memory) if one.exceeded]
+    yield f"  drift of the ratios: {'; '.join(drifts) or 'none seen'}"

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The noise passport: what this machine made of pairs of equal launches, from which `--gate auto` takes its blocks."""
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from corescale.calibration import standard_file
+from corescale.errors import UsageError
+
+FORMAT = 1
+VARIABLE = "CORESCALE_PASSPORT"
+"""names the file"""
+SENTINEL = "sentinel"
+"""name of the command that every passport has"""
+MAKE = "corescale doctor --noise 5m"
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A/A pairs of one command: the undisturbed ones, or all where most are disturbed."""
+
+    log_ratios: Sequence[float]
+    """of the times within each pair, in the order made"""
+    seconds: float
+    """of a pair, with what comes between its launches"""
+    disturbed: int
+    """pairs that were left out by the rules on noise"""
+
+    @property
+    def repeats(self) -> float:
+        """Pairs to make for one that is undisturbed."""
+        made = len(self.log_ratios) + self.disturbed
+        return made / max(1, len(self.log_ratios))
+
+
+@dataclass(frozen=True, slots=True)
+class Passport:
+    """The pairs of each command that was tried, on one machine."""
+
+    machine: str
+    """its fingerprint"""
+    commands: Mapping[str, Pairs]
+
+    def of(self, command: str) -> tuple[str, Pairs]:
+        """The pairs of that command, or else of the sentinel, and whose they are."""
+        name = command if command in self.commands else SENTINEL
+        return name, self.commands[name]
+
+
+def file() -> Path:
+    """Where the passport is."""
+    return Path(os.environ.get(VARIABLE) or standard_file().with_name("noise.json"))
+
+
+def text(passport: Passport) -> str:
+    """The file."""
+    return json.dumps({"format": FORMAT} | asdict(passport), indent=1) + "\n"
+
+
+def parse(content: str, where: str) -> Passport:
+    """The passport in the text of a file; raises UsageError."""
+    try:
+        values = json.loads(content)
+        if values["format"] != FORMAT:
+            raise ValueError(f"format {values['format']}")
+        commands = {str(name): Pairs(**pairs) for name, pairs in values["commands"].items()}
+        for pairs in commands.values():
+            if not pairs.log_ratios or not all(math.isfinite(one) for one in (*pairs.log_ratios, pairs.seconds)):
+                raise ValueError("a command without pairs")
+        if SENTINEL not in commands:
+            raise ValueError("no sentinel")
+        return Passport(str(values["machine"]), commands)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise UsageError(f"is no noise passport ({error})", where=where, remedy=f"make it again: {MAKE}") from None
+
+
+def of_machine(fingerprint: str) -> Passport:
+    """The passport of this machine; raises UsageError where there is none."""
+    path = file()
+    try:
+        found = parse(path.read_text(encoding="utf-8"), str(path))
+    except OSError:
+        raise UsageError("this machine has no noise passport", where="--gate auto", remedy=f"make it: {MAKE}") from None
+    if found.machine != fingerprint:
+        what = "is the passport of another machine, or of this one before it changed"
+        raise UsageError(what, where=str(path), remedy=f"make it again: {MAKE}")
+    return found

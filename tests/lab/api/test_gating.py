@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`--gate auto`: its blocks and threshold from the noise passport, disturbed blocks made again, and what it decides."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from corescale import passport
+from corescale.api.gating import gated
+from corescale.conclude import detectable, policy, stats
+from corescale.conclude.conclusion import conclude
+from corescale.declare import command_line
+from corescale.declare.request import CompareRequest
+from corescale.declare.stop import Stop
+from corescale.errors import ExitCode, UsageError
+from corescale.machine import Machine
+from corescale.passport import Pairs, Passport
+from corescale.records import Configuration, Noise
+from support import samples
+from support.commands import corescale
+
+SPREAD = 0.03
+HERE = Machine.here()
+
+
+def pairs(spread: float = SPREAD, count: int = 200) -> Pairs:
+    return Pairs(np.random.default_rng(5).normal(0, spread, count).tolist(), 0.5, 10)
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The passport of this machine."""
+    path = tmp_path / "noise.json"
+    path.write_text(passport.text(Passport(HERE.fingerprint(), {"sentinel": pairs(), "./old": pairs(0.01)})))
+    monkeypatch.setenv(passport.VARIABLE, str(path))
+    return path
+
+
+def asked(*gate: str, words: tuple[str, ...] = ("./a", "./b"), **options: Any) -> Any:
+    request = CompareRequest(gate=list(gate), **options)
+    return gated(partial(command_line.compare, request, words, HERE), request, words, HERE)
+
+
+def test_gates_are_right_as_often_as_they_say() -> None:
+    """2,000 gates each: at most 1% of equal pairs called slower, and nine of ten slowdowns of the named size."""
+    drawn = np.random.default_rng(6)
+    difference = 0.03
+    blocks = detectable.needed(pairs().log_ratios, difference)
+    assert blocks is not None and 8 < blocks < 40
+    noise = drawn.normal(0, SPREAD, (2000, blocks))
+    equal = [stats.hodges_lehmann(row, detectable.CONFIDENCE) for row in noise]
+    slower = [stats.hodges_lehmann(row + np.log1p(difference), detectable.CONFIDENCE) for row in noise]
+    assert sum(one.low > 0 for one in equal if one.low is not None) <= 0.016 * 2000  # 1% and three standard errors
+    assert sum(one.low > 0 for one in slower if one.low is not None) >= 0.87 * 2000
+
+
+def test_more_blocks_show_smaller_differences() -> None:
+    sizes = [detectable.smallest(pairs().log_ratios, n) for n in (4, 8, 20, 80)]
+    assert sizes[0] == np.inf and sizes[1] > sizes[2] > sizes[3] > 0
+    assert detectable.needed(pairs(0.5).log_ratios, 0.001) is None
+    alarms, gates = detectable.alarms(pairs().log_ratios, 10)
+    assert gates == 20 and alarms <= 3
+
+
+def test_the_passport_says_how_many_blocks_a_difference_takes(file: Path) -> None:
+    declare, gates, said = asked("auto=3%")
+    stop = declare(None).stop
+    assert stop.rule == "calm" and stop.max_blocks == 2 * stop.min_blocks and stop.confidence == 0.98
+    assert gates == {"time": 0.03} and f"{stop.min_blocks} undisturbed blocks" in said and "sentinel" in said
+    own, _, told = asked("auto=3%", words=("./old", "./new"))
+    assert own(None).stop.min_blocks < stop.min_blocks and "sentinel" not in told
+    _, auto, _ = asked("auto")
+    assert auto["time"] == pytest.approx(detectable.smallest(pairs().log_ratios, 40))
+
+
+@pytest.mark.parametrize(
+    ("gate", "options", "says"),
+    [(("auto=0.01%",), {}, "cannot be shown here"), (("auto", "5%"), {}, "no other gate"),
+     (("auto",), {"runs": 9}, "-r"), (("auto=x",), {}, "is no percentage"),
+     (("auto",), {"max_runs": 4, "min_runs": 4}, "8 blocks")],
+)  # fmt: skip
+def test_what_cannot_be_is_refused(gate: tuple[str, ...], options: Any, says: str, file: Path) -> None:
+    with pytest.raises(UsageError, match=says):
+        asked(*gate, **options)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 9}', '{"format": 1, "machine": "x", "commands": {}}'])
+def test_a_damaged_passport_is_refused_in_one_line(content: str, file: Path) -> None:
+    file.write_text(content)
+    with pytest.raises(UsageError, match="is no noise passport") as error:
+        asked("auto")
+    assert "\n" not in str(error.value)
+
+
+def test_another_machines_passport_is_not_believed(file: Path) -> None:
+    file.write_text(passport.text(Passport("other", {"sentinel": pairs()})))
+    with pytest.raises(UsageError, match="another machine"):
+        asked("auto")
+    file.unlink()
+    with pytest.raises(UsageError, match="has no noise passport; make it"):
+        asked("auto")
+
+
+def _of(step: float, blocks: int, disturbed: int = 0) -> Any:
+    def change(c: Configuration, block: int) -> dict[str, Any]:
+        return {"noise": Noise(steal=50.0)} if block < disturbed else {}
+
+    result = samples.compare_result(blocks, step=step, change=change)
+    stop = Stop(rule="calm", min_blocks=12, max_blocks=24, confidence=detectable.CONFIDENCE)
+    return result.experiment.model_copy(update={"stop": stop}), result.records
+
+
+@pytest.mark.parametrize(
+    ("blocks", "disturbed", "ends"), [(11, 0, False), (12, 0, True), (14, 3, False), (15, 3, True), (23, 23, False),
+                                      (24, 24, True)]
+)  # fmt: skip
+def test_disturbed_blocks_are_made_again(blocks: int, disturbed: int, ends: bool) -> None:
+    experiment, records = _of(1.0, blocks, disturbed)
+    calm = policy.uniform(experiment)
+    for record in records:
+        calm.add(record)
+    assert (calm.next_block() is None) == ends
+
+
+@pytest.mark.parametrize(("step", "verdict"), [(1.2, "failed"), (0.8, "passed"), (1.0, "passed"), (1.06, "failed")])
+def test_a_gate_says_slower_or_no_slower_than_asked(step: float, verdict: str) -> None:
+    experiment, records = _of(step, 15, 3)
+    (found,) = conclude(records, experiment, {"time": 0.05}).conclusion  # type: ignore[misc]
+    assert found.gate == verdict and found.ratio.n == 12
+
+
+def test_by_real_processes_a_slower_command_fails(file: Path, tmp_path: Path) -> None:
+    words = ("compare", "sleep 0.01", "sleep 0.05", "--gate", "auto=20%", "-q")
+    done = corescale(*words, cwd=tmp_path, also={passport.VARIABLE: str(file)})
+    assert done.returncode == ExitCode.REGRESSION, done.stderr
