@@ -17,6 +17,7 @@ VERBS = {
     "doctor": "What this machine has (cores, quota, allocators, threading systems, MPI) and how noisy it is now.",
     "study": "Studies as files: list | check | run | new | claims.",
     "report": "Show runs again, and write report.html and declared outputs; with several runs the machine is a factor.",
+    "history": "Keep one line a commit, and say where times changed: corescale history performance.jsonl RUN",
     "predict": "What more cores would give: corescale predict corescale-runs/scan-1234/1 --cores 64",
     "calibrate": "Measure this machine for 5 s, and write the file from which parallel_for chooses blocks.",
 }

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`corescale history`: a line for each commit in a file that git can merge, and where its numbers changed."""
+
+import json as json_format
+import math
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from corescale import history as lines
+from corescale.api.results import loaded, machine_name, result
+from corescale.conclude import stats
+from corescale.conclude.history import change_points
+from corescale.conclude.response import table
+from corescale.errors import UsageError
+from corescale.history import Entry
+from corescale.machine import Machine
+from corescale.show import exchange, text
+from corescale.show.naming import label
+
+
+def history(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="the history, such as performance.jsonl")],
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="[RUN...]", help="runs to add, as report takes them")
+    ] = None,
+    commit: Annotated[str, typer.Option("--commit", metavar="REV", help="whose runs these are")] = "HEAD",
+    json: Annotated[bool, typer.Option("--json", help="print the series as JSON")] = False,
+) -> None:
+    """Keep one line a commit, and say where times changed: corescale history performance.jsonl RUN"""
+    known = lines.parse(file.read_text(encoding="utf-8"), str(file)) if file.is_file() else []
+    if not runs and not known:
+        raise UsageError("holds no history", where=str(file), remedy="add a run: corescale history FILE RUN")
+    if runs:
+        revision, when = _commit(commit)
+        added = [entry for run in runs for entry in _entries(run, revision, when)]
+        known = lines.parse(lines.text([*known, *added]), str(file))
+        exchange.write(str(file), lines.text(known))
+    if json:
+        exchange_lines = {" on ".join(name[::-1]): change_points([one.value for one in each])
+                          for name, each in lines.series(known).items()}  # fmt: skip
+        typer.echo(json_format.dumps(exchange_lines))
+        return
+    for name, each in lines.series(known).items():
+        typer.echo(_said(name, each))
+        for at in change_points([one.value for one in each]):
+            typer.echo(f"  {_change(each, at)}")
+
+
+def _commit(revision: str) -> tuple[str, float]:
+    """The commit and its time; raises UsageError outside of a repository."""
+    asked = ["git", "show", "-s", "--format=%H %ct", "--end-of-options", revision]
+    try:
+        done = subprocess.run(asked, capture_output=True, text=True, check=True)
+        name, when = done.stdout.split()[-2:]
+        return name, float(when)
+    except (OSError, subprocess.CalledProcessError, ValueError) as error:
+        remedy = "run it in the repository, and name a commit of it"
+        raise UsageError("is no commit here", where=f"--commit {revision}", remedy=remedy) from error
+
+
+def _entries(path: Path, commit: str, when: float) -> Iterator[Entry]:
+    run = loaded(path)
+    shown = result(run, Machine.here())
+    times = table(shown.records, shown.experiment.response)
+    for chosen in times.configurations:
+        found = stats.median_interval(times.column(chosen), shown.confidence)
+        if math.isfinite(found.estimate):
+            name = " ".join(filter(None, (label(chosen), "" if label(chosen) else shown.experiment.commands[0].name)))
+            yield Entry(commit, when, name, found.estimate, found.low, found.high, machine_name(run.environment))
+
+
+BARS = "▁▂▃▄▅▆▇█"
+SHOWN = 60
+"""commits that are drawn"""
+
+
+def _said(name: tuple[str, str], each: list[Entry]) -> str:
+    """The name, the last value and a line of bars."""
+    values = [one.value for one in each[-SHOWN:]]
+    low, high = min(values), max(values)
+    bars = "".join(BARS[round((value - low) / (high - low) * 7) if high > low else 0] for value in values)
+    return f"{text.clean(name[1])} on {text.clean(name[0])}: {each[-1].value:.4g} at {each[-1].commit[:10]}  {bars}"
+
+
+def _change(each: list[Entry], at: int) -> str:
+    """The change at that entry, as a ratio of the medians between its neighbours."""
+    points = [0, *change_points([one.value for one in each]), len(each)]
+    k = points.index(at)
+    before, after = ([one.value for one in each[a:b]] for a, b in ((points[k - 1], at), (at, points[k + 1])))
+    ratio = stats.median_interval(after).estimate / stats.median_interval(before).estimate
+    return f"{each[at].commit[:10]}: {ratio:.3g}x the time before, over {text.count(len(before), 'commit')} before it"

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The history of a project: a file with a line for each commit and number, which git can merge line by line."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from corescale.errors import UsageError
+from corescale.records import canonical
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One number of one commit."""
+
+    commit: str
+    when: float
+    """of the commit, seconds since 1970"""
+    name: str
+    """what was launched"""
+    value: float
+    """median of the response"""
+    low: float | None
+    high: float | None
+    machine: str
+
+    @property
+    def series(self) -> tuple[str, str]:
+        """Numbers that may be compared: of one launch on one machine."""
+        return self.machine, self.name
+
+
+def parse(text: str, where: str) -> list[Entry]:
+    """Every entry in order of the commits; of two of the same commit, name and machine the later line counts.
+
+    Raises UsageError with the line that is none.
+    """
+    found: dict[tuple[str, str, str], Entry] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            entry = Entry(**json.loads(line))
+            if not (isinstance(entry.commit, str) and entry.value > 0 and math.isfinite(entry.value + entry.when)):
+                raise ValueError("no number of a commit")
+        except (ValueError, TypeError) as error:
+            remedy = "restore the line, or take it out"
+            raise UsageError(f"is no line of a history ({error})", where=f"{where}:{number}", remedy=remedy) from None
+        found[entry.commit, *entry.series] = entry
+    return sorted(found.values(), key=lambda entry: (entry.when, entry.commit, entry.series))
+
+
+def text(entries: Iterable[Entry]) -> str:
+    """The file: a line for each entry, sorted, so that two branches add lines and change none."""
+    return "".join(f"{canonical(asdict(entry))}\n" for entry in entries)
+
+
+def series(entries: Sequence[Entry]) -> dict[tuple[str, str], list[Entry]]:
+    """The entries of each series in order."""
+    found: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.series, []).append(entry)
+    return found

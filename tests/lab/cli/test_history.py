@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`history`: a line for each commit, which git merges, and change points where there are some and nowhere else."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corescale import history
+from corescale.conclude.history import change_points
+from corescale.errors import ExitCode
+from support.commands import ROOT, corescale
+from support.runs import FIXTURES
+
+AS = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+
+
+def git(where: Path, *words: str, when: int = 1_800_000_000) -> str:
+    environment = {**os.environ, **AS, "GIT_COMMITTER_DATE": f"{when} +0000", "GIT_CONFIG_GLOBAL": "/dev/null"}
+    done = subprocess.run(["git", *words], cwd=where, env=environment, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def test_change_points_are_found_and_not_invented() -> None:
+    drawn = np.random.default_rng(8)
+    steps = [change_points([*drawn.lognormal(0, 0.02, 20), *drawn.lognormal(0.1, 0.02, 20)]) for _ in range(50)]
+    assert sum(len(one) == 1 and abs(one[0] - 20) <= 1 for one in steps) >= 45
+    flat = [change_points(drawn.lognormal(0, 0.05, 30).tolist()) for _ in range(300)]
+    assert sum(map(bool, flat)) <= 10
+    assert change_points([1.0, 2.0]) == ()
+
+
+def test_branches_that_add_lines_are_merged(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / ".gitattributes").write_text("p.jsonl merge=union\n")
+    shutil.copytree(FIXTURES["scan"], tmp_path / "run")
+    git(tmp_path, "add", ".gitattributes")
+    git(tmp_path, "commit", "-qm", "first")
+    for k, branch in enumerate(("one", "two")):
+        git(tmp_path, "checkout", "-qb", branch, "main")
+        git(tmp_path, "commit", "-q", "--allow-empty", "-m", branch, when=1_800_000_100 + k)
+        done = corescale("history", "p.jsonl", "run", cwd=tmp_path)
+        assert done.returncode == ExitCode.OK, done.stderr
+        git(tmp_path, "add", "p.jsonl")
+        git(tmp_path, "commit", "-qm", f"{branch}: history")
+    git(tmp_path, "merge", "-q", "-m", "both", "one")
+    entries = history.parse((tmp_path / "p.jsonl").read_text(), "p.jsonl")
+    assert [one.when for one in entries] == sorted(one.when for one in entries)
+    assert len({one.commit for one in entries}) == 2
+    before = (tmp_path / "p.jsonl").read_text()
+    assert corescale("history", "p.jsonl", cwd=tmp_path).returncode == ExitCode.OK
+    assert (tmp_path / "p.jsonl").read_text() == before
+
+
+NEGATIVE = '{"commit":"a","when":1,"name":"n","value":-1,"low":null,"high":null,"machine":"m"}'
+
+
+@pytest.mark.parametrize("line", ["nothing", "[]", '{"commit": 1}', NEGATIVE])
+def test_a_damaged_line_is_named(line: str, tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_text(f"{line}\n")
+    done = corescale("history", "p.jsonl", cwd=tmp_path)
+    assert done.returncode == ExitCode.USAGE and len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("corescale: p.jsonl:1: ")
+
+
+def test_outside_of_a_repository_there_is_no_commit(tmp_path: Path) -> None:
+    shutil.copytree(FIXTURES["scan"], tmp_path / "run")
+    done = corescale("history", "p.jsonl", "run", cwd=tmp_path, also={"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
+    assert done.returncode == ExitCode.USAGE and "is no commit here" in done.stderr
+    assert not (tmp_path / "p.jsonl").exists()
+
+
+def test_the_script_of_the_action_compares_two_commits(tmp_path: Path) -> None:
+    """As a stranger's workflow runs it: head sleeps longer than base, so the gate fails."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    for seconds in ("0.01", "0.05"):
+        (tmp_path / "source").write_text(f"sleep {seconds}\n")
+        git(tmp_path, "add", "source")
+        git(tmp_path, "commit", "-qm", seconds)
+    (tmp_path / "bin").mkdir()
+    tool = tmp_path / "bin" / "corescale"
+    tool.write_text(f'#!/bin/sh\nexec "{shutil.which("python3", path=f"{ROOT}/.venv/bin")}" -m corescale "$@"\n')
+    tool.chmod(0o755)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PATH": f"{tool.parent}:{os.environ['PATH']}",
+                   "BUILD": "cp source program", "RUN": "sh ./program", "OPTIONS": "--gate 50% -r 8",
+                   "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}  # fmt: skip
+    done = subprocess.run(["bash", str(ROOT / "scripts" / "compare-commits")], cwd=tmp_path, env=environment,
+                          capture_output=True, text=True, timeout=240, check=False)  # fmt: skip
+    assert done.returncode == ExitCode.REGRESSION, done.stderr
+    assert "| base" in (tmp_path / "summary.md").read_text().replace("`", "")
+    assert "</html>" in (tmp_path / "corescale" / "report.html").read_text()
+    assert git(tmp_path, "worktree", "list").count("\n") == 0
