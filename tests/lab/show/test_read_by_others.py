@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pandas, DuckDB and jq read our files, and find in them what the records say."""
+
+import io
+import json
+import subprocess
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+from corescale.records import encode
+from corescale.show import exchange
+from support import samples
+
+RESULT = samples.tune_result()
+WALLS = [record.wall for record in RESULT.records if record.configuration.layout.p == 4]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "records.csv").write_text(exchange.EXPORTERS["records"](RESULT))
+    (tmp_path / "records.jsonl").write_text("".join(f"{encode(record)}\n" for record in RESULT.records))
+    (tmp_path / "result.json").write_text(exchange.to_json(RESULT))
+    (tmp_path / "table.csv").write_text(exchange.EXPORTERS["csv"](RESULT))
+    return tmp_path
+
+
+def test_pandas_reads_them(files: Path) -> None:
+    rows = pd.read_csv(files / "records.csv")
+    assert rows[rows["threads_asked"] == 4]["wall"].tolist() == pytest.approx(WALLS, rel=1e-15)
+    lines = pd.read_json(io.StringIO((files / "records.jsonl").read_text()), lines=True, precise_float=True)
+    assert len(lines) == len(RESULT.records) and lines["wall"].sum() == pytest.approx(
+        sum(r.wall for r in RESULT.records)
+    )
+    assert {"time", "time_low", "time_high"} <= set(pd.read_csv(files / "table.csv").columns)
+
+
+def test_duckdb_reads_them(files: Path) -> None:
+    with duckdb.connect() as connection:
+        asked = "select count(*), median(wall) from read_csv(?) where threads_asked = 4"
+        assert connection.execute(asked, [str(files / "records.csv")]).fetchone() == (
+            len(WALLS), pytest.approx(np.median(WALLS)))  # fmt: skip
+        asked = "select median(wall) from read_json(?) where configuration.layout.threads_per_rank = 4"
+        assert connection.execute(asked, [str(files / "records.jsonl")]).fetchone() == (
+            pytest.approx(np.median(WALLS)),
+        )
+
+
+def test_jq_reads_them(files: Path) -> None:
+    def jq(program: str, name: str) -> str:
+        done = subprocess.run(["jq", "-c", program, str(files / name)], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    told = jq("select(.configuration.layout.threads_per_rank == 4) | .wall", "records.jsonl")
+    assert [float(line) for line in told.split()] == pytest.approx(WALLS)
+    assert json.loads(jq(".headline", "result.json")) == exchange.to_dict(RESULT)["headline"]
