@@ -20,9 +20,8 @@ struct system_malloc {
   static void put(void* memory) { std::free(memory); }
 };
 
-template <class Variant>
 struct ours {
-  using alloc = corescale::basic_thread_alloc<Variant, false>;
+  using alloc = corescale::thread_alloc;
   static void* get(std::size_t bytes) {
     std::size_t capacity = 0;
     return alloc::get_memory(bytes, capacity);
@@ -31,7 +30,7 @@ struct ours {
 };
 
 /// Reads the word in front of each block, which its owner wrote: the least that a return takes where a block says itself whose it is.
-struct touch : ours<corescale::alloc_variant::per_thread> {
+struct touch : ours {
   static void put(void* memory) {
     std::uintptr_t word = 0;
     std::memcpy(&word, static_cast<char*>(memory) - sizeof word, sizeof word);
@@ -93,11 +92,7 @@ struct row {
   void (*measure)();
 };
 
-constexpr std::array rows{row{"malloc", measure<system_malloc>},
-                          row{"per_thread", measure<ours<corescale::alloc_variant::per_thread>>},
-                          row{"contiguous", measure<ours<corescale::alloc_variant::contiguous>>},
-                          row{"separate", measure<ours<corescale::alloc_variant::separate>>},
-                          row{"system", measure<ours<corescale::alloc_variant::system>>},
+constexpr std::array rows{row{"malloc", measure<system_malloc>}, row{"per_thread", measure<ours>},
                           row{"hand-off", measure_cross<allocate::no_allocator>},
                           row{"touch", measure_touch}};
 
@@ -106,7 +101,6 @@ constexpr std::array rows{row{"malloc", measure<system_malloc>},
 int main(int argc, char** argv) {
   for (const row& one : rows)
     if (argc == 2 && std::strcmp(argv[1], one.name) == 0) return one.measure(), 0;
-  std::fprintf(stderr, "usage: %s malloc | per_thread | contiguous | separate | system | hand-off | touch\n",
-               argv[0]);
+  std::fprintf(stderr, "usage: %s malloc | per_thread | hand-off | touch\n", argv[0]);
   return 2;
 }

@@ -78,7 +78,7 @@ def installed() -> Iterator[Contender]:
 
 def contenders(extra: list[str]) -> list[Contender]:
     """All rows: ours, the system's allocator, the peers, and NAME=LIBRARY or NAME=PROGRAM given by hand."""
-    ours = [Contender(name, name) for name in (OURS, "contiguous", "separate", "system", *LIMITS)]
+    ours = [Contender(name, name) for name in (OURS, *LIMITS)]
     peers = [Contender("glibc", "malloc"), *installed()]
     for name, _, path in (text.partition("=") for text in extra):
         is_library = ".so" in Path(path).name
@@ -124,21 +124,6 @@ def table(values: dict[str, dict[str, list[float]]], columns: dict[str, str]) ->
     return "\n".join(f"| {line} |" for line in lines)
 
 
-def false_sharing(values: dict[str, dict[str, list[float]]], line: int) -> str:
-    """What the second thread does to the study's version 2012_0, and why."""
-    two, one = values["contiguous"]["pair_2"], values["contiguous"]["pair_1"]
-    alone, against = ratio_interval(two, one), ratio_interval(two, values[OURS]["pair_2"])
-    return (
-        f"False sharing: a pair of `contiguous` takes {np.median(two):.0f} ns with two threads and "
-        f"{np.median(one):.1f} with one, {alone.estimate:.1f} times{bounds(alone)}, by the same instructions; "
-        f"`{OURS}` with two is {against.estimate:.1f} times{bounds(against)} faster. The two threads use no common "
-        "data. But the byte counts of neighbours stand 8 bytes apart in one vector, so a cache line of "
-        f"{line} bytes holds those of {line // 8} threads, and a core must own a line to write it: the line moves "
-        "between the cores again and again, and each write waits for it. "
-        f"`{OURS}` gives each thread lines of its own."
-    )
-
-
 def report(values: dict[str, dict[str, list[float]]], blocks: int, machine: Machine) -> str:
     """The whole note."""
     return "\n\n".join(
@@ -157,7 +142,6 @@ def report(values: dict[str, dict[str, list[float]]], blocks: int, machine: Mach
             "blocks that 1 or 16 others allocated in turn. `touch` reads the word in front of each block, which its "
             "owner wrote, and keeps the block. It is the limit of an allocator whose blocks name their owner.",
             table(values, PROGRAMS),
-            false_sharing(values, machine.cache_line or 64),
         ]
     )
 

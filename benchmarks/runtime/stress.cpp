@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one program, a function for each operation)
 // Everything at once, for a while: teams and memory under operations drawn at random.
-// Teams of every system are nested, throw, change hands and are forked; memory of every variant moves between threads which end.
+// Teams of every system are nested, throw, change hands and are forked; memory moves between threads which end.
 // Some threads draw from one table of operations until the time is over.
 //   stress [SECONDS (default 60)] [SEED]
 // Prints how often each was done; exit code 1, and what failed, at the first answer that is wrong.
@@ -157,10 +157,9 @@ void forks(random_numbers& random) {
 
 /// Blocks on their way between threads, each marked with its own address. Half of the requests and half of the returns are those of code
 /// with checks, and both share the memory.
-template <class Variant>
 struct exchange {
-  using alloc = basic_thread_alloc<Variant>;
-  using checked_alloc = basic_thread_alloc<Variant, true>;
+  using alloc = thread_alloc;
+  using checked_alloc = checked_thread_alloc;
   static inline std::array<std::atomic<void*>, 256> slots{};
 
   static void* get(random_numbers& random) {
@@ -194,29 +193,24 @@ struct exchange {
   }
 };
 
-template <class Variant>
-void pass_blocks(random_numbers& random) {
-  exchange<Variant>::swap_some(random);
-}
+void pass_blocks(random_numbers& random) { exchange::swap_some(random); }
 
 /// By the thread itself while others return its blocks, which it may do at any time.
-template <class Variant>
 void own_memory_to_the_system(random_numbers& random) {
-  using alloc = typename exchange<Variant>::alloc;
+  using alloc = exchange::alloc;
   for (int round = 0; round < 5; ++round) {
-    exchange<Variant>::swap_some(random);
+    exchange::swap_some(random);
     expect(alloc::inuse(alloc::thread()) < std::size_t{1} << 40, "bytes in use are no more than there are");
     alloc::free_available(alloc::thread());
   }
 }
 
 /// Threads that end with memory of others in their hands, and whose own is still in use.
-template <class Variant>
 void thread_that_ends(random_numbers& random) {
   const auto seed = random();
   std::thread([seed] {
     random_numbers own(static_cast<unsigned>(seed));
-    exchange<Variant>::swap_some(own);
+    exchange::swap_some(own);
   }).join();
 }
 
@@ -229,7 +223,6 @@ choice choose_with_own_threads(random_numbers& random) {
   }
 }
 
-template <class Variant>
 void blocks_within_a_team(random_numbers& random) {
   any_team crew = choose_with_own_threads(random).make();
   std::vector<std::atomic<void*>> ring(crew.num_threads());
@@ -237,11 +230,11 @@ void blocks_within_a_team(random_numbers& random) {
   for (int round = 0; round < 5; ++round) {
     expect(crew.work([&](std::size_t id) {
       random_numbers own(static_cast<unsigned>(seed + id));
-      exchange<Variant>::give_back(ring[(id + 1) % ring.size()].exchange(exchange<Variant>::get(own)));
+      exchange::give_back(ring[(id + 1) % ring.size()].exchange(exchange::get(own)));
     }) == outcome::done,
            "a team works with memory");
   }
-  for (auto& slot : ring) exchange<Variant>::give_back(slot.exchange(nullptr));
+  for (auto& slot : ring) exchange::give_back(slot.exchange(nullptr));
 }
 
 // --- the table ---
@@ -251,18 +244,15 @@ struct operation {
   void (*run)(random_numbers& random);
 };
 
-#define CORESCALE_OPERATIONS(variant)                                                            \
-  {"pass blocks, " #variant, pass_blocks<alloc_variant::variant>},                               \
-      {"own memory to the system, " #variant, own_memory_to_the_system<alloc_variant::variant>}, \
-      {"thread ends, " #variant, thread_that_ends<alloc_variant::variant>},                      \
-      {"blocks within a team, " #variant, blocks_within_a_team<alloc_variant::variant>},
 constexpr operation operations[] = {{"rounds of the first k", rounds},
                                     {"nested teams", nested_teams},
                                     {"exceptions", exceptions},
                                     {"change of hands", change_of_hands},
                                     {"fork", forks},
-                                    CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_OPERATIONS)};
-#undef CORESCALE_OPERATIONS
+                                    {"pass blocks", pass_blocks},
+                                    {"own memory to the system", own_memory_to_the_system},
+                                    {"thread ends", thread_that_ends},
+                                    {"blocks within a team", blocks_within_a_team}};
 
 std::array<std::atomic<long>, std::size(operations)> done{};
 
@@ -282,11 +272,8 @@ void run_for(std::chrono::duration<double> seconds, unsigned seed) {
   for (int driver = 0; driver < drivers; ++driver)
     all.emplace_back(drive, seed + static_cast<unsigned>(driver), end);
   for (std::thread& one : all) one.join();
-#define CORESCALE_END(variant)               \
-  exchange<alloc_variant::variant>::empty(); \
-  expect(basic_thread_alloc<alloc_variant::variant>::free_all(), #variant ": nothing is in use at the end");
-  CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_END)
-#undef CORESCALE_END
+  exchange::empty();
+  expect(thread_alloc::free_all(), "nothing is in use at the end");
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ std::vector<std::string> systems_of_threads() {
 
 TEST(MultiNewtonProgram, SixtyFourThreadsOfAnySystemFindTheSameZeros) {
   for (const std::string& system : systems_of_threads())
-    for (const std::string memory : {"per_thread", "separate", "contiguous", "system"}) {
+    for (const std::string memory : {"per_thread", "separate", "contiguous", "system", "bare"}) {
       const Finished run =
           run_program(MULTI_NEWTON,
                       "--repeat-for 0 --terms 1 --derivative hand --threads 64 --threading " + system +
@@ -228,7 +228,7 @@ TEST(MultiNewtonProgram, EverySystemVariantAndDerivative) {
   std::vector<std::string> systems = systems_of_threads();
   systems.insert(systems.end(), {"none", "serial"});
   for (const std::string& system : systems)
-    for (const std::string memory : {"per_thread", "separate", "contiguous", "system"})
+    for (const std::string memory : {"per_thread", "separate", "contiguous", "system", "bare"})
       for (const std::string derivative :
            {"hand", "hand-opaque", "tape", "tape-forward", "study-tape", "replay"}) {
         const std::string threads = system == "none" || system == "serial" ? "1" : "5";
@@ -249,7 +249,7 @@ TEST(MultiNewtonProgram, TheStudysProblemTakesItsEvaluations) {
 }
 
 TEST(MultiNewtonProgram, PairsAreTimedOnEachVariant) {
-  for (const std::string memory : {"per_thread", "separate", "contiguous", "system"}) {
+  for (const std::string memory : {"per_thread", "separate", "contiguous", "system", "bare"}) {
     const Finished run =
         run_program(MULTI_NEWTON, "--derivative pairs --repeat-for 0 --threads 2 --memory " + memory, "");
     EXPECT_EQ(run.status, 0) << run.output;

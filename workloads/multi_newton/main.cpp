@@ -13,6 +13,7 @@
 #include "driver/result.hpp"
 #include "multi_newton/derivatives.hpp"
 #include "multi_newton/functions.hpp"
+#include "multi_newton/study_alloc.hpp"
 
 namespace {
 
@@ -123,18 +124,19 @@ constexpr std::array derivatives{
     named<Method<Function>>{"replay", solve_by<Function, Alloc, Replayed<Function, Alloc>>},
 };
 
-template <class Function, class Variant>
+template <class Function, class Alloc>
 Found differentiate(const Request& request, const Function& f, const Problem& problem) {
-  using Alloc = corescale::basic_thread_alloc<Variant>;
   return chosen(derivatives<Function, Alloc>, request.derivative)(request, f, problem);
 }
 
-#define MEMORY(variant)                                            \
-  named<Method<Function>>{corescale::alloc_variant::variant::name, \
-                          differentiate<Function, corescale::alloc_variant::variant>},
 template <class Function>
-constexpr std::array memories{CORESCALE_FOR_EACH_ALLOC_VARIANT(MEMORY)};
-#undef MEMORY
+constexpr std::array memories{
+    named<Method<Function>>{"per_thread", differentiate<Function, corescale::thread_alloc>},
+    named<Method<Function>>{"contiguous", differentiate<Function, StudyAlloc<Contiguous>>},
+    named<Method<Function>>{"separate", differentiate<Function, StudyAlloc<Separate>>},
+    named<Method<Function>>{"system", differentiate<Function, StudyAlloc<System>>},
+    named<Method<Function>>{"bare", differentiate<Function, BareAlloc>},
+};
 
 /// Whether each known zero was found, within twice epsilon over the slope there, and no other; the largest distance.
 struct Checked {
@@ -188,9 +190,8 @@ constexpr const char* pairs = "pairs";
 constexpr std::size_t num_pairs = 100'000;
 
 /// A loop that does nothing but get and return memory: where threads share an allocator's cache lines it shows most.
-template <class Variant>
+template <class Alloc>
 void get_and_return(std::size_t) {
-  using Alloc = corescale::basic_thread_alloc<Variant>;
   constexpr std::size_t bytes = 200;
   for (std::size_t k = 0; k < num_pairs; ++k) {
     std::size_t capacity = 0;
@@ -200,11 +201,14 @@ void get_and_return(std::size_t) {
   }
 }
 
-#define LOOP(variant)                                                   \
-  named<void (*)(std::size_t)>{corescale::alloc_variant::variant::name, \
-                               get_and_return<corescale::alloc_variant::variant>},
-constexpr std::array loops{CORESCALE_FOR_EACH_ALLOC_VARIANT(LOOP)};
-#undef LOOP
+using Loop = void (*)(std::size_t);
+constexpr std::array loops{
+    named<Loop>{"per_thread", get_and_return<corescale::thread_alloc>},
+    named<Loop>{"contiguous", get_and_return<StudyAlloc<Contiguous>>},
+    named<Loop>{"separate", get_and_return<StudyAlloc<Separate>>},
+    named<Loop>{"system", get_and_return<StudyAlloc<System>>},
+    named<Loop>{"bare", get_and_return<BareAlloc>},
+};
 
 int run_pairs(const Request& request) {
   const auto nothing = [] {};
@@ -249,8 +253,9 @@ bool parse(int argc, char** argv, Request& request) {
   arguments.choice("derivative", request.derivative, ways(),
                    "by hand (opaque: no term is saved by the compiler); by a new recording at each point; by "
                    "one recording. pairs: no zeros, each thread gets and returns memory 100,000 times");
-  arguments.choice("memory", request.memory, names_of(memories<Chebyshev>),
-                   "variant of the allocator for tapes and zeros");
+  arguments.choice(
+      "memory", request.memory, names_of(memories<Chebyshev>),
+      "allocator for tapes and zeros: the library's, or a version of the study; bare: malloc alone");
   arguments.choice("threading", request.threading, systems(), "none: no system, and one thread");
   arguments.integer<std::size_t>("threads", request.threads, 1, 65'536, "of the team");
   arguments.integer<std::size_t>("repeat-for", request.least_milliseconds, 0, 3'600'000,

@@ -13,13 +13,10 @@ namespace corescale::inline v0::detail {
 
 /// The batches of one thread that returns what others own. Owners whose numbers agree in the last bits share
 /// one.
-template <class Variant>
 struct outbox {
-  std::array<batch<Variant>, 64> batches;
+  std::array<batch, 64> batches;
 
-  batch<Variant>& batch_for(const pool<Variant>* owner) noexcept {
-    return batches[owner->number % batches.size()];
-  }
+  batch& batch_for(const pool* owner) noexcept { return batches[owner->number % batches.size()]; }
 };
 
 /// Of the blocks that go home together some, the carriers, hold the addresses of others in their memory, so that the others stay
@@ -56,7 +53,7 @@ inline carriers load(std::span<block* const> blocks) noexcept {
 /// Calls function(b) for each block of the batch, a carrier after its cargo.
 template <class Function>
 void unload(block* newest, Function function) {
-  constexpr std::size_t most = batch<alloc_variant::per_thread>::max_blocks;
+  constexpr std::size_t most = batch::max_blocks;
   for (block* carrier = newest; carrier;) {
     block* const next = next_of(carrier);
     __builtin_prefetch(next, 1);

@@ -53,7 +53,7 @@ slab* slab_store::add_slab(source& from, std::size_t stride) noexcept {
   return from.newest = new (room) slab{from.newest, first, end, 0, 0};
 }
 
-block* slab_store::take(std::size_t size_class, std::uint32_t salt) noexcept {
+block* slab_store::take(std::size_t size_class) noexcept {
   source& from = sources_[size_class];
   if (block* const spare = from.spare) {
     from.spare = next_of(spare);
@@ -70,7 +70,7 @@ block* slab_store::take(std::size_t size_class, std::uint32_t salt) noexcept {
   const auto lead = static_cast<std::size_t>(at - reinterpret_cast<char*>(home)) / small_alignment;
   block* const b = reinterpret_cast<block*>(at);
   return new (at)
-      block{0, seal_at(b, salt), static_cast<std::uint16_t>(size_class), static_cast<std::uint16_t>(lead)};
+      block{0, seal_at(b), static_cast<std::uint16_t>(size_class), static_cast<std::uint16_t>(lead)};
 }
 
 void slab_store::put(block* b) noexcept {

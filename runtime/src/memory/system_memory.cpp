@@ -47,15 +47,14 @@ CORESCALE_NO_ADDRESS_CHECK __attribute__((noinline)) block read_anything(const b
 
 }  // namespace
 
-block* block_from_system(std::size_t size_class, std::uint32_t salt) noexcept {
+block* block_from_system(std::size_t size_class) noexcept {
   void* const given = std::malloc(slack + sizeof(block) + class_capacity(size_class) + guard_bytes);
   if (!given) return nullptr;
   const std::size_t lead =
       (block_alignment - sizeof(block) - reinterpret_cast<std::uintptr_t>(given)) % period;
   void* const at = static_cast<char*>(given) + lead;
-  block* const b =
-      new (at) block{0, seal_at(static_cast<block*>(at), salt), static_cast<std::uint16_t>(size_class),
-                     static_cast<std::uint16_t>(lead / small_alignment)};
+  block* const b = new (at) block{0, seal_at(static_cast<block*>(at)), static_cast<std::uint16_t>(size_class),
+                                  static_cast<std::uint16_t>(lead / small_alignment)};
   forbid(guard_of(b), guard_bytes);
   return b;
 }
@@ -102,7 +101,7 @@ void* shift(block& b, std::size_t alignment, std::size_t& capacity) noexcept {
   void* const memory = reinterpret_cast<void*>(aligned);
   block* const stand_in = new (block_of(memory)) block(b);
   stand_in->stamp = reinterpret_cast<std::uintptr_t>(&b) | shifted;
-  stand_in->seal = b.seal ^ seal_at(&b, 0) ^ seal_at(stand_in, 0);
+  stand_in->seal = seal_at(stand_in);
   return memory;
 }
 

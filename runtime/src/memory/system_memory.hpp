@@ -3,29 +3,20 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
-#include "corescale/memory/alloc_variant.hpp"
 #include "corescale/memory/detail/block.hpp"
 
 // Blocks from and to the system allocator, and how to tell them from other memory.
 namespace corescale::inline v0::detail {
 
-template <class Variant>
-constexpr std::uint32_t variant_salt() {
-  if (std::is_same_v<Variant, alloc_variant::per_thread>) return 0x9e3779b9;
-  if (std::is_same_v<Variant, alloc_variant::contiguous>) return 0x7f4a7c15;
-  return std::is_same_v<Variant, alloc_variant::separate> ? 0x2545f491 : 0xf39cc060;
-}
-
 /// Depends on the address, so that a copy of a block is no block.
-inline std::uint32_t seal_at(const block* b, std::uint32_t salt) noexcept {
+inline std::uint32_t seal_at(const block* b) noexcept {
   const std::uint64_t mixed = reinterpret_cast<std::uintptr_t>(b) * 0xbf58476d1ce4e5b9;
-  return static_cast<std::uint32_t>(mixed >> 32) ^ salt;
+  return static_cast<std::uint32_t>(mixed >> 32) ^ 0x9e3779b9;
 }
 
 /// A block of that class, none of the small ones, without an owner; null when there is no memory.
-block* block_from_system(std::size_t size_class, std::uint32_t salt) noexcept;
+block* block_from_system(std::size_t size_class) noexcept;
 
 /// The end of a block. To return it once more is to return foreign memory.
 void block_to_system(block* b) noexcept;

@@ -16,8 +16,7 @@ namespace corescale::inline v0::detail {
 /// bytes_for() must not see the bytes of one owner with the name of another. All stores here and in flush()
 /// are releases and all of its loads are acquires, so that what it sees is never newer than the count of
 /// changes that it reads last.
-template <class Variant>
-void batch<Variant>::turn_to(pool<Variant>* owner) noexcept {
+void batch::turn_to(pool* owner) noexcept {
   if (owner_.load(std::memory_order_relaxed) == owner) return;
   flush();
   const std::size_t changes = changes_.load(std::memory_order_relaxed);
@@ -26,11 +25,10 @@ void batch<Variant>::turn_to(pool<Variant>* owner) noexcept {
   changes_.store(changes + 2, std::memory_order_release);
 }
 
-template <class Variant>
-std::size_t batch<Variant>::bytes_for(const pool<Variant>* home) const noexcept {
+std::size_t batch::bytes_for(const pool* home) const noexcept {
   for (;; sched_yield()) {
     const std::size_t changes = changes_.load(std::memory_order_acquire);
-    const pool<Variant>* const owner = owner_.load(std::memory_order_acquire);
+    const pool* const owner = owner_.load(std::memory_order_acquire);
     const std::size_t bytes = bytes_.load(std::memory_order_acquire);
     if (changes % 2 == 0 && changes_.load(std::memory_order_relaxed) == changes)
       return owner == home ? bytes : 0;
@@ -39,8 +37,7 @@ std::size_t batch<Variant>::bytes_for(const pool<Variant>* home) const noexcept 
 
 /// The bytes leave this count before they enter the owner's, so that a thread that reads the owner's first counts
 /// none twice.
-template <class Variant>
-void batch<Variant>::flush() noexcept {
+void batch::flush() noexcept {
   if (size_ == 0) return;
   const auto [newest, oldest] = load({blocks_.data(), std::exchange(size_, 0)});
   const std::size_t bytes = bytes_.load(std::memory_order_relaxed);
@@ -49,13 +46,12 @@ void batch<Variant>::flush() noexcept {
 }
 
 /// Without memory for an outbox each block goes home alone.
-template <class Variant>
-void pool<Variant>::send(block* b, pool* owner) noexcept {
-  outbox<Variant>* out = outgoing.load(std::memory_order_relaxed);
+void pool::send(block* b, pool* owner) noexcept {
+  outbox* out = outgoing.load(std::memory_order_relaxed);
   if (!out) {
-    void* const room = std::malloc(sizeof(outbox<Variant>));
+    void* const room = std::malloc(sizeof(outbox));
     if (!room) return owner->receive_one(b);
-    out = new (room) outbox<Variant>;
+    out = new (room) outbox;
     outgoing.store(out, std::memory_order_release);
   }
   returned = &out->batch_for(owner);
@@ -64,23 +60,20 @@ void pool<Variant>::send(block* b, pool* owner) noexcept {
   returned->add(b);
 }
 
-template <class Variant>
-void pool<Variant>::flush_all() noexcept {
-  if (outbox<Variant>* const out = outgoing.load(std::memory_order_relaxed))
-    for (batch<Variant>& one : out->batches) one.flush();
+void pool::flush_all() noexcept {
+  if (outbox* const out = outgoing.load(std::memory_order_relaxed))
+    for (batch& one : out->batches) one.flush();
 }
 
-template <class Variant>
-std::size_t pool<Variant>::bytes_on_their_way_to(const pool* home) const noexcept {
-  const outbox<Variant>* const out = outgoing.load(std::memory_order_acquire);
+std::size_t pool::bytes_on_their_way_to(const pool* home) const noexcept {
+  const outbox* const out = outgoing.load(std::memory_order_acquire);
   std::size_t bytes = 0;
   if (out)
-    for (const batch<Variant>& one : out->batches) bytes += one.bytes_for(home);
+    for (const batch& one : out->batches) bytes += one.bytes_for(home);
   return bytes;
 }
 
-template <class Variant>
-void pool<Variant>::receive_one(block* b) noexcept {
+void pool::receive_one(block* b) noexcept {
   set_next(b, nullptr);
   set_word(b, 1, nullptr);
   receive(b, b, b->capacity());
@@ -88,8 +81,7 @@ void pool<Variant>::receive_one(block* b) noexcept {
 
 /// By any thread. What arrives in the moment in which the owner ends waits for the number's next thread, or
 /// for free_available(); so do small blocks, as only the owner may touch their slab.
-template <class Variant>
-void pool<Variant>::receive(block* newest, block* oldest, std::size_t bytes) noexcept {
+void pool::receive(block* newest, block* oldest, std::size_t bytes) noexcept {
   const bool to_system = !receives.load(std::memory_order_acquire);
   if (to_system && (newest->size_class >= num_small || newest != oldest || word_of(newest, 1))) {
     return unload(newest, [this](block* b) {
@@ -105,39 +97,21 @@ void pool<Variant>::receive(block* newest, block* oldest, std::size_t bytes) noe
   } while (!inbox.compare_exchange_weak(front, newest, std::memory_order_release, std::memory_order_relaxed));
 }
 
-template <class Variant>
-void pool<Variant>::drain() noexcept {
+void pool::drain() noexcept {
   if (!inbox.load(std::memory_order_relaxed)) return;
-  [[maybe_unused]] const bool holds = accepts.load(std::memory_order_relaxed) && !address_sanitizer_watches();
+  const bool holds = accepts.load(std::memory_order_relaxed) && !address_sanitizer_watches();
   std::size_t bytes = 0;
   unload(inbox.exchange(nullptr, std::memory_order_acquire), [&](block* b) {
     bytes += b->capacity();
-    if constexpr (Variant::holds) {
-      if (holds) {
-        b->stamp = stamp(available);
-        return this->push(b);
-      }
+    if (holds) {
+      b->stamp = stamp(block_state::available);
+      return push(b);
     }
     put_or_release(b);
   });
   inbox_bytes.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
-template <class Variant>
-pool<Variant>::~pool() {
-  std::free(outgoing.load(std::memory_order_relaxed));
-}
-
-#define CORESCALE_INSTANTIATE(variant)                                                                  \
-  template class batch<alloc_variant::variant>;                                                         \
-  template void pool<alloc_variant::variant>::send(block*, pool*) noexcept;                             \
-  template void pool<alloc_variant::variant>::flush_all() noexcept;                                     \
-  template std::size_t pool<alloc_variant::variant>::bytes_on_their_way_to(const pool*) const noexcept; \
-  template void pool<alloc_variant::variant>::receive_one(block*) noexcept;                             \
-  template void pool<alloc_variant::variant>::receive(block*, block*, std::size_t) noexcept;            \
-  template void pool<alloc_variant::variant>::drain() noexcept;                                         \
-  template pool<alloc_variant::variant>::~pool();
-CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_INSTANTIATE)
-#undef CORESCALE_INSTANTIATE
+pool::~pool() { std::free(outgoing.load(std::memory_order_relaxed)); }
 
 }  // namespace corescale::detail

@@ -8,24 +8,8 @@
 
 #include "corescale/memory/thread_alloc.hpp"
 
-using per_thread_checked = corescale::basic_thread_alloc<corescale::alloc_variant::per_thread, true>;
-using per_thread_fast = corescale::basic_thread_alloc<corescale::alloc_variant::per_thread, false>;
-using contiguous_checked = corescale::basic_thread_alloc<corescale::alloc_variant::contiguous, true>;
-using separate_checked = corescale::basic_thread_alloc<corescale::alloc_variant::separate, true>;
-using contiguous_fast = corescale::basic_thread_alloc<corescale::alloc_variant::contiguous, false>;
-using separate_fast = corescale::basic_thread_alloc<corescale::alloc_variant::separate, false>;
-using system_checked = corescale::basic_thread_alloc<corescale::alloc_variant::system, true>;
-using system_fast = corescale::basic_thread_alloc<corescale::alloc_variant::system, false>;
-
-/// Every variant, with checks and without.
-using every_allocator =
-    testing::Types<per_thread_fast, per_thread_checked, contiguous_fast, contiguous_checked, separate_fast,
-                   separate_checked, system_fast, system_checked>;
-/// Those that keep what is returned.
-using holding_allocators = testing::Types<per_thread_fast, per_thread_checked, contiguous_fast,
-                                          contiguous_checked, separate_fast, separate_checked>;
-using checked_allocators =
-    testing::Types<per_thread_checked, contiguous_checked, separate_checked, system_checked>;
+/// With checks and without.
+using every_allocator = testing::Types<corescale::thread_alloc, corescale::checked_thread_alloc>;
 
 /// Asked at run time, as a test of the plain library in a program that has it asks too.
 extern "C" void __asan_poison_memory_region(const volatile void*, std::size_t) __attribute__((weak));
@@ -52,7 +36,7 @@ class thread_alloc_test : public testing::Test {
 
   void expect_bytes(std::size_t inuse, std::size_t available) const {
     EXPECT_EQ(Alloc::inuse(self), inuse);
-    EXPECT_EQ(Alloc::available(self), Alloc::variant::holds ? available : 0);
+    EXPECT_EQ(Alloc::available(self), available);
   }
 
   const std::size_t self = Alloc::thread();

@@ -160,7 +160,7 @@ TYPED_TEST(Concurrency, AChildHasTheNumbersOfThreadsThatAreNotThere) {
 
 // Eight threads in the account of one that has ended: one of them holds it in nearly every moment.
 TEST(Fork, AChildNeverWaitsForAThreadThatIsNotThere) {
-  using memory_of = per_thread_checked;
+  using memory_of = corescale::checked_thread_alloc;
   constexpr std::size_t num_threads = 8;
   for (int round = 0; round < 8; ++round) {
     std::vector<void*> all(5000 * num_threads);

@@ -38,22 +38,20 @@ class Misuse : public thread_alloc_test<Alloc> {
     told.reset();
   }
 };
-TYPED_TEST_SUITE(Misuse, checked_allocators);
+TYPED_TEST_SUITE(Misuse, testing::Types<corescale::checked_thread_alloc>);
 
 bool in_parallel() noexcept { return true; }
 
 TYPED_TEST(Misuse, DoubleReturn) {
-  if constexpr (TypeParam::variant::holds) {  // or the block is the system's again
-    void* const memory = this->get(200);
-    TypeParam::return_memory(memory);
-    TypeParam::return_memory(memory);
-    this->expect_told(misuse::double_return, memory);
-    this->expect_bytes(0, 288);
-  }
+  void* const memory = this->get(200);
+  TypeParam::return_memory(memory);
+  TypeParam::return_memory(memory);
+  this->expect_told(misuse::double_return, memory);
+  this->expect_bytes(0, 288);
 }
 
 TYPED_TEST(Misuse, DoubleReturnByTwoThreads) {
-  if constexpr (TypeParam::variant::holds) {
+  {
     void* const memory = this->get(200);
     on_another_thread([&] {
       TypeParam::return_memory(memory);
@@ -82,16 +80,6 @@ TYPED_TEST(Misuse, InsideOfABlock) {
   this->expect_told(misuse::foreign, memory + 48);
   TypeParam::return_memory(memory);
   EXPECT_FALSE(told.has_value());
-}
-
-TYPED_TEST(Misuse, OfAnotherVariant) {
-  using other =
-      std::conditional_t<std::is_same_v<TypeParam, system_checked>, per_thread_checked, system_checked>;
-  std::size_t capacity = 0;
-  void* const memory = other::get_memory(200, capacity);
-  TypeParam::return_memory(memory);
-  this->expect_told(misuse::foreign, memory);
-  other::return_memory(memory);
 }
 
 TYPED_TEST(Misuse, Overrun) {
@@ -164,7 +152,7 @@ struct counted {
 };
 
 TYPED_TEST(Misuse, AnArrayDeletedTwiceIsDestroyedOnce) {
-  if constexpr (TypeParam::variant::holds) {
+  {
     std::size_t size = 0;
     counted* const array = TypeParam::template create_array<counted>(3, size);
     counted::destroyed = 0;
@@ -223,32 +211,32 @@ TYPED_TEST(Misuse, ForeignMemoryWithNothingBeforeIt) {
 TEST(MisuseDeathTest, ReturningNeverThrowsAndTheEndIsNamed) {
   alignas(16) std::array<char, 256> bytes{};
   static_assert(noexcept(corescale::thread_alloc::return_memory(nullptr)));
-  EXPECT_DEATH(per_thread_checked::return_memory(bytes.data() + 64), "foreign");
+  EXPECT_DEATH(corescale::checked_thread_alloc::return_memory(bytes.data() + 64), "foreign");
 }
 
 TEST(MisuseWithoutChecks, DoubleReturnOfWhatIsStillHeldIsFound) {
   told.reset();
   corescale::set_misuse_handler([](const misuse_report& report) { told = report; });
   std::size_t capacity = 0;
-  void* const memory = per_thread_fast::get_memory(200, capacity);
-  per_thread_fast::return_memory(memory);
-  per_thread_fast::return_memory(memory);
+  void* const memory = corescale::thread_alloc::get_memory(200, capacity);
+  corescale::thread_alloc::return_memory(memory);
+  corescale::thread_alloc::return_memory(memory);
   ASSERT_TRUE(told.has_value());
   EXPECT_EQ(told->kind, misuse::double_return);
   corescale::set_misuse_handler(nullptr);
-  EXPECT_TRUE(per_thread_fast::free_all());
+  EXPECT_TRUE(corescale::thread_alloc::free_all());
 }
 
 TEST(MisuseDeathTest, AddressSanitizerSeesUseAfterReturnAndOverrun) {
   if (!address_sanitizer_watches()) GTEST_SKIP() << "no AddressSanitizer here";
   for (const std::size_t bytes : {20u, 200u}) {
     std::size_t capacity = 0;
-    char* const memory = static_cast<char*>(per_thread_fast::get_memory(bytes, capacity));
+    char* const memory = static_cast<char*>(corescale::thread_alloc::get_memory(bytes, capacity));
     EXPECT_DEATH(memory[capacity] = 1, "use-after-poison");
-    per_thread_fast::return_memory(memory);
+    corescale::thread_alloc::return_memory(memory);
     EXPECT_DEATH(memory[1] = 1, "use-after-poison");
   }
-  EXPECT_TRUE(per_thread_fast::free_all());
+  EXPECT_TRUE(corescale::thread_alloc::free_all());
 }
 
 }  // namespace

@@ -111,8 +111,7 @@ class simulation {
     const std::size_t octave = random_[self]() % 64 ? random_[self]() % 12 : random_[self]() % 20;
     const std::size_t bytes = random_[self]() % (std::size_t{2} << octave);
     std::size_t capacity = 0;
-    const object made{Alloc::get_memory(bytes, capacity),
-                      corescale::detail::size_class<Alloc::variant::first_class>(bytes), self};
+    const object made{Alloc::get_memory(bytes, capacity), corescale::detail::size_class(bytes), self};
     if (capacity != class_capacity(made.index)) ++wrong_;
     fill(made);
     objects_[self].push_back(made);
@@ -135,7 +134,6 @@ class simulation {
     if (!is_filled(o)) ++wrong_;
     Alloc::return_memory(o.memory);
     accounts_[self].inuse -= class_capacity(o.index);
-    if (!Alloc::variant::holds) return;
     accounts_[self].available += class_capacity(o.index);
     ++accounts_[self].at_home[o.index];
   }
@@ -158,7 +156,7 @@ class simulation {
       for (const object& o : given_[from][self]) {
         if (!is_filled(o)) ++wrong_;
         Alloc::return_memory(o.memory);
-        if (Alloc::variant::holds) travel(ways_[self][from], o.index, arrived_[self][from]);
+        travel(ways_[self][from], o.index, arrived_[self][from]);
       }
     }
   }
@@ -177,7 +175,7 @@ class simulation {
       for (std::size_t by = 0; by < num_threads; ++by) {
         for (const object& o : given_[owner][by]) {
           accounts_[owner].inuse -= class_capacity(o.index);
-          if (Alloc::variant::holds) accounts_[owner].available += class_capacity(o.index);
+          accounts_[owner].available += class_capacity(o.index);
         }
         given_[owner][by].clear();
         for (std::size_t i = 0; i < num_classes; ++i)
@@ -209,10 +207,10 @@ template <class Alloc>
 class Model : public thread_alloc_test<Alloc> {};
 TYPED_TEST_SUITE(Model, every_allocator);
 
-// The default variant does all of them, each other one a tenth.
+// Without checks all of them, with checks a tenth.
 TYPED_TEST(Model, AgreesAfterEachStep) {
   const long operations = from_environment("CORESCALE_MODEL_OPERATIONS", default_operations);
-  const bool is_default = std::is_same_v<TypeParam, per_thread_fast>;
+  const bool is_default = std::is_same_v<TypeParam, corescale::thread_alloc>;
   simulation<TypeParam>(is_default ? operations : operations / 10).run();
 }
 

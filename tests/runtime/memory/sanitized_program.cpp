@@ -12,9 +12,8 @@ namespace {
 
 using namespace corescale;
 
-template <class Variant>
 void hold_return_and_free() {
-  using alloc = basic_thread_alloc<Variant>;
+  using alloc = thread_alloc;
   std::size_t capacity = 0;
   std::vector<void*> all;
   for (const std::size_t bytes : {20u, 200u, 2000u, 20000u})
@@ -45,8 +44,5 @@ void use_after_return() {
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "use-after-return") == 0) use_after_return();
-  hold_return_and_free<alloc_variant::per_thread>();
-  hold_return_and_free<alloc_variant::contiguous>();
-  hold_return_and_free<alloc_variant::separate>();
-  hold_return_and_free<alloc_variant::system>();
+  hold_return_and_free();
 }

@@ -21,14 +21,12 @@ TYPED_TEST_SUITE(Every, every_allocator);
 
 template <class Alloc>
 class Holding : public thread_alloc_test<Alloc> {};
-TYPED_TEST_SUITE(Holding, holding_allocators);
+TYPED_TEST_SUITE(Holding, every_allocator);
 
-/// The study's, and for the default variant three less than them.
-template <class Alloc>
+/// The study's, and three less than them.
 std::size_t least_capacity(std::size_t bytes) {
-  if (std::is_same_v<typename Alloc::variant, corescale::alloc_variant::per_thread>)
-    for (const std::size_t capacity : {24u, 56u, 88u})
-      if (bytes <= capacity) return capacity;
+  for (const std::size_t capacity : {24u, 56u, 88u})
+    if (bytes <= capacity) return capacity;
   return corescale::capacity_at(corescale::capacity_index(bytes));
 }
 
@@ -53,7 +51,7 @@ TYPED_TEST(Every, GivesTheLeastCapacityAndAllOfItIsUsable) {
   for (const std::size_t bytes : {0u, 1u, 24u, 25u, 56u, 57u, 88u, 89u, 128u, 129u, 2187u, 2188u, 1u << 20}) {
     std::size_t capacity = 0;
     void* const memory = TypeParam::get_memory(bytes, capacity);
-    EXPECT_EQ(capacity, least_capacity<TypeParam>(bytes));
+    EXPECT_EQ(capacity, least_capacity(bytes));
     EXPECT_EQ(TypeParam::capacity_of(memory), capacity);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % (capacity < 128 ? 16 : 32), 0u);
     std::memset(memory, 0xAB, capacity);
@@ -260,12 +258,13 @@ TYPED_TEST(Every, AForkedChildMayGoOnWhileOthersAllocate) {
 
 TEST(Mixed, CodeWithAndWithoutChecksSharesMemory) {
   std::size_t capacity = 0;
-  per_thread_fast::return_memory(per_thread_checked::get_memory(200, capacity));
-  per_thread_checked::return_memory(per_thread_fast::get_memory(200, capacity));
-  void* const away = per_thread_checked::get_memory(200, capacity);
-  on_another_thread([&] { per_thread_fast::return_memory(away); });
-  EXPECT_TRUE(per_thread_checked::checked_in_use(per_thread_checked::thread()).empty());
-  EXPECT_TRUE(per_thread_fast::free_all());
+  corescale::thread_alloc::return_memory(corescale::checked_thread_alloc::get_memory(200, capacity));
+  corescale::checked_thread_alloc::return_memory(corescale::thread_alloc::get_memory(200, capacity));
+  void* const away = corescale::checked_thread_alloc::get_memory(200, capacity);
+  on_another_thread([&] { corescale::thread_alloc::return_memory(away); });
+  EXPECT_TRUE(
+      corescale::checked_thread_alloc::checked_in_use(corescale::checked_thread_alloc::thread()).empty());
+  EXPECT_TRUE(corescale::thread_alloc::free_all());
 }
 
 }  // namespace

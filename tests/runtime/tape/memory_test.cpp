@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of recordings: kept, from any variant, 24 bytes an operation; and what happens when there is none.
+// The memory of recordings: kept, from any allocator, 24 bytes an operation; and what happens when there is none.
 #include <gtest/gtest.h>
 
 #include "corescale/tape/drivers.hpp"
@@ -99,9 +99,9 @@ TEST(Memory, OfOneRecordingServesTheNext) {
   }
 }
 
-template <class Variant>
-void check_variant() {
-  gradient_tape<double, corescale::basic_thread_alloc<Variant>> tape;
+template <class Alloc>
+void check_allocator() {
+  gradient_tape<double, Alloc> tape;
   const real<double> x = tape.variable(2);
   real<double> y = x;
   for (int i = 0; i < 5000; ++i) y = y + x;
@@ -109,11 +109,9 @@ void check_variant() {
   EXPECT_EQ(tape.adjoint(x), 5001);
 }
 
-TEST(Memory, ComesFromAnyVariant) {
-  check_variant<corescale::alloc_variant::per_thread>();
-  check_variant<corescale::alloc_variant::contiguous>();
-  check_variant<corescale::alloc_variant::separate>();
-  check_variant<corescale::alloc_variant::system>();
+TEST(Memory, ComesFromAnyAllocator) {
+  check_allocator<corescale::thread_alloc>();
+  check_allocator<corescale::checked_thread_alloc>();
 }
 
 TEST(Memory, Is24BytesAnOperation) {

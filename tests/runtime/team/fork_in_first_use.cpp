@@ -56,11 +56,10 @@ bool use_process_team() {
   return corescale::team_create(2) && corescale::team_work([] {}) && corescale::team_destroy();
 }
 
-template <class Variant>
 bool use_memory() {
   std::size_t capacity = 0;
-  void* const memory = corescale::basic_thread_alloc<Variant>::get_memory(100, capacity);
-  corescale::basic_thread_alloc<Variant>::return_memory(memory);
+  void* const memory = corescale::thread_alloc::get_memory(100, capacity);
+  corescale::thread_alloc::return_memory(memory);
   return memory != nullptr;
 }
 
@@ -90,8 +89,7 @@ struct row {
 constexpr row uses[] = {
     {"a team", use_team},
     {"the process's team", use_process_team},
-    {"memory, per_thread", use_memory<corescale::alloc_variant::per_thread>},
-    {"memory, contiguous", use_memory<corescale::alloc_variant::contiguous>},
+    {"memory", use_memory},
 };
 
 }  // namespace

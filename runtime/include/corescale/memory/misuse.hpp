@@ -9,7 +9,7 @@ namespace corescale::inline v0 {
 /// What a program can do wrong with memory.
 enum class misuse {
   double_return,  ///< memory that is not in use was returned
-  foreign,        ///< memory that no thread_alloc of this variant gave out was returned
+  foreign,        ///< memory that thread_alloc did not give out was returned
   overrun,        ///< memory behind the capacity was written
   wrong_thread,   ///< in parallel mode, a thread touched what belongs to another one (see thread_rules)
 };

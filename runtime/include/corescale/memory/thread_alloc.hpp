@@ -8,7 +8,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "corescale/memory/alloc_variant.hpp"
 #include "corescale/memory/capacity.hpp"
 #include "corescale/memory/detail/block.hpp"
 #include "corescale/memory/detail/pool.hpp"
@@ -26,7 +25,7 @@ struct thread_rules {
   bool returns_cross_threads = true;
 };
 
-/// The rules of the process, for all variants. Sequential mode only.
+/// The rules of the process, Sequential mode only.
 void set_thread_rules(thread_rules rules) noexcept;
 
 /// Memory for the threads of a program: what a thread returns is kept for its next request, so that threads
@@ -34,7 +33,7 @@ void set_thread_rules(thread_rules rules) noexcept;
 ///
 /// A request is served from the calling thread's available blocks of the least capacity that is enough, newest first;
 /// else from what other threads have returned of this thread's memory; else by malloc().
-/// Beside the study's capacities, per_thread has 24, 56 and 88 bytes, whose blocks are cut from slabs of 4 to 64 KiB.
+/// Beside the study's capacities there are 24, 56 and 88 bytes, whose blocks are cut from slabs of 4 to 64 KiB.
 ///
 /// Checked: whether each return is checked for misuse, in O(1).
 /// The type says it, so that it is the same in all translation units.
@@ -57,15 +56,13 @@ void set_thread_rules(thread_rules rules) noexcept;
 ///
 /// fork(): the child has the calling thread's memory.
 /// What other threads held in the parent is lost to it, and their numbers are free.
-template <class Variant, bool Checked = false>
+template <bool Checked = false>
 class basic_thread_alloc {
  public:
-  using variant = Variant;
-
   /// At least min_bytes bytes; capacity is set to how many there are, all usable. At 32-byte alignment where
   /// capacity is 128 or more, else at 16. Throws std::bad_alloc.
   [[nodiscard]] static void* get_memory(std::size_t min_bytes, std::size_t& capacity) {
-    const std::size_t size_class = detail::size_class<Variant::first_class>(min_bytes);
+    const std::size_t size_class = detail::size_class(min_bytes);
     detail::block* const taken = take(size_class);
     capacity = detail::class_capacity(size_class);
     return taken->memory();
@@ -100,7 +97,6 @@ class basic_thread_alloc {
   static std::size_t capacity_of(const void* memory) noexcept;
 
   /// Whether returned memory is kept for the same thread (true from the start) or goes back to the system at once.
-  /// No effect on the system variant, which keeps none.
   static void hold_memory(bool hold) noexcept { threads::hold_memory(hold); }
 
   /// Bytes, in capacities, that the thread has got and nobody has returned; 0 for a number that no thread had.
@@ -131,8 +127,8 @@ class basic_thread_alloc {
   }
 
  private:
-  using pool = detail::pool<Variant>;
-  using threads = detail::threads<Variant>;
+  using pool = detail::pool;
+  using threads = detail::threads;
 
   static detail::block* take(std::size_t size_class) {
     if constexpr (Checked) {
@@ -143,15 +139,15 @@ class basic_thread_alloc {
   }
 };
 
-/// The allocator: version 2012_1, a structure per thread.
-using thread_alloc = basic_thread_alloc<alloc_variant::per_thread>;
+/// The allocator.
+using thread_alloc = basic_thread_alloc<>;
 
 /// The same with checks: for tests, and to find a mistake.
-using checked_thread_alloc = basic_thread_alloc<alloc_variant::per_thread, true>;
+using checked_thread_alloc = basic_thread_alloc<true>;
 
-template <class Variant, bool Checked>
-void* basic_thread_alloc<Variant, Checked>::get_memory(std::size_t min_bytes, std::size_t& capacity,
-                                                       std::size_t alignment) {
+template <bool Checked>
+void* basic_thread_alloc<Checked>::get_memory(std::size_t min_bytes, std::size_t& capacity,
+                                              std::size_t alignment) {
   using namespace detail;
   if (alignment <= small_alignment) return get_memory(min_bytes, capacity);
   if (alignment <= block_alignment)
@@ -161,17 +157,17 @@ void* basic_thread_alloc<Variant, Checked>::get_memory(std::size_t min_bytes, st
   return shift(*take(num_small + capacity_index(min_bytes + extra)), alignment, capacity);
 }
 
-template <class Variant, bool Checked>
-std::size_t basic_thread_alloc<Variant, Checked>::capacity_of(const void* memory) noexcept {
+template <bool Checked>
+std::size_t basic_thread_alloc<Checked>::capacity_of(const void* memory) noexcept {
   const auto* const stands_before = static_cast<const detail::block*>(memory) - 1;
   if (stands_before->state() != detail::shifted) return stands_before->capacity();
   detail::block* const true_block = detail::unshifted(stands_before);
   return static_cast<std::size_t>(detail::guard_of(true_block) - static_cast<const char*>(memory));
 }
 
-template <class Variant, bool Checked>
+template <bool Checked>
 template <class T>
-T* basic_thread_alloc<Variant, Checked>::create_array(std::size_t min_size, std::size_t& size) {
+T* basic_thread_alloc<Checked>::create_array(std::size_t min_size, std::size_t& size) {
   if (min_size > detail::largest_size / sizeof(T)) throw std::bad_array_new_length();
   std::size_t capacity = 0;
   void* const memory = get_memory(min_size * sizeof(T), capacity, alignof(T));
@@ -186,9 +182,9 @@ T* basic_thread_alloc<Variant, Checked>::create_array(std::size_t min_size, std:
   return array;
 }
 
-template <class Variant, bool Checked>
+template <bool Checked>
 template <class T>
-void basic_thread_alloc<Variant, Checked>::delete_array(T* array) noexcept {
+void basic_thread_alloc<Checked>::delete_array(T* array) noexcept {
   if (!array) return;
   if constexpr (!std::is_trivially_destructible_v<T>) {
     if constexpr (Checked)

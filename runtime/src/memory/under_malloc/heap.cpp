@@ -247,12 +247,23 @@ bool is_free(const page* p, const block* b) noexcept {
   return false;
 }
 
-void* take_large(std::size_t bytes, std::size_t alignment, bool& zero) noexcept {
+/// What take() gives; if the kernel refuses, once more when all that is kept has gone back to it.
+template <class Take>
+auto insist(Take take) noexcept {
+  auto taken = take();
+  return taken || !trim() ? taken : take();
+}
+
+void* try_large(std::size_t bytes, std::size_t alignment, bool& zero) noexcept {
   if (bytes > largest_run || alignment > slice) return take_mapping(bytes, alignment, zero);
   page* const run = take_span(static_cast<unsigned>((bytes + slice - 1) / slice), zero);
   if (!run) return nullptr;
   run->block_size = static_cast<std::uint32_t>(run->slices * slice);
   return memory_of(run);
+}
+
+void* take_large(std::size_t bytes, std::size_t alignment, bool& zero) noexcept {
+  return insist([&] { return try_large(bytes, alignment, zero); });
 }
 
 // --- blocks of other threads' pages ---
@@ -479,7 +490,7 @@ void take_back(page* p) noexcept {
 
 void* take_slowly(std::size_t size_class) noexcept {
   heap* const mine = attached();
-  page* const p = mine ? page_with_block(*mine, size_class) : nullptr;
+  page* const p = mine ? insist([&] { return page_with_block(*mine, size_class); }) : nullptr;
   if (!p) return nullptr;
   block* const b = p->free;
   block* const next = next_of(b);

@@ -25,9 +25,6 @@ struct kept_mapping : mapping {
   std::uint64_t since;
 };
 
-/// Kept for reuse: a few, of 64 MiB together and 32 MiB each at most.
-constexpr std::size_t most_kept = std::size_t{1} << 26;
-
 // All of these under mapping_lock. The table is one of open addressing, half full at most.
 constinit mapping* places = nullptr;
 constinit std::size_t room = 0;
@@ -135,11 +132,20 @@ void drop_oldest() noexcept {
   unmap(dropped.memory, dropped.bytes);
 }
 
+/// Kept for reuse, together: 64 MiB, or half of what is in use if that is more. A program that uses much may lose as much again to
+/// pages that the kernel has to clear anew.
+std::size_t most_kept() noexcept {
+  constexpr std::size_t always = std::size_t{1} << 26;
+  return counts.bytes / 2 > always ? counts.bytes / 2 : always;
+}
+
 void keep(mapping one) noexcept {
   const std::uint64_t now = now_ms();
-  while (num_kept && now - kept[0].since >= chosen.decay_ms) drop_oldest();
-  if (one.bytes > most_kept / 2) return unmap(one.memory, one.bytes);
-  while (num_kept == kept.size() || counts.kept_bytes + one.bytes > most_kept) drop_oldest();
+  const std::size_t most = most_kept(), wanted = one.bytes <= most / 2 ? one.bytes : 0;
+  while (num_kept && (now - kept[0].since >= chosen.decay_ms || num_kept == kept.size() ||
+                      counts.kept_bytes + wanted > most))
+    drop_oldest();
+  if (!wanted) return unmap(one.memory, one.bytes);
   kept[num_kept++] = {one, now};
   counts.kept_bytes += one.bytes;
 }

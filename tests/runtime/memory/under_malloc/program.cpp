@@ -196,6 +196,13 @@ void no_memory() {
     }
     malloc_trim(0);
   }
+  // What is kept for reuse is in the way of a large request, and makes room for it.
+  std::array<void*, 20> blocks;
+  for (void*& one : blocks) REQUIRE(one = malloc(5'000'000));
+  for (void* const one : blocks) free(one);
+  void* const large = malloc(std::size_t{200} << 20);
+  REQUIRE(large);
+  free(large);
 }
 
 /// What the seven phases of issue 31 keep: little more than what one phase needs.

@@ -9,13 +9,11 @@
 
 namespace corescale::inline v0::detail {
 
-template <class Variant>
 struct pool;
 
 /// Blocks of one owner that another thread returns, until they go home together, by one atomic operation.
 /// A return reads the block's header alone and waits for nothing: what it takes to send them is done for all at once, when their
 /// headers have arrived.
-template <class Variant>
 class batch {
  public:
   // One atomic operation and one cache line in motion cost each of these blocks 1 to 2 ns; a larger batch would
@@ -24,7 +22,7 @@ class batch {
   static constexpr std::size_t max_bytes = std::size_t{64} << 10;
 
   /// For blocks of that owner from now on; what is there of another one's goes home.
-  void turn_to(pool<Variant>* owner) noexcept;
+  void turn_to(pool* owner) noexcept;
 
   /// A block of the owner's.
   [[gnu::always_inline]] void add(block* b) noexcept {
@@ -38,10 +36,10 @@ class batch {
   void flush() noexcept;
 
   /// How many bytes of home's it has; by any thread.
-  std::size_t bytes_for(const pool<Variant>* home) const noexcept;
+  std::size_t bytes_for(const pool* home) const noexcept;
 
  private:
-  std::atomic<pool<Variant>*> owner_{nullptr};
+  std::atomic<pool*> owner_{nullptr};
   std::atomic<std::size_t> bytes_{0};
   std::atomic<std::size_t> changes_{0};  ///< odd while the owner changes
   std::size_t size_ = 0;

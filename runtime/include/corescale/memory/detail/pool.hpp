@@ -6,11 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <type_traits>
 #include <vector>
 
 #include "corescale/machine/cache_line.hpp"
-#include "corescale/memory/alloc_variant.hpp"
+#include "corescale/memory/detail/accounts.hpp"
 #include "corescale/memory/detail/batch.hpp"
 #include "corescale/memory/detail/block.hpp"
 #include "corescale/memory/detail/slabs.hpp"
@@ -18,7 +17,6 @@
 // The state behind thread_alloc. take() and give() are the hot path and inline; all else is in the library.
 namespace corescale::inline v0::detail {
 
-template <class Variant>
 struct outbox;
 
 /// Every block of a thread that checked code has in use. Any thread that returns a block takes it out, hence
@@ -50,11 +48,8 @@ class in_use_account {
 };
 
 /// What one thread holds. Its thread alone calls the non-static members, but receive().
-template <class Variant>
-struct alignas(cache_line) pool : Variant::accounts {
-  template <class... Slice>
-  constexpr explicit pool(std::size_t thread, std::uintptr_t accepted, Slice... slice)
-      : Variant::accounts(slice...), accepts(accepted), number(thread) {}
+struct alignas(cache_line) pool : accounts {
+  constexpr pool(std::size_t thread, std::uintptr_t accepted) : accepts(accepted), number(thread) {}
   pool(const pool&) = delete;
   pool& operator=(const pool&) = delete;
   ~pool();
@@ -91,8 +86,8 @@ struct alignas(cache_line) pool : Variant::accounts {
   /// is not held, one that no block has.
   std::atomic<std::uintptr_t> accepts;
   std::uintptr_t returns = 0;  ///< the stamp of the blocks that give() may add to `returned`; 0: of none
-  batch<Variant>* returned = nullptr;               ///< those of the owner whose block came last
-  std::atomic<outbox<Variant>*> outgoing{nullptr};  ///< made at the first return of another thread's block
+  batch* returned = nullptr;   ///< those of the owner whose block came last
+  std::atomic<outbox*> outgoing{nullptr};  ///< made at the first return of another thread's block
   in_use_account account;
   slab_store slabs;
 
@@ -119,7 +114,6 @@ struct alignas(cache_line) pool : Variant::accounts {
 };
 
 /// What thread_alloc does about whole threads; `checked` tells whether its rules are to be enforced.
-template <class Variant>
 struct threads {
   static void hold_memory(bool hold) noexcept;
   static bool bind(std::size_t number);
@@ -130,58 +124,31 @@ struct threads {
   static std::vector<const void*> checked_in_use(std::size_t thread);
 };
 
-#define CORESCALE_IN_LIBRARY(variant) extern template struct threads<alloc_variant::variant>;
-CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_IN_LIBRARY)
-#undef CORESCALE_IN_LIBRARY
-
 /// The pool of the calling thread, as far as the hot path may use it. Never null: a thread starts with a
 /// shared empty one that accepts nothing, and keeps it while AddressSanitizer watches, so that all calls go
-/// to the library, which knows of it. Initial-exec: 64 bytes of static thread storage in all, which glibc's
+/// to the library, which knows of it. Initial-exec: 16 bytes of static thread storage in all, which glibc's
 /// reserve grants to a library that is loaded late as well, spare each call of each allocation a call of
 /// __tls_get_addr.
-#define CORESCALE_CURRENT_POOL(variant)                                         \
-  extern constinit thread_local pool<alloc_variant::variant>* current_##variant \
-      __attribute__((tls_model("initial-exec")));
-CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_CURRENT_POOL)
-#undef CORESCALE_CURRENT_POOL
-
-template <class Variant>
-pool<Variant>*& current_pool() noexcept {
-#define CORESCALE_CURRENT_POOL(variant) \
-  if constexpr (std::is_same_v<Variant, alloc_variant::variant>) return current_##variant;
-  CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_CURRENT_POOL)
-#undef CORESCALE_CURRENT_POOL
-}
+extern constinit thread_local pool* current_pool __attribute__((tls_model("initial-exec")));
 
 // In a large program a compiler would call these in the library, which doubles what they take.
-template <class Variant>
-[[gnu::always_inline]] inline block* pool<Variant>::take(std::size_t size_class) {
-  if constexpr (Variant::holds) {
-    pool& mine = *current_pool<Variant>();
-    if (block* const b = mine.pop(size_class)) [[likely]] {
-      b->stamp = mine.stamp(in_use);
-      return b;
-    }
+[[gnu::always_inline]] inline block* pool::take(std::size_t size_class) {
+  pool& mine = *current_pool;
+  if (block* const b = mine.pop(size_class)) [[likely]] {
+    b->stamp = mine.stamp(in_use);
+    return b;
   }
   return take_slowly(size_class);
 }
 
-template <class Variant>
-[[gnu::always_inline]] inline void pool<Variant>::give(block* b) noexcept {
-  if constexpr (Variant::holds) {
-    pool& mine = *current_pool<Variant>();
-    if (b->stamp == mine.accepts.load(std::memory_order_relaxed)) [[likely]] {
-      b->stamp = mine.stamp(available);
-      return mine.push(b);
-    }
-    if (b->stamp == mine.returns) return mine.returned->add(b);
+[[gnu::always_inline]] inline void pool::give(block* b) noexcept {
+  pool& mine = *current_pool;
+  if (b->stamp == mine.accepts.load(std::memory_order_relaxed)) [[likely]] {
+    b->stamp = mine.stamp(block_state::available);
+    return mine.push(b);
   }
+  if (b->stamp == mine.returns) return mine.returned->add(b);
   give_slowly(b);
 }
-
-// Behind the inline definitions: an earlier one would make of each a call into the library.
-#define CORESCALE_IN_LIBRARY(variant) extern template struct pool<alloc_variant::variant>;
-CORESCALE_FOR_EACH_ALLOC_VARIANT(CORESCALE_IN_LIBRARY)
-#undef CORESCALE_IN_LIBRARY
 
 }  // namespace corescale::detail

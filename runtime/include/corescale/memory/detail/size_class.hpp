@@ -31,22 +31,19 @@ constexpr std::size_t class_capacity(std::size_t c) noexcept { return class_capa
 /// Up to this many bytes the class is looked up in one step.
 inline constexpr std::size_t table_bytes = 1024;
 
-/// For sizes in steps of 8 bytes, rounded up: the least class of `first` or above that holds them.
-template <std::size_t first>
+/// For sizes in steps of 8 bytes, rounded up: the least class that holds them.
 inline constexpr auto class_of_step = [] {
   std::array<std::uint8_t, table_bytes / 8 + 1> table{};
   for (std::size_t step = 0; step < table.size(); ++step) {
-    table[step] = first;
     while (class_capacities[table[step]] < 8 * step) ++table[step];
   }
   return table;
 }();
 
-/// The least class, of `first` or above, that holds `bytes`.
-template <std::size_t first>
+/// The least class that holds `bytes`.
 constexpr std::size_t size_class(std::size_t bytes) noexcept {
   if (bytes <= table_bytes) [[likely]]
-    return class_of_step<first>[(bytes + 7) / 8];
+    return class_of_step[(bytes + 7) / 8];
   return num_small + capacity_index(bytes);
 }
 

@@ -17,7 +17,7 @@ class slab_store {
  public:
   /// A spare block of the class, or a new one; null when there is no memory. The stamp is the caller's to
   /// write.
-  block* take(std::size_t size_class, std::uint32_t salt) noexcept;
+  block* take(std::size_t size_class) noexcept;
 
   void put(block* b) noexcept;
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "corescale/memory/detail/block.hpp"
+#include "corescale/memory/detail/byte_count.hpp"
+
+namespace corescale::inline v0::detail {
+
+/// What one thread keeps, and how many bytes of blocks are its own: the base of its pool.
+/// The block returned last stands in front of all lists, in a place of its own: a request of the same size
+/// takes it from there without a look at its list, and the next one finds the place at a fixed address. A
+/// place that depended on the block would make each call wait until the one before has read the block's size.
+class accounts {
+ public:
+  /// An available block of the class; null if there is none.
+  [[gnu::always_inline]] block* pop(std::size_t c) noexcept {
+    block* const newest = newest_;
+    if (newest && newest->size_class == c) [[likely]] {
+      newest_ = nullptr;
+      return newest;
+    }
+    list& from = lists_[c];
+    block* const front = from.root;
+    if (!front) return nullptr;
+    from.root = next_of(front);
+    --from.length;
+    return front;
+  }
+
+  /// Makes b available.
+  [[gnu::always_inline]] void push(block* b) noexcept {
+    block* const before = newest_;
+    newest_ = b;
+    if (!before) return;
+    list& to = lists_[before->size_class];
+    set_next(before, to.root);
+    to.root = before;
+    ++to.length;
+  }
+
+  std::size_t available() const noexcept;
+  std::size_t inuse() const noexcept { return held_.get() - available(); }
+
+  /// A block in use came from the system, or went there. pop() and then ended_in_use() is how an available one goes there.
+  void made(std::size_t bytes) noexcept { held_.add(bytes); }
+  void ended_in_use(std::size_t bytes) noexcept { held_.subtract(bytes); }
+
+ private:
+  struct list {
+    block* root = nullptr;
+    std::size_t length = 0;
+  };
+  block* newest_ = nullptr;
+  std::array<list, num_classes + 1>
+      lists_{};  // one for each class, and an empty one for sizes that no class holds
+  byte_count held_;
+};
+
+}  // namespace corescale::detail
