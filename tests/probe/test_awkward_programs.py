@@ -96,7 +96,7 @@ def test_a_forked_process_takes_little_of_the_disk(tmp_path: Path) -> None:
     line = [str(native.find("awkward")), "forks"]
     subprocess.run(line, check=True, env={**os.environ, **environment(tmp_path, 1, None)}, timeout=60)
     files = list(tmp_path.iterdir())
-    assert len(files) == 201
+    assert len([file for file in files if file.name.startswith("profile-")]) == 201
     assert max(file.stat().st_blocks * 512 for file in files) < 1 << 17
 
 
