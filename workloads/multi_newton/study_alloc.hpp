@@ -18,6 +18,8 @@
 /// As there, a thread asks for memory at any time, and returns another thread's only while nothing runs in parallel.
 namespace multi_newton {
 
+// NOLINTBEGIN(cppcoreguidelines-no-malloc,bugprone-sizeof-expression): an allocator above malloc(), with vectors of pointers
+
 /// What stands before the memory that a program gets.
 struct Block {
   struct Slice* owner;
@@ -180,5 +182,7 @@ struct BareAlloc {
 
   static void return_memory(void* memory) noexcept { std::free(memory); }
 };
+
+// NOLINTEND(cppcoreguidelines-no-malloc,bugprone-sizeof-expression)
 
 }  // namespace multi_newton
