@@ -25,7 +25,7 @@ from corescale.conclude.explain import (
     swaps,
     worth_swapping,
 )
-from corescale.declare import command_line, grid
+from corescale.declare import command_line, grid, paths
 from corescale.declare.catalogue import space
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import RunRequest, ScanRequest, TuneRequest
@@ -148,8 +148,8 @@ def _of_baseline(experiment: Experiment, machine: Machine, note: Note) -> tuple[
 def _recent(folder: Path, experiment: Experiment) -> Mapping[str, Any] | None:
     """The last result that is kept there, if the program is not newer."""
     program = shutil.which(experiment.commands[0].argv[0])
-    paths = [path for path in kept(folder) if program and path.stat().st_mtime > Path(program).stat().st_mtime]
-    return earlier(str(paths[-1]), "--explain")[1] if paths else None
+    newer = [path for path in kept(folder) if program and path.stat().st_mtime > Path(program).stat().st_mtime]
+    return earlier(str(newer[-1]), "--explain")[1] if newer else None
 
 
 def _explanation(seen: Profiled, chosen: Configuration, serial: Ledger | None) -> Explanation:
@@ -242,7 +242,7 @@ def keep(shown: Mapping[str, Any], folder: Path) -> Path:
 
 def is_result(path: Path) -> bool:
     """Whether a path is of explain: a folder of its results, or a file."""
-    return path.suffix == ".json" or (path.is_dir() and bool(kept(path)))
+    return path.suffix == ".json" or (paths.is_folder(path) and bool(kept(path)))
 
 
 def earlier(place: str, where: str) -> tuple[Path, Mapping[str, Any]]:

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale tune`: the fastest launch line, with how sure that is."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from corescale.api import explaining
 from corescale.api.measuring import RUNS
 from corescale.api.results import result
 from corescale.cli import stdin
 from corescale.cli.dry_run import dry_run
-from corescale.cli.explain import note
 from corescale.cli.measure import loadable, measure
 from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable
@@ -30,12 +29,20 @@ def tune(words: list[str], request: TuneRequest) -> None:
     machine = launchers.machine(request.on, request.launching)
     if request.more:
         return more(words, request, machine)
-    unlikely = explaining.unlikely(request, words, machine, note) if request.explain else None
+    unlikely = _unlikely(request, words, machine) if request.explain else None
     declare = partial(command_line.tune, request, words, machine, unlikely=unlikely)
     if request.dry_run:
         return dry_run(declare(), request, machine)
     run = loadable(declare, request, machine)
     return finish(result(run, machine, every_variable=request.every_variable), request, run.late)
+
+
+def _unlikely(request: TuneRequest, words: list[str], machine: Machine) -> Mapping[str, str]:
+    """What cannot matter, by a launch that is explained first. The profiler's rooms are loaded only here."""
+    from corescale.api import explaining  # noqa: PLC0415
+    from corescale.cli.explain import note  # noqa: PLC0415
+
+    return explaining.unlikely(request, words, machine, note)
 
 
 def more(words: list[str], request: TuneRequest, machine: Machine) -> None:

@@ -82,7 +82,7 @@ def bash_completes(words: list[str]) -> list[str]:
 
 def test_bash_completes_verbs_and_options() -> None:
     assert bash_completes(["corescale", "sc"]) == ["scan"]
-    assert bash_completes(["corescale", "scan", "--all"]) == ["--allocators"]
+    assert bash_completes(["corescale", "scan", "--allocator"]) == ["--allocators"]
 
 
 @pytest.mark.parametrize(
