@@ -83,6 +83,26 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
     return path
 
 
+def afar(
+    request: SpawnRequest, argv: tuple[str, ...], variables: Mapping[str, str], *, allowance: float, grace: float
+) -> SpawnRequest:
+    """The request of what starts the leaves on other machines: they bind, prove and account; nothing here does.
+
+    `allowance`: seconds beyond the ranks' time limit in which it starts and ends them.
+    """
+    return replace(
+        request,
+        argv=argv,
+        environment=variables,
+        affinity=(),
+        timeout=None if request.timeout is None else request.timeout + allowance,
+        prove=False,
+        inherited=(),
+        memory_group=False,
+        grace=grace,
+    )
+
+
 def ended(
     report: SpawnReport, scratch: Scratch, chatter: re.Pattern[str] | None = None
 ) -> tuple[SpawnReport, dict[int, SpawnReport]]:

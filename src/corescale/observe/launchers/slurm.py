@@ -117,17 +117,7 @@ class Slurm(Local):
         leaf = ranks.leaf(request, scratch, nobody, afar=True)
         words = ("srun", f"--jobid={self._held.job}", "--kill-on-bad-exit=1", f"--mpi={mpi()}")
         argv = (*words, *_shape(layout, self._machine), str(leaf))
-        return replace(
-            request,
-            argv=argv,
-            environment={},
-            affinity=(),
-            timeout=None if request.timeout is None else request.timeout + ALLOWANCE,
-            prove=False,
-            inherited=(),
-            memory_group=False,
-            grace=GRACE,
-        )
+        return ranks.afar(request, argv, {}, allowance=ALLOWANCE, grace=GRACE)
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
         outcome, found = ranks.ended(report, scratch, CHATTER)

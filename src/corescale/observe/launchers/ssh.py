@@ -82,8 +82,8 @@ class Ssh(Mpi):
     def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
         layout = configuration.layout
         names = ",".join(f"{host.name}:{layout.ranks_per_node}" for host in self._hosts[: layout.nodes])
-        ranks = layout.ranks_per_node * layout.nodes
-        return f"mpirun --host {names} --bind-to none -n {ranks} {self._launch_of(configuration).needed(reads).line}"
+        every = layout.ranks_per_node * layout.nodes
+        return f"mpirun --host {names} --bind-to none -n {every} {self._launch_of(configuration).needed(reads).line}"
 
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
         each = layout.ranks_per_node
@@ -93,17 +93,8 @@ class Ssh(Mpi):
         exported = (word for name in EXPORTED for word in ("-x", name))
         options = (*self._mpirun(layout), "--hostfile", str(file), "--map-by", f"ppr:{each}:node", *UNBOUND, *exported)
         argv = (*options, "--wdir", str(Path.cwd()), "-n", str(each * layout.nodes), str(leaf))
-        return replace(
-            request,
-            argv=argv,
-            environment={"OMPI_MCA_plm_rsh_args": "-o BatchMode=yes", "OMPI_MCA_plm_rsh_no_tree_spawn": "1"},
-            affinity=(),
-            timeout=None if request.timeout is None else request.timeout + GRACE,
-            prove=False,
-            inherited=(),
-            memory_group=False,
-            grace=GRACE,
-        )
+        variables = {"OMPI_MCA_plm_rsh_args": "-o BatchMode=yes", "OMPI_MCA_plm_rsh_no_tree_spawn": "1"}
+        return ranks.afar(request, argv, variables, allowance=GRACE, grace=GRACE)
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
         outcome, found = ranks.ended(report, scratch, TRACE)
