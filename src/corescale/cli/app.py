@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from corescale import __version__
 
 VERBS = {
     "tune": "The fastest way to launch a program: corescale tune --allocators auto -- ./program {threads}",
@@ -62,8 +61,8 @@ app = typer.Typer(
 
 @app.command("version")
 def version() -> None:
-    """The version of corescale."""
-    typer.echo(__version__)
+    """The version of corescale, its commit and its build."""
+    typer.echo(importlib.import_module("corescale.build").described())
 
 
 def _said(wanted: bool) -> None:
@@ -76,7 +75,7 @@ def _said(wanted: bool) -> None:
 def options(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", "-V", callback=_said, is_eager=True, help="print the version")
+        bool, typer.Option("--version", "-V", callback=_said, is_eager=True, help="print version, commit and build")
     ] = False,
 ) -> None:
     """Measure how a program scales over cores, and find the fastest way to launch it."""

@@ -69,9 +69,9 @@ def finish(result: Result, request: RunRequest, late: CorescaleError | None = No
     """Print, export, and exit by the table in docs/exit_codes.md; raises what failed late when the answer is out."""
     model, aside = getattr(request, "model", False), _to_stdout(request)
     show(result, as_json=request.json, verbose=request.verbose, model=model, aside=aside)
-    for name, export in exchange.EXPORTERS.items():
+    for name in exchange.EXPORTERS:
         if target := getattr(request, f"export_{name}"):
-            written(target, export(result))
+            written(target, exchange.content(name, target, result))
     if request.report:
         from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
@@ -83,10 +83,10 @@ def finish(result: Result, request: RunRequest, late: CorescaleError | None = No
     sys.exit(exit_code(result.conclusion))
 
 
-def written(target: str, content: str) -> None:
-    """Into that file, or onto standard output where it is `-`."""
+def written(target: str, content: str | bytes) -> None:
+    """Into that file, or text onto standard output where it is `-`."""
     if target == "-":
-        sys.stdout.write(content)
+        sys.stdout.write(str(content))
         sys.stdout.flush()
     else:
         sys.stdout.flush()  # the target may be the same file

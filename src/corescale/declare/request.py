@@ -48,7 +48,12 @@ class RunRequest:
     export_json: str = option("", "--export-json", metavar="FILE", help="write hyperfine's JSON")
     export_csv: str = option("", "--export-csv", metavar="FILE", help="write hyperfine's CSV")
     export_markdown: str = option("", "--export-markdown", metavar="FILE", help="write a Markdown table")
-    export_records: str = option("", "--export-records", metavar="FILE", help="write each launch as a line of CSV")
+    export_records: str = option(
+        "",
+        "--export-records",
+        metavar="FILE",
+        help="write each launch as a line of CSV, or as Parquet into FILE.parquet",
+    )
     export_bencher: str = option("", "--export-bencher", metavar="FILE", help="write Bencher's metrics (BMF)")
     export_github: str = option("", "--export-github", metavar="FILE", help="write JSON for github-action-benchmark")
     export_junit: str = option("", "--export-junit", metavar="FILE", help="write JUnit's XML: a failed gate fails")

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from corescale.errors import UnavailableError
 from corescale.records import encode
 from corescale.show import exchange
 from support import samples
@@ -47,6 +48,29 @@ def test_duckdb_reads_them(files: Path) -> None:
         assert connection.execute(asked, [str(files / "records.jsonl")]).fetchone() == (
             pytest.approx(np.median(WALLS)),
         )
+
+
+@pytest.mark.parametrize("name", samples.RESULTS)
+def test_parquet_has_the_rows_of_csv_with_their_types(name: str, tmp_path: Path) -> None:
+    """As pandas and DuckDB read both."""
+    result, csv, parquet = samples.RESULTS[name](), tmp_path / "r.csv", tmp_path / "r.parquet"
+    for file in (csv, parquet):
+        exchange.write(str(file), exchange.content("records", str(file), result))
+    rows, typed = pd.read_csv(csv), pd.read_parquet(parquet)
+    assert list(rows) == list(typed) and len(typed) == len(result.records) > 0
+    pd.testing.assert_series_equal(rows["wall"], typed["wall"], rtol=1e-15)
+    assert typed["noisy"].dtype == bool and typed["oversubscribed"].dtype == bool
+    with duckdb.connect() as connection:
+        asked = "select count(*), sum(wall), count(*) filter (noisy) from read_parquet(?)"
+        found = connection.execute(asked, [str(parquet)]).fetchone()
+    assert found == (len(typed), pytest.approx(rows["wall"].sum()), len(result.noisy))
+
+
+def test_without_pyarrow_it_is_refused_before_a_launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "find_spec", lambda _: None)
+    with pytest.raises(UnavailableError, match="pyarrow"):
+        exchange.must_be_writable(str(tmp_path / "r.parquet"))
+    exchange.must_be_writable(str(tmp_path / "r.csv"))
 
 
 def test_jq_reads_them(files: Path) -> None:

@@ -5,16 +5,27 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 from corescale.declare import paths
-from corescale.errors import UsageError
+from corescale.errors import UnavailableError, UsageError
 from corescale.show.exchange import ci, csv, extra_p, hyperfine, markdown, tidy
 from corescale.show.exchange.result_json import to_dict, to_json
 from corescale.show.exchange.result_schema import schema
 from corescale.show.result import Result
 
-__all__ = ["EXPORTERS", "Exporter", "make_folder", "must_be_writable", "schema", "to_dict", "to_json", "write"]
+__all__ = [
+    "EXPORTERS",
+    "Exporter",
+    "content",
+    "make_folder",
+    "must_be_writable",
+    "schema",
+    "to_dict",
+    "to_json",
+    "write",
+]
 
 Exporter = Callable[[Result], str]
 
@@ -31,24 +42,34 @@ EXPORTERS: dict[str, Exporter] = {
 """json, csv, markdown: what hyperfine's users expect of --export-NAME. records: every launch, a line each."""
 
 
+def content(form: str, target: str, result: Result) -> str | bytes:
+    """What goes into the file: an exporter's text, or Parquet for records in a file of that name."""
+    return tidy.parquet(result) if form == "records" and target.endswith(PARQUET) else EXPORTERS[form](result)
+
+
+PARQUET = ".parquet"
+
+
 NAME_ANOTHER = "name a writable file, or - for stdout"
 
 
-def write(target: str, content: str) -> None:
-    """Text into a file, whole or not at all: an earlier file stays until the new one is complete, which has its mode.
+def write(target: str, content: str | bytes) -> None:
+    """Text or bytes into a file, whole or not at all: an earlier file stays until the new one is complete, which has its mode.
 
     What is open already (/dev/stdout, /dev/fd/3), a pipe or a device is written to, behind what it holds.
     """
     try:
-        _replace(Path(target), content)
+        _replace(Path(target), content if isinstance(content, bytes) else content.encode("utf-8", UNTOLD))
     except OSError as error:
         why = error.strerror or str(error)
         raise UsageError(f"cannot be written: {why}", where=target, remedy=NAME_ANOTHER) from error
 
 
 def must_be_writable(target: str) -> None:
-    """Raises the UsageError of `write` before anything is measured, where it is known already that it will come."""
+    """Raises what `content` or `write` would, before anything is measured, where it is known already."""
     path = Path(target)
+    if path.suffix == PARQUET and find_spec("pyarrow") is None:
+        raise UnavailableError("Parquet needs pyarrow", where=target, remedy="pip install 'corescale[parquet]'")
     if why := _name_fault(path):
         raise UsageError(f"cannot be written: {why}", where=target, remedy=NAME_ANOTHER)
     special = paths.exists(path) and not paths.is_folder(path) and not paths.is_file(path)
@@ -105,17 +126,17 @@ def _descriptor(target: Path) -> int | None:
     return None
 
 
-def _replace(target: Path, content: str) -> None:
+def _replace(target: Path, content: bytes) -> None:
     if (number := _descriptor(target)) is not None:  # whoever opened it writes on: it is never replaced
-        with os.fdopen(os.dup(number), "w", encoding="utf-8", errors=UNTOLD, newline="") as stream:
+        with os.fdopen(os.dup(number), "wb") as stream:
             stream.write(content)
         return
     if target.exists() and not target.is_file():
-        target.write_text(content, encoding="utf-8", errors=UNTOLD)
+        target.write_bytes(content)
         return
     descriptor, name = tempfile.mkstemp(dir=target.resolve().parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors=UNTOLD, newline="") as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         Path(name).chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
         Path(name).replace(target.resolve())
