@@ -53,9 +53,11 @@ def _home(program: Path) -> str:
 
 
 def compiler(program: Path) -> str:
-    """As it wrote itself into the program, such as `GCC 12.2.0`."""
+    """As it wrote itself into the program, such as `GCC 12.2.0`; the C library's start code is GCC's in any."""
     with program.open("rb") as file:
         section = ELFFile(file).get_section_by_name(".comment")
         said = section.data().decode(errors="replace") if section else ""
-    words = re.search(r"(GCC|clang)\b.*?(\d+\.\d+\.\d+)(?=[\s\0]|$)", said)
-    return " ".join(words.groups()) if words else "unknown compiler"
+    for name in ("clang", "GCC"):
+        if found := re.search(name + r"\b.*?(\d+\.\d+\.\d+)", said):
+            return f"{name} {found[1]}"
+    return "unknown compiler"

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-
 VERBS = {
     "tune": "The fastest way to launch a program: corescale tune --allocators auto -- ./program {threads}",
     "scan": "How a program scales: corescale scan -- ./program {threads}",

@@ -54,7 +54,7 @@ NAME_ANOTHER = "name a writable file, or - for stdout"
 
 
 def write(target: str, content: str | bytes) -> None:
-    """Text or bytes into a file, whole or not at all: an earlier file stays until the new one is complete, which has its mode.
+    """Into a file, whole or not at all: an earlier file stays until the new one is complete, which has its mode.
 
     What is open already (/dev/stdout, /dev/fd/3), a pipe or a device is written to, behind what it holds.
     """
