@@ -12,7 +12,7 @@ import pytest
 from corescale import history
 from corescale.conclude.history import change_points
 from corescale.errors import ExitCode
-from support.commands import ROOT, corescale
+from support.commands import corescale
 from support.runs import FIXTURES
 
 AS = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
@@ -71,25 +71,3 @@ def test_outside_of_a_repository_there_is_no_commit(tmp_path: Path) -> None:
     done = corescale("history", "p.jsonl", "run", cwd=tmp_path, also={"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
     assert done.returncode == ExitCode.USAGE and "is no commit here" in done.stderr
     assert not (tmp_path / "p.jsonl").exists()
-
-
-def test_the_script_of_the_action_compares_two_commits(tmp_path: Path) -> None:
-    """As a stranger's workflow runs it: head sleeps longer than base, so the gate fails."""
-    git(tmp_path, "init", "-q", "-b", "main")
-    for seconds in ("0.01", "0.05"):
-        (tmp_path / "source").write_text(f"sleep {seconds}\n")
-        git(tmp_path, "add", "source")
-        git(tmp_path, "commit", "-qm", seconds)
-    (tmp_path / "bin").mkdir()
-    tool = tmp_path / "bin" / "corescale"
-    tool.write_text(f'#!/bin/sh\nexec "{shutil.which("python3", path=f"{ROOT}/.venv/bin")}" -m corescale "$@"\n')
-    tool.chmod(0o755)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PATH": f"{tool.parent}:{os.environ['PATH']}",
-                   "BUILD": "cp source program", "RUN": "sh ./program", "OPTIONS": "--gate 50% -r 8",
-                   "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}  # fmt: skip
-    done = subprocess.run(["bash", str(ROOT / "scripts" / "compare-commits")], cwd=tmp_path, env=environment,
-                          capture_output=True, text=True, timeout=240, check=False)  # fmt: skip
-    assert done.returncode == ExitCode.REGRESSION, done.stderr
-    assert "| base" in (tmp_path / "summary.md").read_text().replace("`", "")
-    assert "</html>" in (tmp_path / "corescale" / "report.html").read_text()
-    assert git(tmp_path, "worktree", "list").count("\n") == 0
