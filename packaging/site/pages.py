@@ -21,12 +21,20 @@ def linked() -> set[str]:
 
 
 def expanded(entries: Any) -> Any:
-    """The navigation, in which `docs/results/*` is each page of that folder and those below."""
+    """The navigation, in which `docs/results/*` is each page of that folder, and a section for each folder in it."""
     if isinstance(entries, list):
-        return [expanded(entry) for entry in entries]
-    if isinstance(entries, dict):
-        return {title: expanded(entry) for title, entry in entries.items()}
-    return [page for page in PAGES if page.startswith(entries[:-1])] if entries.endswith("*") else entries
+        return [one for entry in entries for one in ([expanded(entry)] if isinstance(entry, dict) else listed(entry))]
+    return {title: expanded(entry if isinstance(entry, list) else [entry]) for title, entry in entries.items()}
+
+
+def listed(entry: str) -> list[Any]:
+    """A page, or what a folder holds."""
+    if not entry.endswith("/*"):
+        return [entry]
+    folder = ROOT / entry[:-2]
+    below = sorted(path for path in folder.iterdir() if path.is_dir() and any(path.glob("*.md")))
+    pages = [str(path.relative_to(ROOT)) for path in sorted(folder.glob("*.md"))]
+    return [*pages, *({path.name.replace("_", " "): listed(f"{entry[:-1]}{path.name}/*")} for path in below)]
 
 
 def on_config(config: Any) -> Any:

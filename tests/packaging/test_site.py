@@ -47,15 +47,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Content(HTMLParser):
-    """How often each kind of element is in the article of a page, and its links."""
+    """How often each kind of element is in the article of a page."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.inside, self.counts, self.links, self.open = False, dict.fromkeys(COUNTED.values(), 0), list[str](), []
-        self.open: list[str]
+        self.inside, self.counts, self.open = False, dict.fromkeys(COUNTED.values(), 0), list[str]()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
+        del attrs
         if tag == "article":
             self.inside = True
         if not self.inside:
@@ -65,8 +64,6 @@ class Content(HTMLParser):
         kind = ("inline code" if "pre" not in self.open else "") if tag == "code" else kind
         if kind in self.counts:
             self.counts[kind] += 1
-        if tag == "a" and given.get("class") != "headerlink":
-            self.links.append(given.get("href") or "")
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "article":
