@@ -14,7 +14,7 @@ from hypothesis import settings
 from corescale.declare.experiment import Command, Experiment, Factor, Verb
 from corescale.machine import Machine
 from corescale.observe import store
-from support import tries
+from support.commands import typed
 
 Make = Callable[..., Experiment]
 OF_A_KIND = ("threads", "ranks", "layout", "allocator", "bind")
@@ -69,7 +69,7 @@ def python(tmp_path: Path) -> Callable[[str], str]:
 @pytest.fixture(scope="module")
 def tries_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which the lines of a table of tries follow each other."""
-    return tries.made(tmp_path_factory.mktemp("tries"))
+    return typed(tmp_path_factory.mktemp("tries")).parent
 
 
 @pytest.fixture

@@ -46,6 +46,13 @@ class Result:
         return tuple(record for record in self.records if record.timed)
 
     @cached_property
+    def _launches(self) -> Mapping[Configuration, Sequence[Record]]:
+        found: dict[Configuration, list[Record]] = {}
+        for record in self.records:
+            found.setdefault(record.configuration, []).append(record)
+        return found
+
+    @cached_property
     def blocks(self) -> int:
         """Complete measuring blocks."""
         return len({record.block for record in self.records if record.phase == "measure"})
@@ -81,7 +88,7 @@ class Result:
 
     def labels(self, configuration: Configuration) -> tuple[str, ...]:
         """`fake`, `simulated`, `oversubscribed`: what a number of this configuration must carry."""
-        found = [record for record in self.records if record.configuration == configuration]
+        found = self._launches.get(configuration, ())
         origins = {record.origin for record in found} - {"measured"}
         asked = ("oversubscribed",) if any(record.oversubscribed for record in found) else ()
         return (*sorted(origins), *asked)

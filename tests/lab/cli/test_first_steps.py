@@ -4,12 +4,11 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from support.commands import ROOT, SECONDS
+from support.commands import ROOT, SECONDS, typed
 
 TEXT = (ROOT / "docs" / "first_steps.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```console\n\$ (.*?)\n(.*?)```", TEXT, re.DOTALL)
@@ -25,9 +24,7 @@ def shape(line: str) -> str:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where all of them run, in their order, as a person types them."""
     made = tmp_path_factory.mktemp("steps")
-    (made / "bin").mkdir()
-    (made / "bin" / "corescale").write_text(f'#!/bin/sh\nexec {sys.executable} -m corescale "$@"\n')
-    (made / "bin" / "corescale").chmod(0o755)
+    typed(made)
     (program,) = re.findall(r"```c\n(.*?)```", TEXT, re.DOTALL)
     (made / "series.c").write_text(program)
     return made

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line as a person calls it, and as it refuses."""
 
+import atexit
 import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from corescale.errors import ExitCode
+from support.ask import ask
 
 ROOT = Path(__file__).parents[3]
 SECONDS = 240
@@ -23,19 +26,11 @@ def corescale(
     *words: str, cwd: Path, also: Mapping[str, str] = MappingProxyType({})
 ) -> subprocess.CompletedProcess[str]:
     """A process of its own, forked from one that has loaded the lab, which takes a second. `also`: variables."""
-    with tempfile.NamedTemporaryFile("r") as out, tempfile.NamedTemporaryFile("r") as err:
-        asked = {
-            "words": words,
-            "cwd": str(cwd),
-            "environment": {**_environment(), **also},
-            "out": out.name,
-            "err": err.name,
-        }
-        server = _server()
-        assert server.stdin and server.stdout
-        server.stdin.write(f"{json.dumps(asked)}\n")
-        server.stdin.flush()
-        code = int(server.stdout.readline())
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err, Path(os.devnull).open() as nothing:
+        files = {number: file.fileno() for number, file in enumerate((nothing, out, err))}
+        code = ask(loaded(), words, str(cwd), {**_environment(), **also}, files)
+        for stream in (out, err):
+            stream.seek(0)
         return subprocess.CompletedProcess(words, code, out.read(), err.read())
 
 
@@ -47,10 +42,32 @@ def started(*words: str, cwd: Path, **options: Any) -> subprocess.CompletedProce
     )
 
 
+def typed(folder: Path, *, afresh: bool = False) -> Path:
+    """A folder for PATH, in which `corescale` is this one: loaded once, or `afresh` each time, by its own process."""
+    itself = f"{sys.executable} -m corescale"
+    asking = f"{sys.executable} -IS {Path(__file__).with_name('ask.py')} {'' if afresh else loaded()}"
+    (folder / "bin").mkdir()
+    command = folder / "bin" / "corescale"
+    command.write_text(f'#!/bin/sh\nexec {itself if afresh else asking} "$@"\n')
+    command.chmod(0o755)
+    return command.parent
+
+
 @functools.cache
-def _server() -> "subprocess.Popen[str]":
-    command = [sys.executable, str(Path(__file__).with_name("loaded.py")), str(SECONDS)]
-    return subprocess.Popen(command, env=_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def loaded() -> str:
+    """The socket of a loaded corescale, which ends with this process."""
+    at = f"{tempfile.mkdtemp(prefix='corescale-')}/socket"
+    command = [sys.executable, str(Path(__file__).with_name("loaded.py")), at, str(SECONDS)]
+    server = subprocess.Popen(command, env=_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert server.stdout is not None
+    server.stdout.readline()
+    _servers.append(server)
+    atexit.register(shutil.rmtree, Path(at).parent)
+    return at
+
+
+_servers: list["subprocess.Popen[bytes]"] = []
+"""of this process: with the last reference their standard input would end"""
 
 
 def _environment() -> dict[str, str]:

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tries: a line that somebody types, its exit code, and how the first line of the answer begins (a regular expression).
 
-Each line goes through a shell, and starts the real command. The first line is that of standard output; where nothing is
-there, what corescale says on standard error. The lines of a table follow each other in one folder. The tables are
-several files, as the tests of a file run in one process.
+Each line goes through a shell, in which `corescale` is this one. The first line is that of standard output; where
+nothing is there, what corescale says on standard error. The lines of a table follow each other in one folder. The
+tables are several files, as the tests of a file run in one process.
 """
 
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,15 +24,6 @@ def each(table: Sequence[Try]) -> pytest.MarkDecorator:
     lines = [line for line, _, _ in table]
     assert len(set(lines)) == len(lines)
     return pytest.mark.parametrize(("line", "code", "first"), table, ids=[line[:60] for line in lines])
-
-
-def made(folder: Path) -> Path:
-    """The folder of a table, in which `corescale` is this one."""
-    command = folder / "bin" / "corescale"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m corescale "$@"\n')
-    command.chmod(0o755)
-    return folder
 
 
 def must_be(line: str, code: int, first: str, folder: Path) -> None:

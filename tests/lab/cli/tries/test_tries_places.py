@@ -3,6 +3,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from support.commands import typed
 from support.tries import Try, each, must_be
 
 UNTIL_MEASURED = "until grep -q wall cut/*/1/records.jsonl; do sleep 0.1; done 2>/dev/null"
@@ -113,6 +116,12 @@ TRIES: tuple[Try, ...] = (
         "1 thread: ",
     ),
 )
+
+
+@pytest.fixture(scope="module")
+def tries_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Here the command starts from nothing: limits, locale and signals are those of its own process."""
+    return typed(tmp_path_factory.mktemp("tries"), afresh=True).parent
 
 
 @each(TRIES)

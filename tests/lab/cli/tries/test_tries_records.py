@@ -50,7 +50,7 @@ TRIES: tuple[Try, ...] = (
         "corescale: report: cannot be seen together: measured and fake; give",
     ),
     (
-        "corescale tune -q -t 1 --out tuned -- true >/dev/null; corescale report kept tuned/*/1",
+        "corescale tune -q -t 1 --budget 9x --out tuned -- true >/dev/null; corescale report kept tuned/*/1",
         2,
         "corescale: report: cannot be seen together: a scan and a tune; give",
     ),
