@@ -1,59 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """The library and `corescale doctor` say the same of a machine: here, from hwloc's XML, and from sysfs alone."""
 
-import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from corescale import topology
+from corescale import native, topology
 from corescale.machine import Machine
 from corescale.topology import Cpu
 
-ROOT = Path(__file__).parents[2]
-RUNTIME = ROOT / "runtime"
-RECORDED = sorted((ROOT / "tests" / "lab" / "machines").glob("*.xml"))
-
-Ask = Callable[..., tuple[tuple[Cpu, ...], tuple[int, ...], int]]
+RECORDED = sorted((Path(__file__).parents[1] / "lab" / "machines").glob("*.xml"))
 
 
-@pytest.fixture(scope="module")
-def ask(tmp_path_factory: pytest.TempPathFactory) -> Ask:
-    if shutil.which("g++") is None or not Path("/usr/include/hwloc.h").exists():
-        pytest.skip("g++ or libhwloc-dev is not installed")
-    program = tmp_path_factory.mktemp("topology") / "print_topology"
-    parts = [path for path in (RUNTIME / "src" / "machine").glob("*.cpp") if path.name != "no_hwloc.cpp"]
-    driver = Path(__file__).parent / "machine" / "print_topology.cpp"
-    command = ["g++", "-std=c++20", "-O0", f"-I{RUNTIME / 'include'}", driver, *parts, "-lhwloc", "-o", program]
-    subprocess.run(list(map(str, command)), check=True)
-
-    def run(*argv: object) -> tuple[tuple[Cpu, ...], tuple[int, ...], int]:
-        done = subprocess.run([str(program), *map(str, argv)], check=True, capture_output=True, text=True, timeout=60)
-        *rows, most = [list(map(int, line.split())) for line in done.stdout.splitlines()]
-        return tuple(Cpu(*row[:5]) for row in rows), tuple(row[0] for row in rows if row[5]), most[0]
-
-    return run
+def ask(*argv: object) -> tuple[tuple[Cpu, ...], tuple[int, ...], int]:
+    program = native.find("print_topology")
+    done = subprocess.run([str(program), *map(str, argv)], check=True, capture_output=True, text=True, timeout=60)
+    *rows, most = [list(map(int, line.split())) for line in done.stdout.splitlines()]
+    return tuple(Cpu(*row[:5]) for row in rows), tuple(row[0] for row in rows if row[5]), most[0]
 
 
-def test_of_this_machine(ask: Ask) -> None:
+def test_of_this_machine() -> None:
     machine = Machine.here()
     assert ask("here") == (machine.cpus, machine.affinity, machine.default_max_threads)
 
 
-def test_of_this_machine_by_sysfs(ask: Ask) -> None:
+def test_of_this_machine_by_sysfs() -> None:
     cpus, _, _ = ask("sysfs")
     assert cpus == topology.from_sysfs().cpus
 
 
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda path: path.stem)
-def test_of_recorded_machines(ask: Ask, recorded: Path) -> None:
+def test_of_recorded_machines(recorded: Path) -> None:
     cpus, _, _ = ask("xml", recorded)
     assert cpus == topology.from_hwloc(recorded.read_text()).cpus
 
 
-def test_of_a_tree_with_offline_cpus_and_some_without_an_l3(ask: Ask, tmp_path: Path) -> None:
+def test_of_a_tree_with_offline_cpus_and_some_without_an_l3(tmp_path: Path) -> None:
     cpu = "sys/devices/system/cpu"
     node = "sys/devices/system/node"
     files = {f"{cpu}/online": "0,2-3,6", f"{node}/online": "1", f"{node}/node1/cpulist": "0,2-3,6"}

@@ -3,7 +3,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,11 @@ from corescale import native
 from corescale.calibration import CONSTANTS, VARIABLE, parse
 from corescale.errors import ExitCode
 from corescale.machine import Machine
-
-ROOT = Path(__file__).parents[3]
+from support import commands
 
 
 def corescale(*words: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "150"}
-    command = [sys.executable, "-m", "corescale", *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return commands.corescale(*words, cwd=Path("/"), also={"COLUMNS": "150"})
 
 
 @pytest.fixture(scope="module")

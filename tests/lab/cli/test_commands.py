@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of the README on programs that nobody here wrote, on a file of more than 100 MB."""
+"""The commands of the README on programs that nobody here wrote."""
 
 import json
-import os
 import random
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-SIZE = 105_000_000
+from support import commands
+
+README = (commands.ROOT / "README.md").read_text(encoding="utf-8")
+SIZE = 30_000_000
 
 
 @pytest.fixture(scope="module")
@@ -43,15 +42,7 @@ def small(big: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def corescale(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "corescale", *words],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "110"},
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
-    )
+    done = commands.corescale(*words, cwd=cwd)
     decided = {"tune": {0, 3}, "scan": {3}, "compare": {3}}  # two blocks have no interval
     assert done.returncode in decided.get(words[0], {0}), done.stderr
     return done
@@ -67,10 +58,10 @@ def result(*words: str, cwd: Path) -> dict[str, Any]:
 
 
 @needs("pigz")
-def test_the_first_screen_of_the_readme(big: Path, tmp_path: Path) -> None:
+def test_the_first_screen_of_the_readme(small: Path, tmp_path: Path) -> None:
     """Its command, with two blocks: the columns that are shown there are printed."""
     command, shown = re.findall(r"^\$ corescale (scan .*)\n([^`]*)```", README, re.MULTILINE)[0]
-    verb, *words = command.replace("FILE", str(big)).split()
+    verb, *words = command.replace("FILE", str(small)).split()
     done = corescale(verb, "-r", "2", "-t", "1,2", *words, cwd=tmp_path)
     assert "no 95% interval" in done.stdout
     for word in re.findall(r"[a-z]{4,}", shown.split("\n")[2]):  # heads of columns; what is too wide is named below

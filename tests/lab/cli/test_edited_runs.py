@@ -48,7 +48,7 @@ def test_an_edited_run_is_no_defect(scanned: tuple[Path, Experiment, Machine], n
     resume(folder, machine)  # as it is, it goes on
     assert not edits.fault(edits.shown, folder, machine)
     for k, (what, text) in enumerate(edits.edited((kept / name).read_text())):
-        for each in [edits.read] + [edits.shown, edits.foreseen] * (k % EVERY == 0) + [resume] * (k % 3 == 0):
+        for each in [edits.read] + [edits.shown, edits.foreseen] * (k % EVERY == 0) + [resume] * (k % 11 == 0):
             file.write_text(text)
             if said := edits.fault(each, folder, machine):
                 faults.append(f"{name}: {what}: {each.__name__}: {said}")

@@ -65,7 +65,7 @@ def serve(asking: socket.socket) -> None:
     for file in files:
         os.close(file)
     ended = os.pidfd_open(pid)
-    while ended not in select.select([ended, asking], [], [])[0]:
+    while ended not in select.select([ended, asking.fileno()], [], [])[0]:
         number = asking.recv(1)
         os.kill(pid, number[0] if number else signal.SIGKILL)
         if not number:
@@ -79,7 +79,7 @@ with socket.socket(socket.AF_UNIX) as listener:
     listener.bind(sys.argv[1])
     listener.listen()
     print("loaded", flush=True)
-    while sys.stdin not in select.select([listener, sys.stdin], [], [])[0]:
+    while sys.stdin.fileno() not in select.select([listener.fileno(), sys.stdin.fileno()], [], [])[0]:
         asking, _ = listener.accept()
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
