@@ -1,56 +1,146 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often `--gate auto` is wrong: equal commands, and one slower by a known share: scripts/bench gates
+"""How often `compare --gate auto` is wrong, by real launches of equal and slower programs: scripts/bench gates.
 
-    scripts/bench gates [BLOCKS [SHARE]]
+    scripts/bench gates [--gate auto=3%] [--blocks 40] [--for 3m] [--decisions 1000] [--file build/gates.jsonl]
 
-Each block launches a command twice, and one that does SHARE more. The first quarter of the pairs of equal launches is
-the passport; it says how many blocks a gate takes. Each such number of later blocks in a row is a gate on the equal
-commands, and one on the slower one. No disturbed block is made again.
+A piece begins with a noise passport, as `doctor --noise 30s -- PROGRAM` writes it. Each decision then is a whole
+`compare --gate auto`, disturbed blocks made again: three of four between equal programs, one against a program whose
+loop is longer by the difference that the gate named. Each decision is a line of the file, written at once; another
+piece goes on from there. At the end the file is summed up, all pieces of it; --for 0s does nothing else.
 """
 
-import shlex
-import sys
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
 import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-import numpy as np
+from scipy.stats import beta
 
 import corescale
-from corescale.conclude import detectable, stats
-from corescale.conclude.answers.verdict import judge
-from corescale.conclude.response import table
+from corescale import passport
+from corescale.api.gating import gated
+from corescale.cli import noise
+from corescale.conclude.stats import Interval
+from corescale.declare import command_line, quantities
+from corescale.declare.request import CompareRequest
+from corescale.errors import UsageError
+from corescale.machine import Machine
 
-LOOP = "n = 0\nfor k in range({}): n += k"
-COUNT = 200_000
+SPIN = """#include <stdlib.h>
+int main(int n, char** words) { for (volatile long k = n > 1 ? atol(words[1]) : 0; k > 0; k = k - 1) {} }
+"""
+SECONDS = 0.01
+"""of a launch: long beside the start of a process, short beside a thousand decisions"""
+EVERY = 4
+"""of so many decisions one is against the slower program"""
+Line = Mapping[str, Any]
 
 
-def command(count: float) -> str:
-    return shlex.join([sys.executable, "-I", "-S", "-c", LOOP.format(round(count))])
+def spinning(folder: Path) -> tuple[str, int]:
+    """A program whose time is that of its loop, and the count that takes SECONDS of CPU."""
+    source, program, count = folder / "spin.c", folder / "spin", 20_000_000
+    source.write_text(SPIN)
+    subprocess.run(["cc", "-O1", "-o", program, source], check=True)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run([program, str(count)], check=True)
+    return str(program), round(count * SECONDS / (resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before))
 
 
-def main(blocks: int = 800, share: float = 0.2) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        run = corescale.compare(
-            command(COUNT), command(COUNT), command((1 + share) * COUNT),
-            name=["A", "same", "slower"], runs=blocks, out=folder, fresh=True,
-        )  # fmt: skip
-        times = table(run.result.records, "wall")
-    a, same, slower = (times.values[:, k] for k in np.argsort([str(c["command"]) for c in times.configurations]))
-    equal, true = np.log(same) - np.log(a), np.log(slower) - np.log(a)
-    known, rest = equal[: blocks // 4], np.arange(blocks // 4, blocks)
-    named = float(np.expm1(np.median(true)))
-    needed = detectable.needed(known, named)
-    print(f"{blocks} blocks; the slower command takes {named:.1%} longer; half of equal pairs differ by more than"
-          f" {np.median(np.abs(known)):.1%}; blocks for that difference: {needed}")  # fmt: skip
-    if needed is None:
-        return
-    gates = [rest[k : k + needed] for k in range(0, rest.size - needed + 1, needed)]
-    for name, ratios in (("equal", equal), ("slower", true)):
-        found = [stats.hodges_lehmann(ratios[gate], detectable.CONFIDENCE).map(np.exp) for gate in gates]
-        said = [judge(one, named, 0.0) for one in found]
-        shown = sum(one.low is not None and one.low > 1 for one in found)
-        print(f"{name}: {len(gates)} gates, {said.count('failed')} failed, {said.count('passed')} passed,"
-              f" {said.count('inconclusive')} inconclusive; shown slower {shown}")  # fmt: skip
+def decisions(gate: str, blocks_at_most: int, until: float, most: int, known: Counter[str]) -> Iterator[Line]:
+    """A line for each decision, until the time or as many equal ones are made as asked."""
+    machine = Machine.here()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.chdir(folder)  # where `doctor --noise` keeps its run
+        os.environ[passport.VARIABLE] = str(folder / "noise.json")
+        program, count = spinning(folder)
+        equal = f"{program} {count}"
+        noise.measured("30s", equal.split(), json=True)  # half of it for the sentinel
+        pairs = passport.of_machine(machine.fingerprint()).commands[equal]
+        spread = statistics.median(abs(one) for one in pairs.log_ratios)
+        request = CompareRequest(gate=[gate], max_runs=blocks_at_most)
+        try:
+            declare, gates, _ = gated(partial(command_line.compare, request, (equal, equal), machine), request,
+                                      (equal, equal), machine)  # fmt: skip
+        except UsageError as error:
+            print(f"this piece decides nothing: {error.what}; half of equal pairs differ by {spread:.1%}")
+            return
+        blocks, difference = declare(None).stop.min_blocks, gates["time"]
+        named = blocks * pairs.repeats * pairs.seconds
+        slower = f"{program} {round(count * (1 + difference))}"
+        while time.monotonic() < until and known["equal"] < most:
+            kind = "slower" if known.total() % EVERY == EVERY - 1 else "equal"
+            began = time.monotonic()
+            other = slower if kind == "slower" else equal
+            (found,) = corescale.compare(equal, other, name=["A", "B"], gate=[gate], max_runs=blocks_at_most,
+                                         out=folder / "runs", fresh=True).answer  # fmt: skip
+            known[kind] += 1
+            yield {"kind": kind, "gate": gate, "verdict": found.gate, "difference": difference, "blocks": blocks,
+                   "made": found.ratio.n, "ratio": [found.ratio.estimate, found.ratio.low, found.ratio.high],
+                   "named": named, "took": time.monotonic() - began, "load": os.getloadavg()[0], "spread": spread,
+                   "disturbed": pairs.disturbed, "pairs": len(pairs.log_ratios)}  # fmt: skip
+
+
+def share(hits: int, of: int) -> str:
+    """`3 of 1000, 0.3% [0.1%, 0.9%]`: the exact interval of Clopper and Pearson at 95%."""
+    low = beta.ppf(0.025, hits, of - hits + 1) if hits else 0.0
+    high = beta.ppf(0.975, hits + 1, of - hits) if hits < of else 1.0
+    return f"{hits} of {of}, {hits / of:.1%} [{low:.1%}, {high:.1%}]"
+
+
+def summed_up(lines: Sequence[Line]) -> None:
+    """What the decisions of one gate came to."""
+    for kind in ("equal", "slower"):
+        some = [line for line in lines if line["kind"] == kind]
+        if not some:
+            continue
+        found = [Interval(line["ratio"][0], line["ratio"][1], line["ratio"][2], None, line["made"]) for line in some]
+        said = Counter(line["verdict"] for line in some)
+        print(f"  {kind}: failed the gate {share(said['failed'], len(some))}; {dict(said)}")
+        slower = sum(one.low is not None and one.low > 1 for one in found)
+        faster = sum(one.high is not None and one.high < 1 for one in found)
+        print(f"    shown slower {share(slower, len(some))}, shown faster {share(faster, len(some))}")
+    each = partial(_range, lines)
+    print(f"  difference {each('difference', '{:.1%}')}, blocks {each('blocks', '{:.0f}')},"
+          f" spread {each('spread', '{:.1%}')}, load {each('load', '{:.1f}')}, seconds named {each('named', '{:.1f}')},"
+          f" taken {each('took', '{:.1f}')}")  # fmt: skip
+
+
+def _range(lines: Sequence[Line], name: str, form: str) -> str:
+    values = sorted(line[name] for line in lines)
+    return " to ".join(form.format(values[k]) for k in (0, len(values) // 2, -1))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--gate", default="auto=3%")
+    parser.add_argument("--blocks", type=int, default=40, help="that `--gate auto` may take, without a difference")
+    parser.add_argument("--for", dest="lasts", default="3m")
+    parser.add_argument("--decisions", type=int, default=1000, help="between equal programs")
+    parser.add_argument("--file", type=Path, default=Path("build/gates.jsonl"))
+    asked = parser.parse_args()
+    kept = [json.loads(line) for line in asked.file.read_text().splitlines()] if asked.file.exists() else []
+    known = Counter(line["kind"] for line in kept if line["gate"] == asked.gate)
+    seconds = float(asked.lasts.removesuffix("s")) if asked.lasts == "0s" else quantities.seconds(asked.lasts, "--for")
+    if seconds:
+        with asked.file.resolve().open("a") as file:
+            for line in decisions(asked.gate, asked.blocks, time.monotonic() + seconds, asked.decisions, known):
+                file.write(json.dumps(line) + "\n")
+                file.flush()
+                kept.append(dict(line))
+    for gate in dict.fromkeys(line["gate"] for line in kept):
+        print(f"--gate {gate}: least, median and largest of each")
+        summed_up([line for line in kept if line["gate"] == gate])
 
 
 if __name__ == "__main__":
-    main(*(kind(word) for kind, word in zip((int, float), sys.argv[1:], strict=False)))
+    main()

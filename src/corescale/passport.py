@@ -11,11 +11,13 @@ from pathlib import Path
 from corescale.calibration import standard_file
 from corescale.errors import UsageError
 
-FORMAT = 1
+FORMAT = 2
 VARIABLE = "CORESCALE_PASSPORT"
 """names the file"""
 SENTINEL = "sentinel"
 """name of the command that every passport has"""
+MOST_REPEATS = 2
+"""times the blocks of a gate: the most that it makes, after which disturbed ones decide too"""
 MAKE = "corescale doctor --noise 5m"
 
 
@@ -27,14 +29,14 @@ class Pairs:
     """of the times within each pair, in the order made"""
     seconds: float
     """of a pair, with what comes between its launches"""
+    made: int
     disturbed: int
-    """pairs that were left out by the rules on noise"""
+    """pairs of those made that the rules on noise flag"""
 
     @property
     def repeats(self) -> float:
-        """Pairs to make for one that is undisturbed."""
-        made = len(self.log_ratios) + self.disturbed
-        return made / max(1, len(self.log_ratios))
+        """Pairs to make for one that is undisturbed; a gate makes MOST_REPEATS at most."""
+        return min(MOST_REPEATS, self.made / max(1, self.made - self.disturbed))
 
 
 @dataclass(frozen=True, slots=True)

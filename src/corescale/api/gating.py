@@ -47,18 +47,20 @@ def gated(
         least = detectable.smallest(pairs.log_ratios, detectable.MOST_BLOCKS)
         what = f"{text.percent(difference)} cannot be shown here in {detectable.MOST_BLOCKS} blocks"
         raise UsageError(what, where="--gate auto", remedy=f"ask for {text.at_most(least)} or more")
-    lasts = text.duration(blocks * pairs.repeats * pairs.seconds)
+    seconds = blocks * pairs.seconds
+    lasts, most = (text.duration(repeats * seconds) for repeats in (pairs.repeats, passport.MOST_REPEATS))
     said = f"a difference of {text.percent(difference)} takes {text.count(blocks, 'undisturbed block')} here"
-    said += " (by the sentinel's pairs)" if whose == passport.SENTINEL else f", about {lasts}"
-    return _calm(declare, blocks), {"time": difference}, said
+    said += " (by the sentinel's pairs)" if whose == passport.SENTINEL else f", about {lasts}, at most {most}"
+    return _calm(declare, blocks, difference), {"time": difference}, said
 
 
-def _calm(declare: Declare, blocks: int) -> Declare:
-    """The experiment that repeats disturbed blocks, up to as many again."""
+def _calm(declare: Declare, blocks: int, difference: float) -> Declare:
+    """The experiment, with as many blocks again where those are disturbed, or decide nothing."""
 
     def declared(unloadable: PreloadError | None) -> Experiment:
         made = declare(unloadable)
-        stop = Stop(rule="calm", min_blocks=blocks, max_blocks=2 * blocks, confidence=detectable.CONFIDENCE)
+        stop = Stop(rule="calm", min_blocks=blocks, max_blocks=passport.MOST_REPEATS * blocks, width=difference,
+                    confidence=detectable.CONFIDENCE)  # fmt: skip
         kept = {name: getattr(made.stop, name) for name in ("budget", "launches", "binding")}
         return made.model_copy(update={"stop": stop.model_copy(update=kept if made.stop.binding else {})})
 

@@ -20,7 +20,7 @@ from corescale.declare.request import CompareRequest
 from corescale.errors import InconclusiveError, ProgramError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers
-from corescale.passport import SENTINEL, Pairs, Passport
+from corescale.passport import MOST_REPEATS, SENTINEL, Pairs, Passport
 from corescale.show import exchange, text
 
 SECONDS = 0.1
@@ -82,10 +82,10 @@ def _pairs(command: str, seconds: float, machine: Machine) -> Pairs:
         what = f"{text.duration(seconds)} allow {text.count(len(times.blocks), 'pair')}"
         raise InconclusiveError(what, where="--noise", remedy="give it more time")
     kept = table(calm, experiment.response)
-    usual = times if 2 * len(kept.blocks) < len(times.blocks) else kept  # disturbed is how this machine is
+    usual = times if MOST_REPEATS * len(kept.blocks) < len(times.blocks) else kept  # disturbed is how this machine is
     ratios = usual.log_ratio(*usual.configurations).tolist()
     lasted = (made[-1].started + made[-1].wall - made[0].started) / len(times.blocks)
-    return Pairs(ratios, lasted, len(times.blocks) - len(ratios))
+    return Pairs(ratios, lasted, len(times.blocks), len(times.blocks) - len(kept.blocks))
 
 
 def _fewest() -> int:
@@ -97,7 +97,8 @@ def _said(name: str, pairs: Pairs) -> Iterator[str]:
     count, least = len(pairs.log_ratios), _fewest()
     alarms, gates = detectable.alarms(pairs.log_ratios, least)
     spread = stats.median_interval([abs(one) for one in pairs.log_ratios]).estimate
-    yield f"{name}: {text.count(count, 'pair')} of equal launches, {pairs.disturbed} more disturbed"
+    left = "" if count == pairs.made or not pairs.disturbed else " and left out"
+    yield f"{name}: {text.count(pairs.made, 'pair')} of equal launches, {pairs.disturbed} disturbed{left}"
     yield f"  half of the pairs differ by more than {text.percent(spread)}"
     yield f"  false alarms: {alarms} of {text.count(gates, 'gate')} of {least} blocks"
     shown = ((n, detectable.smallest(pairs.log_ratios, n)) for n in BLOCKS)

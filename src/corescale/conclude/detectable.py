@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What pairs of one command with itself say of the next comparison: the smallest difference that n blocks show.
 
-The log-ratios of such pairs are made symmetric, for their sign is chance, and n of them are drawn again and again. A
-slowdown by d is shown where the interval of the drawn ones, shifted by d, lies above 0: in POWER of the draws.
+n of the log-ratios are drawn again and again, in stretches of consecutive ones, so that a noisy spell stays one; each
+gets a sign by chance, for the order within a pair is chance. A slowdown by d is shown where the interval of the drawn
+ones, shifted by d, lies above 0: in POWER of the draws and two standard errors more, for the draws are few.
 """
 
 import math
@@ -13,13 +14,15 @@ import numpy.typing as npt
 
 from corescale.conclude import stats
 
-CONFIDENCE = 0.98
-"""of a gate's interval: of 100 equal pairs at most one is called slower, and one faster"""
+CONFIDENCE = 0.99
+"""of a gate's interval at each of its two looks: of 100 equal pairs at most one is called slower, and one faster"""
 POWER = 0.9
 """share of true differences of the named size that are to be shown"""
 MOST_BLOCKS = 200
 """beyond which nobody waits for a gate; 200 blocks show a third of what 20 show"""
 DRAWS, SEED = 400, 20_261_124
+STRETCHES = 20
+"""into which the pairs are cut: enough for chance, each long enough to hold a noisy spell"""
 
 
 def smallest(log_ratios: npt.ArrayLike, blocks: int) -> float:
@@ -29,9 +32,18 @@ def smallest(log_ratios: npt.ArrayLike, blocks: int) -> float:
     tail = stats.tail_count(blocks, (1 - CONFIDENCE) / 2)
     if tail < 0 or not values.size:
         return math.inf
-    drawn = np.random.default_rng(SEED).choice(np.concatenate([values, -values]), (DRAWS, blocks))
-    _, low, _ = stats.walsh_bounds(drawn, tail)
-    return math.expm1(float(np.quantile(-low, POWER)))
+    _, low, _ = stats.walsh_bounds(_drawn(values, blocks), tail)
+    return math.expm1(float(np.quantile(-low, POWER + 2 * math.sqrt(POWER * (1 - POWER) / DRAWS))))
+
+
+def _drawn(values: npt.NDArray[np.float64], blocks: int) -> npt.NDArray[np.float64]:
+    """Gates of so many blocks. Shape (DRAWS, blocks)."""
+    random, length = np.random.default_rng(SEED), -(-values.size // STRETCHES)
+    begins = random.integers(values.size, size=(DRAWS, -(-blocks // length), 1))
+    places = ((begins + np.arange(length)) % values.size).reshape(DRAWS, -1)[:, :blocks]
+    signs: npt.NDArray[np.float64] = random.choice([-1.0, 1.0], places.shape)
+    drawn: npt.NDArray[np.float64] = values[places] * signs
+    return drawn
 
 
 def needed(log_ratios: npt.ArrayLike, difference: float) -> int | None:

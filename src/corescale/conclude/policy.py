@@ -6,6 +6,7 @@ from typing import Protocol
 
 from corescale.conclude import stats
 from corescale.conclude.answers.study import open_ones, together
+from corescale.conclude.answers.verdict import compare
 from corescale.conclude.budget import Budget
 from corescale.conclude.race.answer import Stopped
 from corescale.conclude.race.race import Race
@@ -111,14 +112,24 @@ class Decided(Uniform):
 
 
 class Calm(Uniform):
-    """Blocks until as many as were asked for are undisturbed, or as many again were made: by flags, never by times."""
+    """Blocks until as many as were asked for are undisturbed, by flags alone, and decide; or up to the most.
+
+    There are two looks, at so many undisturbed blocks and at the end, so that what is decided may be read at both.
+    """
 
     def decision(self) -> Decision:
         """Whether enough blocks count."""
         stop = self.experiment.stop
-        calm = {record.block for record in warnings(self.records, self.experiment).undisturbed if record.timed}
-        enough = len(calm) >= stop.min_blocks or self.blocks >= stop.max_blocks
+        calm = [record for record in warnings(self.records, self.experiment).undisturbed if record.timed]
+        first = sorted({record.block for record in calm})[: stop.min_blocks]
+        enough = self.blocks >= stop.max_blocks or (len(first) == stop.min_blocks and self._decide(calm, first[-1]))
         return Decision(None, "blocks" if enough else "budget" if self._spent(self.blocks) else None)
+
+    def _decide(self, calm: Sequence[Record], last: int) -> bool:
+        """Whether the undisturbed blocks up to this one say slower than asked, or not."""
+        limit = self.experiment.stop.width
+        found = compare([record for record in calm if record.block <= last], self.experiment, {"time": limit})
+        return all(one.gate != "inconclusive" for one in found)
 
 
 class Halved(Uniform):

@@ -50,7 +50,7 @@ class Stop(Model):
     max_blocks: int = Field(default=40, ge=1)
     """last look: reported as "width not reached", never as equality"""
     width: float = Field(default=0.02, gt=0)
-    """wanted half width of every ratio, relative: 0.02 stops at 1.31 [1.284, 1.336]"""
+    """wanted half width of every ratio, relative: 0.02 stops at 1.31 [1.284, 1.336]; of a gate, what it tolerates"""
     within: float = Field(default=0.02, gt=0)
     """a race ends when one configuration is proved to be within this fraction of the best"""
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
