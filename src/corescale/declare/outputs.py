@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: every output of a study, which one union joins)
 """What an experiment gives beyond its numbers: charts, tables and findings, each over the columns of conclude/frame.py.
 
 A column is a factor, a derived parameter, a metric, or one that every frame has (BUILT_IN).
@@ -35,7 +35,9 @@ BUILT_IN: dict[str, str] = {
 }
 """Columns that every frame has, and what they hold."""
 
-ChartKind = Literal["lines", "bars", "heat", "forest", "time-order", "scaling", "efficiency", "overhead", "weak"]
+ChartKind = Literal[
+    "lines", "bars", "heat", "forest", "time-order", "scaling", "efficiency", "overhead", "weak", "ladder"
+]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*$")]
 """name of an output, and of its file"""
 Selection = Mapping[str, Level | tuple[Level, ...]]
@@ -89,6 +91,8 @@ class Chart(Model):
     normalise: Normalise | None = None
     reference: float | None = None
     """a line across, at this y"""
+    steps: tuple[Selection, ...] = ()
+    """of a ladder: the rows of the first rung, and what each further one changes"""
     log: tuple[Literal["x", "y"], ...] = ()
     """axes that are logarithmic, of lines; x is by itself where its levels are few and far apart"""
     at_zero: Selection = Field(default={})
@@ -105,9 +109,11 @@ class Chart(Model):
         yield from self.normalise.to.items() if self.normalise else ()
         yield from _levels(self.where)
         yield from _levels(self.at_zero)
+        yield from (pair for step in self.steps for pair in _levels(step))
 
     def used(self) -> Iterator[str]:
         """Every column that it reads."""
+        yield from (name for step in self.steps for name in step)
         yield from filter(None, (*self.where, *self.at_zero, self.each, self.x, self.y, self.colour, *self.facet))
         yield from _normalised(self.normalise)
 

@@ -12,7 +12,7 @@ from corescale.declare.outputs import Chart
 from corescale.errors import UsageError
 from corescale.show import charts
 from corescale.show.charts import static
-from corescale.show.charts.model import decades, doubling
+from corescale.show.charts.model import binary, decades, doubling
 from support import samples
 
 
@@ -93,6 +93,38 @@ def test_both_axes_are_logarithmic_where_that_is_asked_for() -> None:
     assert not plain.x.log and not plain.y.log
     with pytest.raises(UsageError, match="log has 'x', and 'allocator' has values that are no positive numbers"):
         of(lines(x="allocator", log=("x",)))
+
+
+def test_steps_of_a_ladder_add_up() -> None:
+    """Four threads cost, an allocator gains: each bar begins where the one before ended, and factors multiply."""
+    steps = ({"threads": 1, "allocator": "system"}, {"threads": 4}, {"allocator": "mimalloc"})
+    (chart,) = of(Chart.model_validate(
+        {"name": "l", "kind": "ladder", "title": "Steps", "where": {"load": 16}, "steps": steps}
+    ))  # fmt: skip
+    marks = {str(mark.x): mark for mark in chart.marks()}
+    assert {*marks} == {*chart.x.categories}
+    first, slower, faster = (marks[name] for name in chart.x.categories)
+    assert first.y == first.begins == 1 and slower.begins == first.y and faster.begins == slower.y
+    rows = samples.grid_frame()
+    times = rows[rows["load"] == 16].groupby(["threads", "allocator"])["time"].median()
+    assert slower.y == pytest.approx(times[1, "system"] / times[4, "system"], rel=0.02)
+    assert faster.y == pytest.approx(times[1, "system"] / times[4, "mimalloc"], rel=0.02)
+    assert {series.label: len(series.marks) for series in chart.series} == {"faster": 2, "slower": 1}
+    with pytest.raises(UsageError, match="no launch is the rung"):
+        of(Chart.model_validate({"name": "l", "kind": "ladder", "title": "x", "steps": (*steps, {"threads": 9})}))
+
+
+def test_three_commands_are_a_ladder_and_two_are_none() -> None:
+    def drawn(*names: str) -> set[str]:
+        return {chart.name for chart in charts.of(samples.compare_result(9, names, 0.8), None)}
+
+    assert "ladder" in drawn("plain", "vector", "allocator") and "ladder" not in drawn("plain", "vector")
+
+
+def test_memory_has_round_ticks() -> None:
+    assert binary(0, 5.4 * 2**30) == tuple(k * 2.0**30 for k in range(0, 7, 2))
+    assert binary(3.1 * 2**20, 4 * 2**20)[1] == 3.2 * 2**20
+    assert static.WRITERS["bytes"](1.5 * 2**30) == "1.5 GiB" and static.WRITERS["number"](2e6) == "2M"
 
 
 def test_the_title_the_legend_and_the_panels_have_places_of_their_own() -> None:

@@ -197,6 +197,8 @@ def grid_charts() -> tuple[outputs.Chart, ...]:
         {"name": "efficiency", "kind": "efficiency", "colour": "allocator", "facet": ("load",)},
         {"name": "overhead", "kind": "overhead", "colour": "allocator", "facet": ("load",)},
         {"name": "weak", "kind": "weak", "colour": "threads"},
+        {"name": "ladder", "kind": "ladder", "where": {"load": 16},
+         "steps": ({"threads": 1, "allocator": "system"}, {"threads": 4}, {"allocator": "mimalloc"})},
     ]  # fmt: skip
     return tuple(outputs.Chart(title=f"Chart {one['name']}", **one) for one in given)
 

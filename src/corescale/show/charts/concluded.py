@@ -3,10 +3,12 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.frame import frame
-from corescale.conclude.response import median, response
+from corescale.conclude.response import median, response, table
 from corescale.declare import outputs
 from corescale.records import Configuration, Record
 from corescale.show import text
@@ -14,6 +16,7 @@ from corescale.show.charts import curves
 from corescale.show.charts.curves import Words
 from corescale.show.charts.declared import declared
 from corescale.show.charts.forest import Groups, forest
+from corescale.show.charts.ladder import FEWEST, ladder, rungs
 from corescale.show.charts.model import Chart
 from corescale.show.charts.order import Point, order
 from corescale.show.naming import label, raw
@@ -29,7 +32,7 @@ GROUPS = {"measure": "measuring", "confirm": "confirming"}
 
 def concluded(result: Result, scan: Scan | None) -> tuple[Chart, ...]:
     """Every chart that the records allow, the verb's own first. `scan` is None where no parallelism was varied."""
-    found = [chart for chart in (_forest(result), _order(result)) if chart is not None]
+    found = [chart for chart in (_ladder(result), _forest(result), _order(result)) if chart is not None]
     if scan is not None and scan.weak is not None:
         found = [*_weak(result), *found]
     if scan is not None and len({row.p for row in scan.rows if row.speedup.estimate > 0}) > 1:
@@ -77,6 +80,24 @@ def _forest(result: Result) -> Chart | None:
     caption = f"Ratios within blocks, with {intervals}; the dashed line is no difference.{fewer}"
     behind = {_label(c): f" ({values})" for c in result.ratios[1] if (values := raw(c))}
     return forest("forest", f"Ratios: {name}", caption, name, groups, aside=behind)
+
+
+def _ladder(result: Result) -> Chart | None:
+    """The commands of a comparison, as steps in the order typed."""
+    if not isinstance(result.conclusion, tuple) or not result.conclusion:
+        return None
+    times, confidence = table(result.records, result.experiment.response), result.conclusion[0].confidence
+    order = [
+        c
+        for c in (result.conclusion[0].reference, *(one.other for one in result.conclusion))
+        if c in times.configurations
+    ]
+    if not FEWEST <= len(order) <= MOST_ROWS:
+        return None
+    logs = np.log(np.column_stack([times.column(c) for c in order]))
+    over = ["oversubscribed" in result.labels(c) for c in order]
+    steps = list(rungs([_label(c) for c in order], logs, over, confidence))
+    return ladder("ladder", "Step by step", "", confidence, steps)
 
 
 def _ratios(result: Result) -> Groups:

@@ -14,7 +14,7 @@ Format = Literal["number", "times", "percent", "change", "seconds", "bytes"]
 """How an axis writes its numbers: 12, 1.5×, 50%, +5%, 0.2 s, 3.0 MiB. A percentage is stored as a share."""
 
 
-SeriesKind = Literal["curve", "points", "bars", "cells", "dashed", "dotted"]
+SeriesKind = Literal["curve", "points", "bars", "cells", "steps", "dashed", "dotted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,10 @@ class Mark:
     high: float | None = None
     value: float | None = None
     """number that the colour of a cell means"""
+    begins: float | None = None
+    """where the bar of a step starts"""
     written: str = ""
-    """text of a cell: its number, with * if oversubscribed; of a forest's row: estimate and interval"""
+    """text of a cell: its number, with * if oversubscribed; of a forest's or ladder's row: estimate and interval"""
     hollow: bool = False
     """more threads than cores were asked for"""
 
@@ -39,7 +41,7 @@ class Series:
     """Marks of one kind under one name.
 
     curve: points joined, with a band and whiskers where there are intervals. points, bars: with whiskers. cells: a heat
-    map. dashed: what would be ideal. dotted: a fitted model.
+    map. steps: bars from where each begins, with whiskers. dashed: what would be ideal. dotted: a fitted model.
     """
 
     kind: SeriesKind
@@ -212,6 +214,14 @@ def decades(low: float, high: float) -> tuple[float, ...]:
             return tuple(every[min(k, last)] for k in range(first, last + apart, apart))
     step = next(s for k in range(-6, 12) for s in (10.0**k, 2 * 10.0**k, 5 * 10.0**k) if (high - low) / s <= 6)
     return tuple(round(k * step, 9) for k in range(max(1, math.floor(low / step)), math.ceil(high / step) + 1))
+
+
+def binary(low: float, high: float) -> tuple[float, ...]:
+    """Ticks of bytes: 1, 2 or 5 times a power of ten, in the largest of KiB, MiB and GiB that the largest value has."""
+    unit = 1024.0 ** max(1, min(3, math.floor(math.log(max(high, 1.0), 1024))))
+    step = next(s for k in range(-3, 12) for s in (10.0**k, 2 * 10.0**k, 5 * 10.0**k) if (high - low) / (s * unit) <= 5)
+    first, last = math.floor(low / (step * unit)), math.ceil(high / (step * unit))
+    return tuple(round(k * step, 9) * unit for k in range(first, last + 1))
 
 
 def _finite(end: float | None) -> float | None:

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.ticker import EngFormatter, FuncFormatter, NullLocator
 
 from corescale.errors import UsageError
 from corescale.show import text
@@ -31,13 +31,24 @@ def _seconds(value: float) -> str:
     return f"{value * factor:g} {unit}" if value else "0"
 
 
+def _number(value: float) -> str:
+    """`200`, `20k`: with a prefix where it has many digits."""
+    return PREFIXED(value) if abs(value) >= 1e4 or 0 < abs(value) < 1e-3 else f"{value:g}"
+
+
+def _memory(value: float) -> str:
+    unit, name = next(((u, n) for u, n in ((2**30, "GiB"), (2**20, "MiB")) if value >= u), (2**10, "KiB"))
+    return f"{value / unit:.3g} {name}" if value else "0"
+
+
+PREFIXED = EngFormatter(sep="")
 WRITERS: dict[Format, Callable[[float], str]] = {
-    "number": lambda value: f"{value:g}",
+    "number": _number,
     "times": lambda value: f"{value:.3g}×",
     "percent": lambda value: f"{100 * value:g}%",
-    "change": lambda value: f"{100 * value:+.3g}%",
+    "change": lambda value: f"{100 * value:+.3g}%" if value else "0%",
     "seconds": _seconds,
-    "bytes": text.memory,
+    "bytes": _memory,
 }
 BAR = 0.55
 """opacity of a bar, so that its interval is seen before it"""
@@ -140,7 +151,7 @@ def _handle(series: Series) -> Line2D | Patch:
         colour = MUTED if series.kind == "dashed" else look.of(series.slot).colour
         return Line2D([], [], color=colour, label=series.label, linestyle=DASHES if series.kind == "dashed" else ":")
     seen = look.of(series.slot)
-    if series.kind == "bars":
+    if series.kind in ("bars", "steps"):
         return Patch(facecolor=seen.colour, alpha=BAR, label=series.label)
     line: Any = "-" if series.kind == "curve" else "none"
     return Line2D([], [], color=seen.colour, marker=seen.marker, linestyle=line, markeredgecolor=PAPER,
@@ -228,6 +239,17 @@ def _bars(axes: Axes, chart: Chart, series: Series) -> None:
     _whiskers(axes, chart, series, x, 1.6)
 
 
+def _steps(axes: Axes, chart: Chart, series: Series) -> None:
+    """Lying bars, each from where the one before ended, with a thin line down to it."""
+    colour = look.of(series.slot).colour
+    for at, mark in zip(_places(chart, series), series.marks, strict=True):
+        begins, length = mark.begins or 1.0, float(mark.y) - (mark.begins or 1.0)
+        face, rim = (PAPER, 2) if mark.hollow else (colour, 0)
+        axes.barh(at, length, 0.62, begins, color=face, alpha=BAR, edgecolor=colour, linewidth=rim, zorder=2)
+        axes.vlines(begins, max(at - 1, 0), at, color=MUTED, linewidth=0.8, zorder=1)
+    _scattered(axes, chart, series)
+
+
 def _line(axes: Axes, chart: Chart, series: Series) -> None:
     dashed = series.kind == "dashed"
     colour = MUTED if dashed else look.of(series.slot).colour
@@ -292,6 +314,7 @@ DRAW: dict[str, Callable[[Axes, Chart, Series], None]] = {
     "points": _scattered,
     "bars": _bars,
     "cells": _heat,
+    "steps": _steps,
     "dashed": _line,
     "dotted": _line,
 }

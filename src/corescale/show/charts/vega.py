@@ -11,13 +11,16 @@ from corescale.show.charts.look import ALARM, GRID, INK, MUTED, PAPER
 from corescale.show.charts.model import Axis, Chart, Format, Mark, Series
 
 LABELS: dict[Format, str] = {
-    "number": "format(datum.value, '~r')",
+    "number": "abs(datum.value) >= 1e4 || datum.value && abs(datum.value) < 1e-3 ? format(datum.value, '~s') :"
+    " format(datum.value, '~r')",
     "times": "format(datum.value, '.3~r') + '×'",
     "percent": "format(100 * datum.value, '~r') + '%'",
-    "change": "format(100 * datum.value, '+.3~r') + '%'",
+    "change": "datum.value == 0 ? '0%' : format(100 * datum.value, '+.3~r') + '%'",
     "seconds": "datum.value == 0 ? '0' : abs(datum.value) >= 1 ? format(datum.value, '~r') + ' s' :"
     " abs(datum.value) >= 1e-3 ? format(datum.value * 1e3, '~r') + ' ms' : format(datum.value * 1e6, '~r') + ' us'",
-    "bytes": "format(datum.value / 1048576, '.3~r') + ' MiB'",
+    "bytes": "datum.value == 0 ? '0' : datum.value >= 1073741824 ? format(datum.value / 1073741824, '.3~r') + ' GiB' :"
+    " datum.value >= 1048576 ? format(datum.value / 1048576, '.3~r') + ' MiB' :"
+    " format(datum.value / 1024, '.3~r') + ' KiB'",
 }
 """How an axis writes its numbers, as Vega expressions."""
 
@@ -66,14 +69,18 @@ def _rows(chart: Chart) -> Iterator[Mapping[str, Any]]:
 
 def _row(series: Series, mark: Mark) -> dict[str, Any]:
     ends = {} if mark.low is None or mark.high is None else {"low": mark.low, "high": mark.high}
-    return {
-        "name": series.name,
-        "kind": series.kind,
-        "x": mark.x,
-        "y": mark.y,
-        "says": mark.says,
-        "hollow": mark.hollow,
-    } | ends
+    return (
+        {
+            "name": series.name,
+            "kind": series.kind,
+            "x": mark.x,
+            "y": mark.y,
+            "says": mark.says,
+            "hollow": mark.hollow,
+        }
+        | ends
+        | ({} if mark.begins is None else {"begins": mark.begins})
+    )
 
 
 def _cell(mark: Mark, shade: tuple[str, str] | None) -> dict[str, Any]:
@@ -95,7 +102,7 @@ def _layers(chart: Chart) -> Iterator[Any]:
     if "cells" in kinds:
         yield from _heat(chart)
         return
-    if any(mark.low is not None for mark in chart.marks()):
+    if "steps" not in kinds and any(mark.low is not None for mark in chart.marks()):
         yield from _spread(chart, kinds)
     for kind in JOINED:
         if kind in kinds:
@@ -104,10 +111,19 @@ def _layers(chart: Chart) -> Iterator[Any]:
         bars = alt.Chart().transform_filter("datum.kind == 'bars'").mark_bar(opacity=0.55, aria=False)
         yield bars.encode(**_place(chart), color=_colour(chart), **_dodge(chart))
         yield _whiskers(chart, "bars")
-    if kinds & {"curve", "points", "bars"}:
+    if "steps" in kinds:
+        yield from _steps(chart)
+    if kinds & {"curve", "points", "bars", "steps"}:
         yield _points(chart)
     if chart.turned:
         yield _beside(chart)
+
+
+def _steps(chart: Chart) -> Iterator[Any]:
+    """Bars from where each step begins to where it ends, with the whiskers of its end."""
+    bars = alt.Chart().transform_filter("datum.kind == 'steps'").mark_bar(opacity=0.55, aria=False)
+    yield bars.encode(**_place(chart), x2="begins:Q", color=_colour(chart))
+    yield _whiskers(chart, "steps")
 
 
 def _spread(chart: Chart, kinds: Collection[str]) -> Iterator[Any]:
@@ -144,7 +160,7 @@ def _points(chart: Chart) -> Any:
     hollow = alt.condition("datum.hollow", alt.value(look.variable(PAPER)), _colour(chart))
     return (
         alt.Chart()
-        .transform_filter("datum.kind == 'curve' || datum.kind == 'points' || datum.kind == 'bars'")
+        .transform_filter("indexof(['curve', 'points', 'bars', 'steps'], datum.kind) >= 0")
         .mark_point(size=size, opacity=1, strokeWidth=1.2)
         .encode(
             **_place(chart),

@@ -40,6 +40,7 @@ KINDS: dict[outputs.ChartKind, Kind] = {
     "heat": Kind(grouped.heat, {"colour": "time"}),
     "forest": Kind(ratios.forest, {"y": "time"}),
     "weak": Kind(grouped.weak, {"x": "work", "y": "time"}, numeric=True),
+    "ladder": Kind(ratios.in_steps, {"y": "time"}),
     "time-order": Kind(ratios.in_time, {"x": "order", "y": "time"}),
     "scaling": Kind(ratios.scaling, _OVER_P, numeric=True),
     "efficiency": Kind(ratios.scaling, _OVER_P, numeric=True),

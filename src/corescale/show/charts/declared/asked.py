@@ -3,7 +3,7 @@
 
 import difflib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from corescale.declare.experiment import Experiment
 from corescale.errors import UsageError
 from corescale.records import Level
 from corescale.show import text
-from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, sure
+from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, binary, sure
 
 MANY = 20
 """Launches from which a percentile bootstrap is no longer said to be too narrow."""
@@ -151,6 +151,9 @@ class Asked:
     def made(self, x: Axis, y: Axis, panels: Sequence[Panel]) -> Chart:
         """The chart of these panels."""
         chart = self.chart
+        if y.format == "bytes":
+            values = [float(mark.y) for panel in panels for series in panel.series for mark in series.marks]
+            y = replace(y, ticks=binary(0.0 if chart.kind == "bars" else min(values), max(values)))
         said = "; ".join(mark.says for panel in panels for series in panel.series for mark in series.marks)
         wide = len(panels) > 1 or chart.kind == "bars" or len(x.categories) > 6
         return Chart(

@@ -2,16 +2,22 @@
 """Ratios of launches: a forest of them, their order in time, speedup and what follows from it."""
 
 import math
+from collections import ChainMap
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from corescale.conclude import stats
+from corescale.conclude.frame import selected
+from corescale.declare import outputs
+from corescale.errors import UsageError
 from corescale.show import text
 from corescale.show.charts import curves
 from corescale.show.charts.curves import Line, Lines, Step, Words
 from corescale.show.charts.declared.asked import Asked, named
 from corescale.show.charts.forest import forest as drawn
+from corescale.show.charts.ladder import ladder, rungs
 from corescale.show.charts.model import Chart
 from corescale.show.charts.order import Point, order
 
@@ -33,6 +39,28 @@ def forest(asked: Asked) -> Chart:
     made = drawn(chart.name, chart.title, asked.caption(), asked.title(), groups, shown=shown, format=written,
                   reference=1.0 if chart.normalise else None)  # fmt: skip
     return replace(made, references=() if chart.reference is not None else made.references)
+
+
+def in_steps(asked: Asked) -> Chart:
+    """A rung for each step, or for each level of x: its speedup over the rung before, and over the first."""
+    chart, confidence = asked.chart, asked.experiment.stop.confidence
+    changes: list[outputs.Selection] = list(chart.steps) or [{chart.x: level} for level in asked.levels(chart.x)]
+    rows = [asked.rows[selected(asked.rows, dict(ChainMap(*map(dict, changes[k::-1]))))] for k in range(len(changes))]
+    whose = [_words(change) for change in changes]
+    if empty := next((name for name, of in zip(whose, rows, strict=True) if of.empty), None):
+        raise UsageError(f"no launch is the rung {empty}", where=f"chart {chart.name}")
+    labels = [f"{'+ ' if k and chart.steps else ''}{name}" for k, name in enumerate(whose)]
+    logs = pd.concat([_in_blocks(of, chart.y) for of in rows], axis=1).to_numpy()
+    over = [bool(of["oversubscribed"].any()) for of in rows]
+    return ladder(chart.name, chart.title, chart.caption, confidence, list(rungs(labels, logs, over, confidence)))
+
+
+def _words(levels: outputs.Selection) -> str:
+    return " ".join(named(name, level) for name, level in levels.items() if not isinstance(level, tuple))
+
+
+def _in_blocks(rows: pd.DataFrame, name: str) -> "pd.Series[float]":
+    return rows.assign(_log=np.log(rows[name])).groupby(["machine", "replicate"])["_log"].mean()
 
 
 def in_time(asked: Asked) -> Chart:
