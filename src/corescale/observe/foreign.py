@@ -33,7 +33,7 @@ def read(path: Path) -> "pd.DataFrame":
         rows = [*_rows(text, path)]
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", where=str(path)) from None
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         what = f"is damaged, or of no format that can be read ({type(error).__name__}: {' '.join(str(error).split())})"
         raise UsageError(what, where=str(path), remedy="give a file as its tool wrote it") from None
     if not rows:

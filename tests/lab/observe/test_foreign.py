@@ -2,6 +2,7 @@
 """Files that other tools wrote (foreign/) become tables; a damaged one is refused in one line."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,45 @@ def test_a_damaged_file_is_refused_in_one_line(name: str, cut: int, tmp_path: Pa
     with pytest.raises(UsageError) as raised:
         corescale.read(tmp_path / name)
     assert name in str(raised.value) and "\n" not in str(raised.value)
+
+
+INSTEAD: list[Any] = [None, True, -1, 1e999, "x", [], {}]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_damage_gets_past_the_reader(name: str, tmp_path: Path) -> None:
+    """Cut anywhere, or with any one value replaced, a file is a table or refused in one line."""
+    file, text = tmp_path / "damaged", FILES[name].read_text()
+    docs = [json.loads(line) for line in text.splitlines()] if name.endswith("l") else [json.loads(text)]
+    damaged = [text[:cut] for cut in range(0, len(text), 23)]
+    damaged += ["\n".join(map(json.dumps, put(docs, place, k))) for k, place in enumerate(places(docs))]
+    refused = 0
+    for one in damaged:
+        file.write_text(one)
+        try:
+            assert len(corescale.read(file))
+        except UsageError as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert refused > len(text) // 24
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path to each value within."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inner:
+        yield (*path, key)
+        yield from places(one, (*path, key))
+
+
+def put(docs: Any, path: tuple[Any, ...], k: int) -> Any:
+    """A copy with another value at the path."""
+    copy = json.loads(json.dumps(docs))
+    within = copy
+    for key in path[:-1]:
+        within = within[key]
+    within[path[-1]] = INSTEAD[k % len(INSTEAD)]
+    return copy
 
 
 STRANGE = ["[" * 100_000, "{" + "[" * 100_000, "a,b\n1,2,3\n4\n", "value\nx\n", "\0", '{"results": 3}']
