@@ -63,7 +63,7 @@ def git(where: Path, *words: str) -> str:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`origin`, a repository of two commits, and `bin` before all else on PATH: the stranger's make, and a Python."""
+    """`origin`, a repository of two commits, and `python`, whose programs come first: Python, a make and `gh`."""
     here = tmp_path_factory.mktemp("ci")
     (here / "origin").mkdir()
     git(here / "origin", "init", "-q", "-b", "main")
@@ -82,6 +82,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def environment(place: Path, **also: str) -> dict[str, str]:
     left = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    # pip reads NO_BUILD_ISOLATION the other way round: 0 is --no-build-isolation.
     pip = {"PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_INDEX": "1", "SKBUILD_WHEEL_CMAKE": "false"}
     found = {"CORESCALE_NATIVE": str(ROOT / "build" / "release"), "SKBUILD_BUILD_DIR": str(place / "built"),
              "COMMENTS": str(place / "comments.json"),
