@@ -5,32 +5,40 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
 #include "profiler/profiler.hpp"
 
 namespace corescale::profiler {
 namespace {
 
-constexpr std::uint32_t mean_gap = 64;
+constexpr std::int32_t mean_gap = 64;
 constexpr std::size_t large = std::size_t{1}
                               << 17;  // bytes from which each call is timed: it may clear pages for long
 constexpr std::uint64_t longest = 150'000;  // cycles of a sampled call; beyond, it was put off its CPU
 constexpr int batches = 16, batch = 64;
 
+void* first_malloc(std::size_t size);
+void first_free(void* place);
+void* first_calloc(std::size_t count, std::size_t size);
+void* first_realloc(void* place, std::size_t size);
+
+// The next allocator's; before it is known, what looks for it.
 struct Reals {
-  void* (*malloc)(std::size_t);
-  void (*free)(void*);
-  void* (*calloc)(std::size_t, std::size_t);
-  void* (*realloc)(void*, std::size_t);
-  int (*posix_memalign)(void**, std::size_t, std::size_t);
-  void* (*aligned_alloc)(std::size_t, std::size_t);
-  void* (*memalign)(std::size_t, std::size_t);
+  void* (*malloc)(std::size_t) = first_malloc;
+  void (*free)(void*) = first_free;
+  void* (*calloc)(std::size_t, std::size_t) = first_calloc;
+  void* (*realloc)(void*, std::size_t) = first_realloc;
+  int (*posix_memalign)(void**, std::size_t, std::size_t) = nullptr;
+  void* (*aligned_alloc)(std::size_t, std::size_t) = nullptr;
+  void* (*memalign)(std::size_t, std::size_t) = nullptr;
 } real;
 
 // What is asked for before the next allocator is known, by the search for it; never given back.
 alignas(16) char early[1 << 16];
 std::atomic<std::size_t> early_used;
-bool resolving = false;
+bool resolving = false, resolved = false;
+bool has_new = false;  // the next allocator has `new` and `delete`: others ask malloc, and count there
 
 bool is_early(const void* place) { return place >= early && place < early + sizeof early; }
 
@@ -40,6 +48,23 @@ void* early_memory(std::size_t size) {
   if (place + size > sizeof early) return nullptr;
   memcpy(early + place - sizeof size, &size, sizeof size);
   return early + place;
+}
+
+void* first_malloc(std::size_t size) {
+  resolve_allocation();
+  return resolved ? real.malloc(size) : early_memory(size);
+}
+void first_free(void* place) {
+  resolve_allocation();
+  if (resolved) real.free(place);
+}
+void* first_calloc(std::size_t count, std::size_t size) {
+  resolve_allocation();
+  return resolved ? real.calloc(count, size) : early_memory(count * size);  // of zeros
+}
+void* first_realloc(void* place, std::size_t size) {
+  resolve_allocation();
+  return resolved ? real.realloc(place, size) : place ? nullptr : early_memory(size);
 }
 
 std::uint64_t cycles_of_a_look = 0;
@@ -80,7 +105,7 @@ void calibrate() {
     }
     return sum;
   };
-  local.countdown = ~std::uint32_t{0};
+  local.countdown = std::numeric_limits<std::int32_t>::max();
   const std::uint64_t direct = fewest(in_one);
   cycles_of_a_look = cycles_more(fewest(each), direct);
   get = ::malloc;
@@ -91,18 +116,22 @@ void calibrate() {
 // The gap in which a thread ended goes on in the next one to begin: threads of few calls would never come to its end.
 std::atomic<std::uint64_t> left_over;
 
-std::uint32_t next_gap() {
+std::int32_t next_gap() {
   local.random ^= local.random << 13;
   local.random ^= local.random >> 17;
   local.random ^= local.random << 5;
-  return 1 + local.random % (2 * mean_gap - 1);
+  return 1 + static_cast<std::int32_t>(local.random % (2 * mean_gap - 1));
 }
 
-// Calls the allocator; `size` is 0 for what gives back.
+// A call that is timed, or in no profiled thread, or made by another of these; `left` is what the countdown would be.
+// `size` is 0 for what gives back.
 template <class Call>
-__attribute__((noinline)) auto timed(std::size_t size, bool sampled, Call call) {
+__attribute__((noinline)) auto rarely(std::size_t size, std::int32_t left, Call call) {
+  if (left < 0) return call();
   Thread& thread = *local.thread;
+  const bool sampled = left == 0;
   const std::int64_t weight = sampled ? local.gap : 1;
+  local.countdown = sampled ? -1 : -left;
   const std::uint64_t began = cycles();
   auto result = call();
   std::uint64_t length = cycles() - began;
@@ -112,25 +141,26 @@ __attribute__((noinline)) auto timed(std::size_t size, bool sampled, Call call) 
   if (sampled) {
     (size ? thread.allocations : thread.frees) += weight;
     thread.bytes += static_cast<std::int64_t>(size) * weight;
-    local.gap = local.countdown = next_gap();
+    left = local.gap = next_gap();
   }
+  local.countdown = left;
   return result;
 }
 
 template <class Call>
 inline __attribute__((always_inline)) auto counted(std::size_t size, Call call) {
-  if (!local.countdown || local.allocating) return call();  // not profiled, or called by another of these
-  local.allocating = true;
-  const bool sampled = --local.countdown == 0;
-  auto result = __builtin_expect(sampled || size >= large, 0) ? timed(size, sampled, call) : call();
-  local.allocating = false;
+  const std::int32_t left = local.countdown - 1;
+  if (__builtin_expect(left <= 0 || size >= large, 0)) return rarely(size, left, call);
+  local.countdown = -left;
+  auto result = call();
+  local.countdown = left;
   return result;
 }
 
 }  // namespace
 
 void resolve_allocation() {
-  if (real.free || resolving) return;
+  if (resolved || resolving) return;
   resolving = true;
   real.malloc = next<void*(std::size_t)>("malloc");
   real.calloc = next<void*(std::size_t, std::size_t)>("calloc");
@@ -139,6 +169,9 @@ void resolve_allocation() {
   real.aligned_alloc = next<void*(std::size_t, std::size_t)>("aligned_alloc");
   real.memalign = next<void*(std::size_t, std::size_t)>("memalign");
   real.free = next<void(void*)>("free");
+  const auto* const new_ = reinterpret_cast<void*>(next<void*(std::size_t)>("_Znwm"));
+  has_new = new_ && object_of(new_) == object_of(reinterpret_cast<void*>(real.malloc));
+  resolved = true;
   resolving = false;
 }
 
@@ -146,50 +179,37 @@ void begin_allocation() {
   calibrate();
   local.random = static_cast<std::uint32_t>(local.thread->id * 2654435761U) | 1;
   const std::uint64_t left = left_over.exchange(0);
-  local.gap = left ? static_cast<std::uint32_t>(left >> 32) : next_gap();
-  local.countdown = left ? static_cast<std::uint32_t>(left) : local.gap;
+  local.gap = left ? static_cast<std::int32_t>(left >> 32) : next_gap();
+  local.countdown = left ? static_cast<std::int32_t>(left) : local.gap;
 }
 
-void end_allocation() { left_over = std::uint64_t{local.gap} << 32 | local.countdown; }
+void end_allocation() {
+  if (local.countdown > 0)
+    left_over = static_cast<std::uint64_t>(local.gap) << 32 | static_cast<std::uint32_t>(local.countdown);
+}
 
 }  // namespace corescale::profiler
 
 using namespace corescale::profiler;
 
 CORESCALE_EXPORT void* malloc(std::size_t size) noexcept {
-  if (__builtin_expect(!real.free, 0)) {
-    resolve_allocation();
-    if (!real.free) return early_memory(size);
-  }
   return counted(size, [=] { return real.malloc(size); });
 }
 
 CORESCALE_EXPORT void free(void* place) noexcept {
-  if (__builtin_expect(is_early(place), 0) || !place) return;
-  if (__builtin_expect(!real.free, 0)) {
-    resolve_allocation();
-    if (!real.free) return;
-  }
+  if (__builtin_expect(is_early(place), 0)) return;
   counted(0, [=] { return real.free(place), 0; });
 }
 
 CORESCALE_EXPORT void* calloc(std::size_t count, std::size_t size) noexcept {
-  if (__builtin_expect(!real.free, 0)) {
-    resolve_allocation();
-    if (!real.free) return early_memory(count * size);  // of zeros
-  }
   return counted(count * size, [=] { return real.calloc(count, size); });
 }
 
 CORESCALE_EXPORT void* realloc(void* place, std::size_t size) noexcept {
-  if (__builtin_expect(!real.free, 0)) {
-    resolve_allocation();
-    if (!real.free && !place) return early_memory(size);
-  }
   if (__builtin_expect(is_early(place), 0)) {
     std::size_t before;
     memcpy(&before, static_cast<char*>(place) - sizeof before, sizeof before);
-    void* const moved = real.malloc ? real.malloc(size) : early_memory(size);
+    void* const moved = malloc(size);
     return moved ? memcpy(moved, place, before < size ? before : size) : nullptr;
   }
   return counted(size, [=] { return real.realloc(place, size); });
@@ -211,27 +231,23 @@ CORESCALE_EXPORT void* memalign(std::size_t alignment, std::size_t size) noexcep
 }
 
 // Allocators define these beside malloc, and are then asked by no malloc.
-CORESCALE_EXPORT void* _Znwm(std::size_t size) {
-  REAL(_Znwm, void*(std::size_t));
-  return counted(size, [=] { return real__Znwm(size); });
-}
-CORESCALE_EXPORT void* _Znam(std::size_t size) {
-  REAL(_Znam, void*(std::size_t));
-  return counted(size, [=] { return real__Znam(size); });
-}
-CORESCALE_EXPORT void _ZdlPv(void* place) noexcept {
-  REAL(_ZdlPv, void(void*));
-  counted(0, [=] { return real__ZdlPv(place), 0; });
-}
-CORESCALE_EXPORT void _ZdaPv(void* place) noexcept {
-  REAL(_ZdaPv, void(void*));
-  counted(0, [=] { return real__ZdaPv(place), 0; });
-}
-CORESCALE_EXPORT void _ZdlPvm(void* place, std::size_t size) noexcept {
-  REAL(_ZdlPvm, void(void*, std::size_t));
-  counted(0, [=] { return real__ZdlPvm(place, size), 0; });
-}
-CORESCALE_EXPORT void _ZdaPvm(void* place, std::size_t size) noexcept {
-  REAL(_ZdaPvm, void(void*, std::size_t));
-  counted(0, [=] { return real__ZdaPvm(place, size), 0; });
-}
+#define NEW(name)                                            \
+  CORESCALE_EXPORT void* name(std::size_t size) {            \
+    REAL(name, void*(std::size_t));                          \
+    if (!has_new) return real_##name(size);                  \
+    return counted(size, [=] { return real_##name(size); }); \
+  }
+NEW(_Znwm)
+NEW(_Znam)
+#undef NEW
+#define DELETE(name, parameters, given)               \
+  CORESCALE_EXPORT void name parameters noexcept {    \
+    REAL(name, void parameters);                      \
+    if (!has_new) return real_##name given;           \
+    counted(0, [=] { return real_##name given, 0; }); \
+  }
+DELETE(_ZdlPv, (void* place), (place))
+DELETE(_ZdaPv, (void* place), (place))
+DELETE(_ZdlPvm, (void* place, std::size_t size), (place, size))
+DELETE(_ZdaPvm, (void* place, std::size_t size), (place, size))
+#undef DELETE

@@ -10,7 +10,7 @@
 namespace corescale::profiler {
 
 inline constexpr char magic[8] = {'c', 'o', 'r', 'e', 'p', 'r', 'o', 'f'};
-inline constexpr std::uint32_t format = 3;
+inline constexpr std::uint32_t format = 4;
 
 // What a thread does: the one state that it is in, and what its CPU ticks and stacks are booked under.
 enum State : std::uint32_t {
@@ -118,6 +118,8 @@ struct Header {
   std::uint32_t is_rank;                  // it has called MPI
   std::uint32_t confined;                 // it finished when it forbade itself calls of the system
   std::uint32_t full;                     // something found no room on the disk
+  std::int32_t rank;                      // its number, by what starts ranks; -1: not said
+  std::uint32_t reserved;
   char executable[512];
   alignas(64) Word census;  // see census.hpp
 };

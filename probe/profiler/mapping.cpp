@@ -136,12 +136,15 @@ void keep_module(char* line) {
 // Kept, since a program may clear its environment before it forks.
 static char folder[4096 - 64];
 static std::uint32_t processors = 1;
+static std::int32_t rank = -1;
 
 static void read_environment() {
   const char* const where = getenv("CORESCALE_PROFILER");
   const char* const asked = getenv("CORESCALE_PROFILER_THREADS");
   if (where && strlen(where) < sizeof folder) stpcpy(folder, where);
   if (asked && atoi(asked) > 0) processors = static_cast<std::uint32_t>(atoi(asked));
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* const number = getenv(name); number && rank < 0) rank = atoi(number);
 }
 
 void open_file() {
@@ -153,6 +156,7 @@ void open_file() {
   header.process = getpid();
   header.parent = getppid();
   header.processors = processors;
+  header.rank = rank;
   header.started = header.ended = now();
   header.first_cycle = header.last_cycle = cycles();
   const ssize_t length = readlink("/proc/self/exe", header.executable, sizeof header.executable - 1);

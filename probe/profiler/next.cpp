@@ -14,17 +14,6 @@ const link_map* last_object = nullptr;  // of those that the program began with
 
 std::atomic<std::uintptr_t> unloadings;
 
-const link_map* object_of(const void* code) {
-#if __GLIBC_PREREQ(2, 35)
-  dl_find_object found;
-  return _dl_find_object(const_cast<void*>(code), &found) == 0 ? found.dlfo_link_map : nullptr;
-#else
-  Dl_info unused;
-  void* found = nullptr;
-  return dladdr1(code, &unused, &found, RTLD_DL_LINKMAP) ? static_cast<link_map*>(found) : nullptr;
-#endif
-}
-
 bool began_with(const link_map* object) {
   for (const link_map* one = first_object; one; one = one->l_next) {
     if (one == object) return true;
@@ -67,6 +56,17 @@ void* in_any_object(const char* name) {
 }
 
 }  // namespace
+
+const link_map* object_of(const void* code) {
+#if __GLIBC_PREREQ(2, 35)
+  dl_find_object found;
+  return _dl_find_object(const_cast<void*>(code), &found) == 0 ? found.dlfo_link_map : nullptr;
+#else
+  Dl_info unused;
+  void* found = nullptr;
+  return dladdr1(code, &unused, &found, RTLD_DL_LINKMAP) ? static_cast<link_map*>(found) : nullptr;
+#endif
+}
 
 void note_first_objects() {
   const link_map* one = object_of(reinterpret_cast<const void*>(note_first_objects));

@@ -22,9 +22,10 @@ namespace corescale::profiler {
 // Of the calling thread. The program's own thread-local storage is not touched.
 struct Local {
   Thread* thread;
-  std::uint32_t countdown;  // allocations until one is timed; 0 in a thread that is not profiled
-  std::uint32_t gap, random;
-  bool allocating;
+  // Allocations until one is timed: negative while the thread is in one, and 0 where it is not profiled.
+  std::int32_t countdown;
+  std::int32_t gap;
+  std::uint32_t random;
   bool spinning;
   struct Wait* wait;    // the one that it is in
   const void* runtime;  // a function of the one that its parallel region runs on; null outside

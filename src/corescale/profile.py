@@ -139,6 +139,8 @@ class Profile:
     events: tuple[Event, ...] = field(default=(), repr=False)
     is_rank: bool = False
     """whether it called MPI"""
+    rank: int | None = None
+    """its number, where what starts ranks says one"""
     confined: bool = False
     """whether it ended for the profiler when it forbade itself calls of the system"""
 

@@ -16,13 +16,16 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -283,20 +286,33 @@ int tiny_stacks() {
 }
 
 int cancelled_in_a_wait() {
+  static std::atomic<bool> ground{false};
   pthread_t made;
   pthread_create(
       &made, nullptr,
       [](void*) -> void* {
         grind(seconds);
+        ground = true;
         sleep(60);
         return nullptr;
       },
       nullptr);
-  usleep(static_cast<useconds_t>(seconds * 3e6));
+  while (!ground) usleep(1000);
+  usleep(100'000);
   pthread_cancel(made);
   void* result;
   pthread_join(made, &result);
   return result != PTHREAD_CANCELED;
+}
+
+int new_that_throws() {
+  volatile std::size_t most = std::numeric_limits<std::size_t>::max() / 4;
+  for (int i = 0; i < 200; ++i) try {
+      delete[] new char[most];
+    } catch (const std::bad_alloc&) {
+    }
+  grind(seconds);
+  return 0;
 }
 
 const std::map<std::string, std::function<int()>> parts = {
@@ -325,6 +341,7 @@ const std::map<std::string, std::function<int()>> parts = {
     {"clear_environment", clear_environment},
     {"tiny_stacks", tiny_stacks},
     {"cancelled_in_a_wait", cancelled_in_a_wait},
+    {"new_that_throws", new_that_throws},
 };
 
 }  // namespace

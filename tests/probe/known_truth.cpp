@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef CORESCALE_TBB
@@ -260,12 +261,13 @@ int main(int count, char** word) {
     while (!ground) usleep(1000);
   }
   if (part == "fork") {
-    if (fork() == 0) {
+    const pid_t child = fork();
+    if (child == 0) {
       parallel([&](int) { grind(second); });
       _exit(0);
     }
     grind(second / 10);
-    usleep(static_cast<useconds_t>(second * 3e6));
+    waitpid(child, nullptr, 0);
   }
   std::puts("done");
 }

@@ -18,6 +18,7 @@ SECOND = 0.5
 SEEN_WHOLE = (
     "reset_signals", "block_signals", "handle_urgent", "wait_for_any_signal", "ask_for_filters", "c11_threads",
     "main_leaves", "jump_out_of_sleep", "coroutines", "close_all", "tiny_stacks", "cancelled_in_a_wait",
+    "new_that_throws",
 )  # fmt: skip
 """Parts of awkward.cpp."""
 

@@ -3,6 +3,7 @@
 
 import json as text
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -37,6 +38,9 @@ def explain(
     out: Annotated[
         str, typer.Option("--out", metavar="DIR", help="where results are kept (default ./corescale-runs)")
     ] = "",
+    outputs: Annotated[
+        str, typer.Option("--outputs", metavar="DIR", help="write every view there as PNG and SVG")
+    ] = "",
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="show no progress")] = False,
     json: Annotated[bool, typer.Option("--json", help="print the result as JSON")] = False,
 ) -> None:
@@ -53,6 +57,10 @@ def explain(
         typer.echo(f"kept: {explaining.keep(found.shown, explaining.folder_of(request, experiment))}", err=True)
     except CorescaleError as error:
         note(f"the result is not kept: {error}")
+    if outputs:
+        from corescale.show import explain_pictures  # noqa: PLC0415  the charts' library takes half a second to load
+
+        explain_pictures.write(found.shown, Path(outputs))
     if found.late is not None:
         sys.stdout.flush()
         raise found.late

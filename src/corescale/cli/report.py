@@ -19,7 +19,6 @@ from corescale.declare import paths, studies, study_file
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, store
-from corescale.show import exchange
 
 PAGE = "report.html"
 
@@ -82,9 +81,7 @@ def _explained(place: Path, output: str, folder: str, *, as_json: bool) -> None:
 
     _, shown = explaining.earlier(str(place), "report")
     if folder:
-        exchange.make_folder(Path(folder))
-        for picture in explain_pictures.pictures(shown):
-            picture.write(Path(folder))
+        explain_pictures.write(shown, Path(folder))
     with _unasked(output):
         _must_be_ours(Path(output or PAGE), [], html.GENERATOR)
         written(output or PAGE, html.explained(shown))

@@ -24,7 +24,7 @@ FOLDER = "CORESCALE_PROFILER"
 """The variable that says where it writes."""
 THREADS = "CORESCALE_PROFILER_THREADS"
 """The variable that says how many threads of the launch count."""
-FORMAT = 3
+FORMAT = 4
 BUCKET = 10_000_000
 """nanoseconds of each count of CPUs in use"""
 
@@ -55,8 +55,10 @@ _HEADER = np.dtype(
         ("is_rank", "u4"),
         ("confined", "u4"),
         ("full", "u4"),
+        ("rank", "i4"),
+        ("reserved", "u4"),
         ("executable", "S512"),
-        ("gap", "V24"),
+        ("gap", "V16"),
         ("census", "u8", 2),
         ("tail", "V48"),
     ]
@@ -225,6 +227,7 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
         modules=_area(path, _MODULES_AT, np.uint8, int(header["modules_length"])).tobytes().decode(errors="replace"),
         events=tuple(time_line.events(path, header, threads, stacks, end)),
         is_rank=bool(header["is_rank"]),
+        rank=None if header["rank"] < 0 else int(header["rank"]),
         confined=bool(header["confined"]),
     )
 

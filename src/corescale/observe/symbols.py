@@ -5,6 +5,8 @@ import bisect
 import contextlib
 import ctypes
 import functools
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,18 @@ _OFFSETS_FROM_HERE = bytes((1, 0x1B, 0x03, 0x3B))
 
 _TIMES = 48
 """The bits of an address; those above say how often another object had come to where one was."""
+
+
+MADE = "code made at run time"
+"""of no file: a JIT's"""
+
+_LINKED = {
+    "libstd-": re.compile(
+        r"_R(?:(?!Cs)\w)*Cs[0-9a-zA-Z]+_(?:3std|4core|5alloc)|_ZN(?:3std|4core|5alloc)\w+17h[0-9a-f]{16}E"
+    ),
+    "libgo": re.compile(r"runtime\."),
+}
+"""Libraries of Rust and Go that are linked into the programs, and the symbols of their functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +57,7 @@ class Symbols:
         self._known: dict[int, Place] = {}
 
     def __call__(self, address: int) -> Place:
-        """What is at an address; its number, where no file is mapped there."""
+        """What is at an address."""
         if address not in self._known:
             self._known[address] = self._place(address >> _TIMES, address & ((1 << _TIMES) - 1))
         return self._known[address]
@@ -52,7 +66,7 @@ class Symbols:
         there = (one for one in self._mappings if one.since <= times and one.start <= address < one.end)
         mapping = max(there, key=lambda one: one.since, default=None)
         if mapping is None:
-            return Place(hex(address))
+            return Place(MADE)
         return _object(mapping.path).place(address - mapping.start + mapping.offset)
 
 
@@ -97,14 +111,16 @@ class _Object:
             (at + offset - start for start, size, at in self._segments if start <= offset < start + size), offset
         )
         file, line = self._line(address)
-        return Place(self._function(address), file, line, self._path)
+        symbol = self._symbol(address)
+        linked = (library for library, symbols in _LINKED.items() if symbols.match(symbol))
+        return Place(demangled(symbol), file, line, next(linked, self._path))
 
-    def _function(self, address: int) -> str:
+    def _symbol(self, address: int) -> str:
         at = bisect.bisect_right(self._starts, address) - 1
         if at >= 0:
             start, size, name = self._functions[at]
             if address < start + max(size, 1):
-                return demangled(name)
+                return name
         at = bisect.bisect_right(self._begins, address) - 1
         return f"{Path(self._path).name}+{self._begins[at] if at >= 0 else address:#x}"
 
@@ -157,19 +173,38 @@ def _object(path: str) -> _Object:
     return _Object(path)
 
 
+_HASH = re.compile(r"17h[0-9a-f]{16}(?=E)")
+"""what older names of Rust end with"""
+
+
 @functools.cache
 def demangled(name: str) -> str:
-    """A C++ name as it is written, by the C++ library's own function."""
+    """A name of C++ as it is written, by the C++ library's own function, and one of Rust as its path."""
+    if name.startswith("_R"):
+        return "::".join(_words(name[2:])) or name
     if not name.startswith("_Z") or (library := _cxx()) is None:
         return name
     status = ctypes.c_int()
     library.__cxa_demangle.restype = ctypes.c_void_p
-    found = library.__cxa_demangle(name.encode(), None, None, ctypes.byref(status))
+    found = library.__cxa_demangle(_HASH.sub("", name).encode(), None, None, ctypes.byref(status))
     if not found:
         return name
     text = ctypes.string_at(found).decode(errors="replace")
     ctypes.CDLL(None).free(ctypes.c_void_p(found))
     return text
+
+
+def _words(path: str) -> Iterator[str]:
+    """The identifiers of a mangled path of Rust, without what tells crates of one name apart and references back."""
+    at = 0
+    while at < len(path):
+        if mark := re.compile(r"[sB][0-9a-zA-Z]*_").match(path, at):
+            at = mark.end()
+        elif number := re.compile(r"(\d+)_?").match(path, at):
+            at = number.end() + int(number[1])
+            yield path[number.end() : at]
+        else:
+            at += 1
 
 
 @functools.cache

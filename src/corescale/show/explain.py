@@ -117,6 +117,7 @@ def _views(shown: Shown) -> Iterator[str]:
     yield from _time_lines(shown)
     yield from _serial(shown)
     yield from _hotspots(shown)
+    yield from _messages(shown)
     for region in shown["regions"][:MOST_SITES]:
         yield (
             f"  parallel region {brief(region['place'])}: {region['calls']} calls, {region['threads']:.3g} threads, "
@@ -135,7 +136,7 @@ def tables(shown: Shown) -> Iterator[dict[str, Any]]:
     """Tables of a page: name, title, head, the columns that are words, and the cells."""
 
     def table(name: str, title: str, head: Sequence[str], cells: Iterable[Sequence[str]]) -> dict[str, Any]:
-        words = {"row", "place", "call sites"}
+        words = {"row", "place", "call sites", "call", "partner"}
         return {"name": name, "title": title, "head": head, "words": words, "lines": list(cells)}
 
     rows = shown["rows"].items()
@@ -148,6 +149,10 @@ def tables(shown: Shown) -> Iterator[dict[str, Any]]:
     ))  # fmt: skip
     yield table("stretches", "One CPU at most was in use", ("place", "stretches", "seconds"), (
         (place or "not known", str(count), f"{seconds:.3f}") for place, (count, seconds) in by_place(shown).items()
+    ))  # fmt: skip
+    yield table("messages", "Calls of MPI", ("rank", "call", "partner", "calls", "seconds"), (
+        (str(one["rank"]), one["call"], partner(one), str(one["calls"]), f"{one['seconds']:.3f}")
+        for one in shown.get("messages", ())
     ))  # fmt: skip
     head = ("place", "calls", "threads", "load balance", "thread-seconds waited")
     yield table("regions", "Parallel regions", head, (
@@ -216,6 +221,22 @@ def _hotspots(shown: Shown) -> Iterator[str]:
         yield f"  {spot['seconds']:>28.2f}{share:>8.1%}{spot['allocating']:>18.2f}   {brief(spot['place'])}"
 
 
+def _messages(shown: Shown) -> Iterator[str]:
+    """The calls of MPI in which most time is."""
+    for number, one in enumerate(shown.get("messages", ())[:MOST_LINES]):
+        if number == 0:
+            yield f"  MPI{'s':>27}{'calls':>8}"
+        called = f"{one['call']} {partner(one)}".rstrip()
+        yield f"  {one['seconds']:>28.2f}{one['calls']:>8}   rank {one['rank']}: {called}"
+
+
+def partner(message: Shown) -> str:
+    """With whom a call of MPI is, if it names one. A negative number is MPI's own, such as any source."""
+    if message["partner"] is None:
+        return ""
+    return f"with rank {message['partner']}" if message["partner"] >= 0 else "with any rank"
+
+
 def _metrics(found: Shown) -> str:
     product = f"load balance {found['load_balance']:.2f} x communication {found['communication']:.2f}"
     scaling = found["computation_scaling"]
@@ -270,6 +291,10 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
             {"place": region.place, "calls": region.times.calls, "threads": region.times.threads,
              "load_balance": region.times.balance, "wall": region.times.wall, "waited": region.waited}
             for region in found.regions
+        ],
+        "messages": [
+            {"rank": rank, "call": one.call, "partner": one.partner, "calls": one.calls, "seconds": one.seconds}
+            for rank, one in found.messages
         ],
         "swaps": [
             {"factor": swap.factor, "level": swap.level, "booked": swap.booked, "returned": swap.returned.estimate,

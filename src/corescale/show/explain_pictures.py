@@ -2,15 +2,17 @@
 """The views of explain as pictures: rows of the ledger, time lines, CPUs in use, parallel regions."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from corescale.conclude.explain import ROWS
+from corescale.show import exchange
 from corescale.show.charts import static
 from corescale.show.charts.look import ALARM, GRID, INK, MUTED, SERIES
 from corescale.show.explain import LETTERS, SHOWN, Shown, brief
@@ -82,11 +84,27 @@ def _pictures(shown: Shown) -> Iterator[Picture]:
     if shown["cpus_over_time"]:
         said = f"{min(shown['cpus_over_time']):.2g} to {max(shown['cpus_over_time']):.2g} CPUs"
         yield Picture("cpus-over-time", "CPUs in use over the time", said, 2.6, lambda axes: _over_time(axes, shown))
+    if spots := shown["hotspots"]:
+        said = ", ".join(f"{brief(one['place'])} {one['seconds']:.2g} s" for one in spots)
+        yield Picture("hotspots", "Hotspots: CPU time by place", said, 1.3 + 0.34 * len(spots),
+                      lambda axes: _hotspots(axes, spots), ("computing", "allocating"))  # fmt: skip
+    if pairs := [one for one in shown.get("messages", ()) if one["partner"] is not None and one["partner"] >= 0]:
+        ranks = 1 + max(max(one["rank"], one["partner"]) for one in pairs)
+        said = ", ".join(f"{one['rank']} with {one['partner']} {one['seconds']:.2g} s" for one in pairs[:8])
+        yield Picture("messages", "Seconds in MPI, by rank and partner", said, 2.4 + min(4.0, 0.3 * ranks),
+                      lambda axes: _messages(axes, pairs, ranks))  # fmt: skip
     if shown["regions"]:
         said = ", ".join(f"{one['place']} {one['load_balance']:.2f}" for one in shown["regions"][:8])
         height = 1.3 + 0.34 * len(shown["regions"][:8])
         yield Picture("regions", "Parallel regions: computing and waiting", said, height,
                       lambda axes: _regions(axes, shown), ("computing", "barrier and join wait"))  # fmt: skip
+
+
+def write(shown: Shown, folder: Path) -> None:
+    """Every picture as PNG and SVG; raises CorescaleError for a folder that cannot be made."""
+    exchange.make_folder(folder)
+    for picture in pictures(shown):
+        picture.write(folder)
 
 
 def _bars(axes: Axes, names: list[str]) -> None:
@@ -124,6 +142,27 @@ def _lines(axes: Axes, shown: Shown) -> None:
     axes.set_xlim(0, shown["wall"])
     axes.set_xlabel("seconds; blank: not on a CPU")
     axes.set_ylabel("thread")
+
+
+def _hotspots(axes: Axes, spots: Sequence[Shown]) -> None:
+    for number, one in enumerate(spots):
+        rest = one["seconds"] - one["allocating"]
+        axes.barh(number, rest, color=COLOURS["computing"], height=0.72)
+        axes.barh(number, one["allocating"], left=rest, color=COLOURS["allocating"], height=0.72)
+    _bars(axes, [brief(one["place"])[:SITES] for one in spots])
+    axes.set_xlabel("CPU seconds")
+
+
+def _messages(axes: Axes, pairs: Sequence[Shown], ranks: int) -> None:
+    seconds = [[0.0] * ranks for _ in range(ranks)]
+    for one in pairs:
+        seconds[one["rank"]][one["partner"]] += one["seconds"]
+    drawn = axes.imshow(seconds, cmap="Blues", vmin=0.0)
+    cast("Figure", axes.figure).colorbar(drawn, ax=axes, label="seconds")
+    axes.set_xticks(range(ranks))
+    axes.set_yticks(range(ranks))
+    axes.set_xlabel("partner")
+    axes.set_ylabel("rank")
 
 
 def _cpus(axes: Axes, shown: Shown) -> None:

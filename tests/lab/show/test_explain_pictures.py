@@ -21,7 +21,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A launch of two threads, half of it serial and then in a parallel region."""
     folder = tmp_path_factory.mktemp("explain")
     line = (KNOWN, "serial", "openmp", "{threads}", "0.3")
-    done = corescale("explain", "--no-swap", "-t", "2", "--", *line, cwd=folder)
+    done = corescale("explain", "--no-swap", "-t", "2", "--outputs", "drawn", "--", *line, cwd=folder)
     assert done.returncode == ExitCode.OK, done.stderr
     (file,) = folder.glob("corescale-runs/explain-*/1.json")
     return file
@@ -52,8 +52,10 @@ def test_report_shows_a_kept_result_again(kept: Path, of: str, tmp_path: Path) -
     assert done.returncode == ExitCode.OK, done.stderr
     assert done.stdout.splitlines() == list(explain.lines(json.loads(kept.read_text())))
     page = (tmp_path / "report.html").read_text()
-    assert page.count("<figure") == page.count("<svg") == len(list((tmp_path / "views").glob("*.png"))) == 5
+    assert page.count("<figure") == page.count("<svg") == len(list((tmp_path / "views").glob("*.png"))) == 6
     assert "src=" not in page and "<script>" not in page
+    drawn = kept.parents[2] / "drawn"
+    assert {one.name for one in drawn.iterdir()} == {one.name for one in (tmp_path / "views").iterdir()}
     for picture in (tmp_path / "views").glob("*.png"):
         assert cast("tuple[int, int]", Image.open(picture).convert("L").getextrema())[0] < 200
 
@@ -89,3 +91,13 @@ def test_every_row_has_a_colour_of_its_own() -> None:
 ])  # fmt: skip
 def test_a_name_on_a_terminal_is_that_of_the_function(name: str, short: str) -> None:
     assert explain.brief(name) == short
+
+
+def test_a_picture_has_every_pair_of_ranks(shown: dict[str, Any]) -> None:
+    calls = [
+        {"rank": rank, "call": "MPI_Recv", "partner": partner, "calls": 2, "seconds": 0.5}
+        for rank, partner in ((1, 0), (2, 0), (2, None), (0, -1))
+    ]
+    (picture,) = (one for one in explain_pictures.pictures(shown | {"messages": calls}) if one.name == "messages")
+    image = picture.figure().axes[0].images[0].get_array()
+    assert image is not None and image.tolist() == [[0, 0, 0], [0.5, 0, 0], [0.5, 0, 0]]

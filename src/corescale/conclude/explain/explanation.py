@@ -10,7 +10,7 @@ from corescale.conclude.explain.ledger import Ledger, explained
 from corescale.conclude.explain.sites import Hotspot, Namer, Site, hotspots, sites
 from corescale.conclude.explain.swaps import Swap
 from corescale.conclude.explain.timeline import Line, Stretch, lines, stretches
-from corescale.profile import Profile, RegionTimes
+from corescale.profile import MessageTimes, Profile, RegionTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,8 @@ class Explanation:
     lines: tuple[Line, ...] = ()
     stretches: tuple[Stretch, ...] = ()
     """in which one CPU at most was in use; none where the launch has one thread"""
+    messages: tuple[tuple[int, MessageTimes], ...] = ()
+    """the calls of MPI of each rank with each partner, the longest first"""
 
 
 def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]]) -> Explanation:
@@ -59,7 +61,19 @@ def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]]) -> Ex
         hotspots=hotspots(chosen),
         lines=lines(mains, ledger.wall),
         stretches=stretches(chosen, _together(mains), mains[0].busy_length) if ledger.threads > 1 and mains else (),
+        messages=messages(mains),
     )
+
+
+def messages(profiles: Sequence[Profile]) -> tuple[tuple[int, MessageTimes], ...]:
+    """By the number of each rank: its place in the order of starts, where nothing says one."""
+    ranks = sorted(profiles, key=lambda profile: profile.started)
+    found = (
+        (place if profile.rank is None else profile.rank, one)
+        for place, profile in enumerate(ranks)
+        for one in profile.messages
+    )
+    return tuple(sorted(found, key=lambda each: -each[1].seconds))
 
 
 def in_use(profiles: Sequence[Profile]) -> Mapping[int, float]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from corescale.conclude.explain import ROWS, ledger, outside, sites
 from corescale.conclude.explain.explanation import Explanation, explanation, in_use, over_time
-from corescale.profile import SHARES, Place, Profile, RegionTimes, StackTimes, ThreadTimes
+from corescale.profile import SHARES, MessageTimes, Place, Profile, RegionTimes, StackTimes, ThreadTimes
 from corescale.show.explain import BAR, LEVELS, as_json, lines
 
 
@@ -184,3 +184,21 @@ def test_waiting_at_the_end_of_a_region_is_at_the_region() -> None:
     assert region.balance == 0.75
     found = sites([(replace(profile(), regions=(region,)), PLACES.__getitem__)])
     assert [site.place for site in found["barrier and join wait"]] == ["t.cpp:9 main"]
+
+
+def test_calls_of_mpi_have_their_rank_and_partner() -> None:
+    """Ranks go by their own numbers, and where nothing says one by their starts."""
+    waited = MessageTimes("MPI_Recv", partner=0, calls=20, seconds=0.4)
+    sent = MessageTimes("MPI_Send", partner=1, calls=20, seconds=0.1)
+    met = MessageTimes("MPI_Barrier", partner=None, calls=1, seconds=0.2)
+    second = replace(profile(thread()), is_rank=True, rank=1, messages=(waited,))
+    first = replace(profile(thread()), is_rank=True, started=1.0, rank=0, messages=(sent, met))
+    found = explanation(ledger([first, second], 1.0), [(one, PLACES.__getitem__) for one in (second, first)])
+    assert [(rank, one.call) for rank, one in found.messages] == [(1, "MPI_Recv"), (0, "MPI_Barrier"), (0, "MPI_Send")]
+    said = [" ".join(line.split()) for line in lines(as_json(found))]
+    assert "0.40 20 rank 1: MPI_Recv with rank 0" in said
+    assert "0.20 1 rank 0: MPI_Barrier" in said
+    unnumbered = [(replace(one, rank=None), PLACES.__getitem__) for one in (first, second)]
+    assert {(rank, one.call) for rank, one in explanation(found.ledger, unnumbered).messages} == {
+        (0, "MPI_Recv"), (1, "MPI_Barrier"), (1, "MPI_Send"),
+    }  # fmt: skip

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Addresses as places, in languages whose libraries are linked into the program."""
+
+import subprocess
+
+import pytest
+
+from corescale.conclude.explain.sites import own
+from corescale.observe.symbols import Symbols, demangled
+from corescale.profile import Place
+
+NAMES = {
+    "_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex14lock_contended": (
+        "std::sys::sync::mutex::futex::Mutex::lock_contended"
+    ),
+    "_ZN3std2io5stdio6_print17hb20173f43497047cE": "std::io::stdio::_print",
+    "_RNvCs9ltgdHTiPiY_2rs4main": "rs::main",
+    "_ZN2rs4main17h0123456789abcdefE": "rs::main",
+    "_ZNSt6vectorIiE3fooEv": "std::vector<int>::foo()",
+    "runtime.asyncPreempt.abi0": "runtime.asyncPreempt.abi0",
+    "main.main.func1": "main.main.func1",
+}
+
+
+@pytest.mark.parametrize("mangled", NAMES)
+def test_names_are_read_as_they_are_written(mangled: str) -> None:
+    assert demangled(mangled) == NAMES[mangled]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Place]:
+    """A function of each name, and the place that it has."""
+    folder = tmp_path_factory.mktemp("named")
+    lines = [f'.globl "{name}"\n.type "{name}", @function\n"{name}": ret\n.size "{name}", 1' for name in NAMES]
+    (folder / "named.s").write_text(".text\n" + "\n".join(lines) + "\n")
+    file = folder / "named.so"
+    subprocess.run(["cc", "-shared", "-nostdlib", "-o", file, folder / "named.s"], check=True)
+    listed = subprocess.run(["nm", file], capture_output=True, text=True, check=True).stdout
+    at = {line.split()[2]: int(line.split()[0], 16) for line in listed.splitlines() if " T " in line}
+    name = Symbols(f"0 0-{1 << 20:x} r-xp 00000000 00:00 1 {file}")
+    return {mangled: name(at[mangled]) for mangled in NAMES}
+
+
+@pytest.mark.parametrize(("inner", "outer"), [
+    ("_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex14lock_contended", "_RNvCs9ltgdHTiPiY_2rs4main"),
+    ("_ZN3std2io5stdio6_print17hb20173f43497047cE", "_ZN2rs4main17h0123456789abcdefE"),
+    ("runtime.asyncPreempt.abi0", "main.main.func1"),
+])  # fmt: skip
+def test_a_linked_library_is_called_from_the_program(program: dict[str, Place], inner: str, outer: str) -> None:
+    places = list(program.values())
+    frames = [list(program).index(inner), list(program).index(outer)]
+    assert own((frames[0], frames[1]), places.__getitem__).function == NAMES[outer]
+    assert own((frames[0],), places.__getitem__).function == NAMES[inner]
+
+
+def test_code_of_no_file_is_one_place() -> None:
+    name = Symbols("")
+    assert name(0x7F0000001000) == name(0x7F0000002000)
