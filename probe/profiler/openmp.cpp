@@ -6,7 +6,6 @@
 #include "profiler/profiler.hpp"
 
 namespace corescale::profiler {
-namespace {
 
 struct Team {
   const void* runtime;
@@ -14,8 +13,17 @@ struct Team {
   Thread* master;
   int (*size_of_team)();
   std::int64_t expected, threads, body, longest;
-  std::int64_t body_ended_cpu;
+
+  void computed(std::int64_t length, std::int64_t by_thread) {
+    add(body, length);
+    for (std::int64_t most = longest;
+         most < by_thread && !__atomic_compare_exchange_n(&longest, &most, by_thread, true, __ATOMIC_RELAXED,
+                                                          __ATOMIC_RELAXED);) {
+    }
+  }
 };
+
+namespace {
 
 Word several(std::int64_t waiting) { return census::one(census::barriers) * static_cast<Word>(waiting); }
 
@@ -27,6 +35,7 @@ struct Body {
 
   explicit Body(Team& of) : team(of), thread(of.master && live() ? local.thread : nullptr) {
     local.runtime = team.runtime;
+    local.team = thread ? &team : nullptr;
     if (!thread) return;
     if (thread == team.master) {
       team.threads = team.size_of_team();
@@ -52,15 +61,11 @@ struct Body {
     if (!thread || !live()) return;
     const std::int64_t time = now(), length = time - began - (thread->spent[barrier] - waited);
     change(census::one(census::barriers), census::one(census::running));
-    add(team.body, length);
-    for (std::int64_t most = team.longest;
-         most < length && !__atomic_compare_exchange_n(&team.longest, &most, length, true, __ATOMIC_RELAXED,
-                                                       __ATOMIC_RELAXED);) {
-    }
+    team.computed(length, length);
+    local.in_team = length;
     thread->since = time;
     thread->cpu_since = cpu_now();
     thread->state = thread == team.master ? barrier : pooled;
-    if (thread == team.master) team.body_ended_cpu = thread->cpu_since;
   }
 };
 
@@ -80,6 +85,7 @@ Region* region_of(std::uint64_t function) {
 template <class Fork>
 auto region(Team& team, Fork fork) {
   Thread& master = *team.master;
+  Team* const outer = local.team;
   const std::int64_t began = now();
   // The workers of the last region may be late for this one.
   change(several(team.expected), census::one(census::running));
@@ -87,13 +93,14 @@ auto region(Team& team, Fork fork) {
   master.cpu_since = cpu_now();
   master.state = barrier;
   auto result = fork();
+  local.team = outer;
   if (!live()) return result;
   const std::int64_t time = now(), wall = time - began;
   change(census::one(census::running), several(team.threads ? team.threads : team.expected));
   master.state = computing;
   master.spent[barrier] += time - master.since;
   log(barrier, time - master.since);
-  master.burnt[barrier] += cpu_since(team.body_ended_cpu);
+  master.burnt[barrier] += cpu_since(master.cpu_since);
   ++master.calls[barrier];
   if (Region* const booked = region_of(placed(team.function))) {
     add(booked->calls, 1);
@@ -110,9 +117,9 @@ auto region(Team& team, Fork fork) {
 Team team_of(const void* fork, std::uint64_t function, unsigned threads) {
   static constinit Next<int()> num_threads("omp_get_num_threads"), max_threads("omp_get_max_threads");
   Thread* const master = live() && local.thread && local.thread->state == computing ? local.thread : nullptr;
-  if (!master) return {fork, function, nullptr, nullptr, 0, 0, 0, 0, 0};
+  if (!master) return {fork, function, nullptr, nullptr, 0, 0, 0, 0};
   const std::int64_t expected = threads ? threads : max_threads.beside(fork)();
-  return {fork, function, master, num_threads.beside(fork), expected, 0, 0, 0, 0};
+  return {fork, function, master, num_threads.beside(fork), expected, 0, 0, 0};
 }
 
 // GCC: one function of one argument.
@@ -160,6 +167,33 @@ void kmpc_member(std::int32_t* thread, std::int32_t* bound, Kmpc* team) {
 }
 
 }  // namespace
+
+Task::Task() : thread_(live() ? local.thread : nullptr) {
+  if (thread_ && thread_->state != barrier && thread_->state != pooled) thread_ = nullptr;
+  if (!thread_) return;
+  state_ = static_cast<State>(thread_->state);
+  wait_ = local.wait;
+  local.wait = nullptr;
+  began_ = now();
+  const std::int64_t length = began_ - thread_->since;
+  thread_->spent[state_] += length;
+  thread_->burnt[state_] += cpu_since(thread_->cpu_since);
+  thread_->unsited[state_] += length;
+  log(state_, length);
+  thread_->state = computing;
+  change(census::one(census::running), census::one(census::barriers));
+}
+
+Task::~Task() {
+  if (!thread_ || !live()) return;
+  change(census::one(census::barriers), census::one(census::running));
+  thread_->since = now();
+  thread_->cpu_since = cpu_now();
+  thread_->state = state_;
+  local.wait = wait_;
+  const std::int64_t length = thread_->since - began_;
+  if (!wait_ && local.team) local.team->computed(length, local.in_team += length);  // after the body
+}
 
 }  // namespace corescale::profiler
 

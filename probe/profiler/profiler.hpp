@@ -27,8 +27,10 @@ struct Local {
   std::int32_t gap;
   std::uint32_t random;
   bool spinning;
-  struct Wait* wait;    // the one that it is in
-  const void* runtime;  // a function of the one that its parallel region runs on; null outside
+  struct Wait* wait;     // the one that it is in
+  const void* runtime;   // a function of the one that its parallel region runs on; null outside
+  struct Team* team;     // of its last parallel region
+  std::int64_t in_team;  // how long it has computed for that
 };
 inline constinit thread_local Local local __attribute__((tls_model("initial-exec"))) = {};
 
@@ -139,8 +141,23 @@ struct Wait {
 
  private:
   State state_;
-  std::int64_t began_ = 0, cpu_ = 0;
   Stack* stack_ = nullptr;
+};
+
+// openmp.cpp
+// One that its thread runs while it waits, at a barrier or at the end of a region: it computes meanwhile.
+class Task {
+ public:
+  Task();
+  ~Task();
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+ private:
+  Thread* thread_;
+  State state_ = computing;
+  Wait* wait_ = nullptr;
+  std::int64_t began_ = 0;
 };
 
 // pools.cpp

@@ -37,10 +37,8 @@ Wait::Wait(State state) : state_(state) {
     stack_ = here();
     thread.unsited[state_] = 0;
   }
-  began_ = now();
-  cpu_ = cpu_now();
-  thread.since = began_;
-  thread.cpu_since = cpu_;
+  thread.since = now();
+  thread.cpu_since = cpu_now();
   ++thread.calls[state_];
   __atomic_store_n(&thread.state, static_cast<std::uint32_t>(state_), __ATOMIC_RELAXED);
   change(counted(state_), census::one(census::running));
@@ -57,9 +55,9 @@ void Wait::end() {
   Thread& thread = *local.thread;
   change(census::one(census::running), counted(state_));
   __atomic_store_n(&thread.state, static_cast<std::uint32_t>(computing), __ATOMIC_RELAXED);
-  const std::int64_t length = now() - began_;
+  const std::int64_t length = now() - thread.since;
   thread.spent[state_] += length;
-  thread.burnt[state_] += cpu_since(cpu_);
+  thread.burnt[state_] += cpu_since(thread.cpu_since);
   thread.unsited[state_] += length;
   log(state_, length, stack_);
   if (stack_) {

@@ -210,6 +210,14 @@ int main(int count, char** word) {
       }
     });
   }
+  if (part == "tasks") {  // of which most are run while their threads wait
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+    for (int i = 0; i < 50 * threads; ++i) {
+#pragma omp task
+      grind(second / 50);
+    }
+  }
   if (part == "regions")
     for (int i = 0; i < 5000; ++i) parallel([&](int) { grind(second / 5000); });
   // Fixed work at the rates that the profiler's cost is promised for: 4 million allocations, 1 million locks and 10,000

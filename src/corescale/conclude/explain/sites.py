@@ -25,11 +25,10 @@ STATES = {
 _ALLOCATORS = {re.split(r"\.so|\*", file)[0] for one in ALLOCATORS.values() for file in one.libraries}
 _LIBRARIES = ("libc.", "libc-", "libm.", "libpthread", "libstdc++", "libc++", "libgcc", "libgomp", "libomp", "libiomp",
               "ld-linux", "ld-musl", "libcorescale_", "libtbb.", "libtbbmalloc", "libmpi", "libopen-pal", "libopen-rte",
-              "libstd-", "libgo",
-              "[vdso]", *sorted(_ALLOCATORS))  # fmt: skip
+              "libstd-", "libgo", "[vdso]", *sorted(_ALLOCATORS))  # fmt: skip
 """Libraries that are called from the place that a person can change."""
-_LINKED = ("libstd-", "libgo")
-"""those of them that are a part of the program's file"""
+_OWN = "libcorescale_"
+"""of the profiler itself"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +94,8 @@ def _call(frames: tuple[int, ...], name: Namer) -> str:
 
 
 def own(frames: tuple[int, ...], name: Namer) -> Place:
-    """The innermost place in the program's own code."""
+    """The innermost place in the program's own code, or else in a library's."""
     places = [name(frame) for frame in frames]
-    named = [one for one in places if one.module]
-    own = (one for one in named if not PurePath(one.module).name.startswith(_LIBRARIES))
-    return next(own, next((one for one in named if one.module.startswith(_LINKED)), places[0]))
+    named = [(one, PurePath(one.module).name) for one in places if one.module]
+    own = (one for one, file in named if not file.startswith(_LIBRARIES))
+    return next(own, next((one for one, file in named if not file.startswith(_OWN)), places[0]))
