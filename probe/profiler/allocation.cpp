@@ -209,7 +209,7 @@ CORESCALE_EXPORT void* realloc(void* place, std::size_t size) noexcept {
   if (__builtin_expect(is_early(place), 0)) {
     std::size_t before;
     memcpy(&before, static_cast<char*>(place) - sizeof before, sizeof before);
-    void* const moved = malloc(size);
+    void* const moved = real.malloc(size);
     return moved ? memcpy(moved, place, before < size ? before : size) : nullptr;
   }
   return counted(size, [=] { return real.realloc(place, size); });

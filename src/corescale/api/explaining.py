@@ -38,6 +38,7 @@ from corescale.observe.symbols import Symbols
 from corescale.records import Configuration
 from corescale.show import exchange
 from corescale.show import explain as show
+from corescale.show.explain_json import as_json
 
 UNSEEN = "no library could be loaded into it: it is linked statically, set-user-id, or bypasses the C library"
 FULL = "a trace had too little room: free 17 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f"
@@ -85,7 +86,7 @@ def found(
             made = replace(made, swaps=_swaps(asked, command, experiment, machine, made.ledger, note, loadable))
         except CorescaleError as error:  # what is known by now is shown first
             late = error
-    return Found(show.as_json(made, command), seen.report.status == "ok", late), experiment
+    return Found(as_json(made, command), seen.report.status == "ok", late), experiment
 
 
 def explained(experiment: Experiment, machine: Machine, note: Note) -> tuple[Profiled, Explanation]:
@@ -121,7 +122,7 @@ def unlikely(request: TuneRequest, words: Sequence[str], machine: Machine, note:
         if seen.report.status != "ok" or not seen.profiles:
             note("everything is raced: no launch was explained")
             return {}
-        shown = show.as_json(made, words)
+        shown = as_json(made, words)
         keep(shown, folder)
     shares = {row: float(found["share"]) for row, found in shown["rows"].items()}
     asked, argv = command_line.chosen(request), everything.commands[0].argv
