@@ -31,7 +31,7 @@ MADE = "code made at run time"
 
 _LINKED = {
     "libstd-": re.compile(
-        r"_R(?:(?!Cs)\w)*Cs[0-9a-zA-Z]+_(?:3std|4core|5alloc)|_ZN(?:3std|4core|5alloc)\w+17h[0-9a-f]{16}E"
+        r"_R(?:(?!Cs)\w)*Cs[0-9a-zA-Z]+_(?:3std|4core|5alloc)|_ZN(?:3std|4core|5alloc)[\w$.]+17h[0-9a-f]{16}E"
     ),
     "libgo": re.compile(r"runtime\."),
 }
@@ -191,7 +191,18 @@ def demangled(name: str) -> str:
         return name
     text = ctypes.string_at(found).decode(errors="replace")
     ctypes.CDLL(None).free(ctypes.c_void_p(found))
-    return text
+    return _ESCAPED.sub(_unescaped, text) if _HASH.search(name) else text
+
+
+_ESCAPED = re.compile(r"\$(LT|GT|RF|BP|C|u[0-9a-f]+)\$|\.\.")
+_NAMED = {"LT": "<", "GT": ">", "RF": "&", "BP": "*", "C": ","}
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    """What older names of Rust write with letters alone."""
+    if not found[1]:
+        return "::"
+    return _NAMED.get(found[1]) or chr(int(found[1][1:], 16))
 
 
 def _words(path: str) -> Iterator[str]:

@@ -15,6 +15,9 @@ NAMES = {
     ),
     "_ZN3std2io5stdio6_print17hb20173f43497047cE": "std::io::stdio::_print",
     "_RNvCs9ltgdHTiPiY_2rs4main": "rs::main",
+    "_ZN4core3ops8function6FnOnce40call_once$u7b$$u7b$vtable.shim$u7d$$u7d$17h0123456789abcdefE": (
+        "core::ops::function::FnOnce::call_once{{vtable.shim}}"
+    ),
     "_ZN2rs4main17h0123456789abcdefE": "rs::main",
     "_ZNSt6vectorIiE3fooEv": "std::vector<int>::foo()",
     "runtime.asyncPreempt.abi0": "runtime.asyncPreempt.abi0",
