@@ -65,8 +65,10 @@ bool is_dynamic(const std::string& path) {
                                           : names_loader<Elf64_Ehdr, Elf64_Phdr>(file.get());
 }
 
-/// A loader run by name has no loader itself, but preloads into the program that it runs.
-bool is_loader(std::string_view path) { return path.substr(path.rfind('/') + 1).starts_with("ld"); }
+/// A loader is a shared object. Run by name it has no loader itself, but preloads into the program that it runs.
+bool is_loader(std::string_view path) {
+  return path.substr(path.rfind('/') + 1).find(".so") != std::string_view::npos;
+}
 
 bool gains_privilege(const std::string& path) {
   struct stat status {};

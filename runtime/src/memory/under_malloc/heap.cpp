@@ -210,13 +210,14 @@ void read_notices(heap& h) noexcept {
   }
 }
 
-/// Out of the list, until someone returns a block. False where someone just did.
+/// Out of the list, until others return a block or its thread an eighth of them: so that not every request has to find another page.
+/// False where someone just returned one.
 bool set_full(heap& h, page* p) noexcept {
   std::uintptr_t nothing = 0;
   if (!p->returned.compare_exchange_strong(nothing, wants_notice, std::memory_order_acq_rel)) return false;
   remove(h, p);
   p->full = true;
-  p->slow_at = p->used - 1;
+  p->slow_at = p->used - (p->reserved < 16 ? 1 : p->reserved / 8);
   return true;
 }
 

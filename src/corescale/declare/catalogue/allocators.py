@@ -44,6 +44,7 @@ ALLOCATORS: dict[str, Allocator] = {
     "scudo": Allocator(
         ("libclang_rt.scudo_standalone*.so", "libclang_rt.scudo-*.so", "libscudo.so*"), "libclang-rt-14-dev"
     ),
+    "snmalloc": Allocator(("libsnmallocshim.so*",), None),
     "hoard": Allocator(("libhoard.so*",), None),
     "corescale": Allocator(("libcorescale_malloc.so",), None),
 }

@@ -35,6 +35,10 @@ class TestProof:
         assert program.readable
         assert not any(".so" in path for path in program.maps)
 
+    @pytest.mark.skipif(not Path("/sbin/ldconfig").exists(), reason="no ldconfig here")
+    def test_static_program_named_as_a_loader_that_maps_a_file(self) -> None:
+        assert self.proof("/sbin/ldconfig", "-p")["ldconfig"].static
+
     def test_script_that_execs(self, tmp_path: Path) -> None:
         found = self.proof(self.script(tmp_path, f"exec {FIXTURE} nothing"))
         assert found["dash" if "dash" in found else "bash"].replaced
