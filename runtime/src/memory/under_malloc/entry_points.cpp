@@ -2,6 +2,7 @@
 // What a program calls: malloc() and its family, and C++'s operators. All else of this library is hidden.
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,10 @@ void* none() noexcept {
 }
 
 void* or_none(void* memory) noexcept { return memory ? memory : none(); }
+
+[[gnu::noinline]] void* take_otherwise(std::size_t bytes) noexcept {
+  return is_too_large(bytes) ? none() : or_none(take(bytes));
+}
 
 bool is_power_of_two(std::size_t value) noexcept { return value && !(value & (value - 1)); }
 
@@ -72,10 +77,8 @@ void* take_or_handle(std::size_t bytes, std::size_t alignment) {
 }
 
 [[gnu::always_inline]] inline void* take_new(std::size_t bytes) {
-  if (!is_too_large(bytes)) [[likely]]
-    if (void* const memory = take(bytes)) [[likely]]
-      return memory;
-  return take_or_handle(bytes, 16);
+  void* const memory = take_at_hand(bytes);
+  return memory ? memory : take_or_handle(bytes, 16);
 }
 
 /// Calls no handler: what it throws could not be caught here.
@@ -114,12 +117,8 @@ void show_stats() noexcept {
 extern "C" {
 
 CORESCALE_ENTRY void* malloc(size_t bytes) noexcept {
-  if (is_too_large(bytes)) [[unlikely]]
-    return none();
-  void* const memory = take(bytes);
-  if (!memory) [[unlikely]]
-    return none();
-  return memory;
+  void* const memory = take_at_hand(bytes);
+  return memory ? memory : take_otherwise(bytes);
 }
 
 CORESCALE_ENTRY void free(void* memory) noexcept { give(memory); }
@@ -151,10 +150,8 @@ CORESCALE_ENTRY void* memalign(size_t alignment, size_t bytes) noexcept { return
 
 CORESCALE_ENTRY int posix_memalign(void** memory, size_t alignment, size_t bytes) noexcept {
   if (!is_power_of_two(alignment) || alignment % sizeof(void*)) return EINVAL;
-  const int before = errno;
   void* const taken = aligned(alignment, bytes);
-  errno = before;
-  if (!taken) return ENOMEM;
+  if (!taken) return ENOMEM;  // and errno is, as with glibc
   *memory = taken;
   return 0;
 }
@@ -183,6 +180,20 @@ CORESCALE_ENTRY struct mallinfo2 mallinfo2() noexcept {
   info.fordblks = info.arena - info.uordblks;
   info.keepcost = spans.dirty_slices * slice + mappings.kept_bytes;
   return info;
+}
+
+/// The older one, whose numbers end at 2 GiB.
+CORESCALE_ENTRY struct mallinfo mallinfo() noexcept {
+  const struct mallinfo2 info = mallinfo2();
+  const auto least = [](size_t value) { return static_cast<int>(value < INT_MAX ? value : INT_MAX); };
+  struct mallinfo small {};
+  small.arena = least(info.arena);
+  small.hblks = least(info.hblks);
+  small.hblkhd = least(info.hblkhd);
+  small.uordblks = least(info.uordblks);
+  small.fordblks = least(info.fordblks);
+  small.keepcost = least(info.keepcost);
+  return small;
 }
 
 CORESCALE_ENTRY void malloc_stats() noexcept { show_stats(); }

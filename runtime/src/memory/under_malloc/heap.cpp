@@ -12,6 +12,13 @@
 
 #include "mappings.hpp"
 
+extern "C" {
+[[gnu::weak]] void _IO_list_lock() noexcept;
+[[gnu::weak]] void _IO_list_unlock() noexcept;
+[[gnu::weak]] void _IO_list_resetlock() noexcept;
+[[gnu::weak]] extern char __libc_single_threaded;
+}
+
 namespace corescale::inline v0::process_heap {
 
 constinit page no_page;
@@ -394,6 +401,13 @@ heap* attached() noexcept {
   return mine;
 }
 
+/// Of a page that may have to be made first; null where there is no memory.
+void* take_from_page(std::size_t size_class) noexcept {
+  heap* const mine = attached();
+  page* const p = mine ? insist([&] { return page_with_block(*mine, size_class); }) : nullptr;
+  return p ? take_first(p) : nullptr;
+}
+
 /// Also for a destructor of the thread that runs after this and asks again: it gets a heap again, and this is called again.
 void end_of_thread(void*) noexcept {
   heap* const left = own;
@@ -416,7 +430,14 @@ void end_of_thread(void*) noexcept {
 
 // --- fork ---
 
+/// A process of one thread may fork in a signal handler that interrupted us under a lock: it is the same thread that leaves it later.
+bool is_single_threaded() noexcept { return &__libc_single_threaded && __libc_single_threaded; }
+
+/// glibc's fork() takes its lock on all streams after our handler. Whoever has that lock waits for the lock of a stream, and whoever
+/// has that one may wait for memory: so it comes before ours, as it comes before those of glibc's own malloc(). It may be taken twice.
 void before_fork() noexcept {
+  if (is_single_threaded()) return;
+  if (_IO_list_lock) _IO_list_lock();
   heaps_lock.take();
   span_lock.take();
   mapping_lock.take();
@@ -430,18 +451,26 @@ void leave_all() noexcept {
   heaps_lock.leave();
 }
 
+void after_fork_in_parent() noexcept {
+  if (!in_fork) return;
+  leave_all();
+  if (_IO_list_unlock) _IO_list_unlock();
+}
+
 /// Other threads were stopped anywhere: what they had stays as it is.
 void after_fork_in_child() noexcept {
   for (heap* h = all_heaps; h; h = h->next)
     if (h != own && !h->abandoned.load(std::memory_order_relaxed)) h->lost = true;
   if (own) own_by_kernel(*own);
+  if (!in_fork) return;
   leave_all();
+  if (_IO_list_resetlock) _IO_list_resetlock();
 }
 
 /// Handlers run before a fork in reverse order. So ours are the first to be registered: whoever allocates under a lock of its own,
 /// and takes that lock in a handler, has it by then.
 [[gnu::constructor(101)]] void watch_forks() noexcept {
-  if (!watches_forks.exchange(true)) pthread_atfork(before_fork, leave_all, after_fork_in_child);
+  if (!watches_forks.exchange(true)) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 // --- hardened ---
@@ -489,22 +518,11 @@ void take_back(page* p) noexcept {
   if (!relist(h, p)) p->slow_at = stays;  // until the notice comes
 }
 
-void* take_slowly(std::size_t size_class) noexcept {
-  heap* const mine = attached();
-  page* const p = mine ? insist([&] { return page_with_block(*mine, size_class); }) : nullptr;
-  if (!p) return nullptr;
-  block* const b = p->free;
-  block* const next = next_of(b);
-  if (!is_link(b, next)) die("free memory was written to", b);
-  p->free = next;
-  ++p->used;
-  b->word = 0;
-  return b;
-}
-
-void* take_large(std::size_t bytes) noexcept {
+void* take(std::size_t bytes) noexcept {
   bool zero = false;
-  return take_large(bytes, 16, zero);
+  if (bytes > largest_block) return take_large(bytes, 16, zero);
+  void* const memory = take_at_hand(bytes);
+  return memory ? memory : take_from_page(class_of(bytes));
 }
 
 void give_slowly(void* memory) noexcept {

@@ -63,21 +63,15 @@ inline bool is_link(const block* b, const block* next) noexcept {
                    ~(segment_bytes - 1)) == 0;
 }
 
-void* take_slowly(std::size_t size_class) noexcept;
-void* take_large(std::size_t bytes) noexcept;
 void give_slowly(void* memory) noexcept;
 void give_to_page(page* p, block* b) noexcept;
 void take_back(page* p) noexcept;
 
-/// At least `bytes` bytes; null where there is no memory. errno is the caller's to set.
-[[gnu::always_inline]] inline void* take(std::size_t bytes) noexcept {
-  if (bytes > largest_block) [[unlikely]]
-    return take_large(bytes);
-  const std::size_t c = class_of(bytes);
-  page* const p = current->bins[c];
+/// The first free block of a page; null for none.
+[[gnu::always_inline]] inline void* take_first(page* p) noexcept {
   block* const b = p->free;
   if (!b) [[unlikely]]
-    return take_slowly(c);
+    return nullptr;
   block* const next = next_of(b);
   if (!is_link(b, next)) [[unlikely]]
     die("free memory was written to", b);
@@ -86,6 +80,14 @@ void take_back(page* p) noexcept;
   b->word = 0;  // so that no live block looks like a free one
   return b;
 }
+
+/// At least `bytes` bytes if the thread has such a block at hand; else null.
+[[gnu::always_inline]] inline void* take_at_hand(std::size_t bytes) noexcept {
+  return bytes <= largest_block ? take_first(current->bins[class_of(bytes)]) : nullptr;
+}
+
+/// At least `bytes` bytes; null where there is no memory. errno is the caller's to set.
+void* take(std::size_t bytes) noexcept;
 
 /// Takes back what take() gave; null is allowed.
 [[gnu::always_inline]] inline void give(void* memory) noexcept {

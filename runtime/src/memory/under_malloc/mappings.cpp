@@ -132,11 +132,12 @@ void drop_oldest() noexcept {
   unmap(dropped.memory, dropped.bytes);
 }
 
-/// Kept for reuse, together: 64 MiB, or half of what is in use if that is more. A program that uses much may lose as much again to
-/// pages that the kernel has to clear anew.
+/// Kept for reuse, together: 64 MiB, or three eighths of what is in use if that is more. With less, a program that replaces large blocks
+/// loses its time to pages that the kernel has to clear anew; with half, its peak was a sixth above that of the leanest allocator.
 std::size_t most_kept() noexcept {
   constexpr std::size_t always = std::size_t{1} << 26;
-  return counts.bytes / 2 > always ? counts.bytes / 2 : always;
+  const std::size_t share = counts.bytes / 8 * 3;
+  return share > always ? share : always;
 }
 
 void keep(mapping one) noexcept {
