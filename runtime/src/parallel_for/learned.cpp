@@ -75,20 +75,41 @@ bool loop_record::learn(double mean_ns, double new_spread) noexcept {
   iteration_ns.store(anew ? static_cast<float>(mean_ns) : towards(old, mean_ns), std::memory_order_relaxed);
   spread.store(anew ? static_cast<float>(new_spread) : towards(old_spread, new_spread),
                std::memory_order_relaxed);
-  if (anew) serial_until.store(0, std::memory_order_relaxed);
+  if (anew) {
+    serial_until.store(0, std::memory_order_relaxed);
+    forks.store(0, std::memory_order_relaxed);
+    alone_ns.store(0, std::memory_order_relaxed);
+  }
   const bool again = anew && old > 0 && in_doubt.load(std::memory_order_relaxed) != doubt::second_look;
   in_doubt.store(again ? doubt::look_again : doubt::none, std::memory_order_relaxed);
   return !again;
 }
 
-// Two losses in a row, as one may be another program's doing; then longer and longer without a fork, but not for good.
+void loop_record::learn_alone(double mean_ns) noexcept {
+  const float old = alone_ns.load(std::memory_order_relaxed);
+  const bool anew = old <= 0 || mean_ns > another_loop * old || another_loop * mean_ns < old;
+  alone_ns.store(anew ? static_cast<float>(mean_ns) : towards(old, mean_ns), std::memory_order_relaxed);
+  if (!anew) return;
+  serial_until.store(0, std::memory_order_relaxed);
+  forks.store(0, std::memory_order_relaxed);
+}
+
+// Two losses in a row, as one may be another program's doing, and none saved in the mean; then longer and longer without a fork, but
+// not for good. What is tried afterwards is judged by itself.
 void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
-  if (elapsed_ns < serial_ns) return losses.store(0, std::memory_order_relaxed);
+  const auto seen = std::min<std::uint8_t>(forks.load(std::memory_order_relaxed) + 1, most_forks);
+  const float before = seen == 1 ? 0 : gain.load(std::memory_order_relaxed);
+  const double saved = std::max(least_gain, 1 - elapsed_ns / serial_ns);
+  const auto mean = static_cast<float>(before + (saved - before) / seen);
+  forks.store(seen, std::memory_order_relaxed);
+  gain.store(mean, std::memory_order_relaxed);
+  if (saved > 0 || mean > 0) return losses.store(0, std::memory_order_relaxed);
   const std::uint32_t in_a_row = std::min(losses.load(std::memory_order_relaxed) + 1, most_losses);
   losses.store(in_a_row, std::memory_order_relaxed);
   if (in_a_row < 2) return;
   const std::uint32_t until = calls.load(std::memory_order_relaxed) + (sample_every << in_a_row);
   serial_until.store(until | 1, std::memory_order_relaxed);
+  forks.store(0, std::memory_order_relaxed);
 }
 
 // Not in a second look, a single call behind what may have been an outlier: it is the calls between two samples that tell.

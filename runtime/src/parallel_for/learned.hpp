@@ -61,14 +61,19 @@ struct alignas(cache_line / 2) loop_record {
   std::atomic<std::uint64_t> site{0};
   std::atomic<std::uint64_t> sampled_at{0};   ///< ticks at the last sample
   std::atomic<std::uint64_t> alone_up_to{0};  ///< iterations that were lately found not to pay for a fork
-  std::atomic<float> iteration_ns{0};         ///< 0: not known
+  std::atomic<float> iteration_ns{
+      0};  ///< in blocks of a forked loop, or alone if none is forked; 0: not known
+  std::atomic<float> alone_ns{
+      0};  ///< an iteration of a short loop that is forked, on the caller alone; 0: not known
   std::atomic<float> spread{0};
   std::atomic<float> interval_ns{0};           ///< between calls; 0: not known
   std::atomic<std::uint32_t> calls{0};         ///< modulo 2^32
   std::atomic<std::uint32_t> sampled_call{0};  ///< the number of the last sample
   std::atomic<std::uint32_t> serial_until{0};  ///< calls before this one are not forked: forks did not pay
   std::atomic<std::uint32_t> losses{0};        ///< samples in a row whose fork did not pay
-  std::atomic<doubt> in_doubt{doubt::none};    ///< about the last sample
+  std::atomic<float> gain{0};  ///< the share of the serial time that forks save, the mean of late samples
+  std::atomic<std::uint8_t> forks{0};        ///< how many these are
+  std::atomic<doubt> in_doubt{doubt::none};  ///< about the last sample
 
   /// Counts this call, and says whether it shall be timed; what was decided is then decided anew.
   bool begin_call() noexcept {
@@ -77,13 +82,32 @@ struct alignas(cache_line / 2) loop_record {
     const bool again = in_doubt.load(std::memory_order_relaxed) == doubt::look_again;
     if (again) [[unlikely]]
       in_doubt.store(doubt::second_look, std::memory_order_relaxed);
-    const bool timed = call < first_samples || call % sample_every == 0 || again;
+    const bool tried_again = call + 1 == serial_until.load(std::memory_order_relaxed);
+    const bool timed = call < first_samples || call % sample_every == 0 || again || tried_again;
     if (timed) alone_up_to.store(0, std::memory_order_relaxed);
     return timed;
   }
 
   /// Takes in the mean time and the spread of a timed call's blocks; false where the next call shall say whether that was an outlier.
   bool learn(double mean_ns, double new_spread) noexcept;
+
+  /// Whether this timed call shall run on its caller although it would be forked. What a fork saves is not seen in its blocks: they take
+  /// longer where their data lies in another core's cache.
+  bool wants_time_alone(double predicted_ns) const noexcept {
+    const std::uint32_t call = calls.load(std::memory_order_relaxed) - 1;
+    return predicted_ns < short_ns && call > 1 &&
+           (alone_ns.load(std::memory_order_relaxed) <= 0 || call % alone_every == 0);
+  }
+
+  /// Takes in the mean time of an iteration in a call that would have been forked.
+  void learn_alone(double mean_ns) noexcept;
+
+  /// What n iterations would have taken alone; in blocks of a fork one took `mean_ns`.
+  double serial_ns(double mean_ns, std::uint64_t n) const noexcept {
+    const double in_blocks = mean_ns * static_cast<double>(n);
+    const float alone = alone_ns.load(std::memory_order_relaxed);
+    return alone > 0 && in_blocks < short_ns ? alone * static_cast<double>(n) : in_blocks;
+  }
 
   /// Takes in how long a forked call took, and what it would have taken alone.
   void learn_gain(double elapsed_ns, double serial_ns) noexcept;
@@ -107,8 +131,16 @@ struct alignas(cache_line / 2) loop_record {
 
  private:
   // Reading the clock costs 1 to 2% of a loop of a microsecond; sixteen calls bear it easily.
-  static constexpr std::uint32_t first_samples = 3;
+  // Of the first ones one searches, one runs alone, and two forks are compared with it.
+  static constexpr std::uint32_t first_samples = 5;
   static constexpr std::uint32_t sample_every = 16;
+  // Costs half of a call; it tells nothing of longer loops, whose data does not lie in a cache.
+  static constexpr std::uint32_t alone_every = 256;
+  static constexpr double short_ns = 1e5;
+  // A thread that another program displaces now and then comes late to one join in some, and saves time in the mean.
+  static constexpr std::uint8_t most_forks = 16;
+  // A later join than this is chance, however late.
+  static constexpr double least_gain = -3;
   // Half of the time for which a thread of the default team spins.
   static constexpr float often_ns = team_options::usual_spin_for / std::chrono::nanoseconds(2);
 };

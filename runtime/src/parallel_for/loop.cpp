@@ -306,7 +306,7 @@ loop_plan plan_of(const loop_call& call, const loop_description& loop) {
   const double mean = times.mean() * ns_per_tick();
   if (call.record) {
     const bool believed = call.record->learn(mean, times.spread());
-    if (believed && !plan.adapt) call.record->learn_gain(elapsed, mean * static_cast<double>(loop.n));
+    if (believed && !plan.adapt) call.record->learn_gain(elapsed, call.record->serial_ns(mean, loop.n));
   }
   if (call.options.statistics) run.report(*call.options.statistics);
   return true;
@@ -373,13 +373,15 @@ struct watched_slices {
 
 /// On the calling thread, as long as it takes what was predicted: what is left of one that twice in a row takes longer is divided.
 /// If `timed`, learns what an iteration takes: of what was run here, and where the rest was divided, as if that went on so.
-void run_watched(const loop_call& call, double iteration_ns, bool timed) {
+/// If `could_fork`, that is not what blocks of a fork take.
+void run_watched(const loop_call& call, double iteration_ns, bool timed, bool could_fork) {
   const watched_slices slices(call.n, iteration_ns);
   const double fork = machine_calibration().fork_hot;
   const double tick = ns_per_tick();
   const auto learn = [&](double elapsed) {
-    call.record->learn(elapsed / static_cast<double>(call.n),
-                       call.record->spread.load(std::memory_order_relaxed));
+    const double mean = elapsed / static_cast<double>(call.n);
+    if (could_fork) return call.record->learn_alone(mean);
+    call.record->learn(mean, call.record->spread.load(std::memory_order_relaxed));
   };
   const std::uint64_t start = ticks();
   std::uint64_t begin = 0, size = slices.first, last = start;
@@ -420,7 +422,7 @@ void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, cons
   if (record && options.after_pause) record->forget_interval();
   const loop_call call{team, n, body, options, policy, record, record && record->begin_call()};
   if (record && n <= record->alone_up_to.load(std::memory_order_relaxed) && !options.statistics)
-    return run_watched(call, record->iteration_ns.load(std::memory_order_relaxed), false);
+    return run_watched(call, record->iteration_ns.load(std::memory_order_relaxed), false, false);
   if (call.sampled) record->learn_interval(ticks());
   const bool may_fork = !record || record->may_fork();
   std::optional<loop_description> described;
@@ -434,11 +436,14 @@ void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, cons
   const loop_description& loop = *described;
   const bool timed = call.sampled || options.statistics || plan.adapt ||
                      loop.iteration_ns * static_cast<double>(n) > always_timed_ns;
+  if (plan.counters > 0 && call.sampled && loop.iteration_ns > 0 && !options.statistics &&
+      record->wants_time_alone(loop.iteration_ns * static_cast<double>(n)))
+    return run_watched(call, loop.iteration_ns, true, true);
   if (plan.counters > 0 && (timed ? run_timed(call, loop, plan, body) : run_plain(call, n, plan, body)))
     return;
   const bool by_choice = record && plan.counters == 0 && loop.threads > 1 && loop.iteration_ns > 0;
-  if (by_choice && may_fork) record->alone_up_to.store(n, std::memory_order_relaxed);
-  if (by_choice && !options.statistics) return run_watched(call, loop.iteration_ns, timed);
+  if (by_choice) record->alone_up_to.store(n, std::memory_order_relaxed);
+  if (by_choice && !options.statistics) return run_watched(call, loop.iteration_ns, timed, !may_fork);
   run_alone(call, timed);
 }
 
