@@ -191,6 +191,24 @@ TEST(Threads, AGradientOfASumHasTheSameBitsForAnyTeam) {
   for (std::size_t j = 0; j < 2; ++j) EXPECT_NEAR(alone.derivatives[j], plain.derivatives[j], 1e-7);
 }
 
+TEST(Threads, EachHasACopyOfAFunction) {
+  const auto f = [](auto x) {
+    std::remove_cvref_t<decltype(x[0])> y = x[0];
+    for (int i = 0; i < 20'000; ++i) y = sin(y) * 1.25 + x[1];  // several chunks
+    return y;
+  };
+  const auto recorded = corescale::record<double>(f, std::vector{0.5, 0.25});
+  std::vector<std::thread> crew;
+  for (int t = 0; t < 3; ++t)
+    crew.emplace_back([&, at = std::vector{0.5, 0.1 * t}] {
+      auto own = recorded;
+      const auto truth = corescale::gradient<double>(f, at);
+      EXPECT_EQ(own.forward(at)[0], truth.value);
+      EXPECT_EQ(own.reverse(one), truth.derivatives);
+    });
+  for (std::thread& member : crew) member.join();
+}
+
 TEST(Threads, AFunctionMovesToAnother) {
   auto f = corescale::record<double>([](auto x) { return x[0] * x[0]; }, one);
   std::thread([moved = std::move(f)]() mutable {

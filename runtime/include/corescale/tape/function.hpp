@@ -22,12 +22,12 @@ class gradient_tape;
 /// differentiated there, to any order. gradient_tape::finish() makes it; it stands, at first, where it was
 /// recorded, and after forward(x) at x.
 ///
-/// Memory       24 bytes per operation over double; 8 more after forward(), 8 more after tangent() or reverse();
+/// Memory       8 to 24 bytes per operation over double; 8 more after forward(), 8 more after tangent() or reverse();
 ///              while they run, 32 in hessian_vector() and 2 (order + 1) numbers in taylor() and reverse_taylor().
 /// Complexity   Each sweep is linear in the operations; over series of order d, O(d^2) each.
 /// Throws       tape_misuse where a size does not fit, and for a sweep back after a sweep forward that threw or
 ///              never was; branch_change where the recorded program would have taken another branch.
-/// Threads      One at a time. Each thread may have a function of its own.
+/// Threads      One at a time. Each thread may have a copy, which is not recorded anew.
 template <class Base = double, class Alloc = thread_alloc>
 class function {
  public:

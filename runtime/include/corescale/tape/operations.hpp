@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one table, whose rows are compared more easily in one place)
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "corescale/tape/special.hpp"
 
@@ -441,6 +443,10 @@ struct choice : Comparison {
   using compared = Comparison;
 };
 
+/// The same with a parameter for one operand, whose value is then all that has to be kept.
+template <class Row>
+struct with_parameter : Row {};
+
 // --- what has no formula ---
 
 struct independent {
@@ -452,12 +458,13 @@ struct selection {
   static constexpr const char* name = "select";
 };
 
-/// The table. The number of an operation on a tape is its place here; a sweep asks each one whether it is the first.
+/// The table. The number of an operation on a tape is its place here; a sweep asks each one whether it is among the first.
 using table =
-    std::tuple<add, independent, selection, subtract, multiply, divide, negate, square_root, cube_root, power,
-               hypotenuse, exponential, exponential_2, exponential_minus_1, logarithm, logarithm_2,
-               logarithm_10, logarithm_plus_1, sine, cosine, tangent, arc_sine, arc_cosine, arc_tangent,
-               arc_tangent_2, hyperbolic_sine, hyperbolic_cosine, hyperbolic_tangent, inverse_hyperbolic_sine,
+    std::tuple<add, with_parameter<add>, subtract, with_parameter<subtract>, negate, independent, selection,
+               multiply, with_parameter<multiply>, divide, square_root, cube_root, power, hypotenuse,
+               exponential, exponential_2, exponential_minus_1, logarithm, logarithm_2, logarithm_10,
+               logarithm_plus_1, sine, cosine, tangent, arc_sine, arc_cosine, arc_tangent, arc_tangent_2,
+               hyperbolic_sine, hyperbolic_cosine, hyperbolic_tangent, inverse_hyperbolic_sine,
                inverse_hyperbolic_cosine, inverse_hyperbolic_tangent, error_function,
                complementary_error_function, gamma_function, logarithm_of_gamma, polygamma_function, absolute,
                sign_of, lesser, greater, positive_difference, copy_sign, modulo, ieee_remainder, floor_of,
@@ -493,6 +500,11 @@ concept unary = requires {
   Row::dx(1.0, 1.0);
 };
 
+/// Whether an operation's partial derivatives are 1 or -1, and follow from it; an independent variable has no operand.
+constexpr bool is_linear(unsigned op) { return op <= number_of<independent>(); }
+constexpr bool is_sum(unsigned op) { return op <= number_of<with_parameter<add>>(); }
+constexpr bool is_difference(unsigned op) { return !is_sum(op) && op < number_of<negate>(); }
+
 /// Whether a row can be computed over T, so that an evaluation over T holds it. Else an operator does not compile.
 template <class T, class Row>
 inline constexpr bool has_row = true;
@@ -522,5 +534,29 @@ template <class Row>
 concept binary = requires {
   Row::dx(1.0, 1.0, 1.0);
 };
+
+template <class Row>
+inline constexpr bool has_parameter = false;
+template <class Row>
+inline constexpr bool has_parameter<with_parameter<Row>> = true;
+
+/// The row that an operation is recorded as, with two variables or one.
+template <class Row, bool OfTwoVariables>
+using recorded =
+    std::conditional_t<!OfTwoVariables && (std::is_same_v<Row, add> || std::is_same_v<Row, subtract> ||
+                                           std::is_same_v<Row, multiply>),
+                       with_parameter<Row>, Row>;
+
+/// How many numbers are kept of an operation.
+template <class Row>
+constexpr unsigned kept_of() {
+  if (has_parameter<Row>) return 1;
+  if (is_linear(number_of<Row>())) return 0;
+  return unary<Row> ? 1 : 2;
+}
+inline constexpr auto kept = []<std::size_t... Place>(std::index_sequence<Place...>) {
+  return std::array<std::uint8_t, count>{kept_of<std::tuple_element_t<Place, table>>()...};
+}
+(std::make_index_sequence<count>());
 
 }  // namespace corescale::operations

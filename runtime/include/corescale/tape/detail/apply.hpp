@@ -47,8 +47,12 @@ struct operators {
     if (tape.is_full()) [[unlikely]]
       return apply_with_room<Row>(x);
     const auto [z, dx] = operations::value_and_dx<Row, Base>(x.value_);
-    return {z, tape.put(dx, static_cast<Base>(0.0), operations::number_of<Row>(), index_of(x.place_),
-                        tape.no_variable())};
+    constexpr unsigned op = operations::number_of<Row>();
+    if constexpr (operations::is_linear(op)) {
+      return {z, tape.put(op, index_of(x.place_), tape.no_variable())};
+    } else {
+      return {z, tape.put(op, index_of(x.place_), tape.no_variable(), dx)};
+    }
   }
 
   template <class Row>
@@ -89,27 +93,35 @@ struct operators {
     const Base taken = static_cast<Base>(1.0), not_taken = static_cast<Base>(0.0);
     if (tape.is_full()) tape.grow(tape);
     return {chosen(x.value_, y.value_),
-            tape.put(x.is_variable() ? chosen(taken, not_taken) : x.value_,
-                     y.is_variable() ? chosen(not_taken, taken) : y.value_,
-                     operations::number_of<operations::selection>(), if_first, if_second)};
+            tape.put(operations::number_of<operations::selection>(), if_first, if_second,
+                     x.is_variable() ? chosen(taken, not_taken) : x.value_,
+                     y.is_variable() ? chosen(not_taken, taken) : y.value_)};
   }
 
   static number variable(const Base& value, std::uint64_t place) { return {value, place}; }
   static std::uint64_t place(const number& x) { return x.place_; }
 
  private:
-  /// Of an operand that varies, the partial derivative and the number; of a parameter, the value.
+  /// Keeps of an operand that varies the partial derivative, where that does not follow from the operation; of a parameter, the value.
   template <class Row, bool XVaries, bool YVaries>
   [[gnu::always_inline]] static number record(recorder<Base>& tape, const number& x, const number& y) {
     if (tape.is_full()) [[unlikely]]
       return record_with_room<Row, XVaries, YVaries>(x, y);
     const Base z = static_cast<Base>(Row::value(x.value_, y.value_));
-    Base dx = x.value_, dy = y.value_;
-    if constexpr (XVaries) dx = static_cast<Base>(Row::dx(x.value_, y.value_, z));
-    if constexpr (YVaries) dy = static_cast<Base>(Row::dy(x.value_, y.value_, z));
-    return {z,
-            tape.put(dx, dy, operations::number_of<Row>(), XVaries ? index_of(x.place_) : tape.no_variable(),
-                     YVaries ? index_of(y.place_) : tape.no_variable())};
+    using as = operations::recorded<Row, XVaries && YVaries>;
+    constexpr unsigned op = operations::number_of<as>();
+    const std::uint32_t of_x = XVaries ? index_of(x.place_) : tape.no_variable();
+    const std::uint32_t of_y = YVaries ? index_of(y.place_) : tape.no_variable();
+    if constexpr (operations::kept_of<as>() == 0) {
+      return {z, tape.put(op, of_x, of_y)};
+    } else if constexpr (operations::kept_of<as>() == 1) {
+      return {z, tape.put(op, of_x, of_y, XVaries ? y.value_ : x.value_)};
+    } else {
+      Base dx = x.value_, dy = y.value_;
+      if constexpr (XVaries) dx = static_cast<Base>(Row::dx(x.value_, y.value_, z));
+      if constexpr (YVaries) dy = static_cast<Base>(Row::dy(x.value_, y.value_, z));
+      return {z, tape.put(op, of_x, of_y, dx, dy)};
+    }
   }
 
   /// These take and give all in registers: were they to come back into the middle of apply(), the fast path would
@@ -149,7 +161,7 @@ struct operators {
     recorder<Base>& tape = *open_recording<Base>;
     const std::uint32_t of_x = operand(x, tape), of_y = operand(y, tape);
     if (tape.is_full()) tape.grow(tape);
-    tape.put(x.value_, y.value_, op, of_x, of_y);
+    tape.put(op, of_x, of_y, x.value_, y.value_);
   }
 };
 

@@ -9,16 +9,6 @@
 
 namespace corescale::inline v0::detail {
 
-/// function(operation, its number), from the first to the last.
-template <class Base, class Alloc, class Function>
-void for_each_operation(const operation_list<Base, Alloc>& operations, Function function) {
-  for (auto* chunk = operations.first(); chunk;
-       chunk = chunk == operations.last() ? nullptr : chunk->behind) {
-    operation<Base>* one = chunk->operations();
-    for (std::uint32_t i = chunk->first; i < chunk->first + chunk->size; ++i, ++one) function(*one, i);
-  }
-}
-
 /// The derivative of each operation along the direction in which the tangents of the independent variables
 /// point, which the caller has set; by the recorded partial derivatives.
 template <class Base, class Alloc>
@@ -28,10 +18,10 @@ void tangent_sweep(const operation_list<Base, Alloc>& operations, Base* tangents
                ? Base(0.0)
                : Base(tangents[from] * partial);
   };
-  for_each_operation(operations, [&](const operation<Base>& one, std::uint32_t i) {
+  for_each_operation(operations, [&](const recorded_operation<Base>& one, std::uint32_t i) {
     const bool picks = operations::picks(one.op());
     if (one.op() != operations::number_of<operations::independent>())
-      tangents[i] = handed_on(one.x(), one.dx, picks) + handed_on(one.y(), one.dy, picks);
+      tangents[i] = handed_on(one.x(), one.dx(), picks) + handed_on(one.y(), one.dy(), picks);
   });
 }
 
@@ -40,13 +30,17 @@ template <class Base, class T>
 struct evaluation {
   T* values;  ///< by number of variable; the caller has set those of the independent ones
 
-  T x(const operation<Base>& one) const { return one.x() < parameter_slots ? T(one.dx) : values[one.x()]; }
-  T y(const operation<Base>& one) const { return one.y() < parameter_slots ? T(one.dy) : values[one.y()]; }
+  T x(const recorded_operation<Base>& one) const {
+    return one.x() < parameter_slots ? T(one.x_value()) : values[one.x()];
+  }
+  T y(const recorded_operation<Base>& one) const {
+    return one.y() < parameter_slots ? T(one.y_value()) : values[one.y()];
+  }
 };
 
 /// Computes the value of one operation; where T is Base, its partial derivatives too.
 template <class Row, class Base, class T>
-void evaluate(const evaluation<Base, T>& at, operation<Base>& one, std::uint32_t i) {
+void evaluate(const evaluation<Base, T>& at, const recorded_operation<Base>& one, std::uint32_t i) {
   constexpr bool renew = std::is_same_v<T, Base>;
   const bool x_varies = one.x() >= parameter_slots, y_varies = one.y() >= parameter_slots;
   if constexpr (!operations::has_row<T, Row>) {
@@ -55,7 +49,7 @@ void evaluate(const evaluation<Base, T>& at, operation<Base>& one, std::uint32_t
     if constexpr (renew) {
       const auto [z, dx] = operations::value_and_dx<Row>(at.x(one));
       at.values[i] = z;
-      one.dx = dx;
+      if constexpr (operations::kept_of<Row>() > 0) one.kept[0] = dx;
     } else {
       at.values[i] = static_cast<T>(Row::value(at.x(one)));
     }
@@ -63,9 +57,9 @@ void evaluate(const evaluation<Base, T>& at, operation<Base>& one, std::uint32_t
     const T x = at.x(one), y = at.y(one);
     const T z = static_cast<T>(Row::value(x, y));
     at.values[i] = z;
-    if constexpr (renew) {
-      if (x_varies) one.dx = static_cast<Base>(Row::dx(x, y, z));
-      if (y_varies) one.dy = static_cast<Base>(Row::dy(x, y, z));
+    if constexpr (renew && operations::kept_of<Row>() == 2) {
+      if (x_varies) one.kept[0] = static_cast<Base>(Row::dx(x, y, z));
+      if (y_varies) one.kept[1] = static_cast<Base>(Row::dy(x, y, z));
     }
   } else if constexpr (operations::branching<Row>) {
     if (Row::holds(at.x(one), at.y(one)) != Row::outcome)
@@ -78,8 +72,8 @@ void evaluate(const evaluation<Base, T>& at, operation<Base>& one, std::uint32_t
     };
     at.values[i] = chosen(at.x(one), at.y(one));
     if constexpr (renew) {
-      if (x_varies) one.dx = chosen(T(1.0), T(0.0));
-      if (y_varies) one.dy = chosen(T(0.0), T(1.0));
+      if (x_varies) one.kept[0] = chosen(T(1.0), T(0.0));
+      if (y_varies) one.kept[1] = chosen(T(0.0), T(1.0));
     }
   }
 }
@@ -87,7 +81,7 @@ void evaluate(const evaluation<Base, T>& at, operation<Base>& one, std::uint32_t
 /// evaluate(), by number of operation.
 template <class Base, class T>
 inline constexpr auto evaluators = []<std::size_t... Place>(std::index_sequence<Place...>) {
-  using step = void (*)(const evaluation<Base, T>&, operation<Base>&, std::uint32_t);
+  using step = void (*)(const evaluation<Base, T>&, const recorded_operation<Base>&, std::uint32_t);
   return std::array<step, sizeof...(Place)>{
       &evaluate<std::tuple_element_t<Place, operations::table>, Base, T>...};
 }
@@ -98,11 +92,13 @@ inline constexpr auto evaluators = []<std::size_t... Place>(std::index_sequence<
 template <class Base, class Alloc, class T>
 void forward_sweep(const operation_list<Base, Alloc>& operations, T* values) {
   const evaluation<Base, T> at{values};
-  for_each_operation(operations, [&](operation<Base>& one, std::uint32_t i) {
-    if (one.op() == operations::number_of<operations::add>()) {
+  for_each_operation(operations, [&](const recorded_operation<Base>& one, std::uint32_t i) {
+    if (operations::is_sum(one.op())) {
       evaluate<operations::add>(at, one, i);
     } else if (one.op() == operations::number_of<operations::multiply>()) {
       evaluate<operations::multiply>(at, one, i);
+    } else if (one.op() == operations::number_of<operations::with_parameter<operations::multiply>>()) {
+      evaluate<operations::with_parameter<operations::multiply>>(at, one, i);
     } else {
       evaluators<Base, T>[one.op()](at, one, i);
     }

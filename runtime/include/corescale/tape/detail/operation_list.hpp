@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "corescale/memory/thread_alloc.hpp"
 #include "corescale/tape/detail/recorder.hpp"
+#include "corescale/tape/operations.hpp"
 
 namespace corescale::inline v0::detail {
 
@@ -16,21 +19,30 @@ namespace corescale::inline v0::detail {
 template <class Base, class Alloc>
 class operation_list {
  public:
-  using element = operation<Base>;
-
+  /// Operations from its begin on, and the numbers that are kept of them from its end down.
   struct chunk {
     chunk* before;
     chunk* behind;
-    std::uint32_t first;     ///< number of its first operation
-    std::uint32_t capacity;  ///< in operations
-    std::uint32_t size;      ///< how many of them are recorded; 0 while it is the one that is being filled
-    element* operations() noexcept { return reinterpret_cast<element*>(this + 1); }
+    std::size_t bytes;
+    Base* numbers;        ///< those of the last operation
+    std::uint32_t first;  ///< number of its first operation
+    std::uint32_t
+        size;  ///< how many operations are recorded; as `numbers` of before, while it is the one that is being filled
+    operation* operations() noexcept { return reinterpret_cast<operation*>(this + 1); }
+    Base* end() noexcept {
+      return reinterpret_cast<Base*>((reinterpret_cast<std::uintptr_t>(this) + bytes) / alignof(Base) *
+                                     alignof(Base));
+    }
   };
 
   static constexpr std::size_t first_bytes = std::size_t{8} << 10;
   static constexpr std::size_t largest_bytes = std::size_t{2} << 20;
 
   operation_list() noexcept = default;
+  operation_list(const operation_list& other) : operation_list() {
+    for (chunk* one = other.first(); one; one = one == other.last() ? nullptr : one->behind)
+      append_copy(*one);
+  }
   operation_list(operation_list&& other) noexcept { swap(other); }
   operation_list& operator=(operation_list other) noexcept {
     swap(other);
@@ -52,6 +64,7 @@ class operation_list {
     chunk& next = used_ ? *used_->behind : *first_;
     next.first = number;
     next.size = 0;
+    next.numbers = next.end();
     used_ = &next;
     return next;
   }
@@ -65,19 +78,31 @@ class operation_list {
 
   std::size_t bytes() const noexcept {
     std::size_t sum = 0;
-    for (const chunk* one = last_; one; one = one->before) sum += bytes_of(*one);
+    for (const chunk* one = last_; one; one = one->before) sum += one->bytes;
     return sum;
   }
 
  private:
-  static std::size_t bytes_of(const chunk& one) { return sizeof(chunk) + one.capacity * sizeof(element); }
-
   void append() {
-    const std::size_t wanted = last_ ? std::min(2 * bytes_of(*last_), largest_bytes) : first_bytes;
+    const std::size_t wanted = last_ ? std::min(2 * last_->bytes, largest_bytes) : first_bytes;
     std::size_t given = 0;
     void* const memory = Alloc::get_memory(wanted, given);
-    const std::size_t fit = (given - sizeof(chunk)) / sizeof(element);
-    chunk* const added = ::new (memory) chunk{last_, nullptr, 0, static_cast<std::uint32_t>(fit), 0};
+    chunk* const added = ::new (memory) chunk{last_, nullptr, given, nullptr, 0, 0};
+    link(added);
+  }
+
+  void append_copy(chunk& from) {
+    std::size_t given = 0;
+    void* const memory = Alloc::get_memory(from.bytes, given);
+    chunk* const added = ::new (memory) chunk{last_, nullptr, from.bytes, nullptr, from.first, from.size};
+    added->numbers = added->end() - (from.end() - from.numbers);
+    std::uninitialized_copy_n(from.operations(), from.size, added->operations());
+    std::uninitialized_copy(from.numbers, from.end(), added->numbers);
+    link(added);
+    used_ = added;
+  }
+
+  void link(chunk* added) noexcept {
     (last_ ? last_->behind : first_) = added;
     last_ = added;
   }
@@ -86,5 +111,64 @@ class operation_list {
   chunk* used_ = nullptr;
   chunk* last_ = nullptr;
 };
+
+/// One operation as a sweep finds it, with the numbers that are kept of it.
+template <class Base>
+struct recorded_operation : operation {
+  unsigned number;  ///< of the operation, in the table
+  Base* kept;
+
+  recorded_operation(const operation& one, unsigned op, Base* numbers) noexcept
+      : operation(one), number(op), kept(numbers) {}
+  unsigned op() const noexcept { return number; }
+
+  /// Of an operand that is a parameter.
+  const Base& x_value() const noexcept { return kept[0]; }
+  const Base& y_value() const noexcept { return kept[operations::kept[number] - 1]; }
+
+  /// What an operand that is a variable hands on.
+  Base dx() const {
+    if (operations::is_linear(number))
+      return Base(number == operations::number_of<operations::negate>() ? -1.0 : 1.0);
+    return kept[0];
+  }
+  Base dy() const {
+    if (operations::is_linear(number)) return Base(operations::is_difference(number) ? -1.0 : 1.0);
+    return kept[operations::kept[number] - 1];
+  }
+};
+
+/// function(operation, its number), from the first to the last.
+template <class Base, class Alloc, class Function>
+void for_each_operation(const operation_list<Base, Alloc>& operations, Function function) {
+  for (auto* chunk = operations.first(); chunk;
+       chunk = chunk == operations.last() ? nullptr : chunk->behind) {
+    const operation* one = chunk->operations();
+    Base* numbers = chunk->end();
+    for (std::uint32_t i = chunk->first; i < chunk->first + chunk->size; ++i, ++one) {
+      const unsigned op = one->op();
+      numbers -= operations::kept[op];
+      function(recorded_operation<Base>(*one, op, numbers), i);
+    }
+  }
+}
+
+/// The same from operation `last` back to the first.
+template <class Base, class Alloc, class Function>
+[[gnu::always_inline]] inline void for_each_operation_back(const operation_list<Base, Alloc>& operations,
+                                                           std::uint32_t last, Function function) {
+  for (auto* chunk = operations.last(); chunk; chunk = chunk->before) {
+    if (chunk->first > last) continue;
+    const operation* one = chunk->operations() + chunk->size;
+    Base* numbers = chunk->numbers;
+    std::uint32_t i = chunk->first + chunk->size;
+    for (; i - 1 > last; --i) numbers += operations::kept[(--one)->op()];
+    while (i-- > chunk->first) {
+      const unsigned op = (--one)->op();
+      function(recorded_operation<Base>(*one, op, numbers), i);
+      numbers += operations::kept[op];
+    }
+  }
+}
 
 }  // namespace corescale::detail

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include "corescale/tape/tape_misuse.hpp"
 
@@ -12,21 +14,19 @@ namespace corescale::inline v0::detail {
 inline constexpr unsigned index_bits = 29;
 inline constexpr std::uint32_t index_mask = (std::uint32_t{1} << index_bits) - 1;
 
-/// One operation z = op(x, y): its partial derivatives where it was recorded, and two words with the numbers of
-/// its operands, in whose upper bits is the number of op, three in each. 24 bytes for double.
+/// One operation z = op(x, y): two words with the numbers of its operands, in whose upper bits is the number of op, three in each.
+/// Apart from it lie the numbers that are kept of it, none to two (operations::kept): its partial derivatives where it was
+/// recorded, as far as they do not follow from op.
 ///
 /// Variables are numbered as they are recorded, so operation i gives variable i. The first
-/// `parameter_slots` numbers stand for "no variable"; an operand of such a number is a parameter, and the
-/// partial derivative that it does not need holds its value, so that the function can be evaluated again.
-template <class Base>
+/// `parameter_slots` numbers stand for "no variable"; an operand of such a number is a parameter, and its value is kept in
+/// place of the partial derivative that it does not need, so that the function can be evaluated again.
 struct operation {
-  Base dx;
-  Base dy;
   std::uint32_t x_word;
   std::uint32_t y_word;
 
-  operation(const Base& partial_x, const Base& partial_y, unsigned op, std::uint32_t x, std::uint32_t y)
-      : dx(partial_x), dy(partial_y), x_word(op >> 3 << index_bits | x), y_word(op << index_bits | y) {}
+  operation(unsigned op, std::uint32_t x, std::uint32_t y) noexcept
+      : x_word(op >> 3 << index_bits | x), y_word(op << index_bits | y) {}
 
   unsigned op() const noexcept { return x_word >> index_bits << 3 | y_word >> index_bits; }
   std::uint32_t x() const noexcept { return x_word & index_mask; }
@@ -52,10 +52,11 @@ std::uint32_t next_recording();
 
 /// The open recording of a thread, as operators see it. `grow` gets the next room; it throws
 /// std::bad_alloc or std::length_error, and the recording then is as it was.
+/// Operations fill a room from its begin on, and the numbers that are kept of them from its end down.
 template <class Base>
 struct recorder {
-  operation<Base>* next = nullptr;
-  operation<Base>* end = nullptr;
+  operation* next = nullptr;
+  Base* numbers = nullptr;  ///< those of the last operation
   std::uint64_t place = 0;  ///< of the next operation
   void (*grow)(recorder&) = nullptr;
 
@@ -66,12 +67,20 @@ struct recorder {
   }
   std::uint32_t index() const noexcept { return index_of(place); }
 
-  bool is_full() const noexcept { return next == end; }
+  bool is_full() const noexcept {
+    return reinterpret_cast<std::uintptr_t>(numbers) - reinterpret_cast<std::uintptr_t>(next) <
+           sizeof(operation) + 2 * sizeof(Base);
+  }
 
-  /// Appends an operation where there is room, and returns the place of its variable.
-  std::uint64_t put(const Base& dx, const Base& dy, unsigned op, std::uint32_t x, std::uint32_t y) {
-    ::new (static_cast<void*>(next)) operation<Base>(dx, dy, op, x, y);
+  /// Appends an operation where there is room, and what is kept of it; returns the place of its variable.
+  template <std::same_as<Base>... Kept>
+  [[gnu::always_inline]] std::uint64_t put(unsigned op, std::uint32_t x, std::uint32_t y,
+                                           const Kept&... kept) {
+    ::new (static_cast<void*>(next)) operation(op, x, y);
     ++next;
+    numbers -= sizeof...(kept);
+    [[maybe_unused]] Base* at = numbers;
+    (::new (static_cast<void*>(at++)) Base(kept), ...);
     return place++;
   }
 

@@ -20,41 +20,42 @@ template <class T>
 /// on to its operands. adjoints[0 .. last]; the caller has set those that it starts from.
 ///
 /// Often the operation before is an operand, and its adjoint was written just now: it is then taken from the
-/// register and not from memory, which would wait for the store. On Zen 4 that is a third of the sweep. A sum hands
+/// register and not from memory, which would wait for the store. On Zen 4 that is a third of the sweep. A sum or difference hands
 /// its adjoint on as it is: a multiplication by 1 would be waited for, too.
 template <class Base, class Alloc>
 void reverse_sweep(const operation_list<Base, Alloc>& operations, std::uint32_t last, Base* adjoints) {
-  for (auto* chunk = operations.last(); chunk; chunk = chunk->before) {
-    if (chunk->first > last) continue;
-    std::uint32_t i = std::min(last, chunk->first + chunk->size - 1);
-    const operation<Base>* one = chunk->operations() + (i - chunk->first);
-    Base weight = adjoints[i];
-    for (; i >= chunk->first; --i, --one) {
-      if (is_zero(weight)) {
-        weight = adjoints[i - 1];
-        continue;
-      }
-      const std::uint32_t x = one->x(), y = one->y();
-      Base x_sum, y_sum;
-      if (is_cheap<Base> && one->op() == operations::number_of<operations::add>()) {
-        x_sum = adjoints[x] += weight;
-        y_sum = adjoints[y] += weight;
-      } else if (operations::picks(one->op())) {
-        x_sum = is_zero(one->dx) ? adjoints[x] : hand_on(adjoints, x, weight, one->dx);
-        y_sum = is_zero(one->dy) ? adjoints[y] : hand_on(adjoints, y, weight, one->dy);
-      } else {
-        x_sum = hand_on(adjoints, x, weight, one->dx);
-        y_sum = hand_on(adjoints, y, weight, one->dy);
-      }
-      if (y == i - 1) {
-        weight = y_sum;
-      } else if (x == i - 1) {
-        weight = x_sum;
-      } else {
-        weight = adjoints[i - 1];
-      }
-    }
-  }
+  Base weight = adjoints[last];
+  for_each_operation_back(
+      operations,
+      last, [&](const recorded_operation<Base>& one, std::uint32_t i) __attribute__((always_inline)) {
+        if (is_zero(weight)) {
+          weight = adjoints[i - 1];
+          return;
+        }
+        const std::uint32_t x = one.x(), y = one.y();
+        const unsigned op = one.op();
+        Base x_sum, y_sum;
+        if (is_cheap<Base> && operations::is_sum(op)) {
+          x_sum = adjoints[x] += weight;
+          y_sum = adjoints[y] += weight;
+        } else if (is_cheap<Base> && operations::is_linear(op)) {
+          x_sum = adjoints[x] += op == operations::number_of<operations::negate>() ? -weight : weight;
+          y_sum = adjoints[y] -= weight;
+        } else if (operations::picks(op)) {
+          x_sum = is_zero(one.dx()) ? adjoints[x] : hand_on(adjoints, x, weight, one.dx());
+          y_sum = is_zero(one.dy()) ? adjoints[y] : hand_on(adjoints, y, weight, one.dy());
+        } else {
+          x_sum = hand_on(adjoints, x, weight, one.dx());
+          y_sum = hand_on(adjoints, y, weight, one.dy());
+        }
+        if (y == i - 1) {
+          weight = y_sum;
+        } else if (x == i - 1) {
+          weight = x_sum;
+        } else {
+          weight = adjoints[i - 1];
+        }
+      });
 }
 
 }  // namespace corescale::detail
