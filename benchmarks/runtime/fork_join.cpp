@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 (more than 300 lines: a row for each threading system, timed by one loop)
 // What a fork-join of two threads costs, of every threading system.
 // The bare two-line spin, which is the least that two cores can do, is measured beside them.
+// So is a bare futex, which is the least that waking a thread takes.
 // Randomised blocks; ratios are taken within a block.
 #include <dlfcn.h>
+#include <linux/futex.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -77,9 +80,65 @@ class bare_spin {
   std::thread other_;
 };
 
+/// What the kernel takes to wake a thread: it sleeps until there is a round, and the master makes one system call for each.
+/// The master looks for the answer without sleeping, or sleeps too, as a team does that never spins.
+template <bool master_sleeps>
+class bare_futex {
+ public:
+  bare_futex() : other_([this] { answer(); }) {}
+  ~bare_futex() {
+    tell(go_, end);
+    other_.join();
+  }
+  bare_futex(const bare_futex&) = delete;
+  bare_futex& operator=(const bare_futex&) = delete;
+
+  void work() {
+    tell(go_, ++round_);
+    nothing(0);
+    if (!master_sleeps) {
+      while (done_.load(std::memory_order_acquire) != round_) corescale::cpu_pause();
+    } else {
+      await_other_than(done_, round_ - 1);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t end = ~std::uint32_t{0};
+
+  static void tell(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+    word.store(value, std::memory_order_release);
+    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1);
+  }
+
+  static std::uint32_t await_other_than(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
+    std::uint32_t now = seen;
+    while ((now = word.load(std::memory_order_acquire)) == seen)
+      syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, nullptr);
+    return now;
+  }
+
+  void answer() {
+    for (std::uint32_t last = 0; (last = await_other_than(go_, last)) != end;) {
+      nothing(1);
+      if (master_sleeps) {
+        tell(done_, last);
+      } else {
+        done_.store(last, std::memory_order_release);
+      }
+    }
+  }
+
+  alignas(corescale::cache_line) std::atomic<std::uint32_t> go_{0};
+  alignas(corescale::cache_line) std::atomic<std::uint32_t> done_{0};
+  alignas(corescale::cache_line) std::uint32_t round_ = 0;
+  std::thread other_;
+};
+
 struct figures {
   double hot_ns = 0;
   double cold_ns = 0;
+  double asleep_ns = 0;
   double burnt_ms = 0;
 };
 
@@ -176,6 +235,19 @@ double cold_ns(Work work) {
   return median(calls);
 }
 
+/// The master sleeps for so long that every thread does, then forks once.
+template <class Work>
+double asleep_ns(Work work) {
+  std::vector<double> calls;
+  for (int call = 0; call < 15; ++call) {
+    idle_ms(10);
+    const std::int64_t start = now_ns();
+    work();
+    calls.push_back(static_cast<double>(now_ns() - start));
+  }
+  return median(calls);
+}
+
 /// CPU time that the process uses in the 100 ms that follow the first 10 ms of idleness.
 template <class Work>
 double burnt_ms(Work work) {
@@ -188,12 +260,12 @@ double burnt_ms(Work work) {
 
 template <class Work>
 figures measure(Work work) {
-  return {hot_ns(work), cold_ns(work), burnt_ms(work)};
+  return {hot_ns(work), cold_ns(work), asleep_ns(work), burnt_ms(work)};
 }
 
-template <bool pauses>
+template <class Bare>
 figures measure_bare() {
-  bare_spin<pauses> limit;
+  Bare limit;
   return measure([&limit] { limit.work(); });
 }
 
@@ -229,8 +301,10 @@ struct measured_case {
 };
 
 std::vector<measured_case> cases(std::span<char*> only) {
-  std::vector<measured_case> all{{"bare two-line spin", measure_bare<false>, {}},
-                                 {"the same with pauses", measure_bare<true>, {}}};
+  std::vector<measured_case> all{{"bare two-line spin", measure_bare<bare_spin<false>>, {}},
+                                 {"the same with pauses", measure_bare<bare_spin<true>>, {}},
+                                 {"bare futex", measure_bare<bare_futex<false>>, {}},
+                                 {"bare futex, twice", measure_bare<bare_futex<true>>, {}}};
   for (const corescale::threading_system& system : corescale::threading_systems()) {
     if (system.name == "serial") continue;  // holds one thread
     if (!only.empty() && std::ranges::find(only, system.name) == only.end()) continue;
@@ -286,10 +360,10 @@ std::vector<double> column(const measured_case& one, double figures::*figure) {
   return values;
 }
 
-void print_row(const measured_case& one, const measured_case& limit) {
+void print_row(const measured_case& one, const measured_case& spin, const measured_case& futex) {
   std::printf("%-20s", one.name.c_str());
-  for (const auto figure : {&figures::hot_ns, &figures::cold_ns}) {
-    const std::vector<double> ratio = ratios(one, limit, figure);
+  for (const auto figure : {&figures::hot_ns, &figures::cold_ns, &figures::asleep_ns}) {
+    const std::vector<double> ratio = ratios(one, figure == &figures::asleep_ns ? futex : spin, figure);
     const auto [low, high] = around_median(ratio);
     std::printf(" %8.2f %7.2f [%6.2f, %6.2f]", median(column(one, figure)) / 1e3, median(ratio), low, high);
   }
@@ -298,12 +372,16 @@ void print_row(const measured_case& one, const measured_case& limit) {
 
 void print_table(const std::vector<measured_case>& all, const char* which) {
   const std::size_t blocks = all.front().blocks.size();
-  std::printf("\n%s: %zu randomised; median, and median ratio to the bare spin [95%% interval]\n", which,
-              blocks);
+  std::printf(
+      "\n%s: %zu randomised; median, and median ratio [95%% interval] to the bare spin, asleep to the bare "
+      "futex\n",
+      which, blocks);
   if (blocks == 0) return;
-  std::printf("%-20s %34s %34s %8s\n", "", "hot", "after 1 ms idle", "burnt");
-  std::printf("%-20s %8s %25s %8s %25s %8s\n", "", "us", "ratio", "us", "ratio", "ms/100ms");
-  for (const measured_case& one : all) print_row(one, all.front());
+  std::printf("%-20s %34s %34s %34s %8s\n", "", "hot", "after 1 ms idle", "asleep, after 10 ms", "burnt");
+  std::printf("%-20s %8s %25s %8s %25s %8s %25s %8s\n", "", "us", "ratio", "us", "ratio", "us", "ratio",
+              "ms/100ms");
+  const auto futex = std::ranges::find(all, "bare futex", &measured_case::name);
+  for (const measured_case& one : all) print_row(one, all.front(), *futex);
 }
 
 }  // namespace
