@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "driver/error.hpp"
+#include "driver/simulated.hpp"
 
 #ifdef CORESCALE_HAS_MPI
 #include <mpi.h>
@@ -20,13 +21,6 @@
 #endif
 
 namespace driver {
-
-/// Whether ranks and their clock are SimGrid's: a build by smpicxx.
-#ifdef CORESCALE_SIMULATED
-inline constexpr bool is_simulated = true;
-#else
-inline constexpr bool is_simulated = false;
-#endif
 
 /// The processes of one launch. MPI is started only under a launcher of it: a program that is started alone is rank 0 of 1 and
 /// pays nothing. One per process, made and destroyed by the main thread, which alone calls it.
@@ -73,6 +67,7 @@ class Ranks {
   /// Seconds from some moment on, of the simulated machine in a simulated build.
   static double seconds() {
 #ifdef CORESCALE_SIMULATED
+    const Message message;
     return MPI_Wtime();
 #else
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -82,6 +77,7 @@ class Ranks {
   /// Returns when every rank has come here.
   void barrier() const {
 #ifdef CORESCALE_HAS_MPI
+    const Message message;
     if (started_) MPI_Barrier(MPI_COMM_WORLD);
 #endif
   }
@@ -89,6 +85,7 @@ class Ranks {
   /// The largest over ranks.
   double largest(double value) const {
 #ifdef CORESCALE_HAS_MPI
+    const Message message;
     if (started_) MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 #endif
     return value;
@@ -112,6 +109,7 @@ class Ranks {
   /// Each element becomes its sum over ranks.
   void sum([[maybe_unused]] std::span<double> values) const {
 #ifdef CORESCALE_HAS_MPI
+    const Message message;
     if (started_)
       MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_SUM,
                     MPI_COMM_WORLD);
@@ -128,6 +126,7 @@ class Ranks {
       starts.push_back(static_cast<int>(first_of(n, rank) * width));
       counts.push_back(static_cast<int>(first_of(n, rank + 1) * width) - starts.back());
     }
+    const Message message;
     MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, table.data(), counts.data(), starts.data(), MPI_FLOAT,
                    MPI_COMM_WORLD);
 #endif
@@ -137,6 +136,7 @@ class Ranks {
   void pass_on([[maybe_unused]] std::span<const float> sent,
                [[maybe_unused]] std::span<float> received) const {
 #ifdef CORESCALE_HAS_MPI
+    const Message message;
     if (!started_) return;
     MPI_Sendrecv(sent.data(), static_cast<int>(sent.size()), MPI_FLOAT, (rank_ + 1) % size_, 0,
                  received.data(), static_cast<int>(received.size()), MPI_FLOAT, (rank_ - 1 + size_) % size_,
@@ -153,6 +153,7 @@ class Ranks {
   /// Each element becomes the least over ranks: by value, of equals by place.
   void least([[maybe_unused]] std::span<Least> values) const {
 #ifdef CORESCALE_HAS_MPI
+    const Message message;
     if (started_)
       MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE_INT, MPI_MINLOC,
                     MPI_COMM_WORLD);
@@ -163,6 +164,7 @@ class Ranks {
   void send([[maybe_unused]] int from, [[maybe_unused]] int to, [[maybe_unused]] std::string& bytes) const {
 #ifdef CORESCALE_HAS_MPI
     if (!started_) return;
+    const Message message;
     constexpr int tag = 0;
     if (rank_ == from)
       MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag, MPI_COMM_WORLD);

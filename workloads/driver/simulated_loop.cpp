@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of a simulated build (smpicxx), which take the place of block_loop.cpp's. A rank runs its blocks one after the other. The
-// simulated clock is charged with their CPU time on t cores, and with a fork and join.
+// Computing in a simulated build (smpicxx): the loops, which take the place of block_loop.cpp's, and what lies between loops and messages.
+// A rank runs its blocks one after the other; the simulated clock is charged with their CPU time on t cores, and with a fork and join.
+#include <dlfcn.h>
+#include <mpi.h>
 #include <smpi/smpi.h>
 #include <time.h>  // NOLINT(modernize-deprecated-headers): clock_gettime
 
+#include <cstdint>
 #include <cstdlib>
+#include <deque>
+#include <map>
 #include <simgrid/s4u.hpp>
 #include <string>
 
 #include "driver/block_loop.hpp"
 #include "driver/error.hpp"
+#include "driver/simulated.hpp"
 
-/// Tells the lab that the program charges its threads itself, so that its ranks are not made t times as fast.
+/// Tells the lab that the program charges all of its computing itself: SimGrid need not measure it, nor make ranks t times as fast.
 extern "C" __attribute__((used, visibility("default"))) const char corescale_simulates_threads[] =
     "corescale_simulates_threads";
 
@@ -23,6 +29,68 @@ double cpu_seconds() {
   timespec now{};
   (clock_gettime)(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// What each piece of computing took lately, on any rank. Ranks do equal work, so a piece is charged with the mean of the last ones at
+/// its place, as many as there are ranks: else every rank would wait for what disturbed one of them on this machine.
+class Costs {
+ public:
+  double mean(std::uintptr_t place, double seconds) {
+    Recent& recent = recent_[place];
+    recent.seconds.push_back(seconds);
+    recent.sum += seconds;
+    if (recent.seconds.size() > ranks_) {
+      recent.sum -= recent.seconds.front();
+      recent.seconds.pop_front();
+    }
+    return recent.sum / static_cast<double>(recent.seconds.size());
+  }
+
+ private:
+  struct Recent {
+    std::deque<double> seconds;
+    double sum = 0;
+  };
+
+  static std::size_t ranks() {
+    int size = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return static_cast<std::size_t>(size);
+  }
+
+  std::size_t ranks_ = ranks();
+  std::map<std::uintptr_t, Recent> recent_;
+};
+
+/// One for all ranks, which share the heap; a global would be each rank's own.
+Costs& costs() {
+  static Costs* const shared = [] {
+    simgrid::s4u::Host* const host = simgrid::s4u::Engine::get_instance()->get_all_hosts().front();
+    if (host->get_data<Costs>() == nullptr) host->set_data(new Costs);
+    return host->get_data<Costs>();
+  }();
+  return *shared;
+}
+
+/// Where in the program an address is; each rank may have a copy of the program.
+std::uintptr_t place_of(const void* address) {
+  Dl_info found{};
+  dladdr(address, &found);
+  return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(found.dli_fbase);
+}
+
+/// Charges the simulated clock with `seconds` on each of that many cores of this rank's node.
+void charge(double seconds, std::size_t cores) {
+  constexpr double core_flops = 1e9;  // a second of this machine's core, as the lab writes platforms
+  simgrid::s4u::this_actor::exec_init(seconds * core_flops)
+      ->set_thread_count(static_cast<int>(cores))
+      ->wait();
+}
+
+/// When the piece of computing that is under way began; 0 before MPI was there.
+double& piece() {
+  static double began = 0;
+  return began;
 }
 
 /// Seconds that a loop takes beside its blocks, as the platform has them for this system or for any.
@@ -40,23 +108,27 @@ class SimulatedLoop final : public BlockLoop {
   std::size_t num_threads() const override { return threads_; }
 
   void run(std::size_t blocks, Block block) override {
-    smpi_bench_end();  // what came before ran on one core
+    const void* const place = __builtin_return_address(0);
+    charge_serial(place);
     const double begun = cpu_seconds();
     for (std::size_t b = 0; b < blocks; ++b) block(b);
-    const double each = (cpu_seconds() - begun) / static_cast<double>(threads_) + fork_join_;
-    simgrid::s4u::this_actor::exec_init(each * core_flops)
-        ->set_thread_count(static_cast<int>(threads_))
-        ->wait();
-    smpi_bench_begin();
+    const double spent = costs().mean(~place_of(place), cpu_seconds() - begun);
+    charge(spent / static_cast<double>(threads_) + fork_join_, threads_);
+    resume_serial();
   }
 
  private:
-  static constexpr double core_flops = 1e9;  // a second of this machine's core, as the lab writes platforms
   std::size_t threads_;
   double fork_join_;
 };
 
 }  // namespace
+
+void charge_serial(const void* place) {
+  if (piece() > 0) charge(costs().mean(place_of(place), cpu_seconds() - piece()), 1);
+}
+
+void resume_serial() { piece() = cpu_seconds(); }
 
 std::vector<std::string> loop_systems() { return {"spin", "tbb", "ports"}; }
 

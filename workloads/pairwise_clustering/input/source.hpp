@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -34,9 +35,10 @@ inline Source from_mixture(std::size_t points, const Mixture::Shape& shape, std:
           [mixture](std::size_t, std::size_t) { return mixture->largest(); },
           [mixture](Distances& distances, std::size_t first, const Crew& crew) {
             crew.for_rows(distances, [&](std::size_t begin, std::size_t end) {
-              for (std::size_t j = 0; j < mixture->size(); ++j)
-                for (std::size_t i = begin; i < end; ++i)
-                  distances.set(i, j, mixture->distance(first + i, j));
+              for (std::size_t panel = begin; panel < end; panel += panel_rows)  // which lies together
+                for (std::size_t j = 0; j < mixture->size(); ++j)
+                  for (std::size_t i = panel; i < std::min(panel + panel_rows, end); ++i)
+                    distances.set(i, j, mixture->distance(first + i, j));
             });
           }};
 }

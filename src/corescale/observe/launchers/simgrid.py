@@ -31,7 +31,7 @@ BUILD = ".smpi"
 LIBRARY = b"libsimgrid"
 """what every program that smpicxx linked names"""
 THREADED = b"corescale_simulates_threads"
-"""what a program holds that charges its threads itself (workloads/driver/simulated_loop.cpp)"""
+"""what a program holds that charges its computing itself (workloads/driver/simulated_loop.cpp)"""
 CLOCK = re.compile(r"Simulated time: (\S+) seconds")
 OF_SIMULATOR = (
     *(
@@ -68,6 +68,7 @@ class Simgrid(Local):
     starts_ranks = True
     only_if_asked = True
     takes: ClassVar[str] = "platform"
+    has_seats: ClassVar[bool] = True
 
     def __init__(self, experiment: Experiment, machine: Machine, platform: Platform) -> None:
         super().__init__(experiment, machine)
@@ -128,7 +129,7 @@ class Simgrid(Local):
             *("--log=root.thres:critical", "--log=smpi_utils.thres:info", f"--log=smpi_utils.app:file:{clock}"),
             f"--cfg=smpi/coll-selector:{self._platform.collectives}",
             f"--cfg=smpi/host-speed:{CORE_FLOPS:.0f}f",
-            *("--cfg=smpi/simulate-computation:yes", "--cfg=smpi/display-timing:yes"),
+            *(f"--cfg=smpi/simulate-computation:{'no' if threaded else 'yes'}", "--cfg=smpi/display-timing:yes"),
             *("--cfg=smpi/bw-factor:0:1", "--cfg=smpi/lat-factor:0:1"),  # a link is as the platform has it
             *(str(platform), *request.argv[1:]),
         )
@@ -148,6 +149,10 @@ class Simgrid(Local):
         none = SpawnReport(status=report.status)
         unknown = {name: getattr(none, name) for name in OF_SIMULATOR}
         return replace(report, wall=wall, ranked=True, **unknown), {}
+
+    def _width(self, threads: int) -> int:
+        del threads  # which are simulated
+        return 1
 
     def _watched(self, invocation: Any, watching: Sequence[Any]) -> Record:
         record = super()._watched(invocation, watching)
