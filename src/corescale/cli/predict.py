@@ -52,6 +52,12 @@ def predict(
     layouts: Annotated[
         str, typer.Option("--layouts", metavar="TxMxN,...", help="of --simulate (default: all that fill the cluster)")
     ] = "",
+    grade: Annotated[
+        str,
+        typer.Option(
+            "--grade", metavar="mpi|slurm|ssh", help="of --simulate: then launch what can be, and print errors"
+        ),
+    ] = "",
     response: Annotated[str, typer.Option("--response", help="of --simulate: wall or metric:NAME")] = "wall",
     json: Annotated[bool, typer.Option("--json", help="print the result as JSON")] = False,
 ) -> None:
@@ -61,7 +67,7 @@ def predict(
             raise UsageError(
                 "forecasts are from runs", where="--simulate", remedy="leave out --cores and what follows it"
             )
-        simulated(words, simulate, layouts or "auto", response, json=json)
+        simulated(words, simulate, layouts or "auto", response, grade, json=json)
         return
     runs = [Path(word) for word in words]
     if track_record == (cores is not None):

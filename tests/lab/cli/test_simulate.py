@@ -54,14 +54,31 @@ def test_the_study_of_many_nodes_draws_its_figures_from_simulated_records(tmp_pa
     except UnavailableError as error:
         pytest.skip(error.what)
     cluster = Path(__file__).parents[3] / "data" / "clusters" / "nodes_24x32.toml"
-    levels = ("--levels", "layout=1x1x1,24x1x1,24x1x2,1x6x1,1x6x2", "--levels", "points=300,600,900")
+    levels = ("--levels", "nodes=1,2", "--levels", "points=600")
     words = ("study", "run", "threads_and_mpi_nodes", "--on", "simgrid", "--platform", str(cluster), "-r", "1")
     done = corescale(*words, *levels, "--outputs", "out", cwd=tmp_path)
     assert done.returncode in (ExitCode.OK, ExitCode.INCONCLUSIVE), done.stderr
     drawn = {path.stem for path in (tmp_path / "out").glob("*.svg")}
-    assert {"figure_4", "figure_5", "figures_6_and_7", "figure_8", "figure_9", "figure_11"} <= drawn
+    assert {"figure_4", "figures_5_and_6", "figure_7", "figure_9", "figure_10", "figure_12"} <= drawn
     rows = (tmp_path / "out" / "launches.csv").read_text().splitlines()
-    assert len(rows) == 1 + 5 * 3 * 2 and all(row.endswith(",simulated") for row in rows[1:])
+    assert len(rows) == 1 + 7 * 2 and all(row.endswith(",simulated") for row in rows[1:])
+
+
+def test_forecasts_are_graded_by_real_launches_of_what_this_machine_can_launch(tmp_path: Path) -> None:
+    """1x1x2 needs a second node; 1x1x1 was not asked for, and is simulated and launched too."""
+    try:
+        program = str(native.find("pairwise_clustering.smpi")).removesuffix(".smpi")
+    except UnavailableError as error:
+        pytest.skip(error.what)
+    words = ("predict", "--simulate", str(platform(tmp_path, latency=1e-5)), "--layouts", "1x1x2", "--grade", "mpi")
+    rest = ("--", program, "--points", "300", "--temperatures", "1", "--clusters", "3")
+    done = corescale(*words, "--response", "metric:seconds", "--json", *rest, cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    rows = {row["layout"]: row for row in json.loads(done.stdout)["layouts"]}
+    assert "measured" not in rows["1x1x2"] and rows["1x1x1"]["measured"] > 0
+    for row in rows.values():
+        if "measured" in row:
+            assert row["error"] == pytest.approx(row["seconds"] / row["measured"] - 1)
 
 
 def test_what_contradicts_it_is_one_line(program: str, tmp_path: Path) -> None:
