@@ -5,11 +5,13 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
 from corescale.conclude import memory, noise
 from corescale.conclude.response import Step, median, response
+from corescale.conclude.two_samples import unpaired_ratio
 from corescale.declare import grid
 from corescale.declare.experiment import Experiment
 from corescale.endings import outcome
@@ -44,6 +46,7 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
         *_left_running([records[k] for k in timed]),
         *_busy(flags, records, width),
         *_drift(records, experiment),
+        *_nodes(records, experiment),
         *_short(records),
     ]
     lines += [*memory.warning([records[k] for k in timed]), *told, *_flagged(flags, records)]
@@ -191,6 +194,31 @@ def _drift(records: Sequence[Record], experiment: Experiment) -> list[str]:
     said = [*_carried(noise.carry_over(times, sequence), configurations)]
     found = (finding for finding in _worst(noise.drift(times, sequence)) if finding.exceeded)
     return [*said, *(f"{finding.rule}: {finding.says} (correlation {finding.number:.2f})" for finding in found)]
+
+
+def _nodes(records: Sequence[Record], experiment: Experiment) -> Iterator[str]:
+    """Nodes whose launches surely take longer or shorter than those of the others; a block of launches counts once."""
+    logs: dict[Configuration, list[float]] = {}
+    placed: list[tuple[str, int, Configuration, float]] = []
+    for record in records:
+        nodes, value = (
+            {process.node for process in record.processes if process.node},
+            response(record, experiment.response),
+        )
+        if record.phase == "measure" and record.ok and len(nodes) == 1 and value > 0:
+            logs.setdefault(record.configuration, []).append(math.log(value))
+            placed.append((nodes.pop(), record.block, record.configuration, math.log(value)))
+    usual = {chosen: float(np.median(values)) for chosen, values in logs.items()}
+    by_node: dict[str, dict[int, list[float]]] = {}
+    for node, block, chosen, value in placed:
+        by_node.setdefault(node, {}).setdefault(block, []).append(value - usual[chosen])
+    times = {node: [math.exp(fmean(each)) for each in blocks.values()] for node, blocks in by_node.items()}
+    for node in times if len(times) > 1 else ():
+        others = [value for name, values in times.items() if name != node for value in values]
+        found = unpaired_ratio(times[node], others, 1 - (1 - experiment.stop.confidence) / len(times))
+        if found.low is not None and found.high is not None and not found.low <= 1 <= found.high:
+            ends = f"{found.estimate:.2f} [{found.low:.2f}, {found.high:.2f}] times"
+            yield f"node {node}: launches take {ends} what they take on other nodes ({len(times[node])} blocks there)"
 
 
 def _carried(found: noise.CarryOver | None, configurations: Sequence[Configuration]) -> Iterator[str]:

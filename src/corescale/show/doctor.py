@@ -79,10 +79,28 @@ def _present(diagnosis: Diagnosis) -> Iterator[Line]:
     for group in dict.fromkeys(item.group for item in diagnosis.installed):
         here = [item for item in diagnosis.installed if item.group == group and item.path is not None]
         yield group, _joined(f"{item.name} {item.version or ''}".rstrip() for item in here)
+    yield from _cluster(diagnosis)
     if diagnosis.slurm:
         yield "", _joined(f"{name}={value}" for name, value in diagnosis.slurm.items())
     yield "launches", _joined(f"{name} ({', '.join(can) or 'nothing'})" for name, can in diagnosis.launchers.items())
     yield "allowed", _joined(f"{one.name} ({one.detail})" for one in diagnosis.permissions if one.allowed)
+
+
+def _cluster(diagnosis: Diagnosis) -> Iterator[Line]:
+    """A line for the cluster, and one for each partition: what --allocation may say of it."""
+    if diagnosis.no_cluster:
+        yield "cluster", _text(f"none answers: {diagnosis.no_cluster}")
+    if (found := diagnosis.cluster) is None:
+        return
+    accounts = "accounting is on" if found.accounting else "no accounting"
+    yield "cluster", _text(f"{found.name}: ranks by {found.mpi}, {accounts}")
+    for each in found.partitions:
+        nodes = f"{each.usable} of {each.nodes} nodes usable" if each.usable < each.nodes else count(each.nodes, "node")
+        said = [f"{nodes} of {count(each.cores, 'core')}", f"{each.memory_megabytes / 1024:.0f} GiB"]
+        said.append("no time limit" if each.time_limit == "infinite" else f"at most {each.time_limit}")
+        said += [f"-C {' '.join(each.constraints)}"] if each.constraints else []
+        said += [f"for accounts {' '.join(each.accounts)}"] if each.accounts else []
+        yield "", _text(f"-p {each.name}{' (default)' if each.is_default else ''}: {', '.join(said)}")
 
 
 def _missing(diagnosis: Diagnosis) -> Iterator[Line]:

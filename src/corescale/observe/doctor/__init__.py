@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from corescale.errors import UnavailableError
 from corescale.machine import Machine
 from corescale.observe import launchers
-from corescale.observe.doctor import installed, permissions, quietness, warnings
+from corescale.observe.doctor import cluster, installed, permissions, quietness, warnings
+from corescale.observe.doctor.cluster import Cluster
 from corescale.observe.doctor.installed import Installed
 from corescale.observe.doctor.permissions import Permission
 from corescale.observe.doctor.quietness import Progress, Quietness
@@ -32,6 +33,10 @@ class Diagnosis:
     slurm: Mapping[str, str]
     """the SLURM_ variables that say what this job may use"""
     warnings: tuple[DoctorWarning, ...]
+    cluster: Cluster | None = None
+    """None without Slurm, and if no cluster answers"""
+    no_cluster: str = ""
+    """why none answers"""
 
 
 SLURM_VARIABLES = (
@@ -66,4 +71,8 @@ def doctor(progress: Progress = lambda what, done: None, *, noise: bool = True) 
         seen, failed = None, (DoctorWarning(error.what, error.remedy),)
     slurm = {name: os.environ[name] for name in SLURM_VARIABLES if name in os.environ}
     collected = (*failed, *warnings.collect(machine, allowed, seen, os.environ))
-    return Diagnosis(machine, found, allowed, startable(), seen, slurm, collected)
+    try:
+        there, silent = cluster.survey(), ""
+    except UnavailableError as error:
+        there, silent = None, error.what
+    return Diagnosis(machine, found, allowed, startable(), seen, slurm, collected, there, silent)

@@ -106,12 +106,13 @@ class Allocation:
             self._salloc.stderr.close()
 
 
-def asked(*words: str) -> str:
+def asked(*words: str, seconds: float | None = None) -> str:
     """What a command of Slurm's says; raises UnavailableError where it cannot reach the cluster."""
+    wait = GRACE if seconds is None else seconds
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=GRACE, check=False)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=wait, check=False)
     except subprocess.TimeoutExpired:
-        what = f"{words[0]} did not answer within {GRACE:g} s"
+        what = f"{words[0]} did not answer within {wait:g} s"
         raise UnavailableError(what, where="slurm", remedy=REMEDY) from None
     except OSError as error:
         raise UnavailableError(f"{words[0]}: {error.strerror}", where="slurm", remedy=REMEDY) from None

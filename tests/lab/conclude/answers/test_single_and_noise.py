@@ -39,6 +39,22 @@ def test_one_command_has_nothing_to_be_compared_with(experiment: Make) -> None:
     assert not compare(launches(e, [1.0] * 7, status="failed"), e)
 
 
+@pytest.mark.parametrize(("slower", "told"), [(1.2, True), (1.0, False)])
+def test_a_node_on_which_launches_take_longer_is_named(slower: float, told: bool, experiment: Make) -> None:
+    """A block lies on one node; six blocks on each of two."""
+    e = experiment(verb="compare", levels={})
+    (only, *_) = configurations(e)
+    made = [
+        record(only, (slower if k % 2 else 1.0) * (1 + 0.01 * (k * 7 % 5)), block=k,
+               processes=(Process("x264", 1.0, 0.0, 0, rank=0, node="n2" if k % 2 else "n1"),))
+        for k in range(12)
+    ]  # fmt: skip
+    found = [line for line in warnings(made, e).lines if line.startswith("node ")]
+    assert bool(found) == told
+    if told:
+        assert {line.split(":")[0] for line in found} == {"node n1", "node n2"}
+
+
 @pytest.mark.parametrize(("used", "told"), [(2.0, False), (1.2, True)])
 def test_threads_beyond_the_cores_wait_for_one_another(used: float, told: bool, experiment: Make) -> None:
     """A program that fills both of its CPUs has more threads than cores; one that does not was displaced by others."""

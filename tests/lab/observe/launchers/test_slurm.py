@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs through a real Slurm of two nodes: accounts of ranks, bad inputs in one line, and nothing left in the queue."""
 
+import io
+import json
 import os
 import signal
 import subprocess
@@ -10,13 +12,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import corescale
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.errors import InconclusiveError, UnavailableError, UsageError
 from corescale.observe import launchers
+from corescale.observe.doctor import cluster, doctor
 from corescale.observe.launchers import allocation as launcher
+from corescale.show import doctor as show
 from support import slurm
 from support.processes import alive, eventually
 
@@ -171,6 +176,23 @@ def test_the_machine_is_a_node_of_the_partition() -> None:
     found = launchers.machine("slurm", {"allocation": "-p debug"})
     assert (found.nodes, found.default_max_threads, found.hostname) == (2, 2, "lab")
     assert "partition debug of the cluster lab" in found.in_words
+
+
+def test_doctor_says_what_the_cluster_has() -> None:
+    try:
+        slurm.said("scontrol", "update", "nodename=n2", "state=drain", "reason=test")
+        found = cluster.survey()
+        assert found is not None and (found.name, found.accounting) == ("lab", False)
+        first, second = found.partitions
+        assert (first.name, first.is_default, first.nodes, first.usable, first.cores) == ("debug", True, 2, 1, 2)
+        assert (second.accounts, second.time_limit, first.constraints) == (("ours",), "infinite", ("fast",))
+        diagnosis, page = doctor(noise=False), io.StringIO()
+        show.render(diagnosis, Console(file=page, width=200))
+        assert "-p debug (default): 1 of 2 nodes usable of 2 cores" in page.getvalue()
+        assert json.loads(show.to_json(diagnosis))["cluster"]["partitions"][1]["name"] == "closed"
+    finally:
+        slurm.said("scontrol", "update", "nodename=n2", "state=resume")
+    assert eventually(lambda: launchers.machine("slurm").nodes == 2, 20)
 
 
 def test_without_a_cluster_and_without_its_programs_it_is_one_line(

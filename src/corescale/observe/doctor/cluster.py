@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the cluster behind Slurm has: its partitions, and what an allocation of one may ask for."""
+
+import re
+import shutil
+from dataclasses import dataclass
+
+from corescale.observe.launchers import slurm
+from corescale.observe.launchers.allocation import asked
+
+SECONDS = 3.0
+"""seconds in which a cluster that is up answers"""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Nodes that share options."""
+
+    name: str
+    is_default: bool
+    nodes: int
+    usable: int
+    """nodes that take jobs now or once others have ended; the rest is down or drained"""
+    cores: int
+    """of the node with the fewest"""
+    memory_megabytes: int
+    """of the node with the least"""
+    time_limit: str
+    """as Slurm writes it"""
+    constraints: tuple[str, ...]
+    """features that -C takes"""
+    accounts: tuple[str, ...]
+    """accounts that it is closed to all but; empty for any"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster that answers."""
+
+    name: str
+    mpi: str
+    """how ranks of a launch find each other"""
+    accounting: bool
+    """whether Slurm keeps accounts; corescale needs none"""
+    partitions: tuple[Partition, ...]
+
+
+def survey() -> Cluster | None:
+    """The cluster; None without Slurm. Raises UnavailableError if none answers."""
+    if not shutil.which("sinfo"):
+        return None
+    config = asked("scontrol", "show", "config", seconds=SECONDS)
+    lines = asked("sinfo", "-h", "-N", "-o", "%P|%N|%t|%c|%m|%l|%f", seconds=SECONDS).splitlines()
+    nodes = [line.split("|") for line in lines]
+    names = dict.fromkeys(node[0] for node in nodes)
+    return Cluster(
+        name=_said(config, "ClusterName"),
+        mpi=slurm.mpi(),
+        accounting=not _said(config, "AccountingStorageType").endswith("none"),
+        partitions=tuple(_partition(name, [node for node in nodes if node[0] == name]) for name in names),
+    )
+
+
+def _partition(name: str, nodes: list[list[str]]) -> Partition:
+    bare = name.rstrip("*")
+    allowed = _said(asked("scontrol", "show", "partition", bare, seconds=SECONDS), "AllowAccounts")
+    return Partition(
+        name=bare,
+        is_default=name.endswith("*"),
+        nodes=len(nodes),
+        usable=sum(node[2].startswith(slurm.USABLE) for node in nodes),
+        cores=min(int(node[3]) for node in nodes),
+        memory_megabytes=min(int(node[4].rstrip("+")) for node in nodes),
+        time_limit=nodes[0][5],
+        constraints=tuple(sorted({word for node in nodes for word in node[6].split(",")} - {"(null)", ""})),
+        accounts=() if allowed in ("", "ALL") else tuple(allowed.split(",")),
+    )
+
+
+def _said(text: str, key: str) -> str:
+    found = re.search(rf"(?:^|\s){key}\s*=\s*(\S*)", text)
+    return found[1] if found else ""
