@@ -3,8 +3,10 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from corescale.api.neighbours import must_not_disturb
 from corescale.conclude import stopping
 from corescale.conclude.budget import Budget
 from corescale.conclude.forecast import half, to_seal
@@ -92,13 +94,19 @@ def measure(
     if request.fresh and request.continued:
         raise UsageError("contradict each other", where="--fresh --continue", remedy="drop one of them")
     root, which = Path(request.out or RUNS), {"fresh": request.fresh, "continued": request.continued}
+    if request.jobs < 1:
+        raise UsageError(f"{request.jobs} launches at once", where="--jobs", remedy="give at least 1")
+    if request.jobs > 1:
+        launcher.side_by_side(request.jobs)
     with follow(experiment) as watcher, store.open_run(experiment, machine, root, launcher.name, **which) as folder:
         if said := stopping.too_few(experiment):
             watcher.note(said)
         try:
             waits = Quiet(machine, watcher.note).wait if request.wait_quiet and not launcher.virtual else lambda: 0.0
             sealed = Sealed(policy, folder, experiment)
-            loop.run(experiment, folder, launcher, sealed, watcher, began=began, quiet=waits)
+            checked = partial(must_not_disturb, experiment, launcher, request.jobs, watcher.note)
+            first = checked if request.jobs > 1 else lambda: None
+            loop.run(experiment, folder, launcher, sealed, watcher, began=began, quiet=waits, first=first)
         except KeyboardInterrupt as end:
             raise InterruptedRunError(str(folder.path), interim.known(folder.records, experiment)) from end
         except AfterwardsError as error:

@@ -37,6 +37,7 @@ class Options(TypedDict, total=False):
     out: File
     fresh: bool
     continued: bool
+    jobs: int
     wait_quiet: bool
     every_variable: bool
     factor: Mapping[str, Levels]

@@ -29,6 +29,9 @@ class RunRequest:
     allocation: str = option(
         "", "--allocation", metavar="OPTIONS", help="options of salloc, as '-p PARTITION -t 30', for --on slurm"
     )
+    jobs: int = option(
+        1, "--jobs", metavar="K", help="K launches at once, if pairs show that they do not disturb each other"
+    )
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
     fresh: bool = option(False, "--fresh", help="start a new run, also if one could be continued or shown")
     continued: bool = option(False, "--continue", help="continue the last run of this command, or fail")

@@ -66,6 +66,7 @@ def run(
     fresh_seed: Callable[[], int] = plan.fresh_seed,
     began: float | None = None,
     quiet: Callable[[], float] = lambda: 0.0,
+    first: Callable[[], None] = lambda: None,
 ) -> tuple[Record, ...]:
     """Launch what `policy` asks for and keep it, from where `store` ended; the records of complete blocks.
 
@@ -73,12 +74,15 @@ def run(
     records so far stay. Raises ProgramError where the baseline fails before it ever succeeded (unless failures are
     ignored), or where every launch of a first block fails; AfterwardsError where the run is finished and its clean-up
     fails. `began`: when the budget did, by the monotonic clock. `quiet` waits before a block, and returns the seconds.
+    `first` is called once the launcher is open, before the first launch that counts; what it raises ends the run.
     """
     began, watcher = time.monotonic() if began is None else began, watcher or Watcher()
     try:
         launcher.open(watcher.note, store.keep)
         store.start(launcher.subject())
         launcher.recall(store.records)
+        if not store.records:
+            first()
         _Loop(experiment, store, launcher, policy, watcher, fresh_seed, began, quiet).go()
     except BaseException:
         launcher.cancel()

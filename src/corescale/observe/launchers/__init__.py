@@ -74,6 +74,9 @@ class Launcher(Protocol):
         that is unknown and all are set.
         """
 
+    def side_by_side(self, jobs: int) -> None:
+        """Before `open`: it makes so many launches at once, on CPUs of their own. Raises UsageError if it cannot."""
+
     def untimed(self, configurations: Sequence[Configuration]) -> int:
         """How many launches, to prove what is preloaded, come before the timed ones of these."""
 

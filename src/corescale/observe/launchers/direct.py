@@ -14,6 +14,7 @@ class Direct(Local):
 
     name = "direct"
     summary = "threads of one process tree"
+    has_seats = True
 
     @classmethod
     def cannot(cls, layout: Layout) -> str | None:

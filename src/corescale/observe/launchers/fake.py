@@ -88,6 +88,9 @@ class Fake:
         del reads
         return f"(fake) {configuration.label}"
 
+    def side_by_side(self, jobs: int) -> None:
+        raise UsageError("launches that take no time need none beside them", where="--jobs", remedy="leave it out")
+
     def untimed(self, configurations: Sequence[Configuration]) -> int:
         del configurations
         return 0

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches programs on this machine, one at a time, through the spawner."""
+"""Launches programs on this machine through the spawner: one at a time, or several on CPUs of their own."""
 
 import contextlib
 import math
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from corescale.machine import Machine
 from corescale.observe import environment, hooks, other_load, preload, redirects, sources
 from corescale.observe.hooks import HookRunner
 from corescale.observe.launchers.recorder import TAIL, Recorder, keeps_output
+from corescale.observe.launchers.seats import Seat, at_once, seats
 from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, orphans
 from corescale.observe.timeouts import Timeouts
@@ -45,6 +47,8 @@ class Local:
     only_if_asked: ClassVar[bool] = False
     virtual: ClassVar[bool] = False
     takes: ClassVar[str] = ""
+    has_seats: ClassVar[bool] = False
+    """whether several launches can be made at once, each on CPUs of its own"""
     place: Path | None = None
     """folder for what launches need, if they run on other machines, which share it; None: they run here"""
 
@@ -54,7 +58,9 @@ class Local:
                 f"standard output cannot go to {experiment.output!r}", where="--output", remedy="name a file, or null"
             )
         self._experiment, self._machine = experiment, machine
-        self._spawner = spawner or Spawner()
+        self._seats: tuple[Seat, ...] = (Seat(spawner=spawner or Spawner()),)
+        self._mine = threading.local()  # the seat of the thread that launches
+        self._recording = threading.Lock()
         self._hooks, self._timeouts = HookRunner(experiment), Timeouts(experiment.stop)
         self._sources = sources.wanted(experiment)
         self._probes = tuple(source.name for source in self._sources if source.probe)
@@ -113,10 +119,19 @@ class Local:
 
     def subject(self) -> Mapping[str, Any]:
         names = {program for words in self._commands() for program in environment.programs(words)}
-        return {
+        found = {
             "programs": {name: environment.identity(name) for name in sorted(names)},
             "sources": list(self._probes),
         }
+        return found if len(self._seats) == 1 else {**found, "jobs": len(self._seats)}
+
+    def side_by_side(self, jobs: int) -> None:
+        if not self.has_seats:
+            what = f"the {self.name} launcher starts one launch at a time"
+            raise UsageError(what, where="--jobs", remedy="leave it out")
+        chosen = grid.configurations(self._experiment)
+        width = self._width(max(each.layout.of_node for each in chosen))
+        self._seats = seats(self._experiment, map(self._launch_of, chosen), jobs, width)
 
     def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
         return self._launch_of(configuration).needed(reads).line
@@ -130,11 +145,22 @@ class Local:
             self._note_once(line)
         for invocation in block:
             self._prove(invocation.configuration)
-        for invocation in block:
-            yield self._launch_once(invocation)
+        if len(self._seats) == 1:
+            yield from map(self._launch_once, block)
+        else:
+            yield from at_once(self._seats, block, self._launch_in)
+
+    def _launch_in(self, invocation: Invocation, seat: Seat) -> Record:
+        self._mine.seat = seat
+        return self._launch_once(invocation)
+
+    def _width(self, threads: int) -> int:
+        """CPUs that a launch with so many threads on a node takes here."""
+        return threads
 
     def cancel(self) -> None:
-        self._spawner.cancel()
+        for seat in self._seats:
+            seat.spawner.cancel()
 
     def close(self) -> None:
         if self._is_set_up:
@@ -199,7 +225,10 @@ class Local:
             report, ranks = self.ended(report, scratch)
             scratch.processes = tuple(process for each in ranks.values() for process in each.processes)
             found = sources.read(watching, scratch, succeeded=report.status == "ok")
-            record = self._recorder.record(invocation, report, ranks, found, scratch)
+            if len(self._seats) > 1:
+                report = replace(report, foreign=None)  # what neighbours use is no other program's
+            with self._recording:
+                record = self._recorder.record(invocation, report, ranks, found, scratch)
             return replace(record, warnings=tuple(dict.fromkeys([*record.warnings, *warnings, *found.warnings])))
 
     @contextlib.contextmanager
@@ -222,11 +251,12 @@ class Local:
         scratch.output = self._output(scratch)
         usual = min(filter(None, (self._experiment.timeout, cap)), default=math.inf)
         longest = min(usual, self._timeouts.of_a_launch)
+        seat: Seat = getattr(self._mine, "seat", self._seats[0])
         request = SpawnRequest(
             argv=launch.command,
             environment=sources.environment(watching, launch.variables, scratch),
             inherited=scratch.inherited,
-            affinity=launch.affinity or (),
+            affinity=launch.affinity or seat.cpus,
             timeout=None if math.isinf(longest) else longest,
             stdin=Path(self._experiment.input) if self._experiment.input else None,
             stdout=scratch.output,
@@ -235,7 +265,7 @@ class Local:
             prove=prove,
             memory_group=self._experiment.cgroup == "auto",
         )
-        report = self._spawner.spawn(self.through(request, layout, scratch))
+        report = seat.spawner.spawn(self.through(request, layout, scratch))
         self._timeouts.launched()
         if report.status == "cancelled":
             raise KeyboardInterrupt

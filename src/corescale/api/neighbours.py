@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether several launches at once disturb each other: pairs of one launch alone and beside its like, before a run."""
+
+import random
+import statistics
+from collections.abc import Callable
+
+import numpy as np
+
+from corescale.conclude import stats
+from corescale.conclude.response import response
+from corescale.declare import plan
+from corescale.declare.claim import MARGIN
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
+from corescale.declare.plan import Block
+from corescale.errors import InconclusiveError, ProgramError
+from corescale.observe.launchers import Launcher
+from corescale.show import text
+
+PAIRS = 8
+"""each has a launch alone and one launch in every seat: with fewer no interval is narrow enough"""
+
+
+def must_not_disturb(experiment: Experiment, launcher: Launcher, jobs: int, note: Callable[[str], None]) -> None:
+    """Launch the widest configuration alone and beside its like, in random order; raises InconclusiveError.
+
+    Neighbours do not disturb if the interval of the time beside over the time alone ends at most MARGIN above 1.
+    """
+    widest = max(configurations(experiment), key=lambda each: each.layout.p)
+
+    def seconds(count: int) -> float:
+        """The mean time of so many launches at once."""
+        block = Block("measure", (widest,) * count)
+        made = list(launcher.launch(plan.invocations(block, 0, 0, widest, plan.fresh_seed(), None)))
+        if failed := next((record for record in made if not record.ok), None):
+            raise ProgramError(f"{widest.label} failed ({failed.status})", where="--jobs", remedy="make it work first")
+        return statistics.fmean(response(record, experiment.response) for record in made)
+
+    logs = []
+    for _ in range(PAIRS):
+        order = random.sample((1, jobs), 2)
+        found = {count: seconds(count) for count in order}
+        logs.append(np.log(found[jobs] / found[1]))
+    ratio = stats.hodges_lehmann(np.array(logs), experiment.stop.confidence).map(np.exp)
+    said = f"beside {text.count(jobs - 1, 'neighbour')} a launch takes {text.join(text.ratio(ratio))} of its time alone"
+    if ratio.high is None or ratio.high > 1 + MARGIN:
+        what = f"{said}, and up to {1 + MARGIN:g} does not matter"
+        raise InconclusiveError(what, where="--jobs", remedy="leave it out, or ask for fewer at once")
+    note(f"{said} ({PAIRS} pairs), so {jobs} are made at once")

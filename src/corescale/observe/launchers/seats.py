@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several launches at once on this machine, each on CPUs of its own."""
+
+import queue
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from corescale.declare.experiment import Experiment
+from corescale.declare.factors import Launch
+from corescale.declare.plan import Invocation
+from corescale.errors import UsageError
+from corescale.machine import Machine
+from corescale.observe.spawn import Spawner
+from corescale.records import Record
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Where one of several launches at once runs."""
+
+    cpus: tuple[int, ...] = ()
+    """empty: all that may be used"""
+    spawner: Spawner = field(default_factory=Spawner)
+
+
+def seats(experiment: Experiment, launches: Iterable[Launch], jobs: int, width: int) -> tuple[Seat, ...]:
+    """So many seats of `width` CPUs each. Raises UsageError if the launches cannot be beside each other."""
+    cpus, drop = Machine.here().affinity, "leave it out"
+    if experiment.hooks.prepare or experiment.hooks.conclude:
+        raise UsageError("a command around each launch meets its neighbours", where="--jobs", remedy=drop)
+    if any(each.affinity for each in launches):
+        raise UsageError("levels place their threads themselves", where="--jobs", remedy=drop)
+    if jobs * width > len(cpus):
+        what = f"{jobs} launches of up to {width} threads, and {len(cpus)} CPUs may be used"
+        raise UsageError(what, where="--jobs", remedy="ask for fewer")
+    return tuple(Seat(cpus[k * width : (k + 1) * width]) for k in range(jobs))
+
+
+def at_once(
+    places: Sequence[Seat], block: Sequence[Invocation], launch: Callable[[Invocation, Seat], Record]
+) -> Iterator[Record]:
+    """The records of a block in its order, with a launch in every seat; if one cannot be made, all others are ended."""
+    free: queue.SimpleQueue[Seat] = queue.SimpleQueue()
+    for place in places:
+        free.put(place)
+
+    def launched(invocation: Invocation) -> Record:
+        place = free.get()
+        try:
+            return launch(invocation, place)
+        finally:
+            free.put(place)
+
+    with ThreadPoolExecutor(len(places)) as pool:
+        try:
+            yield from pool.map(launched, block)
+        except BaseException:
+            for place in places:
+                place.spawner.cancel()
+            raise

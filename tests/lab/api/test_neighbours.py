@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--jobs: launches at once on CPUs of their own, or one line with the figure."""
+
+from pathlib import Path
+
+import pytest
+
+import corescale
+from corescale.api import neighbours
+from corescale.errors import InconclusiveError, UsageError
+from corescale.machine import Machine
+
+pytestmark = pytest.mark.skipif(len(Machine.here().affinity) < 2, reason="needs two CPUs")
+
+COUNTS = "mkdir here.$$; sleep 0.1; ls -d here.* | wc -l >>seen; rmdir here.$$"
+"""how many run at once, as each of them sees it"""
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_two_launches_run_at_once_on_different_cpus_and_every_record_is_kept(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(neighbours, "MARGIN", 1e6)
+    levels = {"s": ["1", "2"]}
+    made = corescale.scan(["sh", "-c", f": {{s}}; {COUNTS}"], jobs=2, threads=[1], factor=levels, runs=2)
+    assert [record.status for record in made.result.records] == ["ok"] * 4
+    assert "2" in (place / "seen").read_text().split()
+    cpus = {process.affinity for record in made.result.records for process in record.processes}
+    assert cpus == {(cpu,) for cpu in Machine.here().affinity[:2]}
+    assert {record.noise.foreign for record in made.result.records} == {None}, "a neighbour is no other program"
+
+
+def test_neighbours_that_disturb_are_refused_with_the_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "MARGIN", -1.0)
+    monkeypatch.setattr(neighbours, "PAIRS", 6)
+    with pytest.raises(InconclusiveError, match=r"--jobs: beside 1 neighbour a launch takes [\d.]+ \[.*\] of its time"):
+        corescale.scan(["true"], jobs=2, threads=[1], runs=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"jobs": 0}, "--jobs: 0 launches at once"),
+        ({"jobs": 2, "threads": [1, 10_000]}, "2 launches of up to 10000 threads, and .* CPUs may be used"),
+        ({"jobs": 2, "prepare": "true"}, "a command around each launch meets its neighbours"),
+        ({"jobs": 2, "factor": {"affinity": ["0"]}, "threads": [1]}, "levels place their threads themselves"),
+    ],
+)
+def test_what_cannot_be_beside_another_is_one_line(options: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said) as raised:
+        corescale.scan(["true", "{threads}"], runs=1, **options)  # type: ignore[arg-type]
+    assert "\n" not in str(raised.value)
