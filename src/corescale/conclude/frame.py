@@ -43,6 +43,7 @@ def frame(
         dict(record.metrics)
         | dict(known[record.configuration])
         | {
+            "layout": str(record.configuration.layout),
             "time": response(record, experiment.response),
             "peak_memory": (record.peak_memory if record.peak_memory_kind == kind else 0) or math.nan,
             "effective_cores": record.effective_cores,

@@ -20,6 +20,7 @@ BUILT_IN: dict[str, str] = {
     "threads": "threads per rank",
     "ranks": "ranks per node",
     "nodes": "nodes",
+    "layout": "threads x ranks x nodes, as 24x1x32",
     "time": "the response, in seconds where it is a time; empty where the launch failed",
     "peak_memory": "bytes",
     "effective_cores": "CPU time / wall time",
@@ -257,6 +258,8 @@ class Overheads(Model):
     needs: Mapping[str, int] = Field(default={})
     worse_than: Selection = Field(default={})
     """the claim is then that the model predicts worse here than where these levels are, in place of `where`"""
+    bars: str = ""
+    """a column, as layout: its chart has bars by the levels of it, what was measured next to every model"""
 
     @field_validator("models")
     @classmethod
@@ -278,7 +281,7 @@ class Overheads(Model):
 
     def used(self) -> Iterator[str]:
         """Every column that it reads."""
-        yield from (self.y, *self.where, *self.worse_than, *self.each, *self.needs)
+        yield from filter(None, (self.y, *self.where, *self.worse_than, *self.each, *self.needs, self.bars))
         for formula in self.formulas().values():
             yield from sorted(formula.names)
 

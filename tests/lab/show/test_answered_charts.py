@@ -124,3 +124,18 @@ def test_both_renderers_draw_them_and_a_report_has_them_under_their_names() -> N
     for chart in drawn.values():
         assert static.svg(chart).startswith("<svg") and chart.origins == ("fake",)
         assert interactive.specification(chart)
+
+
+def test_bars_stand_by_t_x_m_x_n_measured_next_to_every_model_with_a_panel_for_each_size() -> None:
+    made = experiment(OVERHEADS.model_copy(update={"bars": "layout"}))
+    (chart,) = charts.of_study(result(made, records(made, seconds, 8, noise=0.002)), None)
+    assert chart.x.categories == ("2x1x1", "4x1x1", "8x1x1")
+    assert [panel.row for panel in chart.panels] == ["points=1000", "points=1500", "points=3500"]
+    for panel, points in zip(chart.panels, (1000, 1500, 3500), strict=True):
+        bars = {series.label: {mark.x: mark.y for mark in series.marks} for series in panel.series}
+        assert {series.kind for series in panel.series} == {"bars"}
+        assert set(bars) == {f"{t} {w}" for t in ("tbb", "ports") for w in ("measured", "grain", "grain + square")}
+        for p in (2, 4, 8):
+            for of in ("measured", "grain"):
+                assert bars[f"tbb {of}"][f"{p}x1x1"] == pytest.approx(overhead(p, points, "tbb"), abs=0.02)
+    assert static.svg(chart).startswith("<svg") and chart.origins == ("fake",)

@@ -30,6 +30,8 @@ class Point:
     factors: Mapping[str, float]
     overhead: Interval
     oversubscribed: bool
+    bar: Level = ""
+    """what its bar is called, if the chart has bars"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +45,8 @@ class Configurations:
     """the columns of a launch of each configuration"""
     apart: tuple[str, ...]
     """factors that do not make p: their levels are a size"""
+    bars: str = ""
+    """the column that names bars"""
 
     def points(self, confidence: float) -> tuple[Point, ...]:
         """Points of all configurations but the references; f has the signed-rank interval of ratios within blocks."""
@@ -54,6 +58,7 @@ class Configurations:
                 {name: float(values[k]) for name, values in self.factors.items()},
                 stats.hodges_lehmann(np.log1p(found), confidence).map(math.expm1),
                 bool(self.rows[k]["oversubscribed"]),
+                self.rows[k][self.bars] if self.bars else "",
             )
             for k, found in zip(columns, overheads.T, strict=True)
             if np.isfinite(found).any()
@@ -77,4 +82,6 @@ def configurations(
         for name, formula in declared.formulas().items()
     }
     times = np.exp(logs.to_numpy(dtype=np.float64))
-    return Configurations(Measured.of(times, np.array([float(row["p"]) for row in each]), sizes), factors, each, apart)
+    return Configurations(
+        Measured.of(times, np.array([float(row["p"]) for row in each]), sizes), factors, each, apart, declared.bars
+    )

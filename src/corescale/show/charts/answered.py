@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.overhead_points import Point
@@ -10,7 +11,7 @@ from corescale.conclude.answers.overheads import Modelled
 from corescale.conclude.models.overhead_factors import OverheadFit
 from corescale.records import Level
 from corescale.show import text
-from corescale.show.charts.declared.asked import named
+from corescale.show.charts.declared.asked import named, natural
 from corescale.show.charts.forest import forest
 from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind, sure
 
@@ -33,7 +34,7 @@ def answered(answers: Iterable[Answer | Modelled]) -> Iterator[Chart]:
         different = [one for one in group if isinstance(one, Answer) and one.finding.difference]
         measured = [one for one in different if math.isfinite(one.ratio.estimate)]
         if fitted:
-            yield _overheads(fitted)
+            yield _bars(fitted) if fitted[0].finding.bars else _overheads(fitted)
         elif len(measured) > 1:
             yield _differences(measured)
 
@@ -62,6 +63,40 @@ def _overheads(answers: Sequence[Modelled]) -> Chart:
     )
 
 
+def _bars(answers: Sequence[Modelled]) -> Chart:
+    """f of each configuration next to what every model says of it, a panel for each size."""
+    finding, sizes = answers[0].finding, _sizes(answers)
+    marked: dict[str, dict[str, list[Mark]]] = {size: {} for size in dict.fromkeys(sizes.values())}
+    for one in answers:
+        at = _at(one.at)
+        for point in one.points:
+            bar, series = str(point.bar), marked[sizes[point]]
+            label = f"{at} measured".strip()
+            series.setdefault(label, []).append(replace(_mark(point, "", sizes[point]), x=bar))
+            for fit in one.choice.fits if one.choice else ():
+                name, f = f"{at} {fit.model}".strip(), fit.overhead(point.factors).estimate
+                series.setdefault(name, []).append(Mark(bar, f, f"{name} at {bar}: f = {f:.3g}"))
+    labels = list(dict.fromkeys(label for series in marked.values() for label in series))
+    panels = tuple(
+        Panel(tuple(Series("bars", name, tuple(marks), labels.index(name)) for name, marks in series.items()), size)
+        for size, series in marked.items()
+    )
+    said = (mark.says for panel in panels for series in panel.series for mark in series.marks)
+    categories = sorted({str(point.bar) for one in answers for point in one.points}, key=natural)
+    return Chart(
+        name=finding.name,
+        title=finding.statement,
+        caption="f = p T(p) / (p_ref T(p_ref)) - 1, and what each fitted sum of factors says of it: "
+        + "; ".join(f"{name} = {text}" for name, text in finding.factors.items()),
+        alternative=text.clean(f"overhead by {finding.bars}. {'; '.join(said)}."),
+        x=Axis(finding.bars, categories=tuple(categories)),
+        y=Axis("overhead f", zero=True),
+        panels=panels,
+        wide=True,
+        own_y=True,
+    )
+
+
 def _sizes(answers: Sequence[Modelled]) -> Mapping[Point, str]:
     """What each point's size is called: the levels that are not the same for all."""
     points = [point for one in answers for point in one.points]
@@ -82,7 +117,7 @@ def _mark(point: Point, x: str, size: str) -> Mark:
     over = ", oversubscribed" if point.oversubscribed else ""
     said = f"{size} p={point.p}: f = {text.join(text.ratio(point.overhead))}{over}"
     found = point.overhead
-    return Mark(point.factors[x], found.estimate, said, *sure(found), hollow=point.oversubscribed)
+    return Mark(point.factors.get(x, 0.0), found.estimate, said, *sure(found), hollow=point.oversubscribed)
 
 
 def _fits(answer: Modelled) -> Iterator[tuple[str, OverheadFit]]:

@@ -2,6 +2,7 @@
 """What a declared chart is drawn from: the declaration, its launches, and how levels and numbers are written."""
 
 import difflib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -67,7 +68,7 @@ class Asked:
         if factor is not None and not pd.api.types.is_numeric_dtype(self.rows[name]):
             rank = {level: k for k, level in enumerate(factor.levels)}
             return sorted(found, key=lambda level: (rank.get(level, len(rank)), str(level)))
-        return sorted(found, key=lambda level: (isinstance(level, str), level))
+        return sorted(found, key=natural)
 
     def coloured(self, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         """Label and launches of each level of colour that has any."""
@@ -186,6 +187,13 @@ def _words(column: str, level: Level) -> str:
         if level in ("min", "max")
         else f"{column} {level}"
     )
+
+
+def natural(level: Level) -> tuple[bool, Sequence[str | float]]:
+    """Sorts numbers first, and words by the numbers in them: 1x8x2 comes before 1x24x1."""
+    if not isinstance(level, str):
+        return False, [float(level)]
+    return True, [float(part) if part.isdigit() else part for part in re.split(r"(\d+)", level)]
 
 
 def named(column: str, level: Level) -> str:
