@@ -4,6 +4,7 @@
 import importlib.util
 import json
 import re
+import runpy
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -51,6 +52,24 @@ def test_smacof_keeps_distances_better_than_the_places_it_began_with(tmp_path: P
     places = np.array(json.loads(found[1]))[:, :3]
     apart = np.sqrt(((places[:, None] - places[None]) ** 2).sum(axis=-1))
     assert np.corrcoef(apart.ravel(), distances.ravel())[0, 1] > 0.9999
+
+
+def test_a_point_finds_its_place_by_its_distances_to_landmarks() -> None:
+    """As do all beyond 3,000 points, of which SMACOF places the landmarks alone."""
+    picture = runpy.run_path(str(SCRIPT))
+    random = np.random.default_rng(1)
+    known, truth = random.normal(size=(40, 3)), random.normal(size=(7, 3))
+    lengths = np.sqrt(((truth[:, None] - known[None]) ** 2).sum(axis=-1))
+    begun = truth + random.normal(0, 0.5, truth.shape)
+    found = picture["among"](known, lengths, begun)
+    assert np.abs(found - truth).max() < 0.05 < np.abs(begun - truth).max()
+
+
+def test_one_command_clusters_places_and_draws(tmp_path: Path) -> None:
+    done = drawn(tmp_path / "new", "--", "--points", "40", "--planted", "2", "--clusters", "2")
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (tmp_path / "new").iterdir()} >= {"labels.csv", "picture.png", "picture.html"}
+    assert drawn(tmp_path / "new", "--", "--points", "none").returncode == 2
 
 
 def test_a_matrix_of_other_points_is_refused(tmp_path: Path) -> None:

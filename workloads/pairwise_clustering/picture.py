@@ -2,12 +2,16 @@
 """Draws what `pairwise_clustering --out FOLDER` wrote: the points in space, coloured by cluster.
 
 picture.png, and picture.html, in which the cloud turns with the mouse: python picture.py FOLDER
-The places are those of classical scaling. --smacof DISTANCES.npy finds others, which keep small distances better, for
-at most 3,000 points (needs scikit-learn). --into report.html also adds the cloud to a report of corescale.
+Options of the program behind -- cluster first, so that one command clusters, places and draws:
+    python picture.py FOLDER --smacof -- --input families --points 4000 --clusters 6 --planted 6
+The places are those of classical scaling. --smacof finds others, which keep small distances better (needs
+scikit-learn): of at most 3,000 points all, of more some landmarks, and then each other point by its distances to them.
+--into report.html also adds the cloud to a report of corescale.
 """
 
 import argparse
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -24,6 +28,10 @@ MOST = 20_000
 
 MOST_SMACOF = 3_000
 """Points at most that SMACOF places: a step takes N^2 time and memory, and it takes hundreds."""
+LANDMARKS = 1_500
+"""points, at equal distances, that SMACOF places if there are more"""
+STEPS, ROWS = 100, 500
+"""steps in which a point finds its place among the landmarks, and points that are placed together"""
 
 HEAD = '<!doctype html><meta charset="utf-8"><title>Clusters in space</title>\n'
 BEGIN, END = "<!-- clusters in space -->", "<!-- end of clusters in space -->"
@@ -62,11 +70,32 @@ def refuse(line: str) -> None:
 
 def smacof(matrix: Path, points: int, classical: Floats) -> Floats:
     """Places [N, 3] that minimise the stress, from the classical ones; distances are squared-distance-like."""
-    distances = np.load(matrix).astype(np.float64)
+    distances = np.load(matrix, mmap_mode="r")
     if distances.shape != (points, points):
         refuse(f"{matrix}: shape {distances.shape}, not {points} x {points}; give the matrix that was clustered")
-    if points > MOST_SMACOF:
-        refuse(f"{points} points: SMACOF places at most {MOST_SMACOF}; leave --smacof out")
+    if points <= MOST_SMACOF:
+        return smacof_of_all(np.asarray(distances, dtype=np.float64), classical)
+    marks = np.linspace(0, points - 1, LANDMARKS).astype(int)
+    known = smacof_of_all(np.asarray(distances[marks][:, marks], dtype=np.float64), classical[marks])
+    places = classical * (np.abs(known).mean() / np.abs(classical[marks]).mean())
+    for first in range(0, points, ROWS):
+        lengths = np.sqrt(np.maximum(distances[first : first + ROWS][:, marks].astype(np.float64), 0.0))
+        places[first : first + ROWS] = among(known, lengths, places[first : first + ROWS])
+    places[marks] = known
+    return places
+
+
+def among(known: Floats, lengths: Floats, places: Floats) -> Floats:
+    """Places [N, 3] of points whose distances [N, L] to landmarks [L, 3] are known, by majorisation."""
+    for _ in range(STEPS):
+        apart = places[:, None, :] - known[None, :, :]
+        norms = np.maximum(np.sqrt((apart**2).sum(axis=2)), 1e-300)
+        places = (known[None, :, :] + apart * (lengths / norms)[:, :, None]).mean(axis=1)
+    return places
+
+
+def smacof_of_all(distances: Floats, classical: Floats) -> Floats:
+    """Places [N, 3] of least stress, from the classical ones."""
     try:
         from sklearn.manifold import smacof as placed  # noqa: PLC0415  an optional extra
     except ImportError:
@@ -112,10 +141,26 @@ def main(folder: Path, matrix: Path | None = None, report: Path | None = None) -
         into(report, cloud)
 
 
+def clustered(folder: Path, options: list[str], *, keep: bool) -> None:
+    """Run the program into the folder; `keep` its distances there too."""
+    from corescale import native  # noqa: PLC0415  of which a folder that is there needs nothing
+
+    kept = ["--cache", str(folder / "distances.npy")] if keep else []
+    folder.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run([native.find("pairwise_clustering"), *options, "--out", folder, *kept], check=False)
+    if done.returncode:
+        sys.exit(done.returncode)
+
+
 if __name__ == "__main__":
+    words = sys.argv[1:]
+    split = words.index("--") if "--" in words else len(words)
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--smacof", type=Path, metavar="DISTANCES.npy")
+    parser.add_argument("--smacof", type=Path, nargs="?", const=Path(), metavar="DISTANCES.npy")
     parser.add_argument("--into", type=Path, metavar="report.html")
-    given = parser.parse_args()
-    main(given.folder, given.smacof, given.into)
+    given = parser.parse_args(words[:split])
+    own = given.smacof == Path()
+    if words[split + 1 :]:
+        clustered(given.folder, words[split + 1 :], keep=own)
+    main(given.folder, given.folder / "distances.npy" if own else given.smacof, given.into)
