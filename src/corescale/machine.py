@@ -72,6 +72,14 @@ class Machine:
             topology_source=found.source,
         )
 
+    def elsewhere(self, hostname: str, cpu_model: str, *, cores: int, nodes: int, source: str) -> "Machine":
+        """Nodes of which only the cores are known, as if these shared nothing; all else is of this machine."""
+        return dataclasses.replace(
+            self, hostname=hostname, cpu_model=cpu_model, cpus=tuple(Cpu(k, k, 0, 0, 0) for k in range(cores)),
+            affinity=tuple(range(cores)), quota_cores=None, cgroup_version=None, governor=None, turbo=None,
+            topology_source=source, nodes=nodes,
+        )  # fmt: skip
+
     @property
     def default_max_threads(self) -> int:
         """min(allowed CPUs, quota rounded down), at least 1; more threads than this is oversubscription."""

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from corescale.declare.model import Model
 from corescale.errors import UsageError
-from corescale.machine import Cpu, Machine
+from corescale.machine import Machine
 from corescale.records import Layout
 
 CORE_FLOPS = 1e9
@@ -86,25 +86,8 @@ class Platform(Model):
 
     def machine(self, here: Machine) -> Machine:
         """One of its nodes as a machine, on which cores share nothing; computing is that of `here`."""
-        return Machine(
-            hostname="simulated",
-            cpu_model=f"simulated by {here.cpu_model}",
-            virtualised=here.virtualised,
-            kernel=here.kernel,
-            os=here.os,
-            architecture=here.architecture,
-            memory_bytes=here.memory_bytes,
-            cpus=tuple(Cpu(k, k, 0, 0, 0) for k in range(self.cores)),
-            affinity=tuple(range(self.cores)),
-            quota_cores=None,
-            cgroup_version=None,
-            cache_line=here.cache_line,
-            l3_bytes=here.l3_bytes,
-            governor=None,
-            turbo=None,
-            topology_source="platform",
-            nodes=self.nodes,
-        )
+        name = f"simulated by {here.cpu_model}"
+        return here.elsewhere("simulated", name, cores=self.cores, nodes=self.nodes, source="platform")
 
     def xml(self, layout: Layout, *, threaded: bool) -> str:
         """SimGrid's platform for launches of this layout.

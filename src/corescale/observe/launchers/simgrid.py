@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Self
 
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import Launch
-from corescale.declare.grid import configurations
 from corescale.errors import CorescaleError, ProgramError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment
@@ -82,10 +81,7 @@ class Simgrid(Local):
         text = canonical(platform.model_dump(mode="json"))
         self.name = f"simgrid-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
         self._platform = platform
-        for chosen in configurations(experiment):
-            if (nodes := chosen.layout.nodes) > platform.nodes:
-                what = f"{nodes} nodes, and the platform has {platform.nodes}"
-                raise UsageError(what, where="nodes", remedy="ask for fewer, or change the platform")
+        self._must_have(platform.nodes, "in the platform", "or change the platform")
 
     @classmethod
     def machine(cls, option: str = "") -> Machine:

@@ -15,16 +15,14 @@ import shutil
 import subprocess
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Self
 
 from corescale.declare import template
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations
 from corescale.declare.plan import Invocation
 from corescale.errors import InconclusiveError, UnavailableError, UsageError
-from corescale.machine import Cpu, Machine
+from corescale.machine import Machine
 from corescale.observe import ranks
 from corescale.observe.launchers.allocation import GRACE, Allocation, asked
 from corescale.observe.launchers.local import Local
@@ -52,10 +50,7 @@ class Slurm(Local):
 
     def __init__(self, experiment: Experiment, machine: Machine, words: Sequence[str] = ()) -> None:
         super().__init__(experiment, machine)
-        for chosen in configurations(experiment):
-            if (nodes := chosen.layout.nodes) > machine.nodes:
-                what = f"{nodes} nodes, and {machine.nodes} of the partition can be used"
-                raise UsageError(what, where="nodes", remedy="ask for fewer; sinfo lists them")
+        self._must_have(machine.nodes, "usable in the partition", "sinfo lists them")
         self._words = tuple(words)
         self._held: Allocation | None = None
         self._cancelled = False
@@ -77,20 +72,9 @@ class Slurm(Local):
         if not usable:
             what = f"no node of partition {rows[0][0].rstrip('*')} can be used ({', '.join(row[2] for row in rows)})"
             raise UnavailableError(what, where="slurm", remedy="sinfo -R says why")
-        cores, here = min(usable.values()), Machine.here()
-        return replace(
-            here,
-            hostname=_cluster(),
-            cpu_model=f"nodes of partition {rows[0][0].rstrip('*')} of the cluster {_cluster()}",
-            cpus=tuple(Cpu(k, k, 0, 0, 0) for k in range(cores)),
-            affinity=tuple(range(cores)),
-            quota_cores=None,
-            cgroup_version=None,
-            governor=None,
-            turbo=None,
-            topology_source="Slurm",
-            nodes=len(usable),
-        )
+        name = f"nodes of partition {rows[0][0].rstrip('*')} of the cluster {_cluster()}"
+        cores, nodes = min(usable.values()), len(usable)
+        return Machine.here().elsewhere(_cluster(), name, cores=cores, nodes=nodes, source="Slurm")
 
     @classmethod
     def create(cls, experiment: Experiment, machine: Machine, option: str = "") -> Self:

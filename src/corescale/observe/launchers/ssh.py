@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations
 from corescale.errors import UsageError
-from corescale.machine import Cpu, Machine
+from corescale.machine import Machine
 from corescale.observe import ranks
 from corescale.observe.launchers.mpi import TRACE, UNBOUND, Mpi, refusal
 from corescale.observe.scratch import Scratch
@@ -46,29 +45,16 @@ class Ssh(Mpi):
 
     def __init__(self, experiment: Experiment, machine: Machine, hosts: Sequence[Host]) -> None:
         super().__init__(experiment, machine)
-        for chosen in configurations(experiment):
-            if (nodes := chosen.layout.nodes) > len(hosts):
-                what = f"{nodes} nodes, and the file has {len(hosts)} hosts"
-                raise UsageError(what, where="nodes", remedy="ask for fewer, or add hosts")
+        self._must_have(len(hosts), "in the file of hosts", "or add hosts")
         self._hosts = hosts
         self.place = Path.cwd()
 
     @classmethod
     def machine(cls, option: str = "") -> Machine:
-        hosts, here = read(option), Machine.here()
-        cores = min(host.cores for host in hosts)
-        return replace(
-            here,
-            hostname=hosts[0].name,
-            cpu_model=f"{len(hosts)} hosts by ssh",
-            cpus=tuple(Cpu(k, k, 0, 0, 0) for k in range(cores)),
-            affinity=tuple(range(cores)),
-            quota_cores=None,
-            cgroup_version=None,
-            governor=None,
-            turbo=None,
-            topology_source="hosts",
-            nodes=len(hosts),
+        hosts = read(option)
+        cores, nodes = min(host.cores for host in hosts), len(hosts)
+        return Machine.here().elsewhere(
+            hosts[0].name, f"{nodes} hosts by ssh", cores=cores, nodes=nodes, source="hosts"
         )
 
     @classmethod

@@ -80,7 +80,7 @@ def test_what_cannot_be_simulated_is_one_line(
     cluster = platform(tmp_path)
     with pytest.raises(ProgramError, match=r"true: is no build for SimGrid; compile it by smpicxx as true.smpi"):
         simulated(experiment("true"), cluster)
-    with pytest.raises(UsageError, match="5 nodes, and the platform has 4"):
+    with pytest.raises(UsageError, match="5 nodes, and there are 4 "):
         simulated(experiment(program, levels={"layout": ["1x1x5"]}), cluster)
     with pytest.raises(UsageError, match="no library is preloaded into a simulated program"):
         simulated(experiment(program, levels={"allocator": ["inherited"]}), cluster)

@@ -148,7 +148,7 @@ def test_a_node_that_is_drained_in_the_middle_counts_no_more(place: Path) -> Non
         drain = "test $SLURM_PROCID = 0 || scontrol update nodename=n2 state=drain reason=test"
         made = corescale.scan(["sh", "-c", drain], on="slurm", nodes=[2], runs=1)
         assert [record.status for record in made.result.records] == ["ok"]
-        with pytest.raises(UsageError, match="nodes: 2 nodes, and 1 of the partition can be used"):
+        with pytest.raises(UsageError, match="nodes: 2 nodes, and there are 1 "):
             corescale.scan("true", on="slurm", nodes=[1, 2], runs=1)
         assert corescale.scan("true", on="slurm", nodes=[1], runs=2).result.records[-1].processes[0].node == "n1"
     finally:

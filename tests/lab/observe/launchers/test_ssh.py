@@ -76,7 +76,7 @@ def test_a_rank_that_fails_and_a_host_that_is_not_there_are_one_line(file: Path,
 
 @needs_hosts
 def test_more_nodes_than_hosts_are_refused(file: Path) -> None:
-    with pytest.raises(UsageError, match="nodes: 3 nodes, and the file has 2 hosts"):
+    with pytest.raises(UsageError, match="nodes: 3 nodes, and there are 2 "):
         corescale.scan("true", on="ssh", hosts=file, nodes=[3], runs=1)
     found = launchers.machine("ssh", {"hosts": str(file)})
     assert (found.nodes, found.default_max_threads) == (2, 2)
