@@ -34,7 +34,7 @@ class Corescale(PythonPackage):
         depends_on("py-pandas@2.1:")
         depends_on("py-matplotlib@3.8:")
         depends_on("py-jinja2@3.1:")
-        depends_on("py-pyelftools@0.29:")
+        depends_on("py-pyelftools@0.31:")
 
     conflicts("platform=darwin", msg="corescale runs on Linux")
     conflicts("platform=windows", msg="corescale runs on Linux")
