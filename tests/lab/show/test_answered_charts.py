@@ -134,8 +134,8 @@ def test_bars_stand_by_t_x_m_x_n_measured_next_to_every_model_with_a_panel_for_e
     for panel, points in zip(chart.panels, (1000, 1500, 3500), strict=True):
         bars = {series.label: {mark.x: mark.y for mark in series.marks} for series in panel.series}
         assert {series.kind for series in panel.series} == {"bars"}
-        assert set(bars) == {f"{t} {w}" for t in ("tbb", "ports") for w in ("measured", "grain", "grain + square")}
+        assert set(bars) == {f"{t}{w}" for t in ("tbb", "ports") for w in ("", ": grain", ": grain + square")}
         for p in (2, 4, 8):
-            for of in ("measured", "grain"):
-                assert bars[f"tbb {of}"][f"{p}x1x1"] == pytest.approx(overhead(p, points, "tbb"), abs=0.02)
+            for of in ("", ": grain"):
+                assert bars[f"tbb{of}"][f"{p}x1x1"] == pytest.approx(overhead(p, points, "tbb"), abs=0.02)
     assert static.svg(chart).startswith("<svg") and chart.origins == ("fake",)

@@ -64,17 +64,17 @@ def _overheads(answers: Sequence[Modelled]) -> Chart:
 
 
 def _bars(answers: Sequence[Modelled]) -> Chart:
-    """f of each configuration next to what every model says of it, a panel for each size."""
+    """f of each configuration next to what every model says of it, in a panel for each size."""
     finding, sizes = answers[0].finding, _sizes(answers)
     marked: dict[str, dict[str, list[Mark]]] = {size: {} for size in dict.fromkeys(sizes.values())}
     for one in answers:
         at = _at(one.at)
         for point in one.points:
             bar, series = str(point.bar), marked[sizes[point]]
-            label = f"{at} measured".strip()
+            label = at or "launches"
             series.setdefault(label, []).append(replace(_mark(point, "", sizes[point]), x=bar))
             for fit in one.choice.fits if one.choice else ():
-                name, f = f"{at} {fit.model}".strip(), fit.overhead(point.factors).estimate
+                name, f = f"{at}: {fit.model}" if at else fit.model, fit.overhead(point.factors).estimate
                 series.setdefault(name, []).append(Mark(bar, f, f"{name} at {bar}: f = {f:.3g}"))
     labels = list(dict.fromkeys(label for series in marked.values() for label in series))
     panels = tuple(
