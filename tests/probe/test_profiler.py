@@ -90,14 +90,14 @@ def test_known_parts_are_found(part: str, threads: int, system: str) -> None:
 
 @pytest.mark.parametrize(("part", "system"), OF_FOUR)
 def test_four_threads_are_told_from_the_cores_that_they_wait_for(part: str, system: str) -> None:
-    """The kernel's own sum of these waits has those of threads that are about to end a wait, too."""
+    """The kernel's own sum has the queueing of threads that end a wait, too, and not all of those that have ended."""
     computed, rest = OF_FOUR[part, system]
     seen = known(part, system, 4, SECOND / 2)
     rows, few = dict(seen.ledger.rows), POINTS * seen.ledger.total
     queued = seen.launch.report.runqueue_wait or 0.0
     assert rows.pop("computing") == pytest.approx(computed * SECOND / 2, abs=few)
     booked = rows.pop("waiting for a core")
-    assert queued - sum(rows.values()) - few < booked < queued + few
+    assert booked > queued - sum(rows.values()) - few
     assert {row for row, seconds in rows.items() if seconds > few} <= {*rest, ENDED}
 
 
