@@ -11,6 +11,7 @@ from corescale.declare import arithmetic, factors, template
 from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import SERIAL, Experiment, Factor
 from corescale.declare.outputs import EXTREMES, extreme
+from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import INHERITED, Configuration, Layout, Level, Phase
 
@@ -240,3 +241,11 @@ def _serial(experiment: Experiment) -> Configuration:
     now = baseline(experiment)
     levels = {factor.name: factor.how.serial(now[factor.name]) for factor in experiment.factors}
     return Configuration((("command", SERIAL), *levels.items()), Layout())
+
+
+def must_fit(experiment: Experiment, nodes: int, where: str, remedy: str) -> None:
+    """Raises UsageError for layouts over more nodes than there are."""
+    wanted = max(configuration.layout.nodes for configuration in configurations(experiment))
+    if wanted > nodes:
+        what = f"{wanted} nodes, and there are {nodes} {where}"
+        raise UsageError(what, where="nodes", remedy=f"ask for fewer; {remedy}")

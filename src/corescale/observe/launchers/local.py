@@ -167,14 +167,6 @@ class Local:
             self._is_set_up = False
             self._hooks.run("cleanup", seconds=self._timeouts.whole)
 
-    def _must_have(self, nodes: int, where: str, remedy: str) -> None:
-        """Refuses layouts over more nodes than there are."""
-        wanted = max(configuration.layout.nodes for configuration in grid.configurations(self._experiment))
-        if wanted > nodes:
-            raise UsageError(
-                f"{wanted} nodes, and there are {nodes} {where}", where="nodes", remedy=f"ask for fewer; {remedy}"
-            )
-
     def _commands(self) -> Iterator[tuple[str, ...]]:
         """Every distinct argv, and what it goes through."""
         phases: tuple[Phase, ...] = ("rehearse", "measure") if self._experiment.tuning.rehearsal else ("measure",)

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import Launch
+from corescale.declare.grid import must_fit
 from corescale.errors import CorescaleError, ProgramError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment
@@ -81,7 +82,7 @@ class Simgrid(Local):
         text = canonical(platform.model_dump(mode="json"))
         self.name = f"simgrid-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
         self._platform = platform
-        self._must_have(platform.nodes, "in the platform", "or change the platform")
+        must_fit(experiment, platform.nodes, "in the platform", "or change the platform")
 
     @classmethod
     def machine(cls, option: str = "") -> Machine:

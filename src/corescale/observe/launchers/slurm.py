@@ -20,6 +20,7 @@ from typing import ClassVar, Self
 
 from corescale.declare import template
 from corescale.declare.experiment import Experiment
+from corescale.declare.grid import must_fit
 from corescale.declare.plan import Invocation
 from corescale.errors import InconclusiveError, UnavailableError, UsageError
 from corescale.machine import Machine
@@ -50,7 +51,7 @@ class Slurm(Local):
 
     def __init__(self, experiment: Experiment, machine: Machine, words: Sequence[str] = ()) -> None:
         super().__init__(experiment, machine)
-        self._must_have(machine.nodes, "usable in the partition", "sinfo lists them")
+        must_fit(experiment, machine.nodes, "usable in the partition", "sinfo lists them")
         self._words = tuple(words)
         self._held: Allocation | None = None
         self._cancelled = False

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from corescale.declare.experiment import Experiment
+from corescale.declare.grid import must_fit
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import ranks
@@ -45,7 +46,7 @@ class Ssh(Mpi):
 
     def __init__(self, experiment: Experiment, machine: Machine, hosts: Sequence[Host]) -> None:
         super().__init__(experiment, machine)
-        self._must_have(len(hosts), "in the file of hosts", "or add hosts")
+        must_fit(experiment, len(hosts), "in the file of hosts", "or add hosts")
         self._hosts = hosts
         self.place = Path.cwd()
 
