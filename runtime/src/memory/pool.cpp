@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "corescale/memory/detail/pool.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include "registry.hpp"
@@ -46,6 +47,7 @@ block* pool::take_slowly(std::size_t size_class) {
     b = mine.pop(size_class);
   }
   if (!b) {
+    mine.release_excess();
     b = mine.make(size_class);
     if (!b) {
       mine.release_available();
@@ -98,6 +100,13 @@ void pool::discard(block* b) noexcept {
   if (b->size_class >= num_small) return block_to_system(b);
   forbid(b->memory(), b->capacity());
   slabs.put(b);
+}
+
+// Before more memory is got: a program that goes on with other sizes leaves what it had of the last ones.
+void pool::release_excess() noexcept {
+  if (held() < next_look_) return;
+  if (available() > held() / 2) release_available();
+  next_look_ = std::max(first_look, held() + look_every);
 }
 
 void pool::release_available() noexcept {

@@ -136,6 +136,18 @@ TYPED_TEST(Holding, IsLastInFirstOut) {
   TypeParam::return_memory(b);
 }
 
+TYPED_TEST(Holding, MoreThanIsInUseGoesBackBeforeOtherSizesAreGot) {
+  const auto kept_beside = [this](std::size_t bytes) {
+    std::vector<void*> all;
+    for (std::size_t sum = 0; sum < std::size_t{80} << 20; sum += bytes) all.push_back(this->get(bytes));
+    const std::size_t kept = TypeParam::available(this->self);
+    for (void* const one : all) TypeParam::return_memory(one);
+    return kept;
+  };
+  for (const std::size_t bytes : {5000U, 70'000U, 900U})
+    EXPECT_LT(kept_beside(bytes), std::size_t{32} << 20) << bytes;
+}
+
 TYPED_TEST(Holding, GivesToTheSystemAtOnceWhenToldNotToHold) {
   void* const before = this->get(200);
   TypeParam::hold_memory(false);

@@ -42,7 +42,8 @@ class accounts {
   }
 
   std::size_t available() const noexcept;
-  std::size_t inuse() const noexcept { return held_.get() - available(); }
+  std::size_t inuse() const noexcept { return held() - available(); }
+  std::size_t held() const noexcept { return held_.get(); }
 
   /// A block in use came from the system, or went there. pop() and then ended_in_use() is how an available one goes there.
   void made(std::size_t bytes) noexcept { held_.add(bytes); }

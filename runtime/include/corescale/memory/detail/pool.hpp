@@ -103,14 +103,21 @@ struct alignas(cache_line) pool : accounts {
   std::atomic<std::size_t> gone_bytes{0};  ///< returned to the system by other threads
 
  private:
+  // What is kept is looked at each time that a thread has got as much again from the system.
+  static constexpr std::size_t look_every = std::size_t{16} << 20;
+  static constexpr std::size_t first_look = 4 * look_every;
+
   static block* take_slowly(std::size_t size_class);
   static void give_slowly(block* b) noexcept;
   static void give_home(block* b, pool* owner) noexcept;
   block* make(std::size_t size_class) noexcept;
+  void release_excess() noexcept;
   void put_or_release(block* b) noexcept;
   void discard(block* b) noexcept;
   void send(block* b, pool* owner) noexcept;
   void receive_one(block* b) noexcept;
+
+  std::size_t next_look_ = first_look;  ///< when so many bytes are held
 };
 
 /// What thread_alloc does about whole threads; `checked` tells whether its rules are to be enforced.
