@@ -104,11 +104,12 @@ void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
   forks.store(seen, std::memory_order_relaxed);
   gain.store(mean, std::memory_order_relaxed);
   if (saved > 0 || mean > 0) return losses.store(0, std::memory_order_relaxed);
-  const std::uint32_t in_a_row = std::min(losses.load(std::memory_order_relaxed) + 1, most_losses);
-  losses.store(in_a_row, std::memory_order_relaxed);
+  const std::uint32_t in_a_row = std::min(losses.load(std::memory_order_relaxed) + 1U, most_losses);
+  losses.store(static_cast<std::uint8_t>(in_a_row), std::memory_order_relaxed);
   if (in_a_row < 2) return;
   const std::uint32_t until = calls.load(std::memory_order_relaxed) + (sample_every << in_a_row);
   serial_until.store(until | 1, std::memory_order_relaxed);
+  lost_ns.store(static_cast<float>(std::max(elapsed_ns, serial_ns)), std::memory_order_relaxed);
   forks.store(0, std::memory_order_relaxed);
 }
 

@@ -70,9 +70,10 @@ struct alignas(cache_line / 2) loop_record {
   std::atomic<std::uint32_t> calls{0};         ///< modulo 2^32
   std::atomic<std::uint32_t> sampled_call{0};  ///< the number of the last sample
   std::atomic<std::uint32_t> serial_until{0};  ///< calls before this one are not forked: forks did not pay
-  std::atomic<std::uint32_t> losses{0};        ///< samples in a row whose fork did not pay
+  std::atomic<float> lost_ns{0};               ///< how long the loop took whose forks did not pay
   std::atomic<float> gain{0};  ///< the share of the serial time that forks save, the mean of late samples
   std::atomic<std::uint8_t> forks{0};        ///< how many these are
+  std::atomic<std::uint8_t> losses{0};       ///< samples in a row whose fork did not pay
   std::atomic<doubt> in_doubt{doubt::none};  ///< about the last sample
 
   /// Counts this call, and says whether it shall be timed; what was decided is then decided anew.
@@ -118,9 +119,11 @@ struct alignas(cache_line / 2) loop_record {
   /// Takes in when a timed call began.
   void learn_interval(std::uint64_t now) noexcept;
 
-  bool may_fork() const noexcept {
+  /// Of a loop that takes `predicted_ns` alone: forks that did not pay for a short one say nothing of a much longer one at that place.
+  bool may_fork(double predicted_ns = 0) const noexcept {
     const std::uint32_t until = serial_until.load(std::memory_order_relaxed);
-    return until == 0 || static_cast<std::int32_t>(calls.load(std::memory_order_relaxed) - until) >= 0;
+    return until == 0 || static_cast<std::int32_t>(calls.load(std::memory_order_relaxed) - until) >= 0 ||
+           predicted_ns > much_longer * lost_ns.load(std::memory_order_relaxed);
   }
 
   /// Whether calls follow so closely that the team still spins from one to the next.
@@ -137,6 +140,7 @@ struct alignas(cache_line / 2) loop_record {
   // Costs half of a call; it tells nothing of longer loops, whose data does not lie in a cache.
   static constexpr std::uint32_t alone_every = 256;
   static constexpr double short_ns = 1e5;
+  static constexpr double much_longer = 4;
   // A thread that another program displaces now and then comes late to one join in some, and saves time in the mean.
   static constexpr std::uint8_t most_forks = 16;
   // A later join than this is chance, however late.

@@ -424,11 +424,12 @@ void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, cons
   if (record && n <= record->alone_up_to.load(std::memory_order_relaxed) && !options.statistics)
     return run_watched(call, record->iteration_ns.load(std::memory_order_relaxed), false, false);
   if (call.sampled) record->learn_interval(ticks());
-  const bool may_fork = !record || record->may_fork();
+  bool may_fork = false;
   std::optional<loop_description> described;
   loop_plan plan;
   try {
     described.emplace(describe(call));
+    may_fork = !record || record->may_fork(described->iteration_ns * static_cast<double>(n));
     if (may_fork) plan = plan_of(call, *described);
   } catch (const std::bad_alloc&) {  // a first loop reads the machine: a later one will
     return body(0, n);

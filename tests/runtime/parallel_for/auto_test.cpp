@@ -272,6 +272,13 @@ TEST(AutoLearns, TwoForksThatDoNotPayEndForkingForAWhile) {
   EXPECT_FALSE(record.may_fork());
 }
 
+TEST(AutoLearns, ForksThatDoNotPayForAShortLoopDoNotKeepALongOneAtThatPlaceFromForking) {
+  detail::loop_record record;
+  fork_for(record, {1.1, 1.1});
+  EXPECT_FALSE(record.may_fork(serial_ns));
+  EXPECT_TRUE(record.may_fork(100 * serial_ns));
+}
+
 TEST(AutoLearns, TwoLateJoinsAmongManyForksThatPayDoNotEndForking) {
   detail::loop_record record;
   for (int call = 0; call < 16; ++call) fork_for(record, {0.53});
