@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 (more than 300 lines: what one record learns, whose tests share its helpers)
 // What `auto` decides, and what it learns.
 #include <gtest/gtest.h>
 
