@@ -18,10 +18,21 @@ FRAME = re.compile(
 """a line of a stack as Java, Go, Rust and JavaScript print it behind the reason"""
 
 
+RULE = re.compile(r"^-{20,}$", re.MULTILINE)
+"""line of hyphens before and after a message, as mpirun writes them"""
+
+
+def boxed(said: str) -> str:
+    """The first paragraph of the first message between two rules, as one line; empty for none."""
+    _, *messages = RULE.split(said)
+    return " ".join(messages[0].strip().partition("\n\n")[0].split()) if messages else ""
+
+
 def ending(record: Record) -> str:
     """What the launch did, as the rest of a sentence: `failed with exit code 7: cannot open grid.dat`."""
     lines = [line for line in reversed(record.tail.splitlines()) if line.strip()]
     said = next((line.strip() for line in lines if not FRAME.match(line)), lines[0].strip() if lines else "")
+    said = boxed(record.tail) if RULE.match(said) else said
     said = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
     return f"{outcome(record)}: {said}" if said and record.status in SPEAKING else outcome(record)
 

@@ -30,7 +30,7 @@ def report(
     ],
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="FILE", help="write HTML here (default: report.html)"),
+        typer.Option("--output", "-o", "--report", metavar="FILE", help="write HTML here (default: report.html)"),
     ] = "",
     folder: Annotated[
         str, typer.Option("--outputs", metavar="DIR", help="write tables and every chart there as PNG and SVG")

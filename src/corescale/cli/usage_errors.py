@@ -14,7 +14,6 @@ Unreadable: Any = typer.BadParameter.__mro__[2]
 
 
 HYPERFINE = {
-    "--show-output": "output is not shown: --output FILE keeps it",
     "--time-unit": "times have the unit that suits them; --json has seconds",
     "-u": "times have the unit that suits them; --json has seconds",
     "--style": "-q shows no progress, and colours end where the output is no terminal",

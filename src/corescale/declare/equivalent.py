@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations that are one launch: where the program reads no variable of threads, their number changes nothing."""
+"""Configurations that are one launch: where the program does not read how many threads or ranks there are."""
 
 from collections.abc import Collection, Sequence
+from typing import Literal
 
 from corescale.declare import template
-from corescale.declare.catalogue.reading import THREAD_VARIABLES
+from corescale.declare.catalogue.reading import RANK, THREAD_VARIABLES
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
 from corescale.records import Configuration, Record
@@ -22,15 +23,36 @@ def distinguishable(experiment: Experiment, reads: Collection[str] | None) -> tu
     `reads`: see `detected`. All of them where nothing recorded env reads, or where nothing would be left to try.
     """
     everyone = configurations(experiment)
-    if reads is None or not _by_variables(experiment) or {*reads} & {*THREAD_VARIABLES}:
+    if unread(experiment, reads) != "threads":
         return everyone
     now = baseline(experiment).layout
     kept = tuple(chosen for chosen in everyone if chosen.layout == now)
     return kept if len(kept) > 1 else everyone
 
 
+Unread = Literal["", "threads", "ranks"]
+"""What the programs do not read: a number of threads that reaches them by variables alone, or which rank they are."""
+
+
+def unread(experiment: Experiment, reads: Collection[str] | None) -> Unread:
+    """Empty where they read it, where nothing recorded env reads, or where it reaches them otherwise."""
+    if reads is None:
+        return ""
+    if _by_variables(experiment):
+        return "" if {*reads} & {*THREAD_VARIABLES} else "threads"
+    return "ranks" if "ranks" in _makers(experiment) and not {*reads} & RANK else ""
+
+
+def told_by_reads(experiment: Experiment) -> bool:
+    """Whether env reads tell if p reaches the programs: a number of threads by variables alone, or ranks."""
+    return _by_variables(experiment) or "ranks" in _makers(experiment)
+
+
+def _makers(experiment: Experiment) -> set[str]:
+    return {part for factor in experiment.factors for part in factor.how.makes}
+
+
 def _by_variables(experiment: Experiment) -> bool:
     """Whether the number of threads reaches the programs by variables, and by nothing else."""
-    makers = {part for factor in experiment.factors for part in factor.how.makes}
     used = {name for command in experiment.commands for name in template.placeholders(command.argv)}
-    return makers == {"threads"} and not experiment.derived and not used & {"threads", "p"}
+    return _makers(experiment) == {"threads"} and not experiment.derived and not used & {"threads", "p"}

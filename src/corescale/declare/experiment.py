@@ -90,6 +90,10 @@ class Constraint(Model):
             ) from None
 
 
+SHOWN = "inherit"
+"""standard output, as hyperfine calls it, of which a record keeps the end, beside that of standard error"""
+
+
 class Weak(Model):
     """The work grows with the threads: which column is the work per thread, and which the work."""
 

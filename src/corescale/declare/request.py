@@ -120,6 +120,7 @@ class Request(RunRequest):
     )
     input: str = option("", "--input", metavar="FILE", help="standard input (default: nothing)")
     output: str = option("", "--output", metavar="FILE", help="where standard output goes (default: nowhere)")
+    show_output: bool = option(False, "--show-output", help="show the end of what each launch writes")
     cgroup: str = option(
         "auto", "--cgroup", metavar="auto|off", help="off: no control group for each launch (docs/results_format.md)"
     )

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from corescale.declare import paths
-from corescale.declare.experiment import Experiment
+from corescale.declare.experiment import SHOWN, Experiment
 from corescale.errors import UsageError
 
 
@@ -14,7 +14,7 @@ def must_work(experiment: Experiment) -> None:
     if experiment.input is not None and not paths.is_file(experiment.input):
         what = "is no regular file" if paths.exists(experiment.input) else "no such file"
         raise UsageError(what, where=f"--input {experiment.input}", remedy="name a file, or - for stdin")
-    if experiment.output not in (None, "null") and (why := _fault(Path(str(experiment.output)))):
+    if experiment.output not in (None, "null", SHOWN) and (why := _fault(Path(str(experiment.output)))):
         raise UsageError(f"cannot be written: {why}", where=f"--output {experiment.output}", remedy="name a file")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from corescale.declare import plan
-from corescale.declare.equivalent import detected, distinguishable
+from corescale.declare.equivalent import detected, distinguishable, told_by_reads
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations, untyped
 from corescale.declare.plan import Block, Invocation
@@ -159,12 +159,13 @@ class _Loop:
     def warm_ups(self) -> Iterator[Block]:
         """Warm-up is repeated when a run is resumed: caches are cold then. Half of a budget is left for measuring.
 
-        Of a tune the first launch of all is the baseline: it must work, it shows how long is far too long, and its env
-        reads are recorded.
+        The first launch of all is the baseline where it must work for any other to count, where it shows how long is
+        far too long, or where its env reads tell whether p reaches the program.
         """
         everyone, wanted = configurations(self.experiment), self.experiment.warmup
         began, before = time.monotonic(), len(self.store.records)
-        if (self.experiment.same_output or self.experiment.stop.rule == "race") and not before:
+        told = told_by_reads(self.experiment) and not self.launcher.virtual and not wanted
+        if (self.experiment.same_output or self.experiment.stop.rule == "race" or told) and not before:
             yield Block("warmup", (self.baseline,))
             self.say_what_it_buys()
         for made in range(wanted):

@@ -68,8 +68,9 @@ def none_gave(response: str) -> str:
 def scan(found: Scan, confidence: float) -> str:
     """The largest speedup, behind the warning that cores were not used where that is so; then what failed at times."""
     if (one := alone(found)) is not None:
-        said = timed(at(found, found.rows[0]), one, found.response, found.rows[0].failures)
-        return "; ".join(filter(None, (idle(found.rows), said)))
+        (row,) = found.rows
+        said = timed("the program" if row.beyond else at(found, row), one, found.response, row.failures)
+        return "; ".join(filter(None, (misused(found), said)))
     return _scaled(found, confidence) + _flaky(found)
 
 
@@ -94,7 +95,7 @@ def _scaled(found: Scan, confidence: float) -> str:
     if len({row.p for row in ran}) == 1 and not found.serial:
         return _apart(found, ran)
     said = _apart(found, ran) if found.best is None else _speedup(found, found.best, confidence)
-    warning = idle(ran)
+    warning = misused(found)
     return f"{warning}; {said}" if warning else said
 
 
@@ -135,17 +136,29 @@ def weak(found: Scan, rows: Sequence[Row], confidence: float) -> str:
     share = text.join(text.share(worst.efficiency))
     unsure = found.unsure and f", but {text.no_interval(confidence)}"
     said = f"weak scaling: efficiency {'looks like ' if unsure else ''}{share} at {at(found, worst)}{unsure or ''}"
-    warning = idle(rows)
+    warning = misused(found)
     return f"{warning}; {said}" if warning else said
 
 
-def idle(rows: Sequence[Row]) -> str:
-    """`asked for 8 threads, used 1.0 cores`, of the largest p at which cores were left idle; empty for none."""
-    found = [row for row in rows if row.idle]
-    if not found:
+UNREAD = {
+    "threads": "the program reads no number of threads, so every level is one launch: put {threads} where it goes",
+    "ranks": "no rank asked for its number: it is no MPI program, and each did the same work",
+}
+"""what is said of a number that the programs do not read"""
+
+
+def misused(found: Scan) -> str:
+    """`asked for 8 threads, used 1.0 cores`, of the largest p at which cores were left idle, else of the smallest with
+    more threads than were asked for; what explains it where that is known; empty for none."""
+    if found.unread and (found.unread == "ranks" or len({row.p for row in found.rows}) > 1):
+        return UNREAD[found.unread]
+    ran = [row for row in found.rows if row.speedup.estimate > 0]
+    idle, beyond = [row for row in ran if row.idle], [row for row in ran if row.beyond]
+    if not idle and not beyond:
         return ""
-    row = max(found, key=lambda row: row.p)
-    return f"asked for {counted(row.configuration)}, used {row.effective_cores:.1f} cores"
+    row = max(idle, key=lambda row: row.p) if idle else min(beyond, key=lambda row: row.p)
+    asked, ran_so = f"asked for {counted(row.configuration)}", row.idle or row.effective_cores >= row.p
+    return f"{asked}, used {row.effective_cores:.1f} cores" if ran_so else f"{asked}, {row.running:.1f} ran or waited"
 
 
 def parameters(fit: Fit, response: str) -> Iterator[str]:
@@ -277,6 +290,8 @@ def beside(found: Recommendation, response: str) -> list[str]:
     lines = [found.rehearsal.says] if found.rehearsal is not None else []
     if found.same:
         lines.append(f"not tried: {text.count(found.same, 'combination')} with other threads, which nothing reads")
+    if found.unread == "ranks":
+        lines.append(UNREAD["ranks"])
     if found.averages is not None:
         lines.append(_on_average(found, found.averages))
     if (other := found.cheaper) is not None:

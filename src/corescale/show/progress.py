@@ -19,7 +19,7 @@ from rich.text import Text
 from corescale.conclude import stats
 from corescale.conclude.budget import spent
 from corescale.conclude.response import table
-from corescale.declare.experiment import Experiment
+from corescale.declare.experiment import SHOWN, Experiment
 from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block, Invocation, most_launches
 from corescale.observe.watcher import Watcher
@@ -32,9 +32,9 @@ PHASES = {"warmup": "warming up", "rehearse": "rehearsing", "measure": "measurin
 
 def create(experiment: Experiment, *, quiet: bool = False, stream: TextIO | None = None) -> Watcher:
     """Silent if asked (notes are repeated as warnings beside the result), Fancy on a terminal, else Plain."""
-    if quiet:
-        return Watcher()
     console = Console(file=stream or sys.stderr)
+    if quiet:
+        return Shown(experiment, console)
     return Fancy(experiment, console) if console.is_terminal else Plain(experiment, console)
 
 
@@ -42,16 +42,30 @@ SILENT = 15.0
 """seconds after which a run that is not on a terminal says how far it is"""
 
 
-class Plain(Watcher):
+class Shown(Watcher):
+    """What the launches wrote, if that is to be shown."""
+
+    def __init__(self, experiment: Experiment, console: Console) -> None:
+        self.shows = experiment.output == SHOWN
+        self.console = console
+
+    def launched(self, record: Record) -> None:
+        """Shows the end of what the launch wrote."""
+        for line in record.tail.splitlines() if self.shows else ():
+            self.console.print(Text(text.clean(line)), soft_wrap=True)
+
+
+class Plain(Shown):
     """One line a block: for logs and pipes."""
 
     def __init__(self, experiment: Experiment, console: Console) -> None:
+        super().__init__(experiment, console)
         self.state = State(experiment)
-        self.console = console
         self.said = time.monotonic()
 
     def launched(self, record: Record) -> None:
         """Counts the launch; within a block that takes long it says so from time to time."""
+        super().launched(record)
         self.state.launched(record)
         if time.monotonic() - self.said >= SILENT:
             self._say(f"{text.count(self.state.launches, 'launch', 'launches')} so far; {self.state.left}")

@@ -121,3 +121,37 @@ def test_compare_xz(small: Path, tmp_path: Path) -> None:
 
 def test_doctor(tmp_path: Path) -> None:
     assert "noise now" in corescale("doctor", cwd=tmp_path).stdout
+
+
+OPENMP = """
+#include <omp.h>
+int main(void) {
+  double start = omp_get_wtime();
+#pragma omp parallel
+  while (omp_get_wtime() < start + 0.2) {}
+  return 0;
+}
+"""
+
+
+@needs("gcc")
+def test_a_number_of_threads_that_the_command_sets_is_not_the_one_asked_for(tmp_path: Path) -> None:
+    """Threads that wait for a core count too, so that others on the machine do not hide them."""
+    (tmp_path / "spin.c").write_text(OPENMP)
+    subprocess.run(["gcc", "-O2", "-fopenmp", "spin.c", "-o", "spin"], cwd=tmp_path, check=True)
+    found = result("scan", "-r", "2", "-t", "1", "--", "env", "OMP_NUM_THREADS=2", "./spin", cwd=tmp_path)
+    assert found["headline"].startswith("asked for 1 thread, "), found["headline"]
+    found = result("scan", "-r", "2", "-t", "1", "--", "./spin", cwd=tmp_path)
+    assert found["headline"].startswith("1 thread: "), found["headline"]
+
+
+def test_a_program_that_no_number_of_threads_reaches(tmp_path: Path) -> None:
+    found = result("scan", "-r", "1", "-t", "1,2", "--", "sleep", "0.01", cwd=tmp_path)
+    assert "{threads}" in found["headline"]
+    found = result("scan", "-r", "1", "-t", "1,2", "--", "sh", "-c", "sleep 0.0$OMP_NUM_THREADS", cwd=tmp_path)
+    assert "{threads}" not in found["headline"]
+
+
+def test_what_launches_write_is_shown(tmp_path: Path) -> None:
+    done = corescale("compare", "-q", "-r", "2", "--show-output", "echo one", "sh -c 'echo two >&2'", cwd=tmp_path)
+    assert sorted(done.stderr.split()) == ["one", "one", "two", "two"]

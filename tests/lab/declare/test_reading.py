@@ -25,6 +25,10 @@ def test_what_is_not_read_is_not_set(launch: Launch, monkeypatch: pytest.MonkeyP
     assert launch.needed(["OMP_NUM_THREADS"]).line == "env MALLOC_CONF=thp:always x"
 
 
+def test_of_an_mpi_program_nothing_more_is_set(launch: Launch) -> None:
+    assert launch.needed(["PMIX_RANK"]).line == "env MALLOC_CONF=thp:always x"
+
+
 def test_where_no_number_of_threads_is_read_all_are_set(launch: Launch) -> None:
     assert {*launch.needed(["OMP_PROC_BIND"]).environment} == {*THREAD_VARIABLES, "OMP_PROC_BIND", "MALLOC_CONF"}
 

@@ -253,7 +253,7 @@ def test_a_failing_open_closes_the_launcher(opened: Any, experiment: Make) -> No
 def test_a_tune_begins_with_the_baseline_whatever_ends_it(
     opened: Any, experiment: Make, verb: Any, rule: Any, recorded: bool
 ) -> None:
-    """What a program reads is detected while it warms up."""
+    """What a program reads is detected while it warms up; where {threads} says how many there are, no scan needs it."""
     e = experiment(verb=verb, stop=Stop(rule=rule))
     with opened(e) as held:
         records = run(e, held, Fake(e, Landscape()), blocks(e, 1))

@@ -20,7 +20,7 @@ from corescale.conclude.race.race import Race
 from corescale.conclude.race.rehearsal import Rehearsal
 from corescale.conclude.response import of, table
 from corescale.conclude.stats import Interval
-from corescale.declare.equivalent import detected, distinguishable
+from corescale.declare.equivalent import Unread, detected, distinguishable, unread
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations, untyped
 from corescale.records import Configuration, Level, Phase, Record
@@ -60,6 +60,8 @@ class Recommendation:
     """configurations of a race that were never launched"""
     same: int = 0
     """configurations that were not tried: with other threads alone, of which the program reads no variable"""
+    unread: Unread = ""
+    """what the programs do not read though nothing else tells it"""
     confirmation: Gain | None = None
     """what the confirmation pairs decide, and how"""
     proved: bool = False
@@ -152,6 +154,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         others=len(different) - 1,
         untried=0 if racing is None else racing.of - racing.tried,
         same=len(configurations(experiment)) - len(different),
+        unread=unread(experiment, detected(records)),
         confirmation=confirmation,
         proved=_proved(records, experiment, racing, regret),
         eliminated=tuple(c for c in found if c.excluded is not None and _fell(records, c.configuration, now)),

@@ -18,6 +18,7 @@ from corescale.conclude.models import MODELS, Choice, Fit, choose, overhead_fact
 from corescale.conclude.models.overhead_factors import Measured, OverheadChoice
 from corescale.conclude.response import Step, Table, median, of, table, widened
 from corescale.conclude.stats import Floats, Interval
+from corescale.declare.equivalent import Unread, detected, unread
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.records import Configuration, Level, Record
@@ -45,6 +46,8 @@ class Row:
     warnings: tuple[str, ...] = ()
     wanted_cores: float = math.nan
     """median of CPU time, and of what waiting for a core explains of the rest, over wall time"""
+    running: float = math.nan
+    """median number of threads that ran or waited for a core"""
     timing: Timing | None = None
     """mean, spread and range of the launches"""
 
@@ -57,7 +60,16 @@ class Row:
         used = (
             max(self.effective_cores, min(self.wanted_cores, self.p)) if self.wanted_cores > 0 else self.effective_cores
         )
-        return self.p > 1 and self.p - used >= max(0.5, 0.25 * self.p)
+        return self.p > 1 and self.p - used >= self._clear
+
+    @property
+    def beyond(self) -> bool:
+        """Whether clearly more threads ran, or waited for a core, than were asked for, by the same measure."""
+        return max(self.effective_cores, self.running) - self.p >= self._clear
+
+    @property
+    def _clear(self) -> float:
+        return max(0.5, 0.25 * self.p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +110,8 @@ class Scan:
     """where weak scaling was asked for"""
     serial: bool = False
     """whether speedup 1 is a serial program"""
+    unread: Unread = ""
+    """what the program did not read though nothing else tells it; no threads where it ran several nevertheless"""
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -150,8 +164,25 @@ def scan(records: Sequence[Record], experiment: Experiment, *, models: bool = Tr
     ]
     p_ref = min((row.reference.layout.p for curve in curves for row in curve.rows), default=1)
     baseline = f"serial: {' '.join(experiment.command(serial).argv)}" if serial else f"p = {p_ref}"
-    scaled = weak(records, experiment, experiment.scaling.weak) if experiment.scaling.weak else None
-    return Scan(experiment.response, baseline, p_ref, tuple(curves), scaled, serial is not None)
+    return Scan(
+        response=experiment.response,
+        baseline=baseline,
+        p_ref=p_ref,
+        curves=tuple(curves),
+        weak=weak(records, experiment, experiment.scaling.weak) if experiment.scaling.weak else None,
+        serial=serial is not None,
+        unread=_unread(curves, records, experiment),
+    )
+
+
+def _unread(curves: Sequence[Curve], records: Sequence[Record], experiment: Experiment) -> Unread:
+    found = unread(experiment, detected(records))
+    several = any(row.running > SEVERAL for curve in curves for row in curve.rows)
+    return "" if found == "threads" and several else found
+
+
+SEVERAL = 1.5
+"""threads that ran or waited, beyond which a program has several, wherever it has their number from"""
 
 
 def row(
@@ -183,6 +214,7 @@ def row(
         failures=sum(not record.ok for record in launches),
         oversubscribed=any(record.oversubscribed for record in launches),
         wanted_cores=median([_wanted(record) for record in launches if record.ok]),
+        running=median([_running(record) for record in launches if record.ok]),
         timing=timing(records, configuration, experiment.response),
     )
 
@@ -191,12 +223,20 @@ def _wanted(record: Record) -> float:
     """The cores that it used, and those that waiting may have kept idle.
 
     While one thread waits for a core, which another task or the hypervisor has, all others may wait at a barrier and
-    wait for it. Samples miss as much of its waiting as of its running.
+    wait for it.
     """
-    cpu, noise = record.user + record.system, record.noise
-    missed = cpu / noise.on_cpu if noise.sampled and noise.on_cpu else 1.0
-    waited = noise.runqueue_wait * missed + noise.steal
+    waited = _waited(record) + record.noise.steal
     return record.effective_cores + (record.configuration.layout.p * waited / record.wall if record.wall > 0 else 0.0)
+
+
+def _running(record: Record) -> float:
+    return record.effective_cores + (_waited(record) / record.wall if record.wall > 0 else 0.0)
+
+
+def _waited(record: Record) -> float:
+    """Seconds that its threads waited for a core; samples miss as much of their waiting as of their running."""
+    cpu, noise = record.user + record.system, record.noise
+    return noise.runqueue_wait * (cpu / noise.on_cpu if noise.sampled and noise.on_cpu else 1.0)
 
 
 def _curve(

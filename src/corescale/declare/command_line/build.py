@@ -12,6 +12,7 @@ from corescale.declare.catalogue import allocators
 from corescale.declare.command_line import checks
 from corescale.declare.command_line.named_factors import baselines, named
 from corescale.declare.experiment import (
+    SHOWN,
     Baseline,
     Command,
     Constraint,
@@ -51,6 +52,8 @@ def experiment(
     """What a verb asks for, checked as far as nothing needs to be launched for it; raises UsageError."""
     if request.shell and request.no_shell:
         raise UsageError("contradict each other", where="-N --shell", remedy="drop one of them")
+    if request.show_output and request.output:
+        raise UsageError("contradict each other", where="--output --show-output", remedy="drop one of them")
     if request.cgroup not in ("auto", "off"):
         raise UsageError(f"{request.cgroup!r} is neither auto nor off", where="--cgroup", remedy="write --cgroup off")
     asked = _asked(commands, derived or {})
@@ -88,7 +91,7 @@ def experiment(
         ignore_failure=request.ignore_failure,
         same_output=request.same_output,
         input=request.input or None,
-        output=request.output or None,
+        output=SHOWN if request.show_output else request.output or None,
         cgroup=request.cgroup,
         left_out=(*left_out, *(unread(chosen) if verb == "tune" else ())),
         baseline=Baseline(

@@ -30,10 +30,12 @@ def named(
     if request.allocators:
         texts.append(("allocator", request.allocators))
     made = {part for name in given & set(factors.KINDS) for part in factors.KINDS[name].makes}
+    unasked = {"ranks": "auto"} if default_threads and not made and "ranks" in asked - given else {}
     for name in ("nodes", "ranks"):
-        if text := getattr(request, name):
+        if text := getattr(request, name) or unasked.get(name, ""):
             texts.insert(0, (name, text))
-    if request.threads or (default_threads and not made and not request.ranks and not request.nodes):
+            made |= {name}
+    if request.threads or (default_threads and not made):
         texts.insert(0, ("threads", request.threads or default_threads))
     found: list[Factor] = []
     left_out: list[str] = []

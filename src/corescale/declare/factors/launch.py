@@ -60,12 +60,13 @@ class Launch:
     def needed(self, reads: Collection[str] | None) -> "Launch":
         """Without known variables that the program does not read, and without those that this shell sets so already.
 
-        Of one that reads no number of threads that we know of, all stay: something may read them undetected.
+        Of one that reads neither a number of threads nor which rank it is, all stay: something may read them
+        undetected.
         """
         if reads is None:
             return self
-        unknown = not set(reads) & set(reading.THREAD_VARIABLES)
-        kept = {*reads, *(reading.THREAD_VARIABLES if unknown else ())}
+        known = set(reads) & {*reading.THREAD_VARIABLES, *reading.RANK}
+        kept = {*reads, *(() if known else reading.THREAD_VARIABLES)}
         changes = {
             name: value
             for name, value in self.environment.items()

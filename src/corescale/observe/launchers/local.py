@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from corescale.declare import grid, template
-from corescale.declare.experiment import Experiment
+from corescale.declare.experiment import SHOWN, Experiment
 from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
 from corescale.errors import InconclusiveError, UsageError
@@ -53,7 +53,7 @@ class Local:
     """folder for what launches need, if they run on other machines, which share it; None: they run here"""
 
     def __init__(self, experiment: Experiment, machine: Machine, spawner: Spawner | None = None) -> None:
-        if experiment.output in ("inherit", "pipe", "-", "/dev/stdout"):
+        if experiment.output in ("pipe", "-", "/dev/stdout"):
             raise UsageError(
                 f"standard output cannot go to {experiment.output!r}", where="--output", remedy="name a file, or null"
             )
@@ -65,6 +65,7 @@ class Local:
         self._sources = sources.wanted(experiment)
         self._probes = tuple(source.name for source in self._sources if source.probe)
         self._proved: dict[ToProve, tuple[tuple[str, str], ...]] = {}
+        self._doubts: dict[ToProve, tuple[str, ...]] = {}
         self._recorder = Recorder(experiment, machine, self._probes)
         self._note: Callable[[str], None] = lambda _: None
         self._noted: set[str] = set()
@@ -200,7 +201,8 @@ class Local:
             reports = list(ranks.values()) or [report]
             notes = preload.judged(reports, scratch)
         self._proved[wanted] = preload.heaviest(reports) if report.status in preload.PROVING else ()
-        for note in filter(None, notes):
+        self._doubts[wanted] = tuple(filter(None, notes))
+        for note in self._doubts[wanted]:
             self._note_once(note)
 
     def _note_once(self, note: str) -> None:
@@ -217,9 +219,10 @@ class Local:
     def _watched(self, invocation: Invocation, watching: Sequence[sources.Source]) -> Record:
         configuration = invocation.configuration
         launch = self._launch_of(configuration, invocation.phase)
-        proved = self._proved.get(self._to_prove(configuration), ()) if launch.preload else ()
+        wanted = self._to_prove(configuration)
+        proved = self._proved.get(wanted, ()) if launch.preload else ()
         with Scratch(launch, proved, self.place, self._experiment.metrics) as scratch, self._prepared(configuration):
-            before = [*self._beside(), *self._unkilled()]
+            before = [*self._doubts.get(wanted, ()), *self._beside(), *self._unkilled()]
             report = self._spawn(launch, configuration.layout, scratch, watching, cap=invocation.cap)
             warnings = [*before, *self._beside()]
             report, ranks = self.ended(report, scratch)
@@ -289,7 +292,7 @@ class Local:
 
     def _output(self, scratch: Scratch) -> Path | None:
         """None: nowhere, which costs the program least."""
-        if self._experiment.output not in (None, "null"):
+        if self._experiment.output not in (None, "null", SHOWN):
             return Path(str(self._experiment.output))
         wanted = any(source.reads_output(self._experiment) for source in self._sources)
         return scratch.folder / "stdout" if wanted or keeps_output(self._experiment) else None

@@ -17,14 +17,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from corescale.declare.catalogue import reading
-from corescale.declare.plan import Invocation
+from corescale.endings import boxed
 from corescale.machine import Machine
 from corescale.observe import ranks
 from corescale.observe.launchers.local import Local
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
-from corescale.records import Configuration, Layout, Record
+from corescale.records import Configuration, Layout
 from corescale.topology import Cpu
 
 PROGRAMS = ("mpirun", "mpirun.openmpi")
@@ -32,8 +31,6 @@ OURS = re.compile(r"open ?mpi|openrte|prrte", re.IGNORECASE)
 """pattern of the version that Open MPI's mpirun prints"""
 TRACE = re.compile(r"\[[\w.-]+:\d+\] |-{20,}$")
 """what Open MPI adds in a rank: the trace of a signal, and rules around its messages"""
-RULE = "-" * 20
-"""line of hyphens before and after mpirun's own messages"""
 INSTALL = "apt-get install openmpi-bin"
 UNBOUND = ("--bind-to", "none")
 SHARED_MEMORY = Path("/dev/shm")
@@ -78,15 +75,6 @@ class Mpi(Local):
         if outcome.status == "failed" and outcome.tail == report.tail:  # no rank failed by itself
             return replace(outcome, tail=f"{report.tail.rstrip()}\n{refusal(report.tail)}\n"), found
         return outcome, found
-
-    def _launch_once(self, invocation: Invocation) -> Record:
-        record = super()._launch_once(invocation)
-        if record.ok and record.reads is not None and not reading.RANK & set(record.reads):
-            words = shlex.join(self._launch_of(record.configuration).argv)
-            self._note_once(
-                f"no rank of {words} asked for its number: it is no MPI program, and each did the same work"
-            )
-        return record
 
     def _commands(self) -> Iterator[tuple[str, ...]]:
         yield self._mpirun(Layout())[:1]
@@ -141,10 +129,8 @@ def _version(program: str) -> str:
 
 
 def refusal(said: str) -> str:
-    """The first paragraph of the first message that mpirun wrote between two rules, as one line."""
-    _, _, boxed = said.partition(RULE)
-    paragraph = boxed.strip("-\n").partition("\n\n")[0].partition(f"\n{RULE}")[0]
-    return f"mpirun: {' '.join(paragraph.split()) or 'no reason given'}"
+    """What mpirun wrote as its own message."""
+    return f"mpirun: {boxed(said) or 'no reason given'}"
 
 
 def binding(machine: Machine, mask: Sequence[int] | None, layout: Layout) -> list[tuple[int, ...]]:

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from corescale.declare import grid, paths
-from corescale.declare.experiment import Experiment
+from corescale.declare.experiment import SHOWN, Experiment
 from corescale.declare.plan import Invocation
 from corescale.machine import Machine
 from corescale.observe.ranks import processes
@@ -71,13 +71,18 @@ class Recorder:
             processes=processes(ranks, found, preloaded),
             threads_asked=configuration.layout.p,
             output_hash=report.output_hash,
-            tail=report.trouble or report.tail or scratch.said(TAIL),
+            tail=report.trouble or self._tail(report, scratch),
             noise=_noise(report),
             oversubscribed=configuration.layout.of_node > self._machine.default_max_threads,
             sources=self._probes,
             leftovers=report.leftovers,
             **{**found.fields, **own},
         )
+
+    def _tail(self, report: SpawnReport, scratch: Scratch) -> str:
+        if self._experiment.output == SHOWN:
+            return scratch.said(TAIL) + report.tail
+        return report.tail or scratch.said(TAIL)
 
     def _status(self, invocation: Invocation, report: SpawnReport, found: Found) -> Status:
         if report.status == "cancelled":
@@ -126,5 +131,5 @@ def _noise(report: SpawnReport) -> Noise:
 
 
 def keeps_output(experiment: Experiment) -> bool:
-    """Whether a record needs standard output, for its hash or its size, whatever sources need it for."""
-    return experiment.same_output or "stdout-size" in experiment.metrics.values()
+    """Whether a record needs standard output: its hash, its size or its end, whatever sources need it for."""
+    return experiment.output == SHOWN or experiment.same_output or "stdout-size" in experiment.metrics.values()

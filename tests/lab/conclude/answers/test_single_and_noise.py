@@ -85,6 +85,17 @@ def test_cores_that_neighbours_had_are_not_idle(noise: Noise, idle: bool, experi
     assert row.idle == idle
 
 
+@pytest.mark.parametrize(
+    ("used", "waited", "beyond"), [(1.0, 0.0, False), (1.9, 0.0, True), (0.2, 1.7, True), (0.2, 0.7, False)]
+)
+def test_more_threads_than_were_asked_for(used: float, waited: float, beyond: bool, experiment: Make) -> None:
+    """Those that wait for a core count, so a busy machine does not hide them; what the hypervisor took does not."""
+    e = experiment(verb="scan", levels={"threads": (1,)})
+    noise = Noise(runqueue_wait=waited, steal=2.0)
+    (row,) = scan(launches(e, [1.0] * 7, user=used, noise=noise), e).rows
+    assert row.beyond == beyond
+
+
 def test_one_thread_is_never_idle(experiment: Make) -> None:
     e = experiment(verb="scan", levels={"threads": (1,)})
     (row,) = scan(launches(e, [1.0] * 7, user=0.1), e).rows

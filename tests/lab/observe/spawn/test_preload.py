@@ -220,8 +220,11 @@ def test_a_program_with_an_operator_new_of_its_own_is_noted(
     own = ALLOCATE.replace("int main", "void *_Znwm(unsigned long n) { return malloc(n); }\nint main")
     e = allocating(experiment, compile_c(own, "-rdynamic"), levels=("system", own_allocator))
     notes = Notes()
-    assert {r.status for r in measured(e, two_cores, notes)} == {"ok"}
+    records = measured(e, two_cores, notes)
+    assert {r.status for r in records} == {"ok"}
     assert len([note for note in notes.said if "operator new is served by" in note]) == 1
+    told = {r.configuration["allocator"] for r in records if any("operator new" in said for said in r.warnings)}
+    assert told == {own_allocator}, "a record has it too, so that an answer has it where notes are not shown"
 
 
 def test_a_program_that_takes_the_address_of_malloc_has_not_its_own(
