@@ -141,7 +141,7 @@ def weak(found: Scan, rows: Sequence[Row], confidence: float) -> str:
 
 
 UNREAD = {
-    "threads": "the program reads no number of threads, so every level is one launch: put {threads} where it goes",
+    "threads": "the program reads no number of threads: put {threads} where it goes",
     "ranks": "no rank asked for its number: it is no MPI program, and each did the same work",
 }
 """what is said of a number that the programs do not read"""

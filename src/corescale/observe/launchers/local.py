@@ -3,6 +3,7 @@
 
 import contextlib
 import math
+import shlex
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -273,11 +274,11 @@ class Local:
         if report.status == "cancelled":
             raise KeyboardInterrupt
         if report.status == "timeout" and longest < usual:
-            what = f"its time ended within a launch ({launch.line})"
+            what = f"its time ended within a launch ({shlex.join(launch.argv)})"
             raise InconclusiveError(what, where="--budget", remedy="give it more time")
         if report.survivors:
             self._survivors.update(report.survivors)
-            self._note(f"{len(report.survivors)} processes of {launch.line} could not be killed, and run on")
+            self._note(f"{len(report.survivors)} processes of {shlex.join(launch.argv)} could not be killed, and run on")
         return report
 
     def _beside(self) -> Iterable[str]:
