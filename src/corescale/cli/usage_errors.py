@@ -29,8 +29,10 @@ HYPERFINE = {
 }
 """Options of hyperfine that have another name here, or none; docs/hyperfine.md has them all."""
 
-OURS = dict.fromkeys(("--version", "-V"), "corescale --version prints it")
-"""Options that come before a verb."""
+OURS = dict.fromkeys(("--version", "-V"), "corescale --version prints it") | dict.fromkeys(
+    ("-r", "--runs"), "a tune ends by itself: --budget 60s or -M 20 ends it earlier"
+)
+"""Options that come before a verb, or that not every verb has."""
 
 NUMBERS = {"integer": "a whole number", "number": "a number"}
 """the expected value, in place of the message of a type checker"""

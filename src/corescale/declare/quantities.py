@@ -23,18 +23,18 @@ def seconds(text: str, where: str) -> float:
     return total
 
 
-def share(text: str, where: str, *, zero: bool = False, usual: float = 0.02) -> float:
-    """2% or 0.02; raises UsageError outside of (0, 1). `zero`: 0 is one too; `usual`: what the remedy writes."""
+def share(text: str, where: str, *, zero: bool = False, usual: float = 0.02, least: float = 0) -> float:
+    """2% or 0.02; raises UsageError outside of (least, 1). `zero`: 0 is one too; `usual`: what the remedy writes."""
     try:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         value = math.nan
-    if 0 < value < 1 or (zero and value == 0):
+    if least < value < 1 or (zero and value == 0):
         return value
     what = f"{text!r} is no percentage"
     if math.isfinite(value):
-        what = f"{text!r} is not between 0% and 100%"
-        if 1 <= value < 100 and not text.endswith("%"):
+        what = f"{text!r} is not between {100 * least:g}% and 100%"
+        if value >= 1 and 100 * least < value < 100 and not text.endswith("%"):
             what, usual = f"{text!r} would be {100 * value:g}%", value / 100
     raise UsageError(what, where=where, remedy=f"write {100 * usual:g}% or {usual:g}")
 
@@ -57,10 +57,7 @@ def gates(texts: Iterable[str]) -> dict[str, float]:
 
 def confidence(text: str, where: str) -> float:
     """A share above a half; raises UsageError."""
-    value = share(text, where, usual=0.95)
-    if value <= 0.5:
-        raise UsageError(f"{text!r} is not above 50%", where=where, remedy="write 95% or 0.95")
-    return value
+    return share(text, where, usual=0.95, least=0.5)
 
 
 def budget(text: str) -> dict[str, float | int | None]:

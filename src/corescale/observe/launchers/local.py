@@ -278,7 +278,9 @@ class Local:
             raise InconclusiveError(what, where="--budget", remedy="give it more time")
         if report.survivors:
             self._survivors.update(report.survivors)
-            self._note(f"{len(report.survivors)} processes of {shlex.join(launch.argv)} could not be killed, and run on")
+            self._note(
+                f"{len(report.survivors)} processes of {shlex.join(launch.argv)} could not be killed, and run on"
+            )
         return report
 
     def _beside(self) -> Iterable[str]:

@@ -103,7 +103,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan --confidence 40% -- true",
         2,
-        "corescale: --confidence: '40%' is not above 50%; write 95% or 0.95",
+        "corescale: --confidence: '40%' is not between 50% and 100%; write 95% or 0.95",
     ),
     (
         "corescale tune --metric b=stdout-size --subject-to 'b<=1e999' -- true",
