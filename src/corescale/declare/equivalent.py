@@ -40,12 +40,17 @@ def unread(experiment: Experiment, reads: Collection[str] | None) -> Unread:
         return ""
     if _by_variables(experiment):
         return "" if {*reads} & {*THREAD_VARIABLES} else "threads"
-    return "ranks" if "ranks" in _makers(experiment) and not {*reads} & RANK else ""
+    return "ranks" if _of_ranks(experiment) and not {*reads} & RANK else ""
 
 
 def told_by_reads(experiment: Experiment) -> bool:
     """Whether env reads tell if p reaches the programs: a number of threads by variables alone, or ranks."""
-    return _by_variables(experiment) or "ranks" in _makers(experiment)
+    return _by_variables(experiment) or _of_ranks(experiment)
+
+
+def _of_ranks(experiment: Experiment) -> bool:
+    """Whether ranks are started for the command; those that it starts itself may be where nothing is recorded."""
+    return "ranks" in _makers(experiment) and not experiment.starts_ranks
 
 
 def _makers(experiment: Experiment) -> set[str]:

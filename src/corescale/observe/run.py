@@ -164,7 +164,8 @@ class _Loop:
         """
         everyone, wanted = configurations(self.experiment), self.experiment.warmup
         began, before = time.monotonic(), len(self.store.records)
-        told = told_by_reads(self.experiment) and not self.launcher.virtual and not wanted
+        scan = self.experiment.verb == "scan" and not self.launcher.virtual
+        told = scan and not wanted and told_by_reads(self.experiment)
         if (self.experiment.same_output or self.experiment.stop.rule == "race" or told) and not before:
             yield Block("warmup", (self.baseline,))
             self.say_what_it_buys()

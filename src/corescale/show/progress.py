@@ -46,13 +46,12 @@ class Shown(Watcher):
     """What the launches wrote, if that is to be shown."""
 
     def __init__(self, experiment: Experiment, console: Console) -> None:
-        self.shows = experiment.output == SHOWN
-        self.console = console
+        self.shows, self.console = experiment.output == SHOWN, console
 
     def launched(self, record: Record) -> None:
         """Shows the end of what the launch wrote."""
-        for line in record.tail.splitlines() if self.shows else ():
-            self.console.print(Text(text.clean(line)), soft_wrap=True)
+        if self.shows:
+            self.console.print("\n".join(map(text.clean, record.tail.splitlines())), markup=False, soft_wrap=True)
 
 
 class Plain(Shown):
@@ -60,8 +59,7 @@ class Plain(Shown):
 
     def __init__(self, experiment: Experiment, console: Console) -> None:
         super().__init__(experiment, console)
-        self.state = State(experiment)
-        self.said = time.monotonic()
+        self.state, self.said = State(experiment), time.monotonic()
 
     def launched(self, record: Record) -> None:
         """Counts the launch; within a block that takes long it says so from time to time."""

@@ -69,7 +69,7 @@ TRIES: tuple[Try, ...] = (
     ),
     ("corescale compare -q 'env LD_PRELOAD=./no.so true' true", 2, "corescale: LD_PRELOAD: ./no.so: no such file, "),
     ("LD_PRELOAD=/no/x.so corescale scan -q -r 1 -t 1 -- true 2>&1 | grep -c 'x.so of this shell: no such'", 0, "1"),
-    ("corescale scan -q -r 3 -t 1,2 -- true", 3, "(asked for 2 threads, used .* cores; )?2 threads look "),
+    ("corescale scan -q -r 3 -t 1,2 -- true", 3, "the program reads no number of threads: .*; 2 threads look "),
     ("corescale scan -q -r 3 -t 2 -- sleep 0.02", 0, "asked for 2 threads, used .* cores; 2 threads: "),
     ("corescale compare --gate 5% -r 8 true", 2, "corescale: --gate: there is nothing to compare with"),
     # Braces around no name are as typed.
