@@ -8,6 +8,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
@@ -19,6 +20,18 @@ from corescale.errors import PreloadError
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources.witness import Sighting, sightings
 from corescale.observe.spawn import ProvedProgram, SpawnReport
+from corescale.records import Layout, Level
+
+
+@dataclass(frozen=True)
+class ToProve:
+    """What one traced launch proves: these libraries in this program, in that number of ranks."""
+
+    libraries: tuple[Path, ...]
+    ranks: Layout
+    command: Level | None
+    programs: tuple[str, ...]
+
 
 _CXX = re.compile(r"lib(std)?c\+\+")
 

@@ -6,7 +6,7 @@ import math
 import shlex
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -23,20 +23,10 @@ from corescale.observe.launchers.seats import Seat, at_once, seats
 from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, orphans
 from corescale.observe.timeouts import Timeouts
-from corescale.records import Configuration, Layout, Level, Phase, Record
+from corescale.records import Configuration, Layout, Phase, Record
 
 BROKEN = ("failed", "signal")
 """How a program may end that does not bear a library preloaded into it, as one with a sanitizer."""
-
-
-@dataclass(frozen=True)
-class ToProve:
-    """What one traced launch proves: these libraries in this program, in that number of ranks."""
-
-    libraries: tuple[Path, ...]
-    ranks: Layout
-    command: Level | None
-    programs: tuple[str, ...]
 
 
 class Local:
@@ -65,8 +55,8 @@ class Local:
         self._hooks, self._timeouts = HookRunner(experiment), Timeouts(experiment.stop)
         self._sources = sources.wanted(experiment)
         self._probes = tuple(source.name for source in self._sources if source.probe)
-        self._proved: dict[ToProve, tuple[tuple[str, str], ...]] = {}
-        self._doubts: dict[ToProve, tuple[str, ...]] = {}
+        self._proved: dict[preload.ToProve, tuple[tuple[str, str], ...]] = {}
+        self._doubts: dict[preload.ToProve, tuple[str, ...]] = {}
         self._recorder = Recorder(experiment, machine, self._probes)
         self._note: Callable[[str], None] = lambda _: None
         self._noted: set[str] = set()
@@ -186,10 +176,10 @@ class Local:
             self._launches[key] = grid.launch(self._experiment, configuration, self._machine, phase)
         return self._launches[key]
 
-    def _to_prove(self, configuration: Configuration) -> ToProve:
+    def _to_prove(self, configuration: Configuration) -> preload.ToProve:
         launch, ranks = self._launch_of(configuration), replace(configuration.layout, threads_per_rank=1)
         programs = tuple(environment.programs(_words(launch)))
-        return ToProve(launch.preload, ranks, configuration.get("command"), programs)
+        return preload.ToProve(launch.preload, ranks, configuration.get("command"), programs)
 
     def _prove(self, configuration: Configuration) -> None:
         """One untimed traced launch for each program and set of libraries, before anything is timed with them."""
