@@ -21,7 +21,7 @@ foreach(library IN LISTS libraries)
   endif()
 endforeach()
 
-# The programs of the README, each by the components that it includes.
+# Programs of the README by the components that they include; each component is asked for once. installed.cmake runs the others.
 find_program(pkg_config pkg-config REQUIRED)
 file(GLOB folder ${PREFIX}/lib/pkgconfig ${PREFIX}/lib/*/pkgconfig)
 function(by_pkg_config COMPONENTS SOURCE PATTERN)
@@ -37,8 +37,6 @@ function(by_pkg_config COMPONENTS SOURCE PATTERN)
   endif()
 endfunction()
 set(examples ${RUNTIME}/examples)
-by_pkg_config(corescale_team ${examples}/package/main.cpp "spin +2 333332833333500000\n")
-by_pkg_config(corescale_team ${examples}/package/process_team.cpp "sequential again\n")
 by_pkg_config("corescale_team;corescale_memory" ${examples}/package/memory.cpp "all returned: yes\n")
 by_pkg_config(corescale_tape ${examples}/package/newton.cpp "at 2 is 0.077004\n")
 by_pkg_config(corescale_parallel_for ${examples}/drop_in/after.cpp "^[0-9]+\n$")
