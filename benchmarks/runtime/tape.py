@@ -142,8 +142,8 @@ def memory(lines: Lines) -> str:
         rows.append(f"| {' | '.join([library, *cells])} |")
     said = (
         "One recording of two-body RK4 with its sweep back adds this to the peak memory of a process, adjoints "
-        "included. It counts touched pages, in a process of its own. Ours is 8 to 24 for an operation, 8 for its adjoint "
-        "and what is left in the last chunk. Files that a library writes (ADOL-C does) are not in it."
+        "included. It counts touched pages, in a process of its own. Ours is 8 to 24 for an operation, 8 for its "
+        "adjoint and what is left in the last chunk. Files that a library writes (ADOL-C does) are not in it."
     )
     return "\n\n".join(["## Memory: bytes per operation", said, "\n".join(rows)])
 
