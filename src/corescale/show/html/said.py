@@ -110,8 +110,20 @@ def failures(result: Result) -> list[Part]:
 
 
 def environment(found: Mapping[str, Any]) -> list[Part]:
-    """Everything that is stored of the machine, by its path: `machine.cpu_model`."""
-    return [{"name": name, "value": value, "small": ""} for name, value in dict(_flat("", found)).items()]
+    """Everything that is stored of the machine, each once, and what it is called in words."""
+    described = {**found.get("machine", {}), **found.get("description", {})}
+    rest = {name: value for name, value in found.items() if name not in ("machine", "description")}
+    whole = dict(_flat("", described)) | dict(_flat("", rest))
+    return [{"name": name, "value": value, "small": ""} for name, value in map(_in_words, whole.items())]
+
+
+def _in_words(pair: tuple[str, str]) -> tuple[str, str]:
+    """`l3: 32.0 MiB`; a variable of the environment keeps its name."""
+    name, value = pair
+    if name.startswith("variables."):
+        return name.removeprefix("variables."), value
+    plain = name.removesuffix("_bytes")
+    return plain.replace("_", " "), text.memory(int(value)) if plain != name and value.isdigit() else value
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:

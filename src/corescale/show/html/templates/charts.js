@@ -26,6 +26,7 @@ const fold = (specification, width) => {
     for (const channel of Object.values(encoding)) if (channel.legend) widen(channel.legend, width);
     if (turned && encoding.y?.axis) above(encoding.y.axis, width);
     if (turned && mark.type === "text") below(mark, encoding);
+    if (turned && mark.type === "bar") mark.size = 12;
     if (!turned && encoding.x?.axis?.ticks === false && encoding.x.sort.join("  ").length * LETTER > width - 60)
       Object.assign(encoding.x.axis, { labelAngle: -40 });
   }
