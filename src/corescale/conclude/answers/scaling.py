@@ -93,6 +93,11 @@ class Curve:
         return tuple(best if best and best.model == fit.model else fit for fit in fits)
 
     @property
+    def tests_models(self) -> bool:
+        """Whether a model can be wrong here: any passes through two levels of p."""
+        return len({row.p for row in self.rows}) > 2
+
+    @property
     def label(self) -> str:
         """`allocator=mimalloc`, or empty where threads are all that is varied."""
         return " ".join(f"{name}={level}" for name, level in self.levels)

@@ -155,7 +155,7 @@ def _line(curve: Curve) -> Line:
     )
     best = curve.choice.best if curve.choice else None
     first = next((row for row in curve.rows if row.configuration == row.reference), None)
-    if best is None or not best.identifiable or first is None:
+    if best is None or not best.identifiable or first is None or not curve.tests_models:
         return Line(text.clean(curve.label), steps)
     p = np.geomspace(*best.measured, MODEL_POINTS)
     model = tuple(zip(p.tolist(), (first.time.estimate / best.time(p)).tolist(), strict=True))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the page says around its charts and its table: facts, notes, models, failures, the machine."""
 
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -74,7 +75,7 @@ def _notes(result: Result) -> Iterator[str]:
 
 
 def models(found: Scan | None) -> list[Part]:
-    """The model of every curve with its parameters; a forecast says that it is extrapolated."""
+    """The model of every curve that can test one, with its parameters; a forecast says that it is extrapolated."""
     if found is None:
         return []
     return [
@@ -84,7 +85,7 @@ def models(found: Scan | None) -> list[Part]:
             "lines": list(_lines(curve, curve.choice.best, found.response)),
         }
         for curve in found.curves
-        if curve.choice is not None and curve.choice.best is not None
+        if curve.choice is not None and curve.choice.best is not None and curve.tests_models
     ]
 
 
@@ -120,6 +121,8 @@ def environment(found: Mapping[str, Any]) -> list[Part]:
 def _in_words(pair: tuple[str, str]) -> tuple[str, str]:
     """`l3: 32.0 MiB`; a variable of the environment keeps its name."""
     name, value = pair
+    if name == "created":
+        return name, time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(float(value)))
     if name.startswith("variables."):
         return name.removeprefix("variables."), value
     plain = name.removesuffix("_bytes")
