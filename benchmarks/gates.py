@@ -60,7 +60,6 @@ def decisions(gate: str, blocks_at_most: int, until: float, most: int, known: Co
     machine = Machine.here()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        os.chdir(folder)  # where `doctor --noise` keeps its run
         os.environ[passport.VARIABLE] = str(folder / "noise.json")
         program, count = spinning(folder)
         equal = f"{program} {count}"

@@ -39,7 +39,8 @@ def measured(duration: str, words: Sequence[str], *, json: bool) -> None:
     if not file.parent.is_dir():
         exchange.make_folder(file.parent)
     exchange.must_be_writable(str(file))
-    found = {name: _pairs(one, share, machine) for name, one in commands.items()}
+    runs = str(file.with_suffix(".runs"))
+    found = {name: _pairs(one, share, machine, runs) for name, one in commands.items()}
     exchange.write(str(file), passport.text(Passport(machine.fingerprint(), _earlier(machine) | found)))
     if json:
         typer.echo(json_format.dumps({name: asdict(pairs) for name, pairs in found.items()}))
@@ -47,7 +48,7 @@ def measured(duration: str, words: Sequence[str], *, json: bool) -> None:
     for name, pairs in found.items():
         for line in _said(name, pairs):
             typer.echo(line)
-    typer.echo(f"wrote {file}; corescale compare --gate auto reads it")
+    typer.echo(f"wrote {file}; corescale compare --gate auto reads it; its launches are in {runs}")
 
 
 def _earlier(machine: Machine) -> dict[str, Pairs]:
@@ -67,10 +68,9 @@ def _sentinel() -> str:
     return shlex.join([sys.executable, "-I", "-S", "-c", loop.format(count)])
 
 
-def _pairs(command: str, seconds: float, machine: Machine) -> Pairs:
-    request = CompareRequest(
-        name=["A", "B"], budget=f"{seconds:g}s", max_runs=MOST_PAIRS, width="0.001%", fresh=True, timeout="10m"
-    )
+def _pairs(command: str, seconds: float, machine: Machine, runs: str) -> Pairs:
+    request = CompareRequest(name=["A", "B"], budget=f"{seconds:g}s", max_runs=MOST_PAIRS, width="0.001%", fresh=True,
+                             timeout="10m", out=runs)  # fmt: skip
     experiment = command_line.compare(request, [command, command], machine)
     run = measure(experiment, request, machine)
     made = run.records
