@@ -66,6 +66,7 @@ def test_what_is_extracted_says_the_same(page: Path, tmp_path: Path) -> None:
     assert contents(tmp_path / "corescale-runs") == {
         f"scan-1/1/{name}": content for name, content in contents(FIXTURES["scan"]).items()
     }
+    assert (tmp_path / "corescale-runs" / "scan-1" / "1" / "sidecars").is_dir()
     again = corescale("report", "--extract", page.name, cwd=tmp_path)
     assert again.returncode == ExitCode.STORE and "is there already" in again.stderr
 

@@ -69,6 +69,8 @@ def extract(page: Path, root: Path) -> list[Path]:
         with durable.writing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             durable.write_whole(target, content)
+    for folder in folders:  # what goes on from it adds to them
+        (folder / sidecars.FOLDER).mkdir(exist_ok=True)
     return folders
 
 
