@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from corescale.cli.claims import _verdicts
-from corescale.declare import claims, programs, studies, study_file
+from corescale.api.results import result
+from corescale.cli.claims import verdicts
+from corescale.cli.output import outputs
+from corescale.cli.report import shown_as
+from corescale.declare import claims, programs
 from corescale.declare.outputs import Chart
 from corescale.errors import ExitCode, StoreError
 from corescale.machine import Machine
 from corescale.observe import store
+from corescale.show.result import Result
 from support.commands import corescale
 from support.runs import FIXTURES
 
@@ -30,24 +34,35 @@ def test_every_verdict_that_names_records_has_them_and_no_run_is_without_verdict
     assert there == {one.records: one.study for one in KEPT}
 
 
-@pytest.mark.parametrize("archive", RUNS, ids=study_of)
-def test_the_verdicts_follow_from_the_records(archive: Path) -> None:
-    digest = store.load(archive).digest
-    known = [one for one in KEPT if one.records == digest]
-    assert list(_verdicts(archive, known[0].machine, study_of(archive))) == known
+@pytest.fixture(scope="module", params=RUNS, ids=study_of)
+def concluded(request: pytest.FixtureRequest) -> tuple[store.Run, Result]:
+    """A run, and what follows from it as its study declares now."""
+    run, here = store.load(request.param), Machine.here()
+    return run, result(shown_as(run, study_of(request.param), here), here)
 
 
-@pytest.mark.parametrize("archive", RUNS, ids=study_of)
-def test_report_draws_the_pictures_of_the_study_from_the_archive(archive: Path, tmp_path: Path) -> None:
-    name = study_of(archive)
-    words = ("report", str(archive), "--study", name, "--json")
-    done = corescale(*words, cwd=tmp_path)
-    assert done.returncode == ExitCode.OK, done.stderr
-    declared = study_file.experiment(studies.find(name), Machine.here()).study.outputs
-    wanted = [one.name for one in declared if isinstance(one, Chart)]
-    drawn = {picture.stem for picture in (tmp_path / "outputs").glob("*.svg")}
+def test_the_verdicts_follow_from_the_records(concluded: tuple[store.Run, Result]) -> None:
+    run, found = concluded
+    known = [one for one in KEPT if one.records == run.digest]
+    assert known and list(verdicts(run, found, known[0].machine)) == known
+
+
+def test_the_pictures_of_the_study_are_drawn_from_the_archive(
+    concluded: tuple[store.Run, Result], tmp_path: Path
+) -> None:
+    _, found = concluded
+    outputs(found, tmp_path)
+    wanted = [one.name for one in found.experiment.study.outputs if isinstance(one, Chart)]
+    drawn = {picture.stem for picture in tmp_path.glob("*.svg")}
     assert wanted and all(any(one.startswith(chart) for one in drawn) for chart in wanted), (wanted, drawn)
-    assert json.loads(done.stdout)["conclusion"]["findings"]
+
+
+def test_report_shows_an_archive_as_a_study_declares_it(tmp_path: Path) -> None:
+    name = "threads_and_mpi_grain"
+    archive = next(one for one in RUNS if study_of(one) == name)
+    done = corescale("report", str(archive), "--study", name, "--json", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert json.loads(done.stdout)["conclusion"]["findings"] and (tmp_path / "report.html").is_file()
 
 
 def test_what_is_no_archive_is_refused_by_its_name(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from corescale.machine import Machine
 from corescale.observe import store
 from corescale.show import exchange, text
 from corescale.show.ledger import ledger
+from corescale.show.result import Result
 
 
 def claims(
@@ -37,7 +38,8 @@ def claims(
         raise UsageError("is no name of one line", where="--machine", remedy="write it in letters that can be printed")
     known = declared.verdicts()
     for path in runs or []:
-        new = list(_verdicts(path, machine, study))
+        run, here = store.load(path), Machine.here()
+        new = list(verdicts(run, result(shown_as(run, study, here), here), machine))
         if (lost := declared.lost(known, new)) and not replace:
             raise UsageError(
                 f"would undo {text.count(len(lost), 'verdict')} that an earlier run decided, {lost[0].finding} for one",
@@ -50,13 +52,11 @@ def claims(
     typer.echo(ledger(declared.claims(), known), nl=False)
 
 
-def _verdicts(path: Path, machine: str, asked: str) -> Iterator[declared.Verdict]:
-    here = Machine.here()
-    run = store.load(path)
-    found = result(shown_as(run, asked, here), here)
+def verdicts(run: store.Run, found: Result, machine: str) -> Iterator[declared.Verdict]:
+    """A line of the ledger for each answer of the run, on this machine or on the one that the run names."""
     if not isinstance(found.conclusion, Study):
-        raise UsageError("is no run of a study", where=str(path), remedy="give a run of corescale study run")
-    study = _study(found.experiment.study.title, path)
+        raise UsageError("is no run of a study", where=str(run.folder), remedy="give a run of corescale study run")
+    study = _study(found.experiment.study.title, run.folder)
     name = machine or machine_name(found.environment)
     for answer in found.conclusion.answers:
         at = " ".join(f"{level}={value}" for level, value in answer.at.items())
