@@ -170,7 +170,7 @@ TRIES: tuple[Try, ...] = (
                 "1: m=inf is no finite",
             ),
             ('title = "x"\\ncommand = "true"\\ntimeout = inf\\n', "3: timeout: 'inf' is not a time above 0"),
-            ('title = "x"\\ncommand = "true"\\n[stop]\\nconfidence = 0.3\\n', "4: stop.confidence: '0.3' is not above"),
+            ('title = "x"\\ncommand = "true"\\n[stop]\\nconfidence = 0.3\\n', "4: stop.confidence: '0.3' is not between 50% and 100%"),
             (
                 'title = "x"\\ncommand = "true"\\n[stop]\\nbudget = -5\\n',
                 "4: stop.budget: '-5.0' is not a time above 0",
