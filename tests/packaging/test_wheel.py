@@ -109,15 +109,18 @@ def found(library: str) -> list[Path]:
 @pytest.mark.skipif(not ALLOWED, reason="this machine allows no namespace of mounts (unshare --mount)")
 def test_it_is_installed_and_used_where_only_python_is(wheel: Path, bare: Path) -> None:
     installed = f"/usr/local/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+    here = {path.name for path in LIBRARIES.glob("*corescale*")}
     own = {"PYTHONPATH": f"{installed}:/libraries", "PYTHONDONTWRITEBYTECODE": "1", "HOME": "/tmp"}
 
     def inside(*words: str) -> str:
         return run(*UNSHARE, "sh", "-c", INSIDE, "sh", bare, *words, **own, PATH=f"/usr/local/bin:{SYSTEM}")
 
     assert not (bare / "bin" / "sh").exists() and not (bare / "usr" / "bin" / "gcc").exists()
-    pip = ["/usr/bin/python3", "-m", "pip", "install", "--no-deps", "--no-index", "--no-compile"]
+    # Else pip uninstalls this environment's corescale, which it sees among the libraries.
+    pip = ["/usr/bin/python3", "-m", "pip", "install", "--ignore-installed", "--no-deps", "--no-index", "--no-compile"]
     inside(*pip, "--prefix=/usr/local", f"/tmp/{wheel.name}")
     said = inside("/usr/bin/python3", "/tmp/try.py").splitlines()
     version = re.fullmatch(r"corescale \S+ \(commit 0123456789ab; (\S+), GCC \S+\)", said[0])
     assert version and version[1] in wheel.name, said[0]
     assert len(said) == 4
+    assert here == {path.name for path in LIBRARIES.glob("*corescale*")}
