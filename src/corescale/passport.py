@@ -63,7 +63,7 @@ def text(passport: Passport) -> str:
     return json.dumps({"format": FORMAT} | asdict(passport), indent=1) + "\n"
 
 
-def parse(content: str, where: str) -> Passport:
+def parse(content: str | bytes, where: str) -> Passport:
     """The passport in the text of a file; raises UsageError."""
     try:
         values = json.loads(content)
@@ -84,7 +84,7 @@ def of_machine(fingerprint: str) -> Passport:
     """The passport of this machine; raises UsageError where there is none."""
     path = file()
     try:
-        found = parse(path.read_text(encoding="utf-8"), str(path))
+        found = parse(path.read_bytes(), str(path))
     except OSError:
         raise UsageError("this machine has no noise passport", where="--gate auto", remedy=f"make it: {MAKE}") from None
     if found.machine != fingerprint:

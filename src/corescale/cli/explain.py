@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from corescale.api import explaining
+from corescale.cli import stdin
 from corescale.cli.measure import loadable
 from corescale.cli.options import Words
 from corescale.declare.request import ScanRequest
@@ -46,8 +47,10 @@ def explain(
 ) -> None:
     """Where every thread-second goes: corescale explain -- ./program {threads}"""
     earlier = explaining.earlier(before, "--before")[1] if before else None
-    request = ScanRequest(
-        threads=threads, ranks=ranks, budget=budget, input=input, timeout=timeout, shell=shell, out=out, quiet=quiet
+    request = stdin.kept(
+        ScanRequest(
+            threads=threads, ranks=ranks, budget=budget, input=input, timeout=timeout, shell=shell, out=out, quiet=quiet
+        )
     )
     found, experiment = explaining.found(request, words or [], Machine.here(), note, loadable, swap=swap)
     typer.echo(text.dumps(found.shown, indent=2) if json else "\n".join(show.lines(found.shown)))

@@ -19,6 +19,7 @@ from corescale.declare import paths, studies, study_file
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, store
+from corescale.show import exchange
 
 PAGE = "report.html"
 
@@ -30,7 +31,7 @@ def report(
     ],
     output: Annotated[
         str,
-        typer.Option("--output", "-o", "--report", metavar="FILE", help="write HTML here (default: report.html)"),
+        typer.Option("--output", "-o", "--report", "--out", metavar="FILE", help="HTML file (default: report.html)"),
     ] = "",
     folder: Annotated[
         str, typer.Option("--outputs", metavar="DIR", help="write tables and every chart there as PNG and SVG")
@@ -51,6 +52,8 @@ def report(
             for written_to in store.extract(page, Path(output or RUNS)):
                 typer.echo(written_to)
         return
+    if output:
+        exchange.must_be_writable(output)
     if len(runs) == 1 and explaining.is_result(runs[0]):
         _explained(runs[0], output, folder, as_json=json)
         return

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale study`: list, check, run and start study files."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -140,9 +141,14 @@ def new(file: Annotated[Path, typer.Argument(help="the file to write")] = Path("
     if paths.exists(file):
         raise UsageError("exists already", where=str(file), remedy="name another file")
     kinds = ", ".join(name for name, kind in KINDS.items() if kind.named)
-    exchange.write(str(file), studies.TEMPLATE.format(schema=study_file.SCHEMA, file=file, kinds=kinds))
-    exchange.write(str(file.with_name(study_file.SCHEMA)), study_file.schema())
-    typer.echo(f"wrote {file}; next: corescale study check {file}")
+    exchange.write(str(file), studies.TEMPLATE.format(schema=study_file.SCHEMA, kinds=kinds))
+    schema = file.with_name(study_file.SCHEMA)
+    if not paths.exists(schema):
+        exchange.write(str(schema), study_file.schema())
+    elif schema.read_text(errors="replace") != study_file.schema():
+        typer.echo(f"note: {schema}: is there already, and is another: it is left as it is", err=True)
+    named = shlex.quote(str(file))
+    typer.echo(f"wrote {named}; next: corescale study check {named}")
 
 
 app.command("list")(list_)

@@ -36,8 +36,8 @@ def find(name_or_file: str) -> Path:
 TEMPLATE = """\
 #:schema {schema}
 # A study says what is launched, what is varied, when to stop and what is written. The guide is docs/study.md.
-#   corescale study check {file}     check the file; launches nothing
-#   corescale study run {file}       measure; the same command continues after an interruption
+#   corescale study check FILE     check the file; launches nothing
+#   corescale study run FILE       measure; the same command continues after an interruption
 
 title = "How the ant colony scales with its work"
 

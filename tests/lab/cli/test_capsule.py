@@ -107,7 +107,23 @@ def packed(name: str, kind: bytes = tarfile.REGTYPE) -> str:
     return base64.b64encode(plain.getvalue()).decode()
 
 
+def turned(level: int, at: int) -> str:
+    """The capsule of two files, of which one bit at a place is turned."""
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w") as file:
+        for name in ("run/plan.json", "run/records.jsonl"):
+            file.addfile(tarfile.TarInfo(name))
+    bytes_ = bytearray(gzip.compress(plain.getvalue(), level))
+    bytes_[at] ^= 1
+    return base64.b64encode(bytes_).decode()
+
+
+GZIP, STORED = 10, 5
+"""bytes of the header of the format, and of the first block where nothing is compressed"""
+
 DAMAGED = {
+    "a second header": f"<!DOCTYPE html>{capsule.BEGIN}{turned(0, GZIP + STORED + 512)}{capsule.END}",
+    "what is compressed": f"<!DOCTYPE html>{capsule.BEGIN}{turned(9, GZIP)}{capsule.END}",
     "no run": "<!DOCTYPE html><p>a page of somebody else",
     "cut": f"<!DOCTYPE html>{capsule.BEGIN}H4sIAAAA",
     "not base64": f"<!DOCTYPE html>{capsule.BEGIN}%%%%{capsule.END}",

@@ -7,6 +7,7 @@ import gzip
 import io
 import re
 import tarfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
@@ -41,20 +42,23 @@ def is_page(path: Path) -> bool:
 def members(path: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
     """The files of a page's capsule, each with its path in it; raises StoreError for what no page of a run has."""
     remedy = "give a report.html as it was written"
-    before, begin, rest = path.read_bytes().partition(BEGIN.encode())
-    del before
+    try:
+        _, begin, rest = path.read_bytes().partition(BEGIN.encode())
+    except OSError as error:
+        raise StoreError(f"cannot be read: {error.strerror}", where=str(path), remedy="give a report.html") from error
     if not begin or END.encode() not in rest or rest.startswith(END.encode()):
         raise StoreError("carries no run", where=str(path), remedy="make the page again from the run: corescale report")
     try:
         packed = base64.b64decode(rest[: rest.index(END.encode())], validate=True)
-        with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as file:
+        plain = gzip.decompress(packed)  # whole, which checks its sum: tarfile ends in silence at a damaged header
+        with tarfile.open(fileobj=io.BytesIO(plain), mode="r:") as file:
             for member in file:
                 name = PurePosixPath(member.name)
                 content = file.extractfile(member) if member.isreg() else None
                 if content is None or len(name.parts) < 2 or not all(map(NAME.fullmatch, name.parts)):
                     raise StoreError(f"carries {member.name!r}, which no run has", where=str(path), remedy=remedy)
                 yield name, content.read()
-    except (binascii.Error, tarfile.TarError, EOFError, OSError, ValueError) as error:
+    except (binascii.Error, zlib.error, tarfile.TarError, EOFError, OSError, ValueError) as error:
         raise StoreError(f"its run is damaged: {error}", where=str(path), remedy=remedy) from error
 
 

@@ -20,6 +20,10 @@ TRIES: tuple[Try, ...] = (
     ("corescale report -o r.html kept", 0, ""),
     ("cd /proc && corescale report $OLDPWD/kept", 0, "1 thread: "),
     ("cd /proc && corescale report -o r.html $OLDPWD/kept", 2, "corescale: r.html: cannot be written: No such file"),
+    ("corescale report -o no/r.html kept", 2, "corescale: no/r.html: cannot be written: no such folder"),
+    ("corescale report --extract kept", 6, "corescale: kept: cannot be read: Is a directory; give a report.html"),
+    ("corescale report --extract no.html", 6, "corescale: no.html: cannot be read: No such file .*; give a report"),
+    ("corescale report --extract r.html --out /proc/no", 6, "corescale: .*: cannot be written: .*; choose --out DIR"),
     ("corescale report runs", 6, "corescale: runs/plan.json: no run folder: .*; give the folder of one run, such as"),
     ("corescale report kept kept", 2, "corescale: report: kept: is given twice; give each run once"),
     (
