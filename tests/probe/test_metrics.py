@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """POP metrics of programs whose thread-seconds are known, against theory."""
 
-import functools
 import os
-import shutil
-import subprocess
 
 import pytest
 
 from corescale import native
-from corescale.conclude.explain import Efficiency, ledger
-from corescale.declare.factors import Launch
-from corescale.observe.profiler import profiled
+from corescale.conclude.explain import Efficiency
+from support.profiles import see, undisturbed
 
 POINTS = 0.02
 TRIES = 8
@@ -27,18 +23,9 @@ THEORY = {
 """Load balance, and communication, of two threads."""
 
 
-@functools.cache
-def undisturbed() -> tuple[str, ...]:
-    """What keeps other programs off the cores meanwhile, where it is allowed."""
-    first = ("chrt", "--fifo", "1")
-    allowed = shutil.which("chrt") and not subprocess.run([*first, "true"], check=False, capture_output=True).returncode
-    return first if allowed else ()
-
-
 def metrics(part: str, system: str) -> Efficiency:
-    line = (*undisturbed(), str(native.find("known_truth")), part, system, "2", SECONDS)
-    seen = profiled(Launch(line), 2, timeout=60)
-    found = ledger(seen.profiles, seen.profiles[0].wall).efficiency
+    with undisturbed() as first:
+        found = see(*first, str(native.find("known_truth")), part, system, "2", SECONDS, threads=2).ledger.efficiency
     assert found is not None
     return found
 

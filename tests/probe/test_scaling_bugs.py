@@ -3,8 +3,6 @@
 
 import json
 import os
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 from corescale import native
 from corescale.errors import ExitCode
 from support.commands import corescale
+from support.profiles import undisturbed
 
 PROGRAM = str(native.find("scaling_bugs"))
 NO_LOSS = ("computing", "waiting for a core", "unattributed")
@@ -29,10 +28,9 @@ TRIES = 4
 
 def explained(folder: Path, bug: str) -> dict[str, Any]:
     """On cores of its own, where that is allowed."""
-    first = ("chrt", "--fifo", "1")
-    alone = shutil.which("chrt") and subprocess.run([*first, "true"], check=False, capture_output=True).returncode == 0
-    line = (*(first if alone else ()), PROGRAM, bug, "{threads}")
-    done = corescale("explain", "--json", "--no-swap", "-t", "1,2", "--", *line, cwd=folder)
+    with undisturbed() as first:
+        line = (*first, PROGRAM, bug, "{threads}")
+        done = corescale("explain", "--json", "--no-swap", "-t", "1,2", "--", *line, cwd=folder)
     assert done.returncode == ExitCode.OK, done.stderr
     return dict(json.loads(done.stdout))
 

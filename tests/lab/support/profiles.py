@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches with the profiler."""
 
+import contextlib
+import fcntl
+import functools
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from corescale.conclude.explain import Ledger, ledger
 from corescale.declare.factors import Launch
@@ -31,3 +39,21 @@ class Seen:
 def see(*argv: str, threads: int = 1) -> Seen:
     launch = profiled(Launch(argv), threads, timeout=60)
     return Seen(launch, ledger(launch.profiles, launch.profiles[0].wall))  # of the program; others only start it
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[tuple[str, ...]]:
+    """The words before a program that keep others off its cores, where it is allowed; one such program at a time."""
+    if not (words := _real_time()):
+        yield ()
+        return
+    with (Path(tempfile.gettempdir()) / "corescale_tests_real_time").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield words
+
+
+@functools.cache
+def _real_time() -> tuple[str, ...]:
+    words = ("chrt", "--fifo", "1")
+    allowed = shutil.which("chrt") and not subprocess.run([*words, "true"], check=False, capture_output=True).returncode
+    return words if allowed else ()
