@@ -6,7 +6,6 @@ import fcntl
 import functools
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,13 +46,13 @@ def undisturbed() -> Iterator[tuple[str, ...]]:
     if not (words := _real_time()):
         yield ()
         return
-    with (Path(tempfile.gettempdir()) / "corescale_tests_real_time").open("w") as turn:
+    with Path(words[0]).open("rb") as turn:  # a file that is the same for all tests on the machine
         fcntl.flock(turn, fcntl.LOCK_EX)
         yield words
 
 
 @functools.cache
 def _real_time() -> tuple[str, ...]:
-    words = ("chrt", "--fifo", "1")
-    allowed = shutil.which("chrt") and not subprocess.run([*words, "true"], check=False, capture_output=True).returncode
+    words = (shutil.which("chrt") or "false", "--fifo", "1")
+    allowed = not subprocess.run([*words, "true"], check=False, capture_output=True).returncode
     return words if allowed else ()
