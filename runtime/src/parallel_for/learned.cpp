@@ -79,6 +79,7 @@ bool loop_record::learn(double mean_ns, double new_spread) noexcept {
     serial_until.store(0, std::memory_order_relaxed);
     forks.store(0, std::memory_order_relaxed);
     alone_ns.store(0, std::memory_order_relaxed);
+    alone_up_to.store(0, std::memory_order_relaxed);
   }
   const bool again = anew && old > 0 && in_doubt.load(std::memory_order_relaxed) != doubt::second_look;
   in_doubt.store(again ? doubt::look_again : doubt::none, std::memory_order_relaxed);
@@ -90,6 +91,7 @@ void loop_record::learn_alone(double mean_ns) noexcept {
   const bool anew = old <= 0 || mean_ns > another_loop * old || another_loop * mean_ns < old;
   alone_ns.store(anew ? static_cast<float>(mean_ns) : towards(old, mean_ns), std::memory_order_relaxed);
   if (!anew) return;
+  alone_up_to.store(0, std::memory_order_relaxed);
   serial_until.store(0, std::memory_order_relaxed);
   forks.store(0, std::memory_order_relaxed);
 }

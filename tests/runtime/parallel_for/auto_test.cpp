@@ -279,6 +279,16 @@ TEST(AutoLearns, ForksThatDoNotPayForAShortLoopDoNotKeepALongOneAtThatPlaceFromF
   EXPECT_TRUE(record.may_fork(100 * serial_ns));
 }
 
+TEST(AutoLearns, ALoopThatBecameAnotherIsNotKeptAloneByWhatItWas) {
+  detail::loop_record record;
+  record.learn(1, 0.1);
+  record.alone_up_to = 1000;
+  record.learn(1.5, 0.1);
+  EXPECT_EQ(record.alone_up_to, 1000U);
+  record.learn(20'000, 0.1);
+  EXPECT_EQ(record.alone_up_to, 0U);
+}
+
 TEST(AutoLearns, TwoLateJoinsAmongManyForksThatPayDoNotEndForking) {
   detail::loop_record record;
   for (int call = 0; call < 16; ++call) fork_for(record, {0.53});
