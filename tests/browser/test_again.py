@@ -204,6 +204,20 @@ def test_a_phone_shows_the_controls_whole(browser: Any, tmp_path: Path) -> None:
     page.close()
 
 
+def test_a_long_command_is_folded(browser: Any, tmp_path: Path) -> None:
+    old, new = (name * 5_000 for name in ("o ", "n "))
+    page = opened(browser, samples.compare_result(9, (f"{old}old", f"{new}new")), tmp_path)
+    facts, table = (page.locator(one).first.bounding_box() for one in (".facts", "#configurations"))
+    assert facts["y"] < 400 and table["width"] < 1280 and table["height"] < 600
+    assert "new is 1.25" in page.inner_text("#headline")
+    for row in ("#configurations tbody tr", "#again-rows tr"):
+        folded = page.locator(f"{row} details").first
+        assert len(folded.inner_text()) < 300
+        folded.locator("summary").click()
+        assert old.strip() in folded.inner_text()
+    page.close()
+
+
 def test_without_a_disturbed_block_nothing_can_be_dropped(browser: Any, tmp_path: Path) -> None:
     page = opened(browser, CASES["two curves"](), tmp_path)
     assert page.locator("#again-calm").is_disabled()

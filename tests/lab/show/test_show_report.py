@@ -11,6 +11,7 @@ import pytest
 from corescale.conclude.response import table
 from corescale.show import charts, headline, html
 from corescale.show.charts import look, static
+from corescale.show.html import said
 from corescale.show.result import Result
 from support import samples
 
@@ -129,3 +130,27 @@ def test_lone_surrogates_and_separators_survive() -> None:
     page = html.report(samples.scan_result(6, made=made))
     page.encode("utf-8")
     assert json.loads(Page(page).scripts["measured"])["blocks"] == [*range(6)]
+
+
+def test_where_it_was_measured_is_in_words() -> None:
+    stored = {
+        "machine": {
+            "cpus": [{"cpu": 0, "core": 0, "numa_node": 0}, {"cpu": 1, "core": 0, "numa_node": 0}],
+            "turbo": None,
+        },
+        "description": {"memory_bytes": 2**30, "governor": ""},
+        "subject": {
+            "programs": {"gzip": {"path": "/bin/gzip", "sha256": "ab12", "size": 2048}},
+            "sources": [],
+            "landscape": {"failures": [{"exit_code": 1}], "own": []},
+        },
+        "variables": {"OMP_NUM_THREADS": "2"},
+    }
+    found = {part["name"]: (part["value"], part["small"]) for part in said.environment(stored)}
+    assert found == {
+        "CPUs": ("2 CPUs, 1 core, 1 NUMA node", ""),
+        "memory": ("1.0 GiB", ""),
+        "OMP_NUM_THREADS": ("2", ""),
+        "landscape failures 1 exit code": ("1", ""),
+        "program gzip": ("/bin/gzip", "2.0 KiB, SHA-256 ab12"),
+    }

@@ -41,6 +41,9 @@ NUMBERS = "<section>\n<h2>Every configuration</h2>"
 GENERATOR = '<meta name="generator" content="corescale '
 """by which a page is known; templates/report.html has it among its first lines"""
 
+FOLDED = 200
+"""characters of a line that the page shows before a person opens it"""
+
 MOST_CURVES = 12
 """curves of a study that fit into one chart; a larger study declares the charts that show it"""
 
@@ -106,7 +109,7 @@ def explained(shown: Mapping[str, Any]) -> str:
 
 @functools.cache
 def _templates() -> jinja2.Environment:
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.FunctionLoader(_template),
         autoescape=True,
         trim_blocks=True,
@@ -115,6 +118,8 @@ def _templates() -> jinja2.Environment:
         finalize=lambda value: value if isinstance(value, Markup) else text.clean(str(value)),
         keep_trailing_newline=True,
     )
+    made.globals["FOLDED"] = FOLDED
+    return made
 
 
 def _template(name: str) -> str:
@@ -156,6 +161,9 @@ def _when(result: Result) -> str:
 def _headline(result: Result) -> Part:
     """The first statement large, every second piece of it an interval; what else is said beneath."""
     whole = headline.headline(result)
+    for name in {label(record.configuration).removeprefix("command=") for record in result.records}:
+        if len(name) > FOLDED:
+            whole = whole.replace(name, f"{name[: FOLDED // 5]} … {name[-FOLDED // 5 :]}")
     cut = re.search(r"; |, (?=within|the best of )", whole)
     first, rest = (whole[: cut.start()], whole[cut.end() :]) if cut else (whole, "")
     return {"pieces": re.split(r"(\[[^\]]*\])", first), "rest": rest}

@@ -110,32 +110,70 @@ def failures(result: Result) -> list[Part]:
     ]
 
 
+WORDS = {
+    "affinity": "CPUs allowed",
+    "cpu_model": "processor",
+    "cpus": "CPUs",
+    "created": "measured",
+    "l3_bytes": "L3 cache",
+    "numa_node": "NUMA node",
+    "l3_domain": "L3 domain",
+    "os": "operating system",
+    "quota_cores": "quota in cores",
+    "python": "Python",
+    "sources": "probes",
+    "topology_source": "topology read by",
+    "virtualised": "virtualised by",
+}
+"""what a stored name is called, where that is more than spaces for its underscores"""
+
+
 def environment(found: Mapping[str, Any]) -> list[Part]:
     """Everything that is stored of the machine, each once, and what it is called in words."""
-    described = {**found.get("machine", {}), **found.get("description", {})}
-    rest = {name: value for name, value in found.items() if name not in ("machine", "description")}
-    whole = dict(_flat("", described)) | dict(_flat("", rest))
-    return [{"name": name, "value": value, "small": ""} for name, value in map(_in_words, whole.items())]
+    subject = dict(found.get("subject", {}))
+    programs = subject.pop("programs", {})
+    rest = {name: value for name, value in found.items() if name not in ("machine", "description", "subject")}
+    whole = {**found.get("machine", {}), **found.get("description", {}), **rest, **subject}
+    named = [{"name": name, "value": value, "small": ""} for name, value in map(_in_words, _flat((), whole))]
+    return [*named, *(_program(str(name), of) for name, of in programs.items())]
 
 
-def _in_words(pair: tuple[str, str]) -> tuple[str, str]:
-    """`l3: 32.0 MiB`; a variable of the environment keeps its name."""
-    name, value = pair
-    if name == "created":
-        return name, time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(float(value)))
-    if name.startswith("variables."):
-        return name.removeprefix("variables."), value
-    plain = name.removesuffix("_bytes")
-    return plain.replace("_", " "), text.memory(int(value)) if plain != name and value.isdigit() else value
+def _program(name: str, of: Mapping[str, Any]) -> Part:
+    """Which file was measured, and by what it is known again."""
+    small = ", ".join([*([text.memory(of["size"])] if "size" in of else []), f"SHA-256 {of.get('sha256', 'unknown')}"])
+    return {"name": f"program {name}", "value": of.get("path") or "not found", "small": small}
 
 
-def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Lists of objects, such as one entry for each CPU, by their number."""
+def _in_words(pair: tuple[tuple[str, ...], Any]) -> tuple[str, str]:
+    """`L3 cache: 32.0 MiB`; a variable of the environment keeps its name."""
+    (first, *deeper), value = pair
+    if first == "variables":
+        return ".".join(deeper), str(value)
+    said = " ".join(_word(part) for part in (first, *deeper))
+    if first == "created":
+        return said, time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(float(value)))
+    if first.endswith("_bytes"):
+        return said, text.memory(int(value))
+    return said, f"{value} bytes" if first == "cache_line" else str(value)
+
+
+def _word(name: str) -> str:
+    return WORDS.get(name, name.removesuffix("_bytes").replace("_", " "))
+
+
+def _flat(name: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The leaves that hold something, by their path; of the CPUs, how many there are of everything."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _flat(f"{name}.{key}" if name else str(key), inner)
+            yield from _flat((*name, str(key)), inner)
+    elif name == ("cpus",) and value:
+        kinds = ["cpu", *sorted(value[0].keys() - {"cpu"})]
+        counts = [(len({of[kind] for of in value if kind in of}), kind) for kind in kinds]
+        yield name, ", ".join(text.count(n, "CPU" if kind == "cpu" else _word(kind)) for n, kind in counts)
     elif isinstance(value, list | tuple):
-        plain = not any(isinstance(inner, Mapping | list | tuple) for inner in value)
-        yield name, " ".join(map(str, value)) if plain else f"{len(value)} entries"
+        if any(isinstance(inner, Mapping | list | tuple) for inner in value):
+            yield from _flat(name, dict(enumerate(value, 1)))
+        elif value:
+            yield name, " ".join(map(str, value))
     elif value is not None and value != "":
-        yield name, str(value)
+        yield name, ("yes" if value else "no") if isinstance(value, bool) else value

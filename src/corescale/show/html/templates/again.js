@@ -180,6 +180,13 @@ const element = (name, text = "", attributes = {}) => {
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   return made;
 };
+const FOLDED = {{ FOLDED }};
+const folded = (line) => {
+  if (line.length <= FOLDED) return line;
+  const made = element("details");
+  made.append(element("summary", `${line.slice(0, FOLDED)}…`), line);
+  return made;
+};
 const section = document.getElementById("again");
 if (section) {
   const data = JSON.parse(document.getElementById("measured").textContent), $ = (id) => document.getElementById(id);
@@ -190,7 +197,8 @@ if (section) {
     const count = data.kept.filter((kept) => kept || !calm).length, lacks = rows.every((row) => (row.speedup ?? row.ratio).low === null);
     body.replaceChildren(...rows.map((row, own) => {
       const line = element("tr", "", row.reference === own ? { class: "chosen" } : {});
-      const name = element("th", row.name, { scope: "row", class: "text" });
+      const name = element("th", "", { scope: "row", class: "text" });
+      name.append(folded(row.name));
       if (row.reference === own) name.append(element("span", "baseline", { class: "mark use" }));
       line.append(name);
       for (const kind of kinds) {
