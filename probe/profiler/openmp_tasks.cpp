@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks of OpenMP. Each function of tasks has an entry here that the runtime calls in its stead, with the same arguments.
 #include <array>
-#include <bit>
 #include <utility>
 
 #include "profiler/profiler.hpp"
@@ -21,14 +20,16 @@ long entry(long first, long second) {
   return function[k].load(std::memory_order_relaxed)(first, second);
 }
 
-constexpr auto entries = []<std::size_t... k>(std::index_sequence<k...>) {
-  return std::array<Function*, sizeof...(k)>{entry<k>...};
+template <std::size_t... k>
+constexpr std::array<Function*, sizeof...(k)> entries_of(std::index_sequence<k...>) {
+  return {entry<k>...};
 }
-(std::make_index_sequence<most_functions>());
+
+constexpr auto entries = entries_of(std::make_index_sequence<most_functions>());
 
 Function* entry_of(Function* wanted) {
   for (std::size_t tried = 0; wanted && tried < most_functions; ++tried) {
-    const std::size_t k = (std::bit_cast<std::uintptr_t>(wanted) / 16 + tried) % most_functions;
+    const std::size_t k = (reinterpret_cast<std::uintptr_t>(wanted) / 16 + tried) % most_functions;
     Function* seen = nullptr;
     if (function[k].compare_exchange_strong(seen, wanted) || seen == wanted) return entries[k];
   }

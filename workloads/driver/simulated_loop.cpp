@@ -2,7 +2,6 @@
 // Computing in a simulated build (smpicxx): the loops, which take the place of block_loop.cpp's, and what lies between loops and messages.
 // A rank runs its blocks one after the other; the simulated clock is charged with their CPU time on t cores, and with a fork and join.
 #include <dlfcn.h>
-#include <mpi.h>
 #include <smpi/smpi.h>
 #include <time.h>  // NOLINT(modernize-deprecated-headers): clock_gettime
 
