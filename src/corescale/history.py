@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The history of a project: a file with a line for each commit and number, which git can merge line by line."""
 
+import codecs
 import json
 import math
 from collections.abc import Iterable, Sequence
@@ -31,21 +32,24 @@ class Entry:
         return self.machine, self.name
 
 
-def parse(text: str, where: str) -> list[Entry]:
+def parse(content: bytes, where: str) -> list[Entry]:
     """Every entry in order of the commits; of two of the same commit, name and machine the later line counts.
 
     Raises UsageError with the line that is none.
     """
     found: dict[tuple[str, str, str], Entry] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).splitlines(), 1):
         try:
-            entry = Entry(**json.loads(line))
-            if not (isinstance(entry.commit, str) and entry.value > 0 and math.isfinite(entry.value + entry.when)):
+            entry = Entry(**json.loads(line.decode()))
+            names = (entry.commit, *entry.series)
+            if not (all(isinstance(name, str) for name in names) and entry.value > 0):
                 raise ValueError("no number of a commit")
-        except (ValueError, TypeError) as error:
+            if not math.isfinite(entry.value + entry.when):
+                raise ValueError("no finite number")
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
             remedy = "restore the line, or take it out"
             raise UsageError(f"is no line of a history ({error})", where=f"{where}:{number}", remedy=remedy) from None
-        found[entry.commit, *entry.series] = entry
+        found[names] = entry
     return sorted(found.values(), key=lambda entry: (entry.when, entry.commit, entry.series))
 
 

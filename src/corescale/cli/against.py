@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from corescale.api.results import concluded, loaded, result, run_name
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import loadable
 from corescale.cli.output import finish
 from corescale.conclude.answers.verdict import Gates
-from corescale.declare import command_line
+from corescale.declare import command_line, quantities, template
 from corescale.declare.grid import configurations
 from corescale.declare.request import CompareRequest
 from corescale.errors import UsageError
@@ -23,11 +24,14 @@ from corescale.records import Configuration, Record
 CAVEAT = "was measured earlier: what the machine did differently since then counts as a difference"
 
 
-def against(request: CompareRequest, words: list[str], machine: Machine, gate: Gates) -> None:
+def against(request: CompareRequest, words: list[str], machine: Machine) -> None:
     """The k-th block now is paired with the k-th block then; as many blocks as there were then, where -r says no other.
 
     Raises UsageError where the run was of another machine or of several commands, none of which is this one.
     """
+    if any(text.partition("=")[0] == "auto" for text in request.gate):
+        raise UsageError("auto is for commands that are both measured now", where="--gate", remedy="write --gate 5%")
+    gate = cast("Gates", quantities.gates(request.gate))
     if len(words) != 1:
         raise UsageError(f"{len(words)} commands", where="--against", remedy="give the one to compare with the run")
     there = loaded(Path(request.against))
@@ -36,8 +40,12 @@ def against(request: CompareRequest, words: list[str], machine: Machine, gate: G
     runs = request.runs or len({record.block for record in then})
     asked = replace(request, gate=[], runs=runs, fresh=True)
     declare = partial(command_line.compare, asked, words, machine)
+    now = declare()
+    if (count := len(configurations(now))) != 1:
+        what = f"{count} configurations, and one is compared with the run"
+        raise UsageError(what, where="--against", remedy="write the values into the command")
     if request.dry_run:
-        return dry_run(declare(), request, machine)
+        return dry_run(now, request, machine)
     if there.environment.get("fingerprint") != machine.fingerprint():
         remedy = "measure there, or compare both commands here"
         raise UsageError("was measured on another machine", where=f"--against {request.against}", remedy=remedy)
@@ -55,7 +63,8 @@ def against(request: CompareRequest, words: list[str], machine: Machine, gate: G
 def _configuration(there: store.Run, word: str) -> Configuration:
     """The one of that run which launched this command, or its only one."""
     every, asked = configurations(there.experiment), there.experiment
-    alike = [each for each in every if shlex.join(asked.command(each).argv) == shlex.join(shlex.split(word))]
+    launched = template.words(word, "command")
+    alike = [each for each in every if tuple(asked.command(each).argv) == launched]
     if len(every) != 1 and len(alike) != 1:
         what = f"holds {len(every)} configurations, of which {len(alike)} launch this command"
         remedy = "give a run of this command alone: corescale compare -r 20 CMD"

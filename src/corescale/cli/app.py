@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from corescale.errors import UsageError
+
 VERBS = {
     "tune": "The fastest way to launch a program: corescale tune --allocators auto -- ./program {threads}",
     "scan": "How a program scales: corescale scan -- ./program {threads}",
@@ -33,11 +35,24 @@ class Verb(typer.core.TyperCommand):
         if alone is None:
             alone = typer.Typer(add_completion=False)
             alone.command(self.name, help=self.help)(getattr(module, str(self.name)))
-        return typer.main.get_command(alone)
+        made = typer.main.get_command(alone)
+        for command in (made, *getattr(made, "commands", {}).values()):
+            for option in command.params:
+                if option.param_type_name == "option" and option.default in ("", []):
+                    option.callback = _given
+        return made
 
     def make_context(self, *words: Any, **extra: Any) -> Any:
         """The context of the command itself, by which a line is read and completed."""
         return self.loaded.make_context(*words, **extra)
+
+
+def _given(context: Any, option: Any, value: Any) -> Any:
+    """The value of an option; raises UsageError for an empty one that was typed, as `-t "$T"` is if T is not set."""
+    empty = value == "" or (isinstance(value, list | tuple) and "" in value)
+    if empty and context.get_parameter_source(option.name).name == "COMMANDLINE":
+        raise UsageError("has an empty value", where=" ".join(option.opts), remedy="give one, or leave the option out")
+    return value
 
 
 class Verbs(typer.core.TyperGroup):

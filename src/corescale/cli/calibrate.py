@@ -9,6 +9,7 @@ from rich.console import Console
 
 from corescale.api.results import result
 from corescale.calibration import VARIABLE, file_text, of_machine, standard_file
+from corescale.cli import usage_errors
 from corescale.cli.measure import measure
 from corescale.cli.output import console, outputs
 from corescale.declare import studies, study_file
@@ -35,8 +36,10 @@ def calibrate(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="show no progress")] = False,
 ) -> None:
     """Measure this machine for 5 s, and write the file from which parallel_for chooses blocks."""
-    if not train and (runs is not None or out):
-        raise UsageError("calibrate: --runs and --out need --train; add it, or name the file by --output")
+    if not train:
+        usage_errors.must_have({"--runs": runs is not None, "--out": out}, "--train")
+    elif output:
+        raise UsageError("--train writes no file", where="--output", remedy="leave one of them out")
     machine = Machine.here()
     if train:
         _train(machine, StudyRequest(runs=runs, out=out, quiet=quiet))

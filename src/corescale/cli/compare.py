@@ -2,7 +2,6 @@
 """`corescale compare`: a paired, interleaved verdict on two commands or builds."""
 
 from functools import partial
-from typing import cast
 
 import typer
 
@@ -14,8 +13,7 @@ from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import loadable
 from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable
-from corescale.conclude.answers.verdict import Gates
-from corescale.declare import command_line, quantities
+from corescale.declare import command_line
 from corescale.declare.request import CompareRequest
 from corescale.observe import launchers
 
@@ -27,7 +25,7 @@ def compare(words: list[str], request: CompareRequest) -> None:
     request = stdin.kept(request)
     machine = launchers.machine(request.on, request.launching)
     if request.against:
-        return against(request, words, machine, cast("Gates", quantities.gates(request.gate)))
+        return against(request, words, machine)
     declare, gate, said = gated(partial(command_line.compare, request, words, machine), request, words, machine)
     if said and not request.quiet:
         typer.echo(f"gate: {said}", err=True)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from corescale.cli import usage_errors
 from corescale.cli.noise import measured
 from corescale.cli.output import console
 from corescale.errors import UsageError
@@ -25,8 +26,9 @@ def doctor(
     no_noise: Annotated[bool, typer.Option("--no-noise", help="leave out the test of 2 s how noisy it is")] = False,
 ) -> None:
     """What this machine has (cores, quota, allocators, threading systems, MPI) and how noisy it is now."""
-    if words and not noise:
-        raise UsageError("a command is for --noise", where="doctor", remedy="add --noise 5m, or leave it out")
+    usage_errors.must_have({"-- COMMAND": words and not noise}, "--noise 5m")
+    if noise and no_noise:
+        raise UsageError("contradict each other", where="--noise --no-noise", remedy="drop one of them")
     if noise:
         return measured(noise, words or [], json=json)
     with Console(stderr=True).status("examining this machine"):

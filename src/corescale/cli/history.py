@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale history`: a line for each commit in a file that git can merge, and where its numbers changed."""
 
+import contextlib
+import fcntl
 import json as json_format
 import math
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +15,7 @@ import typer
 
 from corescale import history as lines
 from corescale.api.results import loaded, machine_name, result
+from corescale.cli import usage_errors
 from corescale.conclude import stats
 from corescale.conclude.history import change_points
 from corescale.conclude.response import table
@@ -27,18 +31,17 @@ def history(
     runs: Annotated[
         list[Path] | None, typer.Argument(metavar="[RUN...]", help="runs to add, as report takes them")
     ] = None,
-    commit: Annotated[str, typer.Option("--commit", metavar="REV", help="whose runs these are")] = "HEAD",
+    commit: Annotated[str, typer.Option("--commit", metavar="REV", help="whose runs these are (default: HEAD)")] = "",
     json: Annotated[bool, typer.Option("--json", help="print the series as JSON")] = False,
 ) -> None:
     """Keep one line a commit, and say where times changed: corescale history performance.jsonl RUN"""
-    known = lines.parse(file.read_text(encoding="utf-8"), str(file)) if file.is_file() else []
-    if not runs and not known:
-        raise UsageError("holds no history", where=str(file), remedy="add a run: corescale history FILE RUN")
+    known = _read(file)
     if runs:
-        revision, when = _commit(commit)
-        added = [entry for run in runs for entry in _entries(run, revision, when)]
-        known = lines.parse(lines.text([*known, *added]), str(file))
-        exchange.write(str(file), lines.text(known))
+        revision, when = _commit(commit or "HEAD")
+        known = added(file, [entry for run in runs for entry in _entries(run, revision, when)])
+    usage_errors.must_have({"--commit": commit and not runs}, "a run")
+    if not known:
+        raise UsageError("holds no history", where=str(file), remedy="add a run: corescale history FILE RUN")
     if json:
         exchange_lines = {" on ".join(name[::-1]): change_points([one.value for one in each])
                           for name, each in lines.series(known).items()}  # fmt: skip
@@ -48,6 +51,34 @@ def history(
         typer.echo(_said(name, each))
         for at in change_points([one.value for one in each]):
             typer.echo(f"  {_change(each, at)}")
+
+
+def _read(file: Path) -> list[Entry]:
+    """The entries of the file, none where there is no file; raises UsageError."""
+    try:
+        return lines.parse(file.read_bytes(), str(file)) if file.exists() else []
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", where=str(file), remedy="name another file") from error
+
+
+def added(file: Path, new: list[Entry]) -> list[Entry]:
+    """The entries of the file with the new ones, which are in it after this; others that add wait meanwhile."""
+    with _alone(file):
+        found = lines.parse(lines.text([*_read(file), *new]).encode(), str(file))
+        exchange.write(str(file), lines.text(found))
+    return found
+
+
+@contextlib.contextmanager
+def _alone(file: Path) -> Iterator[None]:
+    """Locks the folder of the file, since a change replaces the file itself."""
+    exchange.must_be_writable(str(file))
+    folder = os.open(file.resolve().parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def _commit(revision: str) -> tuple[str, float]:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from corescale.cli import usage_errors
 from corescale.cli.simulate import simulated
 from corescale.conclude import overhead_forecast
 from corescale.conclude.forecast import FAR, MODEL_NAMES, Prediction, Scored, held_back, score
@@ -69,6 +70,8 @@ def predict(
             )
         simulated(words, simulate, layouts or "auto", response, grade, json=json)
         return
+    simulating = {"--layouts": layouts, "--grade": grade, "--response": response != "wall"}
+    usage_errors.must_have(simulating, "--simulate FILE")
     runs = [Path(word) for word in words]
     if track_record == (cores is not None):
         what = "--track-record forecasts nothing new" if track_record else "no number of cores"

@@ -48,6 +48,9 @@ def report(
 ) -> None:
     """Show runs again, and write report.html and declared outputs; with several runs the machine is a factor."""
     if extract:
+        if folder or study or model or json:
+            what = "writes run folders, and shows nothing"
+            raise UsageError(what, where="--extract", remedy="leave out --outputs, --study, --model and --json")
         for page in runs:
             for written_to in store.extract(page, Path(output or RUNS)):
                 typer.echo(written_to)

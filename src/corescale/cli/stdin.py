@@ -16,7 +16,7 @@ from typing import TypeVar
 from corescale.api.measuring import RUNS
 from corescale.declare import paths
 from corescale.declare.request import Request
-from corescale.errors import CorescaleError, UsageError
+from corescale.errors import CorescaleError, StoreError, UsageError
 from corescale.show import exchange
 
 NAMES = ("-", "/dev/stdin", "/dev/fd/0")
@@ -39,9 +39,17 @@ def kept(request: R) -> R:
     folder = Path(request.out or RUNS) / "inputs"
     exchange.make_folder(folder)
     file = folder / hashlib.sha256(content).hexdigest()[:16]
-    if not file.exists():
-        file.write_bytes(content)
+    if not (paths.is_file(file) and file.read_bytes() == content):
+        _write(file, content)
     return replace(request, input=str(file))
+
+
+def _write(file: Path, content: bytes) -> None:
+    """The file whole or not at all; raises StoreError."""
+    try:
+        exchange.write(str(file), content)
+    except UsageError as error:
+        raise StoreError(error.what, where=error.where, remedy="free some space, or choose --out DIR") from error
 
 
 def _read() -> bytes:

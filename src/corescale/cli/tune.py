@@ -29,7 +29,7 @@ def tune(words: list[str], request: TuneRequest) -> None:
     machine = launchers.machine(request.on, request.launching)
     if request.more:
         return more(words, request, machine)
-    unlikely = _unlikely(request, words, machine) if request.explain else None
+    unlikely = _unlikely(request, words, machine) if request.explain and not request.dry_run else None
     declare = partial(command_line.tune, request, words, machine, unlikely=unlikely)
     if request.dry_run:
         return dry_run(declare(), request, machine)

@@ -4,10 +4,12 @@
 import re
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import typer
+
+from corescale.errors import UsageError
 
 Unreadable: Any = typer.BadParameter.__mro__[2]
 """what typer raises for any fault of a command line (click's, which newer versions of typer bring along)"""
@@ -79,3 +81,9 @@ def _with_dashes(verb: str, words: Sequence[str]) -> str | None:
         if not word.startswith("-") and (shutil.which(word) or "/" in word):
             return shlex.join([*rest[:place], "--", *rest[place:]])
     return None
+
+
+def must_have(given: Mapping[str, object], needed: str) -> None:
+    """Raises UsageError for options that were given and have no effect without what is needed."""
+    if names := " ".join(name for name, value in given.items() if value):
+        raise UsageError(f"no effect without {needed}", where=names, remedy=f"add {needed}, or leave it out")

@@ -50,7 +50,8 @@ def gates(texts: Iterable[str]) -> dict[str, float]:
         of, equals, limit = text.rpartition("=")
         of = of if equals else "time"
         if of not in GATES:
-            raise UsageError(f"no gate on {of!r}", where="--gate", remedy=f"write one of {', '.join(GATES)}")
+            remedy = f"write one of {', '.join(GATES)}, and --gate once for each"
+            raise UsageError(f"no gate on {of!r}", where="--gate", remedy=remedy)
         found[of] = share(limit, "--gate", zero=True)
     return found
 

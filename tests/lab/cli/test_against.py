@@ -51,6 +51,12 @@ def test_a_run_of_another_machine_is_refused(tmp_path: Path, stored: Path) -> No
 def test_what_the_run_does_not_hold_is_refused(tmp_path: Path, stored: Path) -> None:
     done = corescale("compare", "-q", "--against", str(stored), "./app", "true", cwd=tmp_path)
     refused(done, ExitCode.USAGE, "2 commands; give the one to compare with the run")
+    for words, says in {
+        ("-L", "n", "5,10", "./app {n}"): "2 configurations, and one is compared with the run",
+        ("./app '1",): "no closing quotation; close the quotes",
+        ("--gate", "auto", "./app"): "auto is for commands that are both measured now",
+    }.items():
+        refused(corescale("compare", "-q", "--against", str(stored), *words, cwd=tmp_path), ExitCode.USAGE, says)
     corescale("compare", "-q", "-r", "1", "--out", "both", "./app", "true", cwd=tmp_path)
     (both,) = tmp_path.glob("both/*/1")
     done = corescale("compare", "-q", "--against", str(both), "sleep 0.01", cwd=tmp_path)

@@ -46,7 +46,7 @@ def test_the_table_says_what_each_is_for_and_what_follows(written: tuple[Path, s
 def test_an_option_of_the_training_alone_is_refused() -> None:
     done = corescale("calibrate", "--out", "folder")
     assert done.returncode == ExitCode.USAGE
-    assert "--runs and --out need --train" in done.stderr
+    assert "--out: no effect without --train" in done.stderr
 
 
 def run_loop(file: Path) -> subprocess.CompletedProcess[str]:

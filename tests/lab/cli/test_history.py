@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """`history`: a line for each commit, which git merges, and change points where there are some and nowhere else."""
 
+import codecs
 import os
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from corescale import history
+from corescale.cli.history import added
 from corescale.conclude.history import change_points
 from corescale.errors import ExitCode
 from support.commands import corescale
@@ -47,7 +50,7 @@ def test_branches_that_add_lines_are_merged(tmp_path: Path) -> None:
         git(tmp_path, "add", "p.jsonl")
         git(tmp_path, "commit", "-qm", f"{branch}: history")
     git(tmp_path, "merge", "-q", "-m", "both", "one")
-    entries = history.parse((tmp_path / "p.jsonl").read_text(), "p.jsonl")
+    entries = history.parse((tmp_path / "p.jsonl").read_bytes(), "p.jsonl")
     assert [one.when for one in entries] == sorted(one.when for one in entries)
     assert len({one.commit for one in entries}) == 2
     before = (tmp_path / "p.jsonl").read_text()
@@ -55,15 +58,29 @@ def test_branches_that_add_lines_are_merged(tmp_path: Path) -> None:
     assert (tmp_path / "p.jsonl").read_text() == before
 
 
-NEGATIVE = '{"commit":"a","when":1,"name":"n","value":-1,"low":null,"high":null,"machine":"m"}'
+ENTRY = b'{"commit":"a","when":1,"name":"n","value":1,"low":null,"high":null,"machine":"m"}'
+DAMAGE = [(b':1,"low', b':-1,"low'), (b'"n"', b"{}"), (b'"n"', b"3"), (b'"m"', b"[]"), (b'"m"', b'"\xff"')]
+DAMAGED = [b"nothing", b"[]", b"[" * 100_000, b'{"commit": 1}', *(ENTRY.replace(*each) for each in DAMAGE)]
 
 
-@pytest.mark.parametrize("line", ["nothing", "[]", '{"commit": 1}', NEGATIVE])
-def test_a_damaged_line_is_named(line: str, tmp_path: Path) -> None:
-    (tmp_path / "p.jsonl").write_text(f"{line}\n")
+@pytest.mark.parametrize("line", DAMAGED, ids=[str(line[:90]) for line in DAMAGED])
+def test_a_damaged_line_is_named(line: bytes, tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_bytes(line + b"\n")
     done = corescale("history", "p.jsonl", cwd=tmp_path)
     assert done.returncode == ExitCode.USAGE and len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("corescale: p.jsonl:1: ")
+
+
+def test_the_mark_of_some_editors_is_no_damage() -> None:
+    assert history.parse(codecs.BOM_UTF8 + ENTRY, "p.jsonl") == history.parse(ENTRY, "p.jsonl")
+
+
+def test_whoever_adds_at_once_loses_no_line(tmp_path: Path) -> None:
+    file = tmp_path / "p.jsonl"
+    each = [history.Entry(f"{k:03}", 1.0, "n", 1.0, None, None, "m") for k in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda one: added(file, [one]), each))
+    assert history.parse(file.read_bytes(), "p.jsonl") == each
 
 
 def test_outside_of_a_repository_there_is_no_commit(tmp_path: Path) -> None:

@@ -12,6 +12,15 @@ TRIES: tuple[Try, ...] = (
     ("corescale study", 2, "corescale: study: a verb is missing; corescale study list | check | run | new | claims"),
     ("corescale scan --version", 2, "corescale: scan: no such option: --version; corescale --version prints it"),
     ("corescale scan -t -- true", 2, "corescale: -t: needs a value; write it between the option and --"),
+    ("corescale scan -t '' -- true", 2, "corescale: -t --threads: has an empty value"),
+    ("corescale doctor --noise=", 2, "corescale: --noise: has an empty value"),
+    ("corescale study run x --levels ''", 2, "corescale: --levels: has an empty value"),
+    # Options that would have no effect.
+    ("corescale doctor --noise 4s --no-noise", 2, "corescale: --noise --no-noise: contradict each other"),
+    ("corescale predict x --cores 2 --grade mpi", 2, "corescale: --grade: no effect without --simulate FILE"),
+    ("corescale history x --commit y", 2, "corescale: --commit: no effect without a run; add a run"),
+    ("corescale report x --extract --json", 2, "corescale: --extract: writes run folders, and shows nothing"),
+    ("corescale calibrate --train --output x", 2, "corescale: --output: --train writes no file"),
     ("corescale scan $(printf %0300d 0)", 4, "corescale: 0*: no such program"),
     ("corescale claims", 2, "corescale: no such command 'claims'; did you mean study claims?"),
     (
@@ -147,7 +156,7 @@ TRIES: tuple[Try, ...] = (
         "corescale: -: --json and an export would both ",
     ),
     ("corescale compare --gate size=5% true false", 2, "corescale: --gate: no gate on 'size'; write one of time, mean"),
-    ('corescale compare --gate "$UNSET" true false', 2, "corescale: --gate: '' is no percentage; write 2% or 0.02"),
+    ('corescale compare --gate "$UNSET" true false', 2, "corescale: --gate: has an empty value"),
     (
         "corescale scan --budget '' -- touch made",
         2,
@@ -160,6 +169,18 @@ TRIES: tuple[Try, ...] = (
     ),
     ('corescale tune --rehearse "\'a" -- touch made', 2, "corescale: --rehearse: .*: no closing quotation; close"),
     ("corescale scan --input - -- cat <&-", 2, "corescale: standard input: is closed; pipe the file in, or name it"),
+    # What is piped in is kept whole, whatever an earlier write left there.
+    (
+        "mkdir -p corescale-runs/inputs/$(printf a | sha256sum | head -c 16); printf a | corescale scan --input - cat",
+        6,
+        "corescale: corescale-runs/inputs/.*: cannot be written: Is a directory; free some space",
+    ),
+    (
+        "f=corescale-runs/inputs/$(printf whole | sha256sum | head -c 16) && mkdir -p ${f%/*} && printf w > $f;"
+        " printf whole | corescale compare -q -r 1 --input - 'grep -q whole' >/dev/null; cat $f",
+        0,
+        "whole",
+    ),
     ("corescale study check - <&-", 2, "corescale: standard input: is closed; pipe the file in, or name it"),
     *(
         (f"printf '{text}' > wrong.toml; corescale study check wrong.toml", 2, f"corescale: wrong.toml:{says}")
