@@ -30,10 +30,11 @@ def generated(experiment: Experiment) -> Sequence[Record]:
     def seconds(c: Configuration) -> float:
         return 0.1 + 1 / c.layout.p
 
-    def metrics(c: Configuration, block: int) -> dict[str, object]:
-        return {"metrics": dict.fromkeys(experiment.metrics, 1.0) | ({name: seconds(c)} if kind == "metric" else {})}
+    def change(c: Configuration, block: int) -> dict[str, object]:
+        metrics = dict.fromkeys(experiment.metrics, 1.0) | ({name: seconds(c)} if kind == "metric" else {})
+        return {"metrics": metrics, "oversubscribed": c.layout.of_node > MACHINE.default_max_threads}
 
-    return records(experiment, seconds, 6, change=metrics)
+    return records(experiment, seconds, 6, change=change)
 
 
 @pytest.mark.parametrize("name", studies.shipped())

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Charts of a study: what a declaration asks for is what is drawn."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -110,8 +111,16 @@ def test_steps_of_a_ladder_add_up() -> None:
     assert slower.y == pytest.approx(times[1, "system"] / times[4, "system"], rel=0.02)
     assert faster.y == pytest.approx(times[1, "system"] / times[4, "mimalloc"], rel=0.02)
     assert {series.label: len(series.marks) for series in chart.series} == {"faster": 2, "slower": 1}
+
+
+def test_a_rung_that_was_not_measured_is_named() -> None:
+    def ladder(*steps: dict[str, object]) -> charts.Chart:
+        return of(Chart.model_validate({"name": "l", "kind": "ladder", "title": "x", "steps": steps}))[0]
+
+    made = ladder({"threads": "min"}, {"threads": 9}, {"threads": 4})
+    assert made.x.categories == ("threads min", "+ threads=4") and "Not measured: + threads=9." in made.caption
     with pytest.raises(UsageError, match="no launch is the rung"):
-        of(Chart.model_validate({"name": "l", "kind": "ladder", "title": "x", "steps": (*steps, {"threads": 9})}))
+        ladder({"threads": 9})
 
 
 def test_three_commands_are_a_ladder_and_two_are_none() -> None:
@@ -149,3 +158,14 @@ def test_an_upright_title_ends_where_its_panel_does() -> None:
     assert all(Bbox.intersection(a, b) is None for i, a in enumerate(titles) for b in titles[:i])
     boxes = [axes.get_tightbbox() for axes in shown]
     assert all(box and title.height <= box.height for title, box in zip(titles, boxes, strict=True))
+
+
+def test_layouts_are_labelled_as_threads_x_ranks() -> None:
+    """Two layouts of the same p are two bars, each by its layout."""
+    rows = samples.grid_frame()
+    rows["layout"] = rows["threads"].map({1: "2x4", 4: "4x2"})
+    (made,) = charts.of_declared(
+        rows, samples.shown_by(samples.RESULTS["grid"]().experiment, outputs=(bars(x="layout"),))
+    )
+    assert made.x.categories == ("2x4", "4x2")
+    assert {"2x4", "4x2"} <= set(re.findall(r">([^<>]+)<", static.svg(made)))

@@ -42,21 +42,28 @@ def forest(asked: Asked) -> Chart:
 
 
 def in_steps(asked: Asked) -> Chart:
-    """A rung for each step, or for each level of x: its speedup over the rung before, and over the first."""
+    """A rung for each step, or for each level of x: its speedup over the rung before, and over the first.
+
+    A rung of which there is no launch, as on a machine of one core, is left out, and the caption says so.
+    """
     chart, confidence = asked.chart, asked.experiment.stop.confidence
     changes: list[outputs.Selection] = list(chart.steps) or [{chart.x: level} for level in asked.levels(chart.x)]
     rows = [asked.rows[selected(asked.rows, dict(ChainMap(*map(dict, changes[k::-1]))))] for k in range(len(changes))]
-    whose = [_words(change) for change in changes]
-    if empty := next((name for name, of in zip(whose, rows, strict=True) if of.empty), None):
-        raise UsageError(f"no launch is the rung {empty}", where=f"chart {chart.name}")
-    labels = [f"{'+ ' if k and chart.steps else ''}{name}" for k, name in enumerate(whose)]
-    logs = pd.concat([_in_blocks(of, chart.y) for of in rows], axis=1).to_numpy()
-    over = [bool(of["oversubscribed"].any()) for of in rows]
-    return ladder(chart.name, chart.title, chart.caption, confidence, list(rungs(labels, logs, over, confidence)))
+    labels = [f"{'+ ' if k and chart.steps else ''}{_words(change)}" for k, change in enumerate(changes)]
+    made = [(label, of) for label, of in zip(labels, rows, strict=True) if not of.empty]
+    if not made:
+        raise UsageError(f"no launch is the rung {labels[0]}", where=f"chart {chart.name}")
+    absent = [label for label, of in zip(labels, rows, strict=True) if of.empty]
+    caption = f"{chart.caption} Not measured: {', '.join(absent)}." if absent else chart.caption
+    logs = pd.concat([_in_blocks(of, chart.y) for _, of in made], axis=1).to_numpy()
+    over = [bool(of["oversubscribed"].any()) for _, of in made]
+    found = list(rungs([label for label, _ in made], logs, over, confidence))
+    return ladder(chart.name, chart.title, caption.strip(), confidence, found)
 
 
 def _words(levels: outputs.Selection) -> str:
-    return " ".join(named(name, level) for name, level in levels.items() if not isinstance(level, tuple))
+    said = {name: level for name, level in levels.items() if not isinstance(level, tuple)}
+    return " ".join(f"{name} {of}" if of in outputs.EXTREMES else named(name, of) for name, of in said.items())
 
 
 def _in_blocks(rows: pd.DataFrame, name: str) -> "pd.Series[float]":
