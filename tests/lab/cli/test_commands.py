@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from corescale import passport
+from corescale.errors import ExitCode
 from support import commands
 
 README = (commands.ROOT / "README.md").read_text(encoding="utf-8")
@@ -121,6 +123,16 @@ def test_compare_xz(small: Path, tmp_path: Path) -> None:
 
 def test_doctor(tmp_path: Path) -> None:
     assert "noise now" in corescale("doctor", cwd=tmp_path).stdout
+
+
+def test_a_noise_passport_leaves_the_current_folder_empty(tmp_path: Path) -> None:
+    """Its launches are beside the passport, also where the time sufficed for too few."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    done = commands.corescale("doctor", "--noise", "1s", cwd=here, also={passport.VARIABLE: str(there / "noise.json")})
+    assert done.returncode in (ExitCode.OK, ExitCode.INCONCLUSIVE), done.stderr
+    assert list((there / "noise.runs").rglob("records.jsonl"))
+    assert list(here.iterdir()) == []
 
 
 OPENMP = """
