@@ -2,8 +2,7 @@
 """How a launch ended, in words, with the last thing that it said where that is likely to be the reason."""
 
 import re
-
-from corescale.records import Record
+from typing import Protocol
 
 SPEAKING = ("failed", "signal", "timeout", "not-started", "check")
 """statuses whose last line is likely to be the reason"""
@@ -28,7 +27,27 @@ def boxed(said: str) -> str:
     return " ".join(messages[0].strip().partition("\n\n")[0].split()) if messages else ""
 
 
-def ending(record: Record) -> str:
+class Ended(Protocol):
+    """What is known of how a launch ended: a record, or what the spawner reports."""
+
+    @property
+    def status(self) -> str:
+        """As in records."""
+
+    @property
+    def exit_code(self) -> int | None:
+        """Negative for the number of a signal in records."""
+
+    @property
+    def wall(self) -> float:
+        """Seconds."""
+
+    @property
+    def tail(self) -> str:
+        """The end of what it said."""
+
+
+def ending(record: Ended) -> str:
     """What the launch did, as the rest of a sentence: `failed with exit code 7: cannot open grid.dat`."""
     lines = [line for line in reversed(record.tail.splitlines()) if line.strip()]
     said = next((line.strip() for line in lines if not FRAME.match(line)), lines[0].strip() if lines else "")
@@ -37,13 +56,14 @@ def ending(record: Record) -> str:
     return f"{outcome(record)}: {said}" if said and record.status in SPEAKING else outcome(record)
 
 
-def outcome(record: Record) -> str:
+def outcome(record: Ended) -> str:
     """The same without what it said: `failed with exit code 7`."""
-    broken = ", ".join(name for name, ok in record.checks.items() if not ok)
+    broken = ", ".join(name for name, ok in getattr(record, "checks", {}).items() if not ok)
+    number = getattr(record, "signal", None) or abs(record.exit_code or 0)
     return {
         "ok": "succeeded",
         "failed": f"failed with exit code {record.exit_code}",
-        "signal": f"was killed by signal {abs(record.exit_code)}",
+        "signal": f"was killed by signal {number}",
         "timeout": f"did not end within {record.wall:.3g} s",
         "not-started": "could not be started",
         "check": f"broke its own check {broken}".strip(),

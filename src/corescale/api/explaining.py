@@ -29,9 +29,10 @@ from corescale.declare import command_line, grid, paths
 from corescale.declare.catalogue import space
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import RunRequest, ScanRequest, TuneRequest
+from corescale.endings import ending
 from corescale.errors import CorescaleError, UsageError
 from corescale.machine import Machine
-from corescale.observe import launchers, store
+from corescale.observe import launchers, redirects, store
 from corescale.observe.launchers.local import Local
 from corescale.observe.profiler import Profiled, profiled
 from corescale.observe.symbols import Symbols
@@ -78,6 +79,7 @@ def found(
 ) -> tuple[Found, Experiment]:
     """The command launched with the profiler, and without it with one thing changed each; raises CorescaleError."""
     experiment = command_line.scan(replace(request, budget="none"), command, machine)
+    redirects.must_work(experiment)
     seen, made = explained(experiment, machine, note)
     late: CorescaleError | None = None
     if swap and seen.report.status == "ok" and not request.shell:
@@ -171,11 +173,11 @@ def _launched(experiment: Experiment, chosen: Configuration, machine: Machine, n
     launch = grid.launch(experiment, chosen, machine)
     stdin = Path(experiment.input) if experiment.input else None
     launcher = launchers.create("", experiment, machine)
+    launcher.subject()  # raises ProgramError for what is not here
     ranked = (launcher, chosen.layout) if isinstance(launcher, Local) else None
     seen = profiled(launch, chosen.layout.threads_per_rank, experiment.timeout, stdin, ranked)
     if seen.report.status != "ok":
-        how = f"exit code {seen.report.exit_code}" if seen.report.status == "failed" else seen.report.status
-        note(f"{shlex.join(launch.argv)} ended by {how}")
+        note(f"{shlex.join(launch.argv)} {ending(seen.report)}")
     return seen
 
 

@@ -45,6 +45,6 @@ def must_not_disturb(experiment: Experiment, launcher: Launcher, jobs: int, note
     ratio = stats.hodges_lehmann(np.array(logs), experiment.stop.confidence).map(np.exp)
     said = f"beside {text.count(jobs - 1, 'neighbour')} a launch takes {text.join(text.ratio(ratio))} of its time alone"
     if ratio.high is None or ratio.high > 1 + MARGIN:
-        what = f"{said}, and up to {1 + MARGIN:g} does not matter"
+        what = f"{said}; only an interval that ends by {1 + MARGIN:g} shows that they do not disturb each other"
         raise InconclusiveError(what, where="--jobs", remedy="leave it out, or ask for fewer at once")
     note(f"{said} ({PAIRS} pairs), so {jobs} are made at once")

@@ -33,7 +33,7 @@ MOST_PAIRS = 100_000
 def measured(duration: str, words: Sequence[str], *, json: bool) -> None:
     """Half of the time for the sentinel, half for the command where one is given; writes the passport."""
     machine, command = launchers.machine("", {}), shlex.join(words)
-    commands = {SENTINEL: _sentinel()} | ({command: command} if command else {})
+    commands = ({command: command} if command else {}) | {SENTINEL: _sentinel()}  # what may fail is first
     share = quantities.seconds(duration, "--noise") / len(commands)
     file = passport.file()
     if not file.parent.is_dir():

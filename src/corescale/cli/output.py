@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from corescale.api.results import machine_name
+from corescale.conclude.answers.findings import MOSTLY
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
@@ -167,7 +168,7 @@ def _gated(found: Sequence[Comparison]) -> ExitCode:
 
 
 def _lacks_a_level(found: Scan) -> bool:
-    """Whether a level never succeeded, or no launch gave the response, which is above 0 where levels are compared."""
-    if any(row.failures == row.launches > 0 for row in found.rows):
+    """Whether a level failed in most of its launches, or no launch gave the response, which is above 0 if compared."""
+    if any(row.failures > MOSTLY * row.launches for row in found.rows):
         return True
     return bool(found.rows) and alone(found) is None and not any(row.time.estimate > 0 for row in found.rows)

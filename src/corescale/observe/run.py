@@ -79,11 +79,14 @@ def run(
     began, watcher = time.monotonic() if began is None else began, watcher or Watcher()
     try:
         launcher.open(watcher.note, store.keep)
-        store.start(launcher.subject())
+        subject = launcher.subject()
+        store.start(subject)
         launcher.recall(store.records)
         if not store.records:
             first()
         _Loop(experiment, store, launcher, policy, watcher, fresh_seed, began, quiet).go()
+        if _programs(launcher) != subject.get("programs"):
+            watcher.note("a program was changed while it was measured: its launches are not all of one build")
     except BaseException:
         launcher.cancel()
         with contextlib.suppress(CorescaleError):
@@ -95,6 +98,14 @@ def run(
     except CorescaleError as error:
         raise AfterwardsError(str(error), error.exit_code) from error
     return tuple(store.records)
+
+
+def _programs(launcher: Launcher) -> object:
+    """The programs as they are now; None where one is there no more."""
+    try:
+        return launcher.subject().get("programs")
+    except ProgramError:
+        return None
 
 
 class _Loop:
@@ -148,11 +159,11 @@ class _Loop:
         others = len(distinguishable(self.experiment, detected(records))) - 1
         if stop.rule != "race" or stop.budget is None or not others or not records or not records[0].wall > 0:
             return
-        each, buys = records[0].wall, int(stop.budget / records[0].wall)
+        each, buys = records[0].wall, int(max(0.0, self.budget.seconds) / records[0].wall)
         wanted = TELLING * (others + 1) + 2 * (CONFIRM_BLOCKS if stop.confirm_pairs is None else stop.confirm_pairs)
         if buys < wanted:
             self.watcher.note(
-                f"a launch takes {each:.3g} s, so --budget {stop.budget:.0f}s buys about {buys} launches;"
+                f"a launch takes {each:.3g} s, so the rest of --budget {stop.budget:.0f}s buys about {buys} launches;"
                 f" {others + 1} configurations need about {wanted}: --budget {math.ceil(wanted * each / 60)}m"
             )
 

@@ -62,4 +62,4 @@ def test_a_counter_that_is_not_here_is_said(event: str, tmp_path: Path) -> None:
 
 def test_an_event_that_nobody_knows_is_said(tmp_path: Path) -> None:
     done = corescale("scan", "-t", "1", "--metric", "n=counter:luck", "--", "true", cwd=tmp_path)
-    refused(done, ExitCode.UNAVAILABLE, "no counter 'luck'", "page-faults")
+    refused(done, ExitCode.USAGE, "no counter 'luck'", "page-faults")

@@ -226,6 +226,9 @@ def of(request: Request, confirm: str, within: str) -> Stop:
             raise UsageError(f"{runs} runs are no measurement", where=name, remedy=f"write {name} 10")
         if runs is not None and runs > MOST:
             raise UsageError(f"{runs:,} runs are more than {MOST:,}", where=name, remedy=f"write {name} 100")
+    if request.warmup < 0:
+        raise UsageError(f"{request.warmup} warm-ups", where="-w", remedy="write -w 1, or leave it out")
+    least, most = _blocks(request)
     rule = {
         "width": share(request.width, "--width"),
         "confidence": confidence(request.confidence, "--confidence"),
@@ -236,7 +239,6 @@ def of(request: Request, confirm: str, within: str) -> Stop:
         return Stop.model_validate(rule | {"rule": "replicates", "min_blocks": exactly, "max_blocks": exactly})
     if within:
         rule["within"] = rule["width"] = share(within, "--within")
-    least, most = _blocks(request)
     kind = "race" if within else "width"
     return Stop.model_validate(rule | {"rule": kind, "min_blocks": least, "max_blocks": most})
 

@@ -40,7 +40,7 @@ def kind_of(name: str, placeholders: frozenset[str], where: str = "-f") -> str:
         return "parameter"
     if re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
         return "variable"
-    known = [*placeholders, *(kind for kind in KINDS if KINDS[kind].named)]
+    known = list(dict.fromkeys([*placeholders, *(kind for kind in KINDS if KINDS[kind].named)]))
     near = difflib.get_close_matches(name, known, 1)
     remedy = (
         f"did you mean {near[0]}?" if near else f"put {{{name}}} into the command, or name one of {', '.join(known)}"

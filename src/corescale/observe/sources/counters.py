@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corescale.declare.experiment import Experiment
-from corescale.errors import UnavailableError
+from corescale.errors import UnavailableError, UsageError
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources.source import Found, Source
 
@@ -60,9 +60,9 @@ def _asked(metrics: Mapping[str, str]) -> list[str]:
 
 
 def opened(event: str) -> int:
-    """A descriptor that counts what this thread's next children do. Raises UnavailableError."""
+    """A descriptor that counts what the next children do. Raises UnavailableError; UsageError for an unknown name."""
     if event not in EVENTS:
-        raise UnavailableError(f"no counter {event!r}", remedy=f"one of {', '.join(EVENTS)}")
+        raise UsageError(f"no counter {event!r}", where="--metric", remedy=f"write one of {', '.join(EVENTS)}")
     kind, number = EVENTS[event]
     flags = _DISABLED | _INHERIT | _ENABLE_ON_EXEC
     if kind == 0 or event == "page-faults":

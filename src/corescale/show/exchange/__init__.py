@@ -50,7 +50,7 @@ def content(form: str, target: str, result: Result) -> str | bytes:
 PARQUET = ".parquet"
 
 
-NAME_ANOTHER = "name a writable file, or - for stdout"
+NAME_ANOTHER = "name a writable file"
 
 
 def write(target: str, content: str | bytes) -> None:
@@ -58,6 +58,8 @@ def write(target: str, content: str | bytes) -> None:
 
     What is open already (/dev/stdout, /dev/fd/3), a pipe or a device is written to, behind what it holds.
     """
+    if target == "-":
+        raise UsageError("is no file", where=target, remedy="name one")
     try:
         _replace(Path(target), content if isinstance(content, bytes) else content.encode("utf-8", UNTOLD))
     except OSError as error:

@@ -220,19 +220,6 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan --budget 1d --dry-run -- true | tail -1", 0, "time: .*at most 24 h"),
     ("printf 12345 | corescale scan -q -r 1 -t 1 --input /dev/stdin -- grep -q 12345", 0, "1 thread: "),
     ("corescale study new n.toml >/dev/null && corescale study check - < n.toml | tail -1", 0, ".* configurations, "),
-    ("corescale study new $'a\nb.toml' >/dev/null && corescale study check $'a\nb.toml' | grep -c blocks", 0, "1"),
-    (
-        "mkdir own; cd own; echo mine > study.schema.json; corescale study new 2>&1 >/dev/null; cat study.schema.json",
-        0,
-        "note: study.schema.json: is there already, and is another",
-    ),
-    ("cat own/study.schema.json", 0, "mine"),
-    ("corescale explain --input - -- cat <&-", 2, "corescale: standard input: is closed; pipe the file in, or name it"),
-    (
-        "printf '\xff\xfe' > p.json; CORESCALE_PASSPORT=p.json corescale compare --gate auto true false",
-        2,
-        "corescale: p.json: is no noise passport",
-    ),
     ("corescale scan --budget 1h30m --dry-run -- true | tail -1", 0, "time: .*at most 1 h 30 min"),
     (
         'printf \'title = "x"\ncommand = "touch made {n}"\n[factors]\nn = [1, 2, 3]\n[stop]\nrule = "replicates"\n'

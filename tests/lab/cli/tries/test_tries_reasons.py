@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What strangers type (support/tries.py): what was once lost, taken without a word, or told without its reason."""
+
+from pathlib import Path
+
+from support.tries import Try, each, must_be
+
+TRIES: tuple[Try, ...] = (
+    ("corescale study new $'a\nb.toml' >/dev/null && corescale study check $'a\nb.toml' | grep -c blocks", 0, "1"),
+    (
+        "mkdir own; cd own; echo mine > study.schema.json; corescale study new 2>&1 >/dev/null; cat study.schema.json",
+        0,
+        "note: study.schema.json: is there already, and is another",
+    ),
+    ("cat own/study.schema.json", 0, "mine"),
+    ("corescale explain --input - -- cat <&-", 2, "corescale: standard input: is closed; pipe the file in, or name it"),
+    (
+        "printf '\xff\xfe' > p.json; CORESCALE_PASSPORT=p.json corescale compare --gate auto true false",
+        2,
+        "corescale: p.json: is no noise passport",
+    ),
+    ("corescale explain --input nofile -- cat", 2, "corescale: --input nofile: no such file; name a file, or - for st"),
+    ("corescale explain --no-swap -- nosuch", 4, "corescale: nosuch: no such program; no folder of PATH has it: check"),
+    (
+        "corescale explain --no-swap -t 1 -- sh -c 'echo no >&2; exit 7' 2>&1 | grep -c 'failed with exit code 7: no'",
+        4,
+        "1",
+    ),
+    ("corescale explain --no-swap -t 1 -- sh -c 'kill -9 $$' 2>&1 | grep -c 'was killed by signal 9'", 4, "1"),
+    (
+        "printf '#!/bin/sh\nn=$(cat tried 2>/dev/null); echo x$n >tried; test ${#n} -lt 3\n' > flaky; chmod +x flaky;"
+        " corescale scan -q -r 8 -t 1 -- ./flaky",
+        3,
+        "1 thread: ",
+    ),
+    (
+        "printf '#!/bin/sh\necho >> $0\n' > changes; chmod +x changes;"
+        " corescale scan -r 2 -t 1 -- ./changes 2>&1 | grep -c 'note: a program was changed while it was measured'",
+        0,
+        "1",
+    ),
+    ("corescale doctor --noise 10m -- nosuch", 4, "corescale: nosuch: no such program; no folder of PATH has it"),
+    ("corescale scan -r 6 -m 10 -M 3 -- true", 2, "corescale: -m: 10 runs at least and 3 at most; write -m 3 -M 10"),
+    ("corescale scan -w -1 -- true", 2, "corescale: -w: -1 warm-ups; write -w 1, or leave it out"),
+    (
+        "printf '\\xef\\xbb\\xbf' > bom.jsonl; corescale history bom.jsonl",
+        2,
+        "corescale: bom.jsonl: holds no history; add",
+    ),
+    ("corescale study new -", 2, "corescale: -: is no file; name one"),
+    ("corescale scan -t 1 -f level=1,2 -- echo {threads}", 2, "corescale: -f: .*name one of threads, ranks"),
+    ("corescale scan --metric x=counter:nope -- true", 2, "corescale: --metric: no counter 'nope'; write one of"),
+    (
+        "corescale compare --gate cpu=5%,memory=5% true false",
+        2,
+        "corescale: --gate: no gate on 'cpu=5%,memory'; write one of .*, and --gate once for each",
+    ),
+)
+
+
+@each(TRIES)
+def test_a_try(line: str, code: int, first: str, tries_folder: Path) -> None:
+    must_be(line, code, first, tries_folder)
