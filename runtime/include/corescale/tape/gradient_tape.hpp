@@ -113,7 +113,7 @@ class gradient_tape : detail::recorder<Base> {
   using chunk = typename detail::operation_list<Base, Alloc>::chunk;
 
   void begin() {
-    this->next = nullptr;
+    this->origin = 0;
     this->numbers = nullptr;
     this->place = std::uint64_t{detail::next_recording()} << 32 | detail::parameter_slots;
   }
@@ -128,7 +128,8 @@ class gradient_tape : detail::recorder<Base> {
     require_number();
     note_size();
     chunk& room = operations_.add(this->index());
-    this->next = room.operations();
+    this->origin = reinterpret_cast<std::uintptr_t>(room.operations()) -
+                   std::uintptr_t{this->index()} * sizeof(detail::operation);
     this->numbers = room.end();
   }
 

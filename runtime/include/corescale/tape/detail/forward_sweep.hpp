@@ -18,7 +18,7 @@ void tangent_sweep(const operation_list<Base, Alloc>& operations, Base* tangents
                ? Base(0.0)
                : Base(tangents[from] * partial);
   };
-  for_each_operation(operations, [&](const recorded_operation<Base>& one, std::uint32_t i) {
+  for_each_operation(operations, [&](recorded_operation<Base> one, std::uint32_t i) {
     const bool picks = operations::picks(one.op());
     if (one.op() != operations::number_of<operations::independent>())
       tangents[i] = handed_on(one.x(), one.dx(), picks) + handed_on(one.y(), one.dy(), picks);
@@ -30,17 +30,17 @@ template <class Base, class T>
 struct evaluation {
   T* values;  ///< by number of variable; the caller has set those of the independent ones
 
-  T x(const recorded_operation<Base>& one) const {
+  T x(recorded_operation<Base> one) const {
     return one.x() < parameter_slots ? T(one.x_value()) : values[one.x()];
   }
-  T y(const recorded_operation<Base>& one) const {
+  T y(recorded_operation<Base> one) const {
     return one.y() < parameter_slots ? T(one.y_value()) : values[one.y()];
   }
 };
 
 /// Computes the value of one operation; where T is Base, its partial derivatives too.
 template <class Row, class Base, class T>
-void evaluate(const evaluation<Base, T>& at, const recorded_operation<Base>& one, std::uint32_t i) {
+void evaluate(const evaluation<Base, T>& at, recorded_operation<Base> one, std::uint32_t i) {
   constexpr bool renew = std::is_same_v<T, Base>;
   const bool x_varies = one.x() >= parameter_slots, y_varies = one.y() >= parameter_slots;
   if constexpr (!operations::has_row<T, Row>) {
@@ -81,7 +81,7 @@ void evaluate(const evaluation<Base, T>& at, const recorded_operation<Base>& one
 /// evaluate(), by number of operation.
 template <class Base, class T>
 inline constexpr auto evaluators = []<std::size_t... Place>(std::index_sequence<Place...>) {
-  using step = void (*)(const evaluation<Base, T>&, const recorded_operation<Base>&, std::uint32_t);
+  using step = void (*)(const evaluation<Base, T>&, recorded_operation<Base>, std::uint32_t);
   return std::array<step, sizeof...(Place)>{
       &evaluate<std::tuple_element_t<Place, operations::table>, Base, T>...};
 }
@@ -92,7 +92,7 @@ inline constexpr auto evaluators = []<std::size_t... Place>(std::index_sequence<
 template <class Base, class Alloc, class T>
 void forward_sweep(const operation_list<Base, Alloc>& operations, T* values) {
   const evaluation<Base, T> at{values};
-  for_each_operation(operations, [&](const recorded_operation<Base>& one, std::uint32_t i) {
+  for_each_operation(operations, [&](recorded_operation<Base> one, std::uint32_t i) {
     if (operations::is_sum(one.op())) {
       evaluate<operations::add>(at, one, i);
     } else if (one.op() == operations::number_of<operations::multiply>()) {

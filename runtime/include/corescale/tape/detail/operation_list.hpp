@@ -30,8 +30,9 @@ class operation_list {
         size;  ///< how many operations are recorded; as `numbers` of before, while it is the one that is being filled
     operation* operations() noexcept { return reinterpret_cast<operation*>(this + 1); }
     Base* end() noexcept {
-      return reinterpret_cast<Base*>((reinterpret_cast<std::uintptr_t>(this) + bytes) / alignof(Base) *
-                                     alignof(Base));
+      std::byte* const behind_all = reinterpret_cast<std::byte*>(this) + bytes;
+      return reinterpret_cast<Base*>(behind_all -
+                                     reinterpret_cast<std::uintptr_t>(behind_all) % alignof(Base));
     }
   };
 
@@ -112,29 +113,26 @@ class operation_list {
   chunk* last_ = nullptr;
 };
 
-/// One operation as a sweep finds it, with the numbers that are kept of it.
+/// One operation as a sweep finds it, with the numbers that are kept of it. Two words, which a call takes in registers.
 template <class Base>
 struct recorded_operation : operation {
-  unsigned number;  ///< of the operation, in the table
   Base* kept;
 
-  recorded_operation(const operation& one, unsigned op, Base* numbers) noexcept
-      : operation(one), number(op), kept(numbers) {}
-  unsigned op() const noexcept { return number; }
+  recorded_operation(const operation& one, Base* numbers) noexcept : operation(one), kept(numbers) {}
 
   /// Of an operand that is a parameter.
   const Base& x_value() const noexcept { return kept[0]; }
-  const Base& y_value() const noexcept { return kept[operations::kept[number] - 1]; }
+  const Base& y_value() const noexcept { return kept[operations::kept[op()] - 1]; }
 
   /// What an operand that is a variable hands on.
   Base dx() const {
-    if (operations::is_linear(number))
-      return Base(number == operations::number_of<operations::negate>() ? -1.0 : 1.0);
+    if (operations::is_linear(op()))
+      return Base(op() == operations::number_of<operations::negate>() ? -1.0 : 1.0);
     return kept[0];
   }
   Base dy() const {
-    if (operations::is_linear(number)) return Base(operations::is_difference(number) ? -1.0 : 1.0);
-    return kept[operations::kept[number] - 1];
+    if (operations::is_linear(op())) return Base(operations::is_difference(op()) ? -1.0 : 1.0);
+    return kept[operations::kept[op()] - 1];
   }
 };
 
@@ -146,9 +144,8 @@ void for_each_operation(const operation_list<Base, Alloc>& operations, Function 
     const operation* one = chunk->operations();
     Base* numbers = chunk->end();
     for (std::uint32_t i = chunk->first; i < chunk->first + chunk->size; ++i, ++one) {
-      const unsigned op = one->op();
-      numbers -= operations::kept[op];
-      function(recorded_operation<Base>(*one, op, numbers), i);
+      numbers -= operations::kept[one->op()];
+      function(recorded_operation<Base>(*one, numbers), i);
     }
   }
 }
@@ -164,9 +161,9 @@ template <class Base, class Alloc, class Function>
     std::uint32_t i = chunk->first + chunk->size;
     for (; i - 1 > last; --i) numbers += operations::kept[(--one)->op()];
     while (i-- > chunk->first) {
-      const unsigned op = (--one)->op();
-      function(recorded_operation<Base>(*one, op, numbers), i);
-      numbers += operations::kept[op];
+      --one;
+      function(recorded_operation<Base>(*one, numbers), i);
+      numbers += operations::kept[one->op()];
     }
   }
 }

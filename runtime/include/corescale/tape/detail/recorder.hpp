@@ -55,9 +55,9 @@ std::uint32_t next_recording();
 /// Operations fill a room from its begin on, and the numbers that are kept of them from its end down.
 template <class Base>
 struct recorder {
-  operation* next = nullptr;
-  Base* numbers = nullptr;  ///< those of the last operation
-  std::uint64_t place = 0;  ///< of the next operation
+  std::uintptr_t origin = 0;  ///< where operation 0 would be, were its room that large
+  Base* numbers = nullptr;    ///< those of the last operation
+  std::uint64_t place = 0;    ///< of the next operation
   void (*grow)(recorder&) = nullptr;
 
   std::uint32_t recording() const noexcept {
@@ -67,20 +67,23 @@ struct recorder {
   }
   std::uint32_t index() const noexcept { return index_of(place); }
 
+  std::uintptr_t next() const noexcept { return origin + std::uintptr_t{index()} * sizeof(operation); }
+
   bool is_full() const noexcept {
-    return reinterpret_cast<std::uintptr_t>(numbers) - reinterpret_cast<std::uintptr_t>(next) <
-           sizeof(operation) + 2 * sizeof(Base);
+    constexpr auto most = static_cast<std::intptr_t>(sizeof(operation) + 2 * sizeof(Base));
+    return static_cast<std::intptr_t>(reinterpret_cast<std::uintptr_t>(numbers) - next()) < most;
   }
 
   /// Appends an operation where there is room, and what is kept of it; returns the place of its variable.
   template <std::same_as<Base>... Kept>
   [[gnu::always_inline]] std::uint64_t put(unsigned op, std::uint32_t x, std::uint32_t y,
                                            const Kept&... kept) {
-    ::new (static_cast<void*>(next)) operation(op, x, y);
-    ++next;
-    numbers -= sizeof...(kept);
-    [[maybe_unused]] Base* at = numbers;
-    (::new (static_cast<void*>(at++)) Base(kept), ...);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a pointer to where operation 0 would be may not exist
+    ::new (reinterpret_cast<void*>(next())) operation(op, x, y);
+    if constexpr (sizeof...(kept) > 0) {
+      Base* at = numbers -= sizeof...(kept);
+      (::new (static_cast<void*>(at++)) Base(kept), ...);
+    }
     return place++;
   }
 
@@ -90,7 +93,7 @@ struct recorder {
 
 /// What operators find while nothing is recorded. No variable has its number, so nothing is written to it.
 template <class Base>
-inline constinit recorder<Base> idle{nullptr, nullptr, std::uint64_t{none_open} << 32, nullptr};
+inline constinit recorder<Base> idle{0, nullptr, std::uint64_t{none_open} << 32, nullptr};
 
 /// The recording that the calling thread has open for variables over Base; never null.
 template <class Base>

@@ -26,8 +26,7 @@ template <class Base, class Alloc>
 void reverse_sweep(const operation_list<Base, Alloc>& operations, std::uint32_t last, Base* adjoints) {
   Base weight = adjoints[last];
   for_each_operation_back(
-      operations,
-      last, [&](const recorded_operation<Base>& one, std::uint32_t i) __attribute__((always_inline)) {
+      operations, last, [&](recorded_operation<Base> one, std::uint32_t i) __attribute__((always_inline)) {
         if (is_zero(weight)) {
           weight = adjoints[i - 1];
           return;

@@ -13,8 +13,7 @@ namespace corescale::inline v0::detail {
 /// series are series, too, and give the derivatives of all its coefficients (Griewank and Walther, Evaluating
 /// Derivatives, section 13.3).
 template <class Row, class Base, class T>
-void go_back(const evaluation<Base, T>& at, T* adjoints, const recorded_operation<Base>& one,
-             std::uint32_t i) {
+void go_back(const evaluation<Base, T>& at, T* adjoints, recorded_operation<Base> one, std::uint32_t i) {
   const std::uint32_t x = one.x(), y = one.y();
   const bool x_varies = x >= parameter_slots, y_varies = y >= parameter_slots;
   const T& weight = adjoints[i];
@@ -36,7 +35,7 @@ void go_back(const evaluation<Base, T>& at, T* adjoints, const recorded_operatio
 /// go_back(), by number of operation.
 template <class Base, class T>
 inline constexpr auto ways_back = []<std::size_t... Place>(std::index_sequence<Place...>) {
-  using step = void (*)(const evaluation<Base, T>&, T*, const recorded_operation<Base>&, std::uint32_t);
+  using step = void (*)(const evaluation<Base, T>&, T*, recorded_operation<Base>, std::uint32_t);
   return std::array<step, sizeof...(Place)>{
       &go_back<std::tuple_element_t<Place, operations::table>, Base, T>...};
 }
@@ -47,7 +46,7 @@ inline constexpr auto ways_back = []<std::size_t... Place>(std::index_sequence<P
 template <class Base, class Alloc, class T>
 void reverse_sweep(const operation_list<Base, Alloc>& operations, T* values, T* adjoints) {
   const evaluation<Base, T> at{values};
-  for_each_operation_back(operations, index_mask, [&](const recorded_operation<Base>& one, std::uint32_t i) {
+  for_each_operation_back(operations, index_mask, [&](recorded_operation<Base> one, std::uint32_t i) {
     if (!is_zero(adjoints[i])) ways_back<Base, T>[one.op()](at, adjoints, one, i);
   });
 }
