@@ -197,7 +197,7 @@ CORESCALE_EXPORT void* malloc(std::size_t size) noexcept {
 }
 
 CORESCALE_EXPORT void free(void* place) noexcept {
-  if (__builtin_expect(is_early(place), 0)) return;
+  if (__builtin_expect(is_early(place), 0) || !place) return;
   counted(0, [=] { return real.free(place), 0; });
 }
 

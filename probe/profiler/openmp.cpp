@@ -86,6 +86,7 @@ template <class Fork>
 auto region(Team& team, Fork fork) {
   Thread& master = *team.master;
   Team* const outer = local.team;
+  const std::int64_t before = local.in_team;
   const std::int64_t began = now();
   // The workers of the last region may be late for this one.
   change(several(team.expected), census::one(census::running));
@@ -94,6 +95,7 @@ auto region(Team& team, Fork fork) {
   master.state = barrier;
   auto result = fork();
   local.team = outer;
+  local.in_team = before;
   if (!live()) return result;
   const std::int64_t time = now(), wall = time - began;
   change(census::one(census::running), several(team.threads ? team.threads : team.expected));

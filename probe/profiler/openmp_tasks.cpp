@@ -30,7 +30,9 @@ constexpr auto entries = entries_of(std::make_index_sequence<most_functions>());
 Function* entry_of(Function* wanted) {
   for (std::size_t tried = 0; wanted && tried < most_functions; ++tried) {
     const std::size_t k = (reinterpret_cast<std::uintptr_t>(wanted) / 16 + tried) % most_functions;
-    Function* seen = nullptr;
+    Function* seen = function[k].load(std::memory_order_relaxed);
+    if (seen == wanted) return entries[k];
+    if (seen) continue;
     if (function[k].compare_exchange_strong(seen, wanted) || seen == wanted) return entries[k];
   }
   return wanted;

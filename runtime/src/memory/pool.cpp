@@ -105,7 +105,7 @@ void pool::discard(block* b) noexcept {
 // Before more memory is got: a program that goes on with other sizes leaves what it had of the last ones.
 void pool::release_excess() noexcept {
   if (held() < next_look_) return;
-  if (available() > held() / 2) release_available();
+  if (available() > held() / 2) return release_available();
   next_look_ = std::max(first_look, held() + look_every);
 }
 
@@ -117,6 +117,7 @@ void pool::release_available() noexcept {
     }
   }
   slabs.release();
+  next_look_ = std::max(first_look, held() + look_every);
 }
 
 }  // namespace corescale::detail

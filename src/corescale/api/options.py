@@ -66,6 +66,7 @@ class Options(TypedDict, total=False):
     output: File
     cgroup: str
     shell: bool
+    show_output: bool
     same_output: bool
 
 

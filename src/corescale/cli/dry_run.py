@@ -164,7 +164,7 @@ def _lines(run: store.Run, machine: Machine) -> Iterator[tuple[Line, Record]]:
     """The line and the record of each launch that succeeded in full."""
     lines: dict[object, Line] = {}
     for record in run.records:
-        if record.ok and record.phase != "rehearse":
+        if record.ok and record.timed:
             with contextlib.suppress(CorescaleError):
                 if record.configuration not in lines:
                     lines[record.configuration] = _line(run.experiment, record.configuration, machine)

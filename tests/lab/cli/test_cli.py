@@ -74,7 +74,7 @@ def test_scan_prints_a_table_and_keeps_the_records(tmp_path: Path) -> None:
     assert "speedup" in done.stdout
     (folder,) = (tmp_path / "corescale-runs").glob("scan-*/1")
     lines = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
-    assert sum("configuration" in line for line in lines) == 12
+    assert sum(line.get("phase") == "measure" for line in lines) == 12
 
 
 def test_json_is_the_only_thing_on_stdout(tmp_path: Path) -> None:
