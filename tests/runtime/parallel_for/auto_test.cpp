@@ -321,7 +321,7 @@ TEST(AutoLearns, DifferentBodiesAtOnePlaceAreDifferentLoops) {
   any_team crew = make_team(2);
   const auto later_calls = [&](auto body) {
     counters_of_calls counters;
-    for (int call = 0; call < 9; ++call) {
+    for (int call = 0; call < 100; ++call) {
       seen_loop seen;
       parallel_for(crew, 0, 50, body, {.statistics = &seen.statistics});
       if (call > 0) counters.add(seen);
