@@ -66,7 +66,7 @@ class Slurm(Local):
         found = [line.split("|") for line in asked("sinfo", "-h", "-N", "-o", "%P|%c|%t|%N").splitlines()]
         rows = [row for row in found if row[0].rstrip("*") == wanted or (not wanted and row[0].endswith("*"))]
         if not rows:
-            known = ", ".join(dict.fromkeys(row[0].rstrip("*") for row in found)) or "none"
+            known = ", ".join(sorted({row[0].rstrip("*") for row in found})) or "none"
             what = f"no partition {wanted!r}" if wanted else "no default partition"
             raise UsageError(what, where="--allocation", remedy=f"-p takes one of: {known}")
         usable = {row[3]: int(row[1]) for row in rows if row[2].startswith(USABLE)}

@@ -159,7 +159,7 @@ def test_a_node_that_is_drained_in_the_middle_counts_no_more(place: Path) -> Non
 @pytest.mark.parametrize(
     ("allocation", "said"),
     [
-        ("-p nowhere", "--allocation: no partition 'nowhere'; -p takes one of: debug, closed"),
+        ("-p nowhere", "--allocation: no partition 'nowhere'; -p takes one of: closed, debug"),
         ("-p closed -A theirs", "slurm: Job's account not known.*; see --allocation and sinfo"),
         ("--time=soon", "slurm: .*time.*; see --allocation and sinfo"),
         ("-C gpus", "slurm: .*(F|f)eature.*; see --allocation and sinfo"),
