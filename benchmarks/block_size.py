@@ -13,11 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from _block_size_models import HOLD_OUT, MODELS, columns, examples, floor, over, replicates, train
 
-from corescale.conclude.block_size import HOLD_OUT, MODELS, Case, Column, columns, examples, scored
 from corescale.conclude.block_size import published as form
-from corescale.conclude.block_size.columns import ITERATIONS
-from corescale.conclude.block_size.regret import floor, replicates
+from corescale.conclude.block_size.columns import ITERATIONS, Case, Column, scored
 from corescale.conclude.stats import Floats
 
 DATA = Path(__file__).parents[1] / "data" / "faa"
@@ -44,7 +43,7 @@ def regrets(table: tuple[Column, ...]) -> None:
         if key is not None and name in NOTHING_FITTED:
             continue  # the printed weights have seen every column; a constant has seen none
         begin = time.perf_counter()
-        all_, some = (found := scored(model, table, key)), found.of(usual)
+        all_, some = (found := scored(model, table, key)), over(found, usual)
         seconds = time.perf_counter() - begin
         said = f"{all_.mean:.1%} | {all_.worst:.0%} | {some.mean:.1%} | {some.worst:.0%} | {seconds:.1f}"
         print(f"| {name} | {held} | {said} |")
@@ -59,7 +58,7 @@ def noise(table: tuple[Column, ...]) -> None:
         f"{found.worst:.0%}. On these columns:\n"
     )
     for name, model in MODELS.items():
-        print(f"- {name}, in-sample: {scored(model, table).of(having).mean:.1%}")
+        print(f"- {name}, in-sample: {over(scored(model, table), having).mean:.1%}")
 
 
 def training() -> None:
@@ -71,9 +70,9 @@ def training() -> None:
 
     said = sum((one.inferred - one.label) ** 2 for one in known)
     begin = time.perf_counter()
-    again = loss(form.train(scaled, labels))
+    again = loss(train(scaled, labels))
     seconds = time.perf_counter() - begin
-    robust = form.train(scaled, labels, robust=True)
+    robust = train(scaled, labels, robust=True)
     off = [float(np.median(np.abs(form.raw(w, scaled) - labels))) for w in (form.WEIGHTS, robust)]
     print(
         f"\nTraining: on the {len(known)} printed examples the printed answers have a loss of {said:,.0f}, the\n"

@@ -15,11 +15,10 @@ from statistics import geometric_mean
 
 from _block_size_launches import POLICIES, Body, Cell, Comparison, Launches, Who, launches
 from _block_size_launches import comparison as compared
+from _block_size_models import Trained, columns
 
-from corescale.conclude.block_size import Case, Column, columns
-from corescale.conclude.block_size.columns import ITERATIONS
+from corescale.conclude.block_size.columns import ITERATIONS, Case, Column
 from corescale.conclude.block_size.loop_time import LoopTime
-from corescale.conclude.block_size.published import Trained
 
 DATA = Path(__file__).parents[1] / "data" / "faa"
 Rows = list[dict[str, str]]

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+from _block_size_models import columns
 from _claim_simulator import median_error, pairs_in_order, times
 from scipy.optimize import least_squares
 
-from corescale.conclude.block_size import Column, columns
+from corescale.conclude.block_size.columns import Column
 from corescale.conclude.stats import Floats
 
 TABLES = Path(__file__).parents[1] / "data" / "faa" / "tables.csv"

@@ -4,6 +4,7 @@
 import csv
 import itertools
 import math
+import runpy
 import subprocess
 from pathlib import Path
 
@@ -11,14 +12,16 @@ import numpy as np
 import pytest
 
 from corescale import native
-from corescale.conclude.block_size import MODELS, Case, Column, columns, examples, scored
 from corescale.conclude.block_size import published as form
+from corescale.conclude.block_size.columns import Case, Column, scored
 from corescale.conclude.block_size.line_travel import Iteration, LineTravel, block
-from corescale.conclude.block_size.regret import floor
 from corescale.conclude.stats import Floats
 from corescale.errors import UsageError
 
-DATA = Path(__file__).parents[3] / "data" / "faa"
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
+DATA = BENCHMARKS.parent / "data" / "faa"
+READ = runpy.run_path(str(BENCHMARKS / "_block_size_models.py"))
+MODELS, columns, examples, floor, train = (READ[name] for name in ("MODELS", "columns", "examples", "floor", "train"))
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -28,7 +31,8 @@ def rows(name: str) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def table() -> tuple[Column, ...]:
-    return columns(rows("tables.csv"))
+    found: tuple[Column, ...] = columns(rows("tables.csv"))
+    return found
 
 
 def test_the_published_tables_have_45_columns_of_11_blocks(table: tuple[Column, ...]) -> None:
@@ -59,7 +63,7 @@ def test_the_printed_weights_give_the_printed_answers() -> None:
 def test_training_again_is_better_than_the_printed_weights_at_the_papers_own_loss() -> None:
     known = examples(rows("training_examples.csv"))
     scaled, labels = np.array([one.inputs for one in known]), np.array([one.label for one in known])
-    weights = form.train(scaled, labels)
+    weights = train(scaled, labels)
     assert np.sum((form.raw(weights, scaled) - labels) ** 2) < 0.7 * np.sum(
         (form.raw(form.WEIGHTS, scaled) - labels) ** 2
     )
@@ -98,7 +102,7 @@ def test_a_robust_loss_bends_less_to_labels_that_contradict() -> None:
     def median(weights: Floats) -> float:
         return float(np.median(np.abs(form.raw(weights, scaled) - labels)))
 
-    assert median(form.train(scaled, labels, robust=True)) <= median(form.train(scaled, labels)) * 1.001
+    assert median(train(scaled, labels, robust=True)) <= median(train(scaled, labels)) * 1.001
 
 
 def test_our_model_beats_the_constants_on_a_platform_it_has_not_seen(table: tuple[Column, ...]) -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from corescale.conclude.block_size import Case, Column
+from corescale.conclude.block_size.columns import Case, Column
 from corescale.conclude.block_size.loop_time import START, LoopTime, best, share, times
 
 TRUTH = {**START, "iteration_read": 0.6, "claim_own": 4.0, "line_near": 40.0, "fork_hot": 300.0, "uneven": 0.1}

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A column of a table: one loop on some threads, timed at several block sizes."""
+"""A loop on some threads, timed at several block sizes: a column of a table; and the time that a model's choice loses."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-
-from corescale.errors import UsageError
 
 ITERATIONS = 4096
 """iterations of the published tables; the paper is silent, and their knees at large blocks fit this"""
@@ -49,47 +48,40 @@ class Column:
         return float(np.interp(math.log(max(block, 1.0)), np.log(self.blocks), logs))
 
 
-def columns(rows: Iterable[Mapping[str, str]]) -> tuple[Column, ...]:
-    """Rows as `data/faa/tables.csv` has them, one for each block. A suspect time gives way to its neighbours' mean.
-
-    Raises UsageError, which names row and field, for a missing field, a value that is not a positive number, and a
-    column with fewer than two blocks.
-    """
-    found: dict[tuple[str, Case], list[tuple[int, float, bool]]] = {}
-    for number, row in enumerate(rows, start=2):
-        key = row.get("platform") or "", _case(row, number)
-        block, time = _positive(row, "block_size", number), _positive(row, "clocks", number)
-        found.setdefault(key, []).append((int(block), time, bool(row.get("suspect"))))
-    return tuple(_column(platform, case, sorted(cells)) for (platform, case), cells in found.items())
+Choose = Callable[[Case], float]
+"""The block for a case, 1 or more"""
 
 
-def _column(platform: str, case: Case, cells: Sequence[tuple[int, float, bool]]) -> Column:
-    if len({block for block, _, _ in cells}) != len(cells) or len(cells) < 2:
-        raise UsageError(
-            f"{platform}, {case.threads} threads: needs two blocks or more, each once", where="block table"
-        )
-    times = [time for _, time, _ in cells]
-    for k in range(1, len(cells) - 1):
-        if cells[k][2]:
-            times[k] = math.sqrt(cells[k - 1][1] * cells[k + 1][1])
-    return Column(platform, case, tuple(block for block, _, _ in cells), tuple(times))
+class BlockModel(Protocol):
+    """A form with numbers in it that columns determine."""
+
+    def fit(self, columns: Sequence[Column]) -> Choose:
+        """Fit the form to these columns and return what it chooses."""
 
 
-def _case(row: Mapping[str, str], number: int) -> Case:
-    return Case(
-        threads=int(_positive(row, "threads", number)),
-        groups=int(_positive(row, "core_groups", number)),
-        read=int(_positive(row, "unit_read", number)),
-        write=int(_positive(row, "unit_write", number)),
-        computation=_positive(row, "unit_comp_log1024", number),
-    )
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Over columns, each as time / best time - 1."""
+
+    mean: float
+    """geometric"""
+    worst: float
+    lost: tuple[float, ...]
+    """loss of each column, in their order"""
 
 
-def _positive(row: Mapping[str, str], field: str, number: int) -> float:
-    try:
-        value = float(row[field])
-    except (KeyError, TypeError, ValueError):
-        raise UsageError(f"row {number} has no number in {field!r}", where="block table") from None
-    if not (math.isfinite(value) and value > 0):
-        raise UsageError(f"row {number}: {field} is {row[field]}, it must be above 0", where="block table")
-    return value
+def score(logs: Sequence[float]) -> Score:
+    """Score by the columns' log(time / best time)."""
+    return Score(float(np.expm1(np.mean(logs))), float(np.expm1(max(logs))), tuple(np.expm1(logs).tolist()))
+
+
+def scored(model: BlockModel, columns: Sequence[Column], key: Callable[[Column], object] | None = None) -> Score:
+    """The model fitted to all columns, or, for each key, to the columns with another key."""
+    if key is None:
+        choose = model.fit(columns)
+        return score([column.lost(choose(column.case)) for column in columns])
+    lost: dict[int, float] = {}
+    for left_out in dict.fromkeys(key(column) for column in columns):
+        choose = model.fit([column for column in columns if key(column) != left_out])
+        lost |= {id(c): c.lost(choose(c.case)) for c in columns if key(c) == left_out}
+    return score([lost[id(column)] for column in columns])

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import least_squares, minimize
 
-from corescale.conclude.block_size.columns import Case, Column
-from corescale.conclude.block_size.regret import Choose
+from corescale.conclude.block_size.columns import Case, Choose, Column
 from corescale.conclude.stats import Floats
 
 START = np.array([np.log(500.0), np.log(500.0), 1.0])

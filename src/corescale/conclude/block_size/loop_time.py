@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import least_squares
 
-from corescale.conclude.block_size.columns import Case, Column
-from corescale.conclude.block_size.regret import Choose
+from corescale.conclude.block_size.columns import Case, Choose, Column
 from corescale.conclude.stats import Floats
 
 START: Mapping[str, float] = {

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from corescale.conclude.block_size.columns import Case, Column
+from corescale.conclude.block_size.columns import BlockModel, Case, Column, Score, score, scored
 from corescale.conclude.block_size.line_travel import LineTravel
 from corescale.conclude.block_size.loop_time import LoopTime
 from corescale.conclude.block_size.published import Constant, Published
-from corescale.conclude.block_size.regret import BlockModel, Score, score, scored
 from corescale.errors import UsageError
 from corescale.records import Configuration, Record
 
