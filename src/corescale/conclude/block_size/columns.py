@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loop on some threads, timed at several block sizes: a column of a table; and the time that a model's choice loses."""
+"""A loop on some threads, timed at several block sizes: a column of a table. And what the choice of a model loses."""
 
 import math
 from collections.abc import Callable, Sequence
