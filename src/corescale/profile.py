@@ -45,6 +45,8 @@ class ThreadTimes:
     """bytes; like the two counts, an estimate from one call in 64"""
     allocating: float
     ticks: int
+    started: float = 0.0
+    """from the start of its program"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,6 +185,8 @@ def test_a_child_that_only_forks_has_a_profile_of_its_own() -> None:
     seen = known("fork", "threads", 2)
     assert seen.profile.cpu == pytest.approx(2 * SECOND, abs=0.1)
     assert len([one for one in seen.launch.profiles if one.executable.endswith("known_truth")]) == 2
+    assert seen.ledger.rows["computing"] == pytest.approx(2.1 * SECOND, abs=0.1)  # of both
+    assert sum(seen.ledger.rows.values()) == pytest.approx(seen.ledger.total)
 
 
 @pytest.mark.parametrize("allocator", ["libmimalloc.so.2", "libjemalloc.so.2", "libtcmalloc_minimal.so.4"])

@@ -216,7 +216,7 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
         wall=_seconds(end - int(header["started"])),
         finished=bool(header["finished"] or replaced),
         shares=_shares(header, threads, end),
-        threads=tuple(_thread(one, end, _cycles(header)) for one in threads),
+        threads=tuple(_thread(one, int(header["started"]), end, _cycles(header)) for one in threads),
         lost_threads=int(header["lost_threads"]),
         stacks=tuple(_stack(one) for one in stacks),
         regions=tuple(_region(one) for one in regions[regions["calls"] > 0]),
@@ -269,7 +269,7 @@ def _cycles(header: Any) -> tuple[float, int]:
     return length, int(header["cycles_of_a_call"])
 
 
-def _thread(one: Any, end: int, cycle: tuple[float, int]) -> ThreadTimes:
+def _thread(one: Any, begun: int, end: int, cycle: tuple[float, int]) -> ThreadTimes:
     spent = _by_state(one["spent"])
     if not one["ended"] and one["state"] != 0:  # it waits to this day
         state = STATES[int(one["state"])]
@@ -287,6 +287,7 @@ def _thread(one: Any, end: int, cycle: tuple[float, int]) -> ThreadTimes:
         allocated=int(one["bytes"]),
         allocating=(int(one["allocating"]) + cycle[1] * int(one["allocations"] + one["frees"])) * cycle[0],
         ticks=int(one["ticks"]),
+        started=_seconds(one["started"] - begun),
     )
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger: wall time x threads, each thread-second in exactly one row."""
 
+import bisect
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,7 +27,17 @@ USEFUL = ("computing", INFLATED, "allocating")
 BARELY = 0.01
 """share of the useful time that threads beyond the launch's may have: those of runtimes"""
 
+MOST = 0.99
+"""share of the CPU time that the explained programs have; what is left, like a shell's, explains nothing"""
+
 _WAITS = ("locking", "barrier", "joining", "blocked", "message", "pooled")
+_IN_TURN = {
+    "lock wait": "locking",
+    "MPI": "message",
+    "barrier and join wait": "barrier",
+    "blocked": "blocked",
+}
+"""Rows in the order in which waiting threads have what the computing ones leave; as in probe/profiler/census.hpp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +85,7 @@ class Ledger:
 
 
 def ledger(profiles: Sequence[Profile], wall: float, alone: Ledger | None = None) -> Ledger:
-    """The ledger of a launch that took `wall` seconds, by its ranks, or else by the profile with the most CPU time.
+    """The ledger of a launch that took `wall` seconds, by its ranks, or else by its programs with most of the CPU time.
 
     `alone` is the ledger of the same work with one thread: what computing costs beyond it is inflated.
     Raises ValueError without a profile.
@@ -83,23 +95,15 @@ def ledger(profiles: Sequence[Profile], wall: float, alone: Ledger | None = None
     mains = explained(profiles)
     cpu = sum(profile.cpu for profile in profiles)
     others = cpu - sum(main.cpu for main in mains)
-    wall = max(wall, *(main.wall for main in mains))
-    rows = dict.fromkeys(ROWS, 0.0)
-    for main in mains:
-        for name, seconds in _rows(main).items():
-            rows[name] += seconds
-        rows["unattributed"] += (wall - main.wall) * main.processors
+    shared = len(mains) > 1 and not mains[0].is_rank
+    wall = max(wall, *([_span(mains)] if shared else [main.wall for main in mains]))
+    rows = _together(mains, wall) if shared else _apart(mains, wall)
     useful = sum(rows[name] for name in USEFUL)
-    for name in ("blocked", "absent (serial)"):  # while other processes of the launch computed
-        moved = min(rows[name], others - rows["unattributed"])
-        if moved > 0:
-            rows[name] -= moved
-            rows["unattributed"] += moved
     if alone is not None:
         usual = min(rows["computing"], alone.rows["computing"])
         rows[INFLATED] = rows["computing"] - usual
         rows["computing"] = usual
-    threads = sum(main.processors for main in mains)
+    threads = mains[0].processors if shared else sum(main.processors for main in mains)
     scaling = sum(alone.rows[name] for name in USEFUL) / useful if alone is not None and useful else None
     return Ledger(
         threads=threads,
@@ -114,9 +118,12 @@ def ledger(profiles: Sequence[Profile], wall: float, alone: Ledger | None = None
 
 
 def explained(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
-    """The ranks of a launch; where there are none, its program with the most CPU time."""
-    ranks = tuple(profile for profile in profiles if profile.is_rank)
-    return ranks or (max(profiles, key=lambda profile: profile.cpu),)
+    """The ranks of a launch; where there are none, the fewest of its programs that have nearly all of the CPU time."""
+    if ranks := tuple(profile for profile in profiles if profile.is_rank):
+        return ranks
+    most = sorted(profiles, key=lambda profile: -profile.cpu)
+    sums = list(itertools.accumulate(profile.cpu for profile in most))
+    return tuple(most[: bisect.bisect_left(sums, MOST * sums[-1]) + 1])
 
 
 def _efficiency(mains: Sequence[Profile], threads: int, wall: float, scaling: float | None) -> Efficiency | None:
@@ -142,6 +149,69 @@ def outside(threads: int, wall: float, cpu: float, queued: float, why: str) -> L
 
 def _burnt(profile: Profile) -> float:
     return sum(thread.burnt.get(state, 0.0) for thread in profile.threads for state in _WAITS)
+
+
+def _apart(mains: Sequence[Profile], wall: float) -> dict[str, float]:
+    """Rows of programs each of which has threads of the launch for itself."""
+    rows = dict.fromkeys(ROWS, 0.0)
+    for main in mains:
+        for name, seconds in _rows(main).items():
+            rows[name] += seconds
+        rows["unattributed"] += (wall - main.wall) * main.processors
+    return rows
+
+
+def _together(mains: Sequence[Profile], wall: float) -> dict[str, float]:
+    """Rows of programs that share the launch's threads, as the processes of a pool do.
+
+    Each knows of its own threads alone. So a thread of the launch is absent while fewer threads are there, computing
+    ones have the others first, and those that wait have what is left.
+    """
+    slots = mains[0].processors
+    threads = [thread for main in mains for thread in main.threads]
+    rows = dict.fromkeys(ROWS, 0.0)
+    rows["absent (serial)"], present = _presence(mains)
+    left = present * slots - rows["absent (serial)"]
+    rows["unattributed"] = (wall - present) * slots
+
+    def take(row: str, seconds: float) -> None:
+        nonlocal left
+        taken = max(0.0, min(left, seconds))
+        rows[row] += taken
+        left -= taken
+
+    take("allocating", sum(thread.allocating for thread in threads))
+    take("spinning", sum(thread.burnt.get("spinning", 0.0) for thread in threads))
+    take("computing", sum(map(_useful, threads)) - rows["allocating"])
+    take("waiting for a core", sum(thread.queued for thread in threads))
+    for row, state in _IN_TURN.items():
+        take(row, sum(thread.spent.get(state, 0.0) for thread in threads))
+    take("barrier and join wait", sum(thread.spent.get("joining", 0.0) for thread in threads))
+    take("absent (serial)", sum(thread.spent.get("pooled", 0.0) for thread in threads))
+    rows["blocked"] += left
+    return rows
+
+
+def _span(mains: Sequence[Profile]) -> float:
+    return max(main.started + main.wall for main in mains) - min(main.started for main in mains)
+
+
+def _presence(mains: Sequence[Profile]) -> tuple[float, float]:
+    """Seconds in which threads of the launch were not there while others were, summed; and in which any was there."""
+    changes = sorted(
+        (main.started + thread.started + late, count)
+        for main in mains
+        for thread in main.threads
+        for late, count in ((0.0, 1), (thread.wall, -1))
+    )
+    absent = present = 0.0
+    there = 0
+    for (at, count), (then, _) in itertools.pairwise(changes):
+        there += count
+        if there:
+            absent += (then - at) * max(0, mains[0].processors - there)
+            present += then - at
+    return absent, present
 
 
 def _rows(profile: Profile) -> dict[str, float]:
@@ -179,6 +249,10 @@ def _notes(mains: Sequence[Profile], profiles: Sequence[Profile], others: float)
     if others > 0.01 * sum(main.cpu for main in mains):
         programs = len(profiles) - len(mains)
         found.append(f"{programs} other programs used {others:.2f} s of CPU time: unattributed")
+    if len(mains) > 1 and not mains[0].is_rank:
+        found.append(
+            f"{len(mains)} processes are summed: what each waits for is booked where the others leave a thread"
+        )
     if not all(main.finished for main in mains):
         found.append("it was killed: at most 10 ms of each thread are missing")
     if any(main.confined for main in mains):

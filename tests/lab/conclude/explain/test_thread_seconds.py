@@ -75,11 +75,38 @@ def test_computing_beyond_that_of_one_thread_is_inflated() -> None:
     assert found.rows["inflated computing"] == pytest.approx(0.6)
 
 
-def test_other_programs_of_the_launch_are_unattributed() -> None:
-    main, other = profile(thread(), active=1.0, absent=1.0), profile(thread(cpu=0.5))
-    found = ledger([main, other], 1.0)
-    assert found.rows["unattributed"] == pytest.approx(0.5)
-    assert found.rows["absent (serial)"] == pytest.approx(0.5)
+def process(*threads: ThreadTimes, started: float = 0.0, wall: float = 1.0) -> Profile:
+    """One of a launch with two threads; its own shares count what the others do not know."""
+    return replace(profile(*threads, wall=wall, absent=2 * wall), process=int(started * 10) + 1, started=started)
+
+
+def test_processes_of_a_pool_have_what_each_computed() -> None:
+    """The parent computes for 1 s, then waits for two workers, of which one ends after half of the time."""
+    parent = process(thread(wall=3.0, cpu=1.0, spent={"blocked": 2.0}), wall=3.0)
+    workers = [process(thread(wall=each, cpu=each), started=1.0, wall=each) for each in (2.0, 1.0)]
+    found = ledger([parent, *workers], 3.0)
+    assert (found.threads, found.total) == (2, 6.0)
+    assert found.rows["computing"] == pytest.approx(4.0)
+    assert found.rows["absent (serial)"] == pytest.approx(1.0)  # at first there is no worker
+    assert found.rows["blocked"] == pytest.approx(1.0)  # at last the parent is the second thread
+    assert found.rows["unattributed"] == pytest.approx(0.0)
+
+
+def test_processes_one_after_the_other_use_one_thread_of_two() -> None:
+    found = ledger([process(thread()), process(thread(), started=1.5)], 2.5)
+    assert found.rows["computing"] == pytest.approx(2.0)
+    assert found.rows["absent (serial)"] == pytest.approx(2.0)
+    assert found.rows["unattributed"] == pytest.approx(1.0)  # nobody was there between them
+
+
+def test_a_program_with_hardly_any_cpu_time_changes_nothing() -> None:
+    main, shell = profile(thread(), active=1.0, absent=1.0), profile(thread(cpu=0.005), active=0.005, blocked=0.995)
+    assert ledger([main, shell], 1.0).rows == ledger([main], 1.0).rows
+
+
+def test_what_starts_ranks_is_said_if_it_computed() -> None:
+    found = ledger([rank(1.0), rank(0.5), profile(thread(cpu=0.5))], 1.0)
+    assert found.rows["computing"] == pytest.approx(1.5)
     assert found.notes
 
 
@@ -158,10 +185,11 @@ def test_rows_sum_to_the_thread_seconds(
     one = thread(cpu=cpu, queued=queued, allocating=allocating, burnt={"spinning": spun})
     wall = (active + lock) / 2 + 1
     seen = profile(one, wall=wall, active=active, excess=min(excess, active), lock=lock, absent=2.0)
-    found = ledger([seen], wall + late)
-    assert set(found.rows) == set(ROWS)
-    assert all(seconds >= -1e-9 for seconds in found.rows.values())
-    assert sum(found.rows.values()) == pytest.approx(found.total)
+    for profiles in ([seen], [seen, process(one, started=late)]):
+        found = ledger(profiles, wall + late)
+        assert set(found.rows) == set(ROWS)
+        assert all(seconds >= -1e-9 for seconds in found.rows.values())
+        assert sum(found.rows.values()) == pytest.approx(found.total)
 
 
 PLACES = {
