@@ -5,7 +5,7 @@
 
 A piece begins with a noise passport, as `doctor --noise 30s -- PROGRAM` writes it. Each decision then is a whole
 `compare --gate auto`, disturbed blocks made again: three of four between equal programs, one against a program whose
-loop is longer by the difference that the gate named. Each decision is a line of the file, written at once; another
+launch takes longer by the difference that the gate named. Each decision is a line of the file, written at once; another
 piece goes on from there. At the end the file is summed up, all pieces of it; --for 0s does nothing else.
 """
 
@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy.stats import beta
 
 import corescale
@@ -55,6 +56,13 @@ def spinning(folder: Path) -> tuple[str, int]:
     return str(program), round(count * SECONDS / (resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before))
 
 
+def longer(program: str, count: int, difference: float, out: Path) -> int:
+    """The count whose launch takes longer by so much: its loop by more, as what is around the loop takes time too."""
+    (found,) = corescale.compare(f"{program} 0", f"{program} {count}", name=["A", "B"], runs=40, out=out).answer
+    around = found.reference_time.estimate / found.other_time.estimate
+    return round(count * (1 + difference / (1 - around)))
+
+
 def decisions(gate: str, blocks_at_most: int, until: float, most: int, known: Counter[str]) -> Iterator[Line]:
     """A line for each decision, until the time or as many equal ones are made as asked."""
     machine = Machine.here()
@@ -75,18 +83,25 @@ def decisions(gate: str, blocks_at_most: int, until: float, most: int, known: Co
             return
         blocks, difference = declare(None).stop.min_blocks, gates["time"]
         named = blocks * pairs.repeats * pairs.seconds
-        slower = f"{program} {round(count * (1 + difference))}"
+        slower = f"{program} {longer(program, count, difference, folder / 'runs')}"
         while time.monotonic() < until and known["equal"] < most:
             kind = "slower" if known.total() % EVERY == EVERY - 1 else "equal"
             began = time.monotonic()
             other = slower if kind == "slower" else equal
-            (found,) = corescale.compare(equal, other, name=["A", "B"], gate=[gate], max_runs=blocks_at_most,
-                                         out=folder / "runs", fresh=True).answer  # fmt: skip
+            run = corescale.compare(equal, other, name=["A", "B"], gate=[gate], max_runs=blocks_at_most,
+                                    out=folder / "runs", fresh=True)  # fmt: skip
+            (found,) = run.answer
             known[kind] += 1
             yield {"kind": kind, "gate": gate, "verdict": found.gate, "difference": difference, "blocks": blocks,
                    "made": found.ratio.n, "ratio": [found.ratio.estimate, found.ratio.low, found.ratio.high],
-                   "named": named, "took": time.monotonic() - began, "load": os.getloadavg()[0], "spread": spread,
-                   "disturbed": pairs.disturbed, "pairs": len(pairs.log_ratios)}  # fmt: skip
+                   "named": named, "most": passport.MOST_REPEATS * blocks * pairs.seconds,
+                   "took": time.monotonic() - began, "log_ratios": _log_ratios(run), "load": os.getloadavg()[0],
+                   "spread": spread, "disturbed": pairs.disturbed, "pairs": len(pairs.log_ratios)}  # fmt: skip
+
+
+def _log_ratios(run: corescale.Run[Any]) -> list[float]:
+    times = run.records.pivot(index="replicate", columns="command", values="time")
+    return [round(float(one), 6) for one in np.log(times["B"] / times["A"])]
 
 
 def share(hits: int, of: int) -> str:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report by axe-core, the rules that accessibility is checked by: light, dark and on a phone, none is broken."""
+"""Pages by axe-core, the rules that accessibility is checked by: light, dark and on a phone, none is broken."""
 
-import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,26 +9,21 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
+import corescale
+from corescale import native
 from corescale.show import html
 from corescale.show.result import Result
 from support import samples
-from support.browser import PATIENCE, chromium, launched
+from support.browser import PATIENCE, WAYS, broken, chromium, launched
 
-AXE = importlib.util.find_spec("axe_playwright_python")
-pytestmark = [*chromium(), pytest.mark.skipif(AXE is None, reason="axe-playwright-python is not installed")]
+pytestmark = chromium()
 
 PAGES: dict[str, Callable[[], Result]] = {
     "scan": samples.scan_result,
     "tune": samples.failing_tune,
     "ladder": lambda: samples.compare_result(9, ("plain", "vector", "allocator"), 0.8),
 }
-WAYS: dict[str, Any] = {
-    "light": {},
-    "dark": {"color_scheme": "dark"},
-    "phone": {"viewport": {"width": 390, "height": 844}},
-}
-BROKEN = """async () => (await axe.run()).violations.map((one) =>
-  `${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 200)).join(" | ")}`)"""
+LONG = "std::map<" + "std::pair<long, double>, " * 400 + ">::insert at solver.cpp:7"
 
 
 @pytest.fixture(scope="module")
@@ -40,16 +34,48 @@ def browser() -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_no_rule_of_accessibility_is_broken(name: str, browser: Any, tmp_path: Path) -> None:
-    assert AXE is not None and AXE.origin is not None
-    rules = Path(AXE.origin).with_name("axe.min.js").read_text(encoding="utf-8")
     file = tmp_path / "report.html"
     file.write_text(html.report(PAGES[name]()), encoding="utf-8")
-    broken = {}
+    found = {}
     for way, options in WAYS.items():
         page = browser.new_page(**options)
         page.goto(file.as_uri(), timeout=PATIENCE)
         page.wait_for_selector("body[data-charts=ready]", timeout=PATIENCE)
-        page.evaluate(rules)
-        broken[way] = page.evaluate(BROKEN)
+        found[way] = broken(page)
         page.close()
-    assert not any(broken.values()), broken
+    assert not any(found.values()), found
+
+
+@pytest.fixture(scope="module")
+def explained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a real explain, whose functions then have names as templates of C++ have."""
+    folder = tmp_path_factory.mktemp("explain")
+    line = [str(native.find("known_truth")), "serial", "openmp", "{threads}", "0.1"]
+    shown = corescale.explain(line, threads=[2], swap=False, out=folder).to_dict()
+    sites = [site for row in shown["rows"].values() for site in row["sites"]]
+    for one in (*sites, *shown["hotspots"], *shown["serial_stretches"], *shown["regions"]):
+        one["place"] = LONG
+    file = folder / "report.html"
+    file.write_text(html.explained(shown), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_page_of_explain_is_whole_whatever_names_are_in_it(way: str, browser: Any, explained: Path) -> None:
+    page, said, asked = browser.new_page(**WAYS[way]), list[str](), list[str]()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(explained.as_uri(), timeout=PATIENCE)
+    assert (said, asked) == ([], [explained.as_uri()])
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator("figure svg").count() == 6
+    for picture in page.locator("figure svg").all():
+        inside, shown = picture.bounding_box(), picture.locator("xpath=..").bounding_box()
+        assert inside["width"] <= shown["width"] + 1 and inside["height"] > 40
+    for table in page.locator("table").all():
+        assert table.bounding_box()["width"] < 1500, "a long name is folded"
+    folded = page.locator("#hotspots td details").first
+    folded.locator("summary").click()
+    assert LONG in folded.inner_text()
+    assert broken(page) == []
+    page.close()

@@ -177,6 +177,14 @@ def test_every_chart_of_a_tune_is_interactive(look: Look) -> None:
     assert all(figure["drawn"] and figure["shown"] == 1 and figure["width"] > 300 for figure in seen["figures"])
 
 
+def test_the_launch_line_can_be_copied(look: Look) -> None:
+    page = look.open(samples.tune_result(), permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy").click()
+    page.get_by_role("button", name="Copied").wait_for(timeout=PATIENCE)
+    assert page.evaluate("navigator.clipboard.readText()") == page.inner_text("#line")
+    page.close()
+
+
 def test_without_scripts_the_pictures_show(look: Look) -> None:
     page = look.open(samples.tune_result(), java_script_enabled=False)
     assert page.locator("figure svg").count() == 5

@@ -48,9 +48,11 @@ def _drawn(values: npt.NDArray[np.float64], blocks: int) -> npt.NDArray[np.float
 
 def needed(log_ratios: npt.ArrayLike, difference: float) -> int | None:
     """The fewest blocks that show a slowdown of that size; None beyond MOST_BLOCKS."""
-    low, high = stats.fewest_blocks(CONFIDENCE), MOST_BLOCKS
-    if smallest(log_ratios, high) > difference:
-        return None
+    low = high = stats.fewest_blocks(CONFIDENCE)
+    while smallest(log_ratios, high) > difference:  # from below, as a number of blocks takes its square in time
+        if high == MOST_BLOCKS:
+            return None
+        low, high = high + 1, min(2 * high, MOST_BLOCKS)
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if smallest(log_ratios, middle) <= difference else (middle + 1, high)
