@@ -54,10 +54,11 @@ def _compares(found: Recommendation | Scan | tuple[Comparison, ...]) -> bool:
 
 
 def compared(found: tuple[Comparison, ...], confidence: float, between: str, response: str) -> str:
-    """A sentence for each comparison; the time of a command that has nothing beside it."""
+    """A sentence for each comparison, the least ratio first; the time of a command that has nothing beside it."""
     if (one := alone(found)) is not None:
         return timed(label(found[0].reference), one, response, found[0].failures[0])
-    return between.join(comparison(one, confidence, response) for one in found) or none_gave(response)
+    order = sorted(found, key=lambda one: one.ratio.estimate if one.ratio.estimate > 0 else -1.0)  # NaN: no verdict
+    return between.join(comparison(one, confidence, response) for one in order) or none_gave(response)
 
 
 def none_gave(response: str) -> str:

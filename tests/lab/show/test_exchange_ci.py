@@ -2,6 +2,8 @@
 """What continuous integration and Extra-P read: the fields that these programs ask for, and what decides."""
 
 import json
+import re
+import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -92,6 +94,16 @@ def test_extra_p_has_every_launch_twice() -> None:
     assert {line["callpath"] for line in lines} == {"allocator=system", "allocator=mimalloc"}
     time, core_seconds = lines[0], lines[1]
     assert core_seconds["value"] == pytest.approx(time["params"]["p"] * time["value"])
+
+
+@pytest.mark.skipif(shutil.which("extrap") is None, reason="extrap is not on PATH (pip install extrap, with Qt)")
+def test_extra_p_finds_the_model_that_made_the_times(tmp_path: Path) -> None:
+    """Core-seconds of Amdahl's law are a constant and a multiple of p."""
+    file = tmp_path / "scan.jsonl"
+    file.write_text(exchange.EXPORTERS["extrap"](samples.scan_result()))
+    done = subprocess.run(["extrap", "--json", str(file)], capture_output=True, text=True, check=True)
+    _, _, core_seconds = done.stdout.partition("Metric: core_seconds")
+    assert re.search(r"Model: [67]\.\d+ \+ [01]\.\d+ \* p\^\(1\)", core_seconds)
 
 
 def test_jq_and_pandas_read_the_files(tmp_path: Path) -> None:

@@ -44,6 +44,9 @@ GENERATOR = '<meta name="generator" content="corescale '
 FOLDED = 200
 """characters of a line that the page shows before a person opens it"""
 
+REST = 3
+"""lines beneath the headline that the page shows before a person opens the others"""
+
 MOST_CURVES = 12
 """curves of a study that fit into one chart; a larger study declares the charts that show it"""
 
@@ -118,7 +121,7 @@ def _templates() -> jinja2.Environment:
         finalize=lambda value: value if isinstance(value, Markup) else text.clean(str(value)),
         keep_trailing_newline=True,
     )
-    made.globals["FOLDED"] = FOLDED
+    made.globals |= {"FOLDED": FOLDED, "REST": REST}
     return made
 
 
@@ -159,14 +162,13 @@ def _when(result: Result) -> str:
 
 
 def _headline(result: Result) -> Part:
-    """The first statement large, every second piece of it an interval; what else is said beneath."""
-    whole = headline.headline(result)
+    """The first statement large, every second piece of it an interval; what else is said beneath, a line each."""
+    whole = headline.headline(result, "\n")
     for name in {label(record.configuration).removeprefix("command=") for record in result.records}:
         if len(name) > FOLDED:
             whole = whole.replace(name, f"{name[: FOLDED // 5]} … {name[-FOLDED // 5 :]}")
-    cut = re.search(r"; |, (?=within|the best of )", whole)
-    first, rest = (whole[: cut.start()], whole[cut.end() :]) if cut else (whole, "")
-    return {"pieces": re.split(r"(\[[^\]]*\])", first), "rest": rest}
+    first, *rest = re.split(r"\n|; |, (?=within|the best of )", whole, maxsplit=1)
+    return {"pieces": re.split(r"(\[[^\]]*\])", first), "rest": rest[0].split("\n") if rest else []}
 
 
 def _launch(result: Result) -> Part | None:
