@@ -22,11 +22,12 @@ extern "C" {
 namespace corescale::inline v0::process_heap {
 
 constinit page no_page;
-constinit heap no_heap{[] {
-  std::array<page*, num_classes> bins{};
-  bins.fill(&no_page);
-  return bins;
-}()};
+constexpr std::array<page*, num_classes> no_pages = [] {
+  std::array<page*, num_classes> none{};
+  none.fill(&no_page);
+  return none;
+}();
+constinit heap no_heap{no_pages, no_pages};
 constinit thread_local heap* current __attribute__((tls_model("initial-exec"))) = &no_heap;
 constinit std::uintptr_t secret = 0;
 
@@ -58,7 +59,7 @@ std::uint32_t count_of(std::uintptr_t returned) noexcept {
 // --- pages in their lists; by the owner alone, or for an abandoned heap under heaps_lock ---
 
 void push_front(heap& h, page* p) noexcept {
-  page*& first = h.bins[p->size_class];
+  page*& first = h.lists[p->size_class];
   p->previous = nullptr;
   p->next = first;
   if (first != &no_page) first->previous = p;
@@ -68,7 +69,7 @@ void push_front(heap& h, page* p) noexcept {
 
 /// Behind the page in use, which stays it.
 void push_second(heap& h, page* p) noexcept {
-  page* const first = h.bins[p->size_class];
+  page* const first = h.lists[p->size_class];
   if (first == &no_page) return push_front(h, p);
   p->full = false;
   p->previous = first;
@@ -78,7 +79,7 @@ void push_second(heap& h, page* p) noexcept {
 }
 
 void remove(heap& h, page* p) noexcept {
-  (p->previous ? p->previous->next : h.bins[p->size_class]) = p->next;
+  (p->previous ? p->previous->next : h.lists[p->size_class]) = p->next;
   if (p->next != &no_page) p->next->previous = p->previous;
 }
 
@@ -90,7 +91,9 @@ void protect(page* p, int rights) noexcept {
   errno = before;
 }
 
-void release(page* p) noexcept {
+void release(heap& h, page* p) noexcept {
+  remove(h, p);
+  if (h.bins[p->size_class] == p) h.bins[p->size_class] = h.lists[p->size_class];
   p->owner.store(nullptr, std::memory_order_relaxed);
   p->block_size = 0;
   protect(p, PROT_READ | PROT_WRITE);
@@ -171,26 +174,24 @@ constexpr std::uint32_t stays = ~std::uint32_t{0};
 void settle(heap& h, page* p) noexcept {
   if (p->used) {
     p->slow_at = 0;
-  } else if (h.bins[p->size_class] == p && p->next == &no_page &&
+  } else if (h.lists[p->size_class] == p && p->next == &no_page &&
              !h.abandoned.load(std::memory_order_relaxed)) {
     p->slow_at = stays;
   } else {
-    remove(h, p);
-    release(p);
+    release(h, p);
   }
 }
 
 /// Releases pages that are free by now: all of them, or those that stay for the next request, but of one class.
 void trim_heap(heap& h, bool all, std::size_t but) noexcept {
   for (std::size_t c = 0; c < num_classes; ++c) {
-    page* p = c == but ? &no_page : h.bins[c];
+    page* p = c == but ? &no_page : h.lists[c];
     while (p != &no_page) {
       page* const next = all ? p->next : &no_page;
       collect(p);
       p->slow_at = 0;
       if (!p->used) {
-        remove(h, p);
-        release(p);
+        release(h, p);
       }
       p = next;
     }
@@ -232,7 +233,7 @@ bool set_full(heap& h, page* p) noexcept {
 page* page_with_block(heap& h, std::size_t size_class) noexcept {
   read_notices(h);
   while (true) {
-    page* p = h.bins[size_class];
+    page* p = h.lists[size_class];
     if (p == &no_page) break;
     collect(p);
     if (p->free || carve(h, p)) return p;
@@ -362,7 +363,7 @@ heap* make_heap() noexcept {
     heap_room_left = heap_room ? bytes : 0;
     if (!heap_room) return nullptr;
   }
-  heap* const made = new (heap_room) heap{no_heap.bins};
+  heap* const made = new (heap_room) heap{no_pages, no_pages};
   heap_room += sizeof(heap);
   heap_room_left -= sizeof(heap);
   made->random = random_word() | 1;
@@ -405,7 +406,9 @@ heap* attached() noexcept {
 void* take_from_page(std::size_t size_class) noexcept {
   heap* const mine = attached();
   page* const p = mine ? insist([&] { return page_with_block(*mine, size_class); }) : nullptr;
-  return p ? take_first(p) : nullptr;
+  if (!p) return nullptr;
+  mine->bins[size_class] = p;
+  return take_first(p);
 }
 
 /// Also for a destructor of the thread that runs after this and asks again: it gets a heap again, and this is called again.

@@ -24,8 +24,10 @@ struct parcel {
 };
 
 struct alignas(cache_line) heap {
-  std::array<page*, num_classes> bins;  ///< the first page of each list; no_page for none
-  std::array<parcel, 64> parcels{};     ///< by page
+  std::array<page*, num_classes>
+      bins;  ///< of each class, the page to take from: the one that a block came back to last
+  std::array<page*, num_classes> lists;  ///< the first page of each list; no_page for none
+  std::array<parcel, 64> parcels{};      ///< by page
   std::size_t pages_taken = 0;
   std::uint64_t random = 0;     ///< hardened
   int process = 0, thread = 0;  ///< the kernel's numbers; 0: no thread has it
@@ -94,8 +96,10 @@ void* take(std::size_t bytes) noexcept;
   if (!is_in_segment(memory)) [[unlikely]]
     return give_slowly(memory);
   page* const p = page_of(memory);
-  if (p->owner.load(std::memory_order_relaxed) != current) [[unlikely]]
+  heap* const mine = current;
+  if (p->owner.load(std::memory_order_relaxed) != mine) [[unlikely]]
     return give_slowly(memory);
+  mine->bins[p->size_class] = p;  // the next request of this size gets this block, which is in the cache
   give_to_page(p, static_cast<block*>(memory));
 }
 

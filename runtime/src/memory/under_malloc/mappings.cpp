@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mappings.hpp"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 

@@ -130,6 +130,17 @@ TEST(Malloc, LargeBlocksOfAnySizeAreMadeOfThoseThatWereGivenBack) {
   for (const filled& one : held) give(one.memory);
 }
 
+// It is in the cache, in whatever page it lies.
+TEST(Malloc, ARequestGetsTheBlockOfItsSizeThatCameBackLast) {
+  std::vector<void*> blocks(500);
+  for (void*& one : blocks) one = take(1000);
+  for (std::size_t k = 0; k < blocks.size(); k += 7) {
+    give(blocks[k]);
+    ASSERT_EQ(take(1000), blocks[k]) << k;
+  }
+  for (void* const one : blocks) give(one);
+}
+
 TEST(Malloc, ThreadsReturnWhatOthersTook) {
   constexpr std::size_t room = 256;
   std::vector<std::atomic<std::uint64_t*>> places(room);
