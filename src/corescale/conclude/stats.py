@@ -100,11 +100,15 @@ def ratio_of_means(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.95)
     if not n:
         return Interval(math.nan, None, None, None, 0)
     ratio = float(first.mean() / second.mean())
-    if n < fewest_blocks(confidence):
+    if (quantile := t_quantile(n, confidence)) is None:
         return Interval(ratio, None, None, None, n)
-    error = float((first / first.mean() - second / second.mean()).std(ddof=1)) / math.sqrt(n)
-    reach = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2)) * error
+    reach = quantile * float((first / first.mean() - second / second.mean()).std(ddof=1)) / math.sqrt(n)
     return Interval(ratio, ratio * math.exp(-reach), ratio * math.exp(reach), confidence, n)
+
+
+def t_quantile(n: int, confidence: float) -> float | None:
+    """By how many standard errors the mean of n pairs may be off; None where they allow no interval."""
+    return None if n < fewest_blocks(confidence) else float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
 
 
 def speedup(log_ratio: Interval) -> Interval:
@@ -125,13 +129,17 @@ def overhead(log_ratio: Interval, p_ref: int, p: int) -> Interval:
 def median_interval(times: npt.ArrayLike, confidence: float = 0.95) -> Interval:
     """Median of one configuration's times between two order statistics; exact only for independent launches."""
     values = np.sort(_finite(times))
-    below = scipy.special.bdtr(np.arange(values.size // 2), values.size, 0.5)
-    rank = int(np.searchsorted(below, (1 - confidence) / 2, side="right"))
+    rank = median_rank(values.size, confidence)
     estimate = float(np.median(values)) if values.size else math.nan
     if rank == 0:
         return Interval(estimate, None, None, None, values.size)
-    attained = 1 - 2 * float(below[rank - 1])
+    attained = 1 - 2 * float(scipy.special.bdtr(rank - 1, values.size, 0.5))
     return Interval(estimate, float(values[rank - 1]), float(values[-rank]), attained, values.size)
+
+
+def median_rank(n: int, confidence: float) -> int:
+    """Which order statistic from either end bounds the median of n times; 0 where none does."""
+    return int(np.searchsorted(scipy.special.bdtr(np.arange(n // 2), n, 0.5), (1 - confidence) / 2, side="right"))
 
 
 def typical_times(times: npt.ArrayLike) -> Floats:

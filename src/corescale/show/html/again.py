@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page works its ratios out from again: blocks x configurations, and how the verb reads them.
+"""What the page works its ratios out from again: blocks x configurations, how the verb reads them, and the ends of
+intervals by confidence and number of blocks, so that the page needs no distributions of its own.
 
 templates/again.js does with them what conclude/stats.py does: tests/browser/test_again.py compares the two to 1e-9.
 """
@@ -8,6 +9,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from corescale.conclude import stats
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
@@ -22,13 +26,16 @@ from corescale.show.result import Result
 FEWEST = 2
 """configurations, below which there is no ratio"""
 
+CONFIDENCES = (0.8, 0.9, 0.95, 0.99)
+"""offered beside that of the run"""
+
 
 def measured(result: Result) -> Mapping[str, Any] | None:
     """JSON values of the measuring blocks; None where nothing can be compared.
 
     `values`: the response by block and configuration, null where there is none. `kept`: blocks that no disturbance from
-    outside hit. `steps`: what the response is quantised in, in all blocks and in those. `spent`: what each interval has
-    of the error that the confidence leaves. `read` are the columns: of the baseline over each, or of each over it.
+    outside hit. `steps`: what the response is quantised in, in all blocks and in those. `confidences`: the ends
+    of intervals. `read` are the columns: of the baseline over each, or of each over it.
     """
     times = table(result.records, result.experiment.response)
     if len(times.configurations) < FEWEST:
@@ -39,6 +46,9 @@ def measured(result: Result) -> Mapping[str, Any] | None:
     stop, name = result.experiment.stop, result.experiment.response
     order = [c for c in columns.of(result).rows if c in times.configurations]
     reference, cells = _references(found), times.values[:, [times.configurations.index(c) for c in order]]
+    spent = LOOK_ERROR if stop.rule == "width" and not isinstance(found, Recommendation) else 1.0
+    statements = max(1, len(order) - 1) if isinstance(found, tuple) else 1
+    counts = _counts(cells, [block in kept for block in times.blocks])
     return {
         "names": [text.clean(label(c).removeprefix("command=")) for c in order],
         "p": [c.layout.p for c in order],
@@ -50,12 +60,33 @@ def measured(result: Result) -> Mapping[str, Any] | None:
         if isinstance(found, Recommendation)
         else [Step.of(result.records, name), Step.of(calm, name)],
         "confidence": stop.confidence,
-        "spent": LOOK_ERROR if stop.rule == "width" and not isinstance(found, Recommendation) else 1.0,
-        "statements": max(1, len(order) - 1) if isinstance(found, tuple) else 1,
+        "confidences": [
+            {"confidence": each, "limits": _limits(counts, each, stats.bonferroni(1 - spent * (1 - each), statements))}
+            for each in sorted({*CONFIDENCES, stop.confidence})
+        ],
         "read": "scan" if isinstance(found, Scan) else "compare" if isinstance(found, tuple) else "tune",
         "weak": result.experiment.scaling.weak is not None,
         "time": text.is_time(name),
         "origins": ", ".join(result.origins),
+    }
+
+
+def _counts(cells: stats.Floats, kept: list[bool]) -> list[int]:
+    """How many values, or pairs, any choice of configurations and blocks leaves."""
+    there = [known[rows].astype(int) for known in (np.isfinite(cells), cells > 0) for rows in (slice(None), kept)]
+    return sorted({0, *(int(n) for one in there for n in np.unique(one.T @ one))})
+
+
+def _limits(counts: list[int], confidence: float, each: float) -> Mapping[int, Mapping[str, float | None]]:
+    """By the number of values: which order statistic bounds a median and which Walsh average a ratio, and the quantile
+    of a mean's ratio; `each`: the confidence of one ratio of several."""
+    return {
+        n: {
+            "rank": stats.median_rank(n, confidence),
+            "tail": stats.tail_count(n, (1 - each) / 2),
+            "quantile": stats.t_quantile(n, each),
+        }
+        for n in counts
     }
 
 
