@@ -69,7 +69,7 @@ class Machine:
             l3_bytes=found.l3_bytes,
             governor=_governor(root),
             turbo=_turbo(root),
-            topology_source=found.source,
+            topology_source="sysfs",
         )
 
     def elsewhere(self, hostname: str, cpu_model: str, *, cores: int, nodes: int, source: str) -> "Machine":

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which CPU belongs to which core, socket, NUMA node and L3 domain: from hwloc's XML, else from sysfs; kinds of cores.
+"""Which CPU belongs to which core, socket, NUMA node and L3 domain, by the files of Linux; kinds of cores.
 
-Both sources number alike, so what follows does not depend on whether hwloc is installed: cores, sockets and core
-groups count from 0 in the order of their lowest CPU; CPUs and NUMA nodes keep the kernel's numbers.
+Cores, sockets and L3 domains count from 0 in the order of their lowest CPU, as hwloc and the C++ library count them;
+CPUs and NUMA nodes keep the kernel's numbers.
 """
 
-import os
-import shutil
-import subprocess
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
-from xml.etree import ElementTree
 
 from corescale.errors import UsageError
 
@@ -39,44 +34,11 @@ class Topology:
     """bytes"""
     l3_bytes: int
     """size of the largest L3 domain's L3; 0 without one"""
-    source: Literal["hwloc", "sysfs"]
 
 
 def here(root: Path = Path("/")) -> Topology:
-    """Topology of this machine, or of the tree below `root`, where only sysfs is read."""
-    text = _lstopo() if root == Path("/") else None
-    try:
-        return from_hwloc(text) if text is not None else from_sysfs(root)
-    except ValueError:
-        return from_sysfs(root)
-
-
-def from_hwloc(text: str) -> Topology:
-    """Topology from `lstopo --of xml`, hwloc 1.11 and later; raises ValueError for anything else."""
-    try:
-        objects = [node for node in ElementTree.fromstring(text).iter("object") if node.get("type")]
-    except ElementTree.ParseError as error:
-        raise ValueError(f"not hwloc's XML: {error}") from error
-    cpus = sorted(int(node.get("os_index", "")) for node in objects if node.get("type") == "PU")
-    caches = [node for node in objects if _is_l3(node)]
-    if not cpus:
-        raise ValueError("not hwloc's XML: no PU in it")
-    return Topology(
-        _assemble(
-            cpus,
-            cores=_members(node for node in objects if node.get("type") == "Core"),
-            sockets=_members(node for node in objects if node.get("type") in ("Package", "Socket")),
-            nodes=_numa_nodes(objects),
-            l3=_members(caches),
-        ),
-        cache_line=max((int(node.get("cache_linesize", 0)) for node in objects), default=0),
-        l3_bytes=max((int(node.get("cache_size", 0)) for node in caches), default=0),
-        source="hwloc",
-    )
-
-
-def from_sysfs(root: Path = Path("/")) -> Topology:
-    """Topology from /sys/devices/system; where that is hidden, every CPU of /proc/cpuinfo is a core of one socket."""
+    """Topology of this machine, or of the tree below `root`; where /sys/devices/system is hidden, every CPU of
+    /proc/cpuinfo is a core of one socket."""
     system = root / "sys/devices/system"
     cpus = cpu_list(read(system / "cpu/online")) or _processors(root) or (0,)
     folder = {cpu: system / f"cpu/cpu{cpu}" for cpu in cpus}
@@ -93,7 +55,6 @@ def from_sysfs(root: Path = Path("/")) -> Topology:
         ),
         cache_line=max(lines, default=0),
         l3_bytes=max((cache.size for cache in l3.values()), default=0),
-        source="sysfs",
     )
 
 
@@ -145,45 +106,6 @@ def _numbered(cpus: list[int], name: Callable[[int], object]) -> dict[int, int]:
     """Groups as numbers from 0 in the order of their lowest CPU."""
     numbers: dict[object, int] = {}
     return {cpu: numbers.setdefault(name(cpu), len(numbers)) for cpu in cpus}
-
-
-def _lstopo() -> str | None:
-    """hwloc's own XML, with the CPUs that are not allowed, whatever HWLOC_ variables would pretend."""
-    program = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
-    if program is None:
-        return None
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("HWLOC_")}
-    command = [program, "--of", "xml", "--no-io", "--disallowed"]
-    try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
-        return None
-    return done.stdout if done.returncode == 0 else None
-
-
-def _is_l3(node: ElementTree.Element) -> bool:
-    """hwloc 2 names it L3Cache, hwloc 1 Cache of depth 3."""
-    return node.get("type") == "L3Cache" or (node.get("type") == "Cache" and node.get("depth") == "3")
-
-
-def _members(nodes: Iterable[ElementTree.Element]) -> dict[int, frozenset[int]]:
-    sets = [_bits(node.get("cpuset", "")) for node in nodes]
-    return {cpu: members for members in sets for cpu in members}
-
-
-def _numa_nodes(objects: list[ElementTree.Element]) -> dict[int, int]:
-    """The lowest node where several are local to a CPU, as with high-bandwidth memory."""
-    nodes = [(int(node.get("os_index", 0)), node) for node in objects if node.get("type") == "NUMANode"]
-    ordered = sorted(nodes, key=lambda pair: -pair[0])
-    return {cpu: number for number, node in ordered for cpu in _bits(node.get("cpuset", ""))}
-
-
-def _bits(text: str) -> frozenset[int]:
-    """hwloc's bitmap: words of 32 bits in hexadecimal, the highest first, an empty word being 0."""
-    value = 0
-    for word in text.split(",") if text else ():
-        value = (value << 32) | int(word or "0", 16)
-    return frozenset(bit for bit in range(value.bit_length()) if value >> bit & 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from corescale import cgroup
 from corescale.machine import Machine
-from support.trees import V2, groups, tree, two_socket_tree
+from support.trees import V2, groups, recorded_tree, tree
 
 
 def two_socket_machine(root: Path) -> Machine:
-    two_socket_tree(root)
+    recorded_tree(root, "two_sockets_smt")
     groups(root, "0::/", V2, {"/sys/fs/cgroup/cpu.max": "350000 100000"})
     cpu = "/sys/devices/system/cpu"
     files = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library and `corescale doctor` say the same of a machine: here, from hwloc's XML, and from sysfs alone."""
+"""The library and `corescale doctor` say the same of a machine: of this one, and of recorded ones."""
 
 import subprocess
 from pathlib import Path
@@ -9,8 +9,9 @@ import pytest
 from corescale import native, topology
 from corescale.machine import Machine
 from corescale.topology import Cpu
+from support.trees import RECORDED, recorded
 
-RECORDED = sorted((Path(__file__).parents[1] / "lab" / "machines").glob("*.xml"))
+MACHINES = Path(__file__).parents[1] / "lab" / "machines"
 
 
 def ask(*argv: object) -> tuple[tuple[Cpu, ...], tuple[int, ...], int]:
@@ -27,13 +28,13 @@ def test_of_this_machine() -> None:
 
 def test_of_this_machine_by_sysfs() -> None:
     cpus, _, _ = ask("sysfs")
-    assert cpus == topology.from_sysfs().cpus
+    assert cpus == topology.here().cpus
 
 
-@pytest.mark.parametrize("recorded", RECORDED, ids=lambda path: path.stem)
-def test_of_recorded_machines(recorded: Path) -> None:
-    cpus, _, _ = ask("xml", recorded)
-    assert cpus == topology.from_hwloc(recorded.read_text()).cpus
+@pytest.mark.parametrize("name", RECORDED)
+def test_of_recorded_machines(name: str, tmp_path: Path) -> None:
+    cpus, _, _ = ask("xml", MACHINES / f"{name}.xml")
+    assert cpus == recorded(tmp_path, name)
 
 
 def test_of_a_tree_with_offline_cpus_and_some_without_an_l3(tmp_path: Path) -> None:
@@ -50,5 +51,5 @@ def test_of_a_tree_with_offline_cpus_and_some_without_an_l3(tmp_path: Path) -> N
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text + "\n")
     cpus, _, _ = ask("sysfs", tmp_path)
-    assert cpus == topology.from_sysfs(tmp_path).cpus
+    assert cpus == topology.here(tmp_path).cpus
     assert [c.l3_domain for c in cpus] == [0, 0, 1, 0]

@@ -15,8 +15,8 @@ from corescale.declare.grid import baseline, configurations
 from corescale.declare.request import ScanRequest, TuneRequest
 from corescale.errors import ExitCode
 from corescale.machine import Machine
-from corescale.topology import from_hwloc
 from support.commands import answered, corescale, refused
+from support.trees import RECORDED, recorded
 
 
 def test_a_plain_tune_tries_what_can_matter_and_no_launch_twice(two_cores: Machine) -> None:
@@ -33,12 +33,12 @@ def test_a_plain_tune_tries_what_can_matter_and_no_launch_twice(two_cores: Machi
     assert [f.name for f in command_line.tune(TuneRequest(threads="1,2"), ["true"], two_cores).factors] == ["threads"]
 
 
-@pytest.mark.parametrize("recorded", ["kvm_guest", "arm_without_l3", "two_l3_domains", "two_sockets_smt"])
+@pytest.mark.parametrize("name", RECORDED)
 @pytest.mark.parametrize("quota", [None, 3.5])
 def test_a_plain_tune_fits_every_machine_and_names_what_did_not_fit(
-    tmp_path: Path, recorded: str, quota: float | None
+    tmp_path: Path, name: str, quota: float | None
 ) -> None:
-    cpus = from_hwloc((Path(__file__).parents[1] / "machines" / f"{recorded}.xml").read_text()).cpus
+    cpus = recorded(tmp_path, name)
     allowed = tuple(cpu.cpu for cpu in cpus)
     machine = dataclasses.replace(Machine.here(), cpus=cpus, affinity=allowed, quota_cores=quota)
     program = linked_with_openmp(tmp_path)

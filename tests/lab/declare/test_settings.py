@@ -13,9 +13,7 @@ from corescale.declare.request import TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Cpu, Machine
 from corescale.records import INHERITED
-from corescale.topology import from_hwloc
-
-MACHINES = Path(__file__).parents[1] / "machines"
+from support.trees import recorded
 
 
 @pytest.mark.parametrize("name", settings.SETTINGS)
@@ -99,7 +97,7 @@ def test_thread_counts_follow_l3_domains_cores_and_quota() -> None:
 
 
 @pytest.mark.parametrize(
-    ("recorded", "quota", "counts"),
+    ("name", "quota", "counts"),
     [
         ("two_l3_domains", None, (1, 2, 4, 8, 16)),
         ("two_l3_domains", 6.5, (1, 2, 4, 6)),
@@ -114,8 +112,10 @@ def test_thread_counts_follow_l3_domains_cores_and_quota() -> None:
         ("kvm_guest", None, (1, 2)),
     ],
 )
-def test_thread_counts_on_recorded_machines(recorded: str, quota: float | None, counts: tuple[int, ...]) -> None:
-    cpus = from_hwloc((MACHINES / f"{recorded}.xml").read_text()).cpus
+def test_thread_counts_on_recorded_machines(
+    name: str, quota: float | None, counts: tuple[int, ...], tmp_path: Path
+) -> None:
+    cpus = recorded(tmp_path, name)
     allowed = tuple(cpu.cpu for cpu in cpus)
     machine = dataclasses.replace(Machine.here(), cpus=cpus, affinity=allowed, quota_cores=quota)
     levels, left_out = factors.KINDS["threads"].auto("threads", machine)

@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines that are not here, as the files of Linux and hwloc tell of them."""
+"""Machines that are not here, as the files of Linux tell of them."""
 
 from pathlib import Path
 
-from corescale.topology import cpu_list, format_cpu_list
-
-MACHINES = Path(__file__).parents[1] / "machines"
-
-
-def xml(name: str) -> str:
-    return (MACHINES / name).read_text()
+from corescale import topology
+from corescale.topology import Cpu, cpu_list, format_cpu_list
 
 
 def tree(root: Path, files: dict[str, str]) -> Path:
@@ -39,14 +34,32 @@ def sysfs(
     return tree(root, files)
 
 
-def two_socket_tree(root: Path) -> Path:
-    return sysfs(
-        root,
-        cores=[f"{c},{c + 20}" for c in range(20)],
-        packages=["0-9,20-29", "10-19,30-39"],
-        nodes=["0-9,20-29", "10-19,30-39"],
-        l3=[f"{c}-{c + 4},{c + 20}-{c + 24}" for c in (0, 5, 10, 15)],
-    )
+RECORDED: dict[str, dict[str, list[str]]] = {
+    "kvm_guest": {"cores": ["0", "1"], "packages": ["0-1"], "nodes": ["0-1"], "l3": ["0-1"]},
+    "two_l3_domains": {
+        "cores": [str(c) for c in range(16)],
+        "packages": ["0-15"],
+        "nodes": ["0-15"],
+        "l3": ["0-7", "8-15"],
+    },
+    "two_sockets_smt": {
+        "cores": [f"{c},{c + 20}" for c in range(20)],
+        "packages": ["0-9,20-29", "10-19,30-39"],
+        "nodes": ["0-9,20-29", "10-19,30-39"],
+        "l3": [f"{c}-{c + 4},{c + 20}-{c + 24}" for c in (0, 5, 10, 15)],
+    },
+    "arm_without_l3": {"cores": [str(c) for c in range(4)], "packages": ["0-3"], "nodes": ["0-3"], "l3": []},
+}
+"""the machines of tests/lab/machines, by what their CPUs share"""
+
+
+def recorded_tree(root: Path, name: str) -> Path:
+    of = RECORDED[name]
+    return sysfs(root, cores=of["cores"], packages=of["packages"], nodes=of["nodes"], l3=of["l3"])
+
+
+def recorded(root: Path, name: str) -> tuple[Cpu, ...]:
+    return topology.here(recorded_tree(root, name)).cpus
 
 
 V2 = "25 1 0:22 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate"
