@@ -5,8 +5,10 @@ Lines `name = value`; `#` begins a comment. The C++ library passes over names th
 fingerprint, and constants that models and the simulator use.
 """
 
+import importlib.resources
 import math
 import os
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,135 +36,21 @@ class Constant:
     name: str
     unit: str
     meaning: str
-    follows: tuple[str, float, int]
-    """what follows from it for a loop: a sentence of `factor * value ** power`, with factor and power"""
-    read_by_loops: bool = False
+    follows: str
+    """what follows from it for a loop: a sentence of `factor * value ** power`"""
+    factor: float
+    power: int
+    loops: bool = False
+    """whether the library's loops read it"""
 
     def limit(self, value: float) -> str:
         """The sentence."""
-        said, factor, power = self.follows
-        return said.format(factor * value**power)
+        return self.follows.format(self.factor * value**self.power)
 
 
-_WAITED = ("an iteration with k dependent misses takes at least {:.3g} k ns", 1, 1)
-_HANDED_OVER = (
-    "a counter that goes from core to core at each claim serves at most {:.3g} million blocks a second",
-    1000,
-    -1,
-)
-
-PAIRS: Mapping[str, str] = {
-    "near": "a core of the group",
-    "far": "another L3 domain",
-    "smt": "the core's other thread",
-    "socket": "another socket",
-}
-"""Classes of pairs of cores, and who the other one is."""
-
-
-def _claimed_by(pair: str, whose: str) -> tuple[Constant, ...]:
-    """The study's L = R + E + O of a claim where the other one is `whose`; E is claim_own."""
-    both = f"a claim where {whose} only claims too: each keeps the line for many in a row"
-    return (
-        Constant(
-            f"claim_handed_{pair}",
-            "ns",
-            f"L: a claim in turn with {whose}",
-            ("measured, such a counter serves {:.3g} million blocks a second", 1000, -1),
-        ),
-        Constant(
-            f"acquire_modified_{pair}",
-            "ns",
-            f"R: fetching a line that {whose} wrote",
-            ("a claim loses less than a tenth to it where a block takes at least {:.3g} ns", 10, 1),
-        ),
-        Constant(
-            f"acquire_shared_{pair}",
-            "ns",
-            f"R: owning a line that {whose} has read too",
-            ("a claim loses less than a tenth to it where a block takes at least {:.3g} ns", 10, 1),
-        ),
-        Constant(
-            f"other_{pair}",
-            "ns",
-            "O: L without R of a shared line and E, such as seeing whose turn it is",
-            ("a counter that is handed over costs {:.3g} ns more than R + E say", 1, 1),
-        ),
-        Constant(
-            f"claim_contended_{pair}",
-            "ns",
-            both,
-            ("two threads that only claim get at most {:.3g} million blocks a second together", 1000, -1),
-        ),
-    )
-
-
-CONSTANTS: tuple[Constant, ...] = (
-    Constant(
-        "claim_own",
-        "ns",
-        "a claim from a counter that nobody else touches (E: execute)",
-        ("a thread claims at most {:.3g} million blocks a second from a counter of its own", 1000, -1),
-        True,
-    ),
-    Constant("line_near", "ns", "a line is handed over by store and load within an L3 domain", _HANDED_OVER, True),
-    Constant("line_far", "ns", "a line is handed over between L3 domains", _HANDED_OVER, True),
-    Constant(
-        "fork_hot",
-        "ns",
-        "fork and join of two threads that spin",
-        ("a loop that takes less than {:.3g} ns on one thread is not forked", 1, 1),
-        True,
-    ),
-    Constant(
-        "fork_thread",
-        "ns",
-        "each further thread adds this to a fork",
-        ("a fork of 64 threads takes {:.3g} us longer than one of two", 62e-3, 1),
-        True,
-    ),
-    Constant(
-        "fork_cold",
-        "ns",
-        "fork and join of two threads that sleep",
-        ("after a pause, a loop of less than {:.3g} us is not forked", 1e-3, 1),
-        True,
-    ),
-    Constant(
-        "byte",
-        "ns",
-        "reading or writing a byte of the study's task, in cache",
-        ("a task of 1 KiB read and 1 KiB written takes at least {:.3g} ns", 2048, 1),
-        True,
-    ),
-    Constant(
-        "operation",
-        "ns",
-        "an addition that waits for the one before",
-        ("a task of 2^20 additions, one after the other, takes {:.3g} us", 2**20 / 1000, 1),
-        True,
-    ),
-    Constant("line_smt", "ns", "a line is handed over between threads of a core", _HANDED_OVER),
-    Constant("line_socket", "ns", "a line is handed over between sockets", _HANDED_OVER),
-    *(constant for pair, whose in PAIRS.items() for constant in _claimed_by(pair, whose)),
-    Constant(
-        "clock_ghz",
-        "GHz",
-        "the clock while one core works",
-        ("an instruction that waits for the one before takes at least {:.3g} ns", 1, -1),
-    ),
-    Constant("l1_ns", "ns", "a load from L1", _WAITED),
-    Constant("l2_ns", "ns", "a load from L2", _WAITED),
-    Constant("l3_ns", "ns", "a load from L3", _WAITED),
-    Constant("memory_ns", "ns", "a load from memory", _WAITED),
-    Constant(
-        "bytes_per_ns",
-        "B/ns",
-        "one core reads memory in order",
-        ("an iteration that streams 1 KiB from memory takes at least {:.3g} ns", 1024, -1),
-    ),
-)
-"""What a calibration may hold, in the order of the file. Those of absent kinds of core pairs are left out."""
+_FILE = importlib.resources.files("corescale") / "calibration_constants.toml"
+CONSTANTS = tuple(Constant(name, **row) for name, row in tomllib.loads(_FILE.read_text(encoding="utf-8")).items())
+"""What a calibration may hold, in the order of the file."""
 
 _BY_NAME: Mapping[str, Constant] = {constant.name: constant for constant in CONSTANTS}
 
@@ -189,7 +77,7 @@ def file_text(calibration: Calibration, words: str) -> str:
     lines += [f"{name} = {said}" for name, said in told.items() if said]
     for constant in CONSTANTS:
         if (value := calibration.values.get(constant.name)) is not None:
-            lines.append(f"{'' if constant.read_by_loops else LAB}{constant.name} = {value:.6g}")
+            lines.append(f"{'' if constant.loops else LAB}{constant.name} = {value:.6g}")
         if (spread := calibration.spreads.get(constant.name)) is not None:
             lines.append(f"{LAB}{SPREAD}{constant.name} = {spread:.3g}")
     return "\n".join(lines) + "\n"

@@ -30,7 +30,7 @@ def test_what_ran_beside_a_calibration_is_said_of_it() -> None:
 
 def test_the_library_reads_exactly_the_constants_that_are_said_to_be_read() -> None:
     known = re.findall(r'calibration_constant\{"(\w+)"', LIBRARY.read_text())
-    assert known == [constant.name for constant in CONSTANTS if constant.read_by_loops]
+    assert known == [constant.name for constant in CONSTANTS if constant.loops]
 
 
 def test_what_the_library_does_not_know_begins_with_lab() -> None:

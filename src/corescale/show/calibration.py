@@ -23,7 +23,7 @@ def table(calibration: Calibration) -> Table:
     for constant in CONSTANTS:
         value = calibration.values.get(constant.name)
         if value is not None:
-            loops = "" if constant.read_by_loops else " *"
+            loops = "" if constant.loops else " *"
             spread = calibration.spreads.get(constant.name)
             said = "" if spread is None else f"{spread:.0%}"
             shown.add_row(
