@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import shutil
+import subprocess
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -118,6 +119,16 @@ def _how_to_name(program: str) -> str:
     if re.match(r"[A-Za-z_]\w*=", program):
         return f"a variable before a program is for a shell: write env {program} and the program"
     return "no folder of PATH has it: check the spelling, or give its path"
+
+
+def said(*command: str) -> str:
+    """What a command prints, both streams; empty where it cannot be asked."""
+    null, pipe, both = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
+    try:
+        done = subprocess.run(command, stdin=null, stdout=pipe, stderr=both, timeout=10, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode(errors="replace")
 
 
 def programs(argv: Iterable[str]) -> list[str]:

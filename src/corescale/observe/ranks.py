@@ -154,22 +154,19 @@ def folded(report: SpawnReport, ranks: Mapping[int, SpawnReport]) -> SpawnReport
         ranked=False,
         wall=max(one.wall for one in each) if report.status in ("ok", "timeout") else report.wall,
         wall_kind="rank" if report.status in ("ok", "timeout") else "launcher",
-        user=sum(one.user for one in each),
-        system=sum(one.system for one in each),
+        **{name: sum(getattr(one, name) for one in each) for name in SUMS},
         cpu_kind=max((one.cpu_kind for one in each), key=CPU_KINDS.index),
         steal=max(one.steal for one in each),
-        throttled=sum(one.throttled for one in each),
-        involuntary=sum(one.involuntary for one in each),
         runqueue_wait=sum(waits) if len(waits) == len(each) else None,
         on_cpu=sum(ran) if len(ran) == len(each) else None,
         sampled=any(one.sampled for one in each),
         foreign=None,
         affinity=(),
-        tree_memory=sum(one.tree_memory for one in each),
         tree_memory_kind=max((one.tree_memory_kind for one in each), key=TREE_KINDS.index),
     )
 
 
+SUMS = ("user", "system", "throttled", "involuntary", "tree_memory")
 CPU_KINDS: Sequence[CpuKind] = ("group", "reaped", "sampled")
 TREE_KINDS: Sequence[TreeMemoryKind] = ("group", "sum", "none")
 """kinds of accounts, the surest first"""

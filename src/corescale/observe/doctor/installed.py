@@ -6,7 +6,6 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from corescale import native
 from corescale.declare.catalogue import allocators
 from corescale.declare.programs import WORKLOADS
 from corescale.errors import UnavailableError
+from corescale.observe import environment
 
 Group = Literal["allocators", "threading", "MPI", "Slurm", "tools", "corescale"]
 
@@ -63,10 +63,8 @@ COMPONENTS = (
     Component("Slurm", "sbatch", "submitting jobs", "slurm-client", programs=("sbatch",)),
     Component("Slurm", "srun", "launching in an allocation", "slurm-client", programs=("srun",)),
     Component("tools", "numactl", "the numa factor", "numactl", programs=("numactl",)),
-    Component("tools", "hwloc", "the topology", "hwloc-nox", programs=("lstopo-no-graphics", "lstopo")),
     Component("tools", "perf", "call sites", "linux-perf", programs=("perf",)),
     Component("tools", "hyperfine", "the benchmarks beside it", "hyperfine", programs=("hyperfine",)),
-    Component("tools", "altair", "interactive charts in report.html", "altair", module="altair"),
     Component("tools", "vl-convert", "interactive charts in report.html", "vl-convert-python", module="vl_convert"),
 )
 
@@ -114,7 +112,7 @@ def _component(component: Component) -> Installed:
     for program in map(shutil.which, component.programs):
         if program is None or path is not None:
             continue
-        said = _version_text(program)
+        said = environment.said(program, "--version")
         if re.search(component.says, said, re.IGNORECASE):
             path, version = Path(program), version_in(said)
     remedy = None if path else f"apt-get install {component.package}"
@@ -142,26 +140,6 @@ def version_in(text: str) -> str | None:
     return found[0] if found else None
 
 
-def _version_text(program: str) -> str:
-    return _output([program, "--version"])
-
-
-def _output(command: Sequence[str]) -> str:
-    """What it prints, both streams; empty where it cannot be asked."""
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=10,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.decode(errors="replace")
-
-
 def _with_package_versions(found: Iterable[Installed]) -> tuple[Installed, ...]:
     """Libraries do not state their version; the package that installed them does, on Debian and similar systems."""
     found = tuple(found)
@@ -173,8 +151,8 @@ def _with_package_versions(found: Iterable[Installed]) -> tuple[Installed, ...]:
 def _package_versions(paths: Sequence[Path]) -> dict[Path | None, str]:
     """dpkg knows a file by the name that it was packed under, with or without the leading /usr."""
     names = {name: path for path in paths for name in (str(path), str(path).removeprefix("/usr"))}
-    owners = dict(owner_of(line) for line in _output(["dpkg-query", "-S", *names]).splitlines() if ": /" in line)
-    listing = _output(["dpkg-query", "-W", "-f", "${Package} ${Version}\\n", *sorted(set(owners.values()))])
+    owners = dict(owner_of(line) for line in environment.said("dpkg-query", "-S", *names).splitlines() if ": /" in line)
+    listing = environment.said("dpkg-query", "-W", "-f", "${Package} ${Version}\\n", *sorted(set(owners.values())))
     versions = dict(line.split(" ", 1) for line in listing.splitlines() if line.count(" ") == 1)
     return {names[name]: plain_version(versions[owner]) for name, owner in owners.items() if owner in versions}
 

@@ -12,14 +12,13 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from corescale.endings import boxed
 from corescale.machine import Machine
-from corescale.observe import ranks
+from corescale.observe import environment, ranks
 from corescale.observe.launchers.local import Local
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
@@ -113,19 +112,11 @@ def mpirun(path: str) -> tuple[str, str | None]:
     other = None
     for name in PROGRAMS:
         found = shutil.which(name, path=path)
-        if found is not None and OURS.search(_version(found)):
+        if found is not None and OURS.search(environment.said(found, "--version")):
             return name, None
         other = other or found
     why = f"{other} is not Open MPI's" if other else "mpirun is not here"
     return PROGRAMS[0], f"needs Open MPI, and {why} ({INSTALL})"
-
-
-def _version(program: str) -> str:
-    try:
-        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout + done.stderr
 
 
 def refusal(said: str) -> str:

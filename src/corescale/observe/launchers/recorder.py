@@ -16,6 +16,10 @@ from corescale.records import Noise, Record, Status
 TAIL = 4096
 """bytes of the end of stderr, or else of stdout, that a record keeps"""
 
+AS_REPORTED = ("started", "wall", "wall_kind", "user", "system", "cpu_kind", "peak_memory", "peak_memory_kind",
+               "tree_memory", "tree_memory_kind", "output_hash", "leftovers")  # fmt: skip
+"""fields of a record that the report has by the same names"""
+
 
 class Recorder:
     """Makes the records of a run. Remembers the baseline's output."""
@@ -53,29 +57,18 @@ class Recorder:
         }
         return invocation.record(
             self._experiment.hash,
-            started=report.started,
-            wall=report.wall,
-            wall_kind=report.wall_kind,
+            **{name: getattr(report, name) for name in AS_REPORTED},
             status=self._status(invocation, report, found),
             exit_code=-report.signal if report.signal else report.exit_code or 0,
             let_fail=self._experiment.lets_fail and report.status in ("failed", "signal"),
-            user=report.user,
-            system=report.system,
-            cpu_kind=report.cpu_kind,
             proved=scratch.proved,
-            peak_memory=report.peak_memory,
-            peak_memory_kind=report.peak_memory_kind,
-            tree_memory=report.tree_memory,
-            tree_memory_kind=report.tree_memory_kind,
             bounds=bounds(report),
             processes=processes(ranks, found, preloaded),
             threads_asked=configuration.layout.p,
-            output_hash=report.output_hash,
             tail=report.trouble or self._tail(report, scratch),
             noise=_noise(report),
             oversubscribed=configuration.layout.of_node > self._machine.default_max_threads,
             sources=self._probes,
-            leftovers=report.leftovers,
             **{**found.fields, **own},
         )
 

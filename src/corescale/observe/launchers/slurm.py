@@ -12,7 +12,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +23,7 @@ from corescale.declare.grid import must_fit
 from corescale.declare.plan import Invocation
 from corescale.errors import InconclusiveError, UnavailableError, UsageError
 from corescale.machine import Machine
-from corescale.observe import ranks
+from corescale.observe import environment, ranks
 from corescale.observe.launchers.allocation import GRACE, Allocation, asked
 from corescale.observe.launchers.local import Local
 from corescale.observe.scratch import Scratch
@@ -157,11 +156,7 @@ def mpi() -> str:
     """How ranks find each other: SLURM_MPI_TYPE, else PMIx where Slurm has it, else as Slurm is set."""
     if said := os.environ.get("SLURM_MPI_TYPE"):
         return said
-    try:
-        listed = subprocess.run(["srun", "--mpi=list"], capture_output=True, text=True, timeout=GRACE, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return "none"
-    kinds = re.findall(r"^\s*(\S+)\s*$", listed.stdout + listed.stderr, re.MULTILINE)
+    kinds = re.findall(r"^\s*(\S+)\s*$", environment.said("srun", "--mpi=list"), re.MULTILINE)
     return next((kind for kind in ("pmix", "pmi2") if kind in kinds), "none")
 
 
