@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from corescale.api import explaining
-from corescale.errors import UsageError
 from corescale.show import exchange
 from corescale.show import explain as show
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd  # these take a second to load, which only what they draw waits for
     from matplotlib.axes import Axes
 
-    from corescale.show.explain_pictures import Picture
+    from corescale.show.charts import Chart
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -65,23 +64,19 @@ class Explained:
     @property
     def charts(self) -> tuple[str, ...]:
         """Names of the views that `plot` draws."""
-        return tuple(self._pictures)
+        return tuple(chart.name for chart in self._charts)
 
     @cached_property
-    def _pictures(self) -> "Mapping[str, Picture]":
-        from corescale.show import explain_pictures  # noqa: PLC0415
+    def _charts(self) -> "tuple[Chart, ...]":
+        from corescale.show.charts.explained import explained  # noqa: PLC0415
 
-        return {picture.name: picture for picture in explain_pictures.pictures(self.shown)}
+        return explained(self.shown)
 
     def plot(self, chart: str = "ledger", *, ax: "Axes | None" = None) -> "Axes":
         """Draw a view, and return matplotlib's axes; `ax`: axes to draw on. Raises UsageError for one there is not."""
-        if chart not in self._pictures:
-            raise UsageError(f"no chart {chart!r}", where="plot", remedy=f"give one of {', '.join(self.charts)}")
-        picture = self._pictures[chart]
-        if ax is None:
-            return picture.figure().axes[0]
-        picture.draw(ax)
-        return ax
+        from corescale.show.charts import static  # noqa: PLC0415
+
+        return static.plotted(self._charts, chart, ax)
 
     def report(self, path: str | PathLike[str]) -> Path:
         """Write the page into a file, and return its path; raises UsageError where it cannot be written."""

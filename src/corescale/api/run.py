@@ -84,13 +84,7 @@ class Run(Generic[A_co]):
         """
         from corescale.show.charts import static  # noqa: PLC0415
 
-        found = next((one for one in self._charts if chart in ("", one.name)), None)
-        if found is None:
-            raise UsageError(f"no chart {chart!r}", where="plot", remedy=f"give one of {', '.join(self.charts)}")
-        if ax is None:
-            return static.shown(found)
-        static.draw_on(ax, found)
-        return ax
+        return static.plotted(self._charts, chart, ax)
 
     def report(self, path: str | PathLike[str]) -> Path:
         """Write the page into a file, and return its path; raises UsageError where it cannot be written."""

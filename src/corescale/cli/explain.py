@@ -61,9 +61,9 @@ def explain(
     except CorescaleError as error:
         note(f"the result is not kept: {error}")
     if outputs:
-        from corescale.show import explain_pictures  # noqa: PLC0415  the charts' library takes half a second to load
+        from corescale.show.charts import explained  # noqa: PLC0415  the charts' library takes half a second to load
 
-        explain_pictures.write(found.shown, Path(outputs))
+        explained.write(found.shown, Path(outputs))
     if found.late is not None:
         sys.stdout.flush()
         raise found.late

@@ -26,7 +26,7 @@ from corescale.errors import CorescaleError, ExitCode, UsageError
 from corescale.show import exchange, terminal
 from corescale.show.exchange import table
 from corescale.show.result import Result
-from corescale.show.single import alone
+from corescale.show.statements import alone
 
 
 def outputs(result: Result, folder: Path, *, every_chart: bool = False) -> None:

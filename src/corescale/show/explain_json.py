@@ -2,6 +2,7 @@
 """A result of explain as JSON values: what is kept, and what every other output is made from."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from corescale.conclude.explain import Explanation
@@ -18,7 +19,7 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
         row: {
             "seconds": seconds,
             "share": seconds / ledger.total if ledger.total else 0.0,
-            "sites": [{"place": site.place, "share": site.share} for site in found.sites.get(row, ())],
+            "sites": [asdict(site) for site in found.sites.get(row, ())],
         }
         for row, seconds in ledger.rows.items()
     }
@@ -32,22 +33,10 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
         "compared": ledger.compared,
         "rows": rows,
         "spinning_in_waits": ledger.burnt,
-        "efficiency": metrics and {
-            "parallel": metrics.parallel,
-            "load_balance": metrics.load_balance,
-            "communication": metrics.communication,
-            "computation_scaling": metrics.computation_scaling,
-        },
-        "hotspots": [
-            {"place": spot.place, "seconds": spot.seconds, "allocating": spot.allocating} for spot in found.hotspots
-        ],
-        "serial_stretches": [
-            {"start": one.start, "length": one.length, "place": one.place} for one in found.stretches
-        ],
-        "time_lines": [
-            {"process": line.process, "thread": line.thread, "rows": "".join(LETTERS[row] for row in line.rows)}
-            for line in found.lines
-        ],
+        "efficiency": metrics and {"parallel": metrics.parallel, **asdict(metrics)},
+        "hotspots": [asdict(spot) for spot in found.hotspots],
+        "serial_stretches": [asdict(one) for one in found.stretches],
+        "time_lines": [{**asdict(line), "rows": "".join(LETTERS[row] for row in line.rows)} for line in found.lines],
         "cpus_in_use": {str(cpus): share for cpus, share in found.in_use.items()},
         "cpus_over_time": list(found.over_time),
         "regions": [
@@ -55,10 +44,7 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
              "load_balance": region.times.balance, "wall": region.times.wall, "waited": region.waited}
             for region in found.regions
         ],
-        "messages": [
-            {"rank": rank, "call": one.call, "partner": one.partner, "calls": one.calls, "seconds": one.seconds}
-            for rank, one in found.messages
-        ],
+        "messages": [{"rank": rank, **asdict(one)} for rank, one in found.messages],
         "swaps": [
             {"factor": swap.factor, "level": swap.level, "booked": swap.booked, "returned": swap.returned.estimate,
              "low": swap.returned.low, "high": swap.returned.high, "pairs": swap.returned.n}

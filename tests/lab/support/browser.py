@@ -35,7 +35,7 @@ def chromium() -> list[pytest.MarkDecorator]:
         pytest.mark.skipif(absent, reason="playwright is not installed (pip install playwright)"),
         pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (package chromium)"),
         pytest.mark.skipif(AXE is None, reason="axe-playwright-python is not installed"),
-        pytest.mark.skipif(not interactive.available(), reason="altair or vl-convert-python is not installed"),
+        pytest.mark.skipif(not interactive.available(), reason="vl-convert-python is not installed"),
     ]
 
 

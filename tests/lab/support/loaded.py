@@ -23,7 +23,7 @@ from corescale.show.charts import interactive
 for part in pkgutil.walk_packages(corescale.__path__, "corescale."):
     if part.name != "corescale.__main__":
         importlib.import_module(part.name)
-for name in ("altair", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "pandas"):
+for name in ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "pandas"):
     importlib.import_module(name)
 interactive.scripts()
 

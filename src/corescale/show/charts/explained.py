@@ -1,202 +1,141 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The views of explain as pictures: rows of the ledger, time lines, CPUs in use, parallel regions."""
+"""The charts of a result of explain: rows of the ledger, time lines, CPUs in use, messages, parallel regions."""
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from corescale.conclude.explain import ROWS
-from corescale.show import exchange
-from corescale.show.charts import static
-from corescale.show.charts.look import ALARM, GRID, INK, MUTED, SERIES
+from corescale.show import charts, text
+from corescale.show.charts.look import SERIES
+from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, Series
 from corescale.show.explain import LETTERS, SHOWN, Shown, brief
 
-COLOURS = dict(zip(ROWS, [*(look.colour for look in SERIES), ALARM, MUTED, GRID], strict=True))
-"""one for each row, the same in every picture"""
+SLOTS = {row: k if k < len(SERIES) else len(SERIES) - 1 - k for k, row in enumerate(ROWS)}
+"""the look of each row, the same in every chart"""
 SITES = 60
-"""characters of a place in a picture"""
+"""characters of a place in a chart"""
+MOST = 8
+"""regions that are shown"""
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """One view: its name, what stands above it, and what draws it on axes."""
-
-    name: str
-    title: str
-    alternative: str
-    height: float
-    """inches"""
-    draw: Callable[[Axes], None]
-    legend: tuple[str, ...] = ()
-    """rows whose colours it has"""
-
-    def figure(self) -> Figure:
-        """The picture, with its title inside."""
-        made = self.bare()
-        made.axes[0].set_title(self.title, loc="left", fontsize=12, fontweight="bold")
-        return made
-
-    def bare(self) -> Figure:
-        """The picture alone, for a page that has the title."""
-        made = Figure(figsize=(9, self.height), layout="constrained")
-        self.draw(made.add_subplot())
-        if self.legend:
-            handles = [Patch(color=COLOURS[row], label=row) for row in ROWS if row in self.legend]
-            made.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=9)
-        return made
-
-    @property
-    def svg(self) -> str:
-        """An inline element for a page."""
-        return static.inline(f"explain-{self.name}", self.alternative, self.bare)
-
-    def write(self, folder: Path) -> tuple[Path, Path]:
-        """PNG and SVG in a folder."""
-        return static.save(f"explain-{self.name}", self.alternative, self.figure, folder)
-
-
-def pictures(shown: Shown) -> tuple[Picture, ...]:
+def explained(shown: Shown) -> tuple[Chart, ...]:
     """Those that the result has something for."""
-    return tuple(_pictures(shown))
+    return tuple(_explained(shown))
 
 
-def _pictures(shown: Shown) -> Iterator[Picture]:
+def _explained(shown: Shown) -> Iterator[Chart]:
     rows = {row: found for row, found in shown["rows"].items() if found["share"] >= SHOWN}
     if rows:
-        said = ", ".join(f"{row} {found['share']:.1%}" for row, found in rows.items())
         title = f"Where {shown['thread_seconds']:.3g} thread-seconds went"
-        yield Picture("ledger", title, said, 0.9 + 0.34 * len(rows), lambda axes: _ledger(axes, rows))
+        yield _spans("ledger", title, "thread-seconds", list(rows), [_row(row, found) for row, found in rows.items()])
     if lines := shown["time_lines"]:
-        said = f"time lines of {len(lines)} threads over {shown['wall']:.3g} s"
-        height = 1.4 + max(0.12, min(0.4, 8 / len(lines))) * len(lines)
-        seen = {letter for line in lines for letter in line["rows"]}
-        legend = tuple(row for row, letter in LETTERS.items() if letter in seen)
-        yield Picture("time-line", "What each thread did", said, height, lambda axes: _lines(axes, shown), legend)
-    if shown["cpus_in_use"]:
-        said = ", ".join(f"{cpus} CPUs {share:.0%}" for cpus, share in shown["cpus_in_use"].items())
-        yield Picture("cpus", "CPUs in use, share of the time", said, 3.0, lambda axes: _cpus(axes, shown))
+        yield _time_lines(lines, shown["wall"])
+    if shares := shown["cpus_in_use"]:
+        marks = [_span(cpus, 0.0, share, f"{cpus} CPUs", f"{share:.0%}") for cpus, share in shares.items()]
+        title = f"CPUs in use, share of the time; {shown['cores_used']:.2f} in the mean"
+        yield _spans("cpus", title, "share of the time", list(shares), [Series("spans", "", tuple(marks))], "percent")
     if shown["cpus_over_time"]:
-        said = f"{min(shown['cpus_over_time']):.2g} to {max(shown['cpus_over_time']):.2g} CPUs"
-        yield Picture("cpus-over-time", "CPUs in use over the time", said, 2.6, lambda axes: _over_time(axes, shown))
+        yield _over_time(shown)
     if spots := shown["hotspots"]:
-        said = ", ".join(f"{brief(one['place'])} {one['seconds']:.2g} s" for one in spots)
-        yield Picture("hotspots", "Hotspots: CPU time by place", said, 1.3 + 0.34 * len(spots),
-                      lambda axes: _hotspots(axes, spots), ("computing", "allocating"))  # fmt: skip
+        parts = [(one["allocating"], one["seconds"], f"{one['seconds']:.3g} s") for one in spots]
+        yield _stacked("hotspots", "Hotspots: CPU time by place", "CPU seconds", spots, "allocating", parts)
     if pairs := [one for one in shown.get("messages", ()) if one["partner"] is not None and one["partner"] >= 0]:
-        ranks = 1 + max(max(one["rank"], one["partner"]) for one in pairs)
-        said = ", ".join(f"{one['rank']} with {one['partner']} {one['seconds']:.2g} s" for one in pairs[:8])
-        yield Picture("messages", "Seconds in MPI, by rank and partner", said, 2.4 + min(4.0, 0.3 * ranks),
-                      lambda axes: _messages(axes, pairs, ranks))  # fmt: skip
-    if shown["regions"]:
-        said = ", ".join(f"{one['place']} {one['load_balance']:.2f}" for one in shown["regions"][:8])
-        height = 1.3 + 0.34 * len(shown["regions"][:8])
-        yield Picture("regions", "Parallel regions: computing and waiting", said, height,
-                      lambda axes: _regions(axes, shown), ("computing", "barrier and join wait"))  # fmt: skip
+        yield _messages(pairs)
+    if regions := shown["regions"][:MOST]:
+        title = "Parallel regions: computing and waiting"
+        parts = [(r["waited"], r["wall"] * r["threads"], f"load balance {r['load_balance']:.2f}") for r in regions]
+        yield _stacked("regions", title, "thread-seconds", regions, "barrier and join wait", parts)
 
 
 def write(shown: Shown, folder: Path) -> None:
-    """Every picture as PNG and SVG; raises CorescaleError for a folder that cannot be made."""
-    exchange.make_folder(folder)
-    for picture in pictures(shown):
-        picture.write(folder)
+    """Every chart as PNG and SVG; raises StoreError for a folder that cannot be made."""
+    charts.write(tuple(replace(chart, name=f"explain-{chart.name}") for chart in explained(shown)), folder)
 
 
-def _bars(axes: Axes, names: list[str]) -> None:
-    axes.set_yticks(range(len(names)), names)
-    axes.invert_yaxis()
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("thread-seconds")
-    axes.grid(axis="x")
+def _spans(
+    name: str, title: str, what: str, categories: Sequence[str], series: Sequence[Series],
+    format: Format = "number", said: str = "",  # noqa: A002
+) -> Chart:  # fmt: skip
+    """Lying bars, the first on top."""
+    said = said or "; ".join(f"{mark.says} {mark.written}".strip() for one in series for mark in one.marks if mark.says)
+    return Chart(
+        name=name,
+        title=title,
+        caption="",
+        alternative=text.clean(f"{title}: {said}."),
+        x=Axis("", categories=tuple(categories)),
+        y=Axis(what, format, zero=True),
+        panels=(Panel(tuple(one for one in series if one.marks)),),
+        turned=True,
+        wide=True,
+        height=1.2 + 0.34 * len(categories),
+    )
 
 
-def _ledger(axes: Axes, rows: Shown) -> None:
-    longest = max(found["seconds"] for found in rows.values())
-    for number, (row, found) in enumerate(rows.items()):
-        axes.barh(number, found["seconds"], color=COLOURS[row], height=0.72)
-        top = f"   {brief(found['sites'][0]['place'])[:SITES]}" if found["sites"] else ""
-        axes.text(found["seconds"] + longest / 100, number, f"{found['share']:.1%}{top}", va="center", fontsize=9)
-    _bars(axes, list(rows))
-    axes.set_xlim(0, 1.6 * longest)
+def _span(place: str, begins: float, ends: float, says: str, written: str = "") -> Mark:
+    return Mark(place, ends, says, begins=begins, written=written)
 
 
-def _lines(axes: Axes, shown: Shown) -> None:
-    named = {letter: row for row, letter in LETTERS.items() if row}
-    lines = shown["time_lines"]
-    each = shown["wall"] / len(lines[0]["rows"])
-    for number, line in enumerate(lines):
-        at = 0
+def _row(row: str, found: Shown) -> Series:
+    top = f"   {brief(found['sites'][0]['place'])[:SITES]}" if found["sites"] else ""
+    return Series("spans", row, (_span(row, 0.0, found["seconds"], row, f"{found['share']:.1%}{top}"),), SLOTS[row])
+
+
+def _stacked(
+    name: str, title: str, what: str, places: Sequence[Shown], row: str, parts: Sequence[tuple[float, float, str]]
+) -> Chart:
+    """A bar for each place: computing, and behind it what is of the other row. `parts`: that, the whole, and words."""
+    names = [brief(one["place"])[:SITES] for one in places]
+    names = [f"{each}{' ' * names[:k].count(each)}" for k, each in enumerate(names)]  # equal ones are still two bars
+    computing, rest = [], []
+    for each, (part, whole, said) in zip(names, parts, strict=True):
+        computing.append(_span(each, 0.0, whole - part, f"{each}: {whole - part:.3g} s computing"))
+        rest.append(_span(each, whole - part, whole, f"{each}: {part:.3g} s {row}", said))
+    series = {"computing": computing, row: rest}
+    return _spans(name, title, what, names, [Series("spans", of, tuple(series[of]), SLOTS[of]) for of in series])
+
+
+def _time_lines(lines: Sequence[Shown], wall: float) -> Chart:
+    """What each thread did most of the time, part by part; blank where it was not on a CPU."""
+    several = len({line["process"] for line in lines}) > 1
+    names = [f"{line['process']}/{line['thread']}" if several else str(line["thread"]) for line in lines]
+    rows = {letter: row for row, letter in LETTERS.items() if row}
+    found: dict[str, list[Mark]] = {letter: [] for letter in rows}
+    for name, line in zip(names, lines, strict=True):
+        each, at = wall / len(line["rows"]), 0
         for letter, group in itertools.groupby(line["rows"]):
-            count = len(list(group))
-            if letter in named:
-                colour = COLOURS[named[letter]]
-                axes.broken_barh([(at * each, count * each)], (number - 0.4, 0.8), facecolors=colour)
-            at += count
-    axes.set_yticks(range(len(lines)), [str(line["thread"]) for line in lines])
-    axes.invert_yaxis()
-    axes.set_xlim(0, shown["wall"])
-    axes.set_xlabel("seconds; blank: not on a CPU")
-    axes.set_ylabel("thread")
+            begins, at = at, at + len(list(group))
+            if letter in found:
+                found[letter].append(_span(name, begins * each, at * each, f"{name}: {rows[letter]}"))
+    series = [Series("spans", rows[letter], tuple(marks), SLOTS[rows[letter]]) for letter, marks in found.items()]
+    return _spans("time-line", "What each thread did", "time; blank: not on a CPU", names, series, "seconds",
+                  f"{len(names)} threads over {wall:.3g} s")  # fmt: skip
 
 
-def _hotspots(axes: Axes, spots: Sequence[Shown]) -> None:
-    for number, one in enumerate(spots):
-        rest = one["seconds"] - one["allocating"]
-        axes.barh(number, rest, color=COLOURS["computing"], height=0.72)
-        axes.barh(number, one["allocating"], left=rest, color=COLOURS["allocating"], height=0.72)
-    _bars(axes, [brief(one["place"])[:SITES] for one in spots])
-    axes.set_xlabel("CPU seconds")
+def _over_time(shown: Shown) -> Chart:
+    cpus, wall = shown["cpus_over_time"], shown["wall"]
+    marks = [Mark(wall * (k + 0.5) / len(cpus), one, f"{one:.3g} CPUs") for k, one in enumerate(cpus)]
+    title = "CPUs in use over the time"
+    return Chart("cpus-over-time", title, "The dashed line is the number of threads.",
+                 f"{title}: {min(cpus):.2g} to {max(cpus):.2g} CPUs.", Axis("time", "seconds", zero=True),
+                 Axis("CPUs", zero=True), (Panel((Series("curve", "", tuple(marks)),)),),
+                 references=(float(shown["threads"]),), wide=True, height=2.6)  # fmt: skip
 
 
-def _messages(axes: Axes, pairs: Sequence[Shown], ranks: int) -> None:
-    seconds = [[0.0] * ranks for _ in range(ranks)]
+def _messages(pairs: Sequence[Shown]) -> Chart:
+    """The seconds of each rank with each partner."""
+    seconds: dict[tuple[int, int], float] = {}
     for one in pairs:
-        seconds[one["rank"]][one["partner"]] += one["seconds"]
-    drawn = axes.imshow(seconds, cmap="Blues", vmin=0.0)
-    cast("Figure", axes.figure).colorbar(drawn, ax=axes, label="seconds")
-    axes.set_xticks(range(ranks))
-    axes.set_yticks(range(ranks))
-    axes.set_xlabel("partner")
-    axes.set_ylabel("rank")
-
-
-def _cpus(axes: Axes, shown: Shown) -> None:
-    shares = {int(cpus): share for cpus, share in shown["cpus_in_use"].items()}
-    bars = axes.bar(list(shares), list(shares.values()), color=SERIES[0].colour, width=0.8)
-    axes.bar_label(bars, [f"{share:.0%}" for share in shares.values()], fontsize=9)
-    axes.axvline(shown["cores_used"], color=INK, linestyle=(0, (5, 4)), linewidth=1)
-    axes.text(shown["cores_used"], max(shares.values()) * 1.12, f" mean {shown['cores_used']:.2f}", fontsize=9)
-    axes.set_ylim(0, max(shares.values()) * 1.25)
-    axes.set_xticks(range(max(shown["threads"], *shares) + 1))
-    axes.set_xlabel("CPUs in use")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes.grid(axis="y")
-
-
-def _over_time(axes: Axes, shown: Shown) -> None:
-    cpus = shown["cpus_over_time"]
-    ends = [shown["wall"] * part / len(cpus) for part in range(len(cpus) + 1)]
-    axes.stairs(cpus, ends, fill=True, color=SERIES[0].colour, linewidth=0)
-    axes.axhline(shown["threads"], color=INK, linestyle=(0, (5, 4)), linewidth=1)
-    axes.set_xlim(0, shown["wall"])
-    axes.set_ylim(0, 1.1 * max(shown["threads"], *cpus))
-    axes.set_xlabel("seconds")
-    axes.set_ylabel("CPUs")
-    axes.grid(axis="y")
-
-
-def _regions(axes: Axes, shown: Shown) -> None:
-    for number, one in enumerate(shown["regions"][:8]):
-        computed = one["wall"] * one["threads"] - one["waited"]
-        axes.barh(number, computed, color=COLOURS["computing"], height=0.72)
-        axes.barh(number, one["waited"], left=computed, color=COLOURS["barrier and join wait"], height=0.72)
-        axes.text(
-            computed + one["waited"], number, f"  load balance {one['load_balance']:.2f}", va="center", fontsize=9
-        )
-    _bars(axes, [brief(one["place"])[:SITES] for one in shown["regions"][:8]])
-    axes.set_xlim(0, 1.3 * max(one["wall"] * one["threads"] for one in shown["regions"][:8]))
+        seconds[one["rank"], one["partner"]] = seconds.get((one["rank"], one["partner"]), 0.0) + one["seconds"]
+    marks = [
+        Mark(str(partner), str(rank), f"{rank} with {partner}: {one:.3g} s", value=one, written=f"{one:.2g}")
+        for (rank, partner), one in seconds.items()
+    ]
+    ranks = tuple(map(str, range(1 + max(max(pair) for pair in seconds))))
+    title = "Seconds in MPI, by rank and partner"
+    said = "; ".join(mark.says for mark in marks[:MOST])
+    return Chart("messages", title, "", f"{title}: {said}.", Axis("partner", categories=ranks),
+                 Axis("rank", categories=ranks), (Panel((Series("cells", "", tuple(marks)),)),),
+                 wide=len(ranks) > 6, height=1.8 + min(4.0, 0.4 * len(ranks)))  # fmt: skip

@@ -36,6 +36,9 @@ SERIES = (
 INK, MUTED, GRID, ALARM, PAPER = "#1b1f24", "#68717d", "#dfe3e8", "#c23b00", "#ffffff"
 NOISY = Look(ALARM, "X", "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z")
 
+REST = (NOISY, Look(MUTED, "o", "circle"), Look(GRID, "o", "circle"))
+"""looks of the slots -1, -2 and -3"""
+
 VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", ALARM: "--alarm", PAPER: "--paper"} | {
     look.colour: f"--series-{k + 1}" for k, look in enumerate(SERIES)
 }
@@ -44,7 +47,9 @@ VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", ALARM: "--alarm", P
 
 def of(slot: int | None) -> Look:
     """The look of a series by its slot; None is what noise flagged."""
-    return NOISY if slot is None else SERIES[slot % len(SERIES)]
+    if slot is None or slot < 0:
+        return NOISY if slot is None else REST[-slot - 1]
+    return SERIES[slot % len(SERIES)]
 
 
 def variable(colour: str) -> str:

@@ -14,7 +14,7 @@ Format = Literal["number", "times", "percent", "change", "seconds", "bytes"]
 """How an axis writes its numbers: 12, 1.5×, 50%, +5%, 0.2 s, 3.0 MiB. A percentage is stored as a share."""
 
 
-SeriesKind = Literal["curve", "points", "bars", "cells", "steps", "dashed", "dotted"]
+SeriesKind = Literal["curve", "points", "bars", "cells", "spans", "steps", "dashed", "dotted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Mark:
     value: float | None = None
     """number that the colour of a cell means"""
     begins: float | None = None
-    """where the bar of a step starts"""
+    """where the bar of a span or a step starts"""
     written: str = ""
     """text of a cell: its number, with * if oversubscribed; of a forest's or ladder's row: estimate and interval"""
     hollow: bool = False
@@ -41,14 +41,15 @@ class Series:
     """Marks of one kind under one name.
 
     curve: points joined, with a band and whiskers where there are intervals. points, bars: with whiskers. cells: a heat
-    map. steps: bars from where each begins, with whiskers. dashed: what would be ideal. dotted: a fitted model.
+    map. spans: lying bars from where each begins. steps: the same with whiskers, each linked to the next. dashed: what
+    would be ideal. dotted: a fitted model.
     """
 
     kind: SeriesKind
     label: str
     marks: tuple[Mark, ...]
     slot: int | None = 0
-    """number of its look, None for what noise flagged"""
+    """number of its look, None for what noise flagged; negative ones are grey or stand out (look.REST)"""
 
     @property
     def name(self) -> str:

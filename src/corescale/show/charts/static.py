@@ -61,16 +61,6 @@ LETTERS, WHOLE = 9.0, 200
 """of an axis's title in a line: upright, for each inch of a panel's height, so that it ends where that does; lying"""
 
 
-def svg(chart: Chart) -> str:
-    """An inline SVG element: text stays text, colours are the page's, identifiers are this chart's alone."""
-    return inline(chart.name, chart.alternative, lambda: _figure(chart))
-
-
-def write(chart: Chart, folder: Path, dpi: int = 160) -> tuple[Path, Path]:
-    """NAME.png and NAME.svg on white, for documents."""
-    return save(chart.name, chart.alternative, lambda: _titled(chart), folder, dpi)
-
-
 def shown(chart: Chart) -> Axes:
     """The axes of the first panel, in a figure of pyplot's: for a notebook, a window, or more drawing."""
     from matplotlib import pyplot  # noqa: PLC0415  chooses what shows figures, which only this needs
@@ -79,6 +69,18 @@ def shown(chart: Chart) -> Axes:
         figure = _titled(chart, pyplot.figure)
     figure.set_facecolor(PAPER)
     return next(axes for axes in figure.axes if axes.get_visible())
+
+
+def plotted(charts: Sequence[Chart], name: str, axes: Axes | None) -> Axes:
+    """The chart of that name, the first for none, on these axes or in a new figure; raises UsageError."""
+    found = next((one for one in charts if name in ("", one.name)), None)
+    if found is None:
+        remedy = f"give one of {', '.join(one.name for one in charts)}"
+        raise UsageError(f"no chart {name!r}", where="plot", remedy=remedy)
+    if axes is None:
+        return shown(found)
+    draw_on(axes, found)
+    return axes
 
 
 def draw_on(axes: Axes, chart: Chart) -> None:
@@ -151,8 +153,8 @@ def _handle(series: Series) -> Line2D | Patch:
         colour = MUTED if series.kind == "dashed" else look.of(series.slot).colour
         return Line2D([], [], color=colour, label=series.label, linestyle=DASHES if series.kind == "dashed" else ":")
     seen = look.of(series.slot)
-    if series.kind in ("bars", "steps"):
-        return Patch(facecolor=seen.colour, alpha=BAR, label=series.label)
+    if series.kind in ("bars", "spans", "steps"):
+        return Patch(facecolor=seen.colour, alpha=1 if series.kind == "spans" else BAR, label=series.label)
     line: Any = "-" if series.kind == "curve" else "none"
     return Line2D([], [], color=seen.colour, marker=seen.marker, linestyle=line, markeredgecolor=PAPER,
                   markersize=7, label=series.label)  # fmt: skip
@@ -239,6 +241,13 @@ def _bars(axes: Axes, chart: Chart, series: Series) -> None:
     _whiskers(axes, chart, series, x, 1.6)
 
 
+def _spans(axes: Axes, chart: Chart, series: Series) -> None:
+    """Lying bars, each from where it begins."""
+    begins = [mark.begins or 0.0 for mark in series.marks]
+    lengths = [end - begin for end, begin in zip(_values(series), begins, strict=True)]
+    axes.barh(_places(chart, series), lengths, 0.72, begins, color=look.of(series.slot).colour)
+
+
 def _steps(axes: Axes, chart: Chart, series: Series) -> None:
     """Lying bars, each from where the one before ended, with a thin line down to it."""
     colour = look.of(series.slot).colour
@@ -314,6 +323,7 @@ DRAW: dict[str, Callable[[Axes, Chart, Series], None]] = {
     "points": _scattered,
     "bars": _bars,
     "cells": _heat,
+    "spans": _spans,
     "steps": _steps,
     "dashed": _line,
     "dotted": _line,
@@ -344,16 +354,10 @@ STYLE: dict[Any, Any] = {
     "axes.facecolor": "none",
 }
 
-Draw = Callable[[], Figure]
-"""Called under STYLE."""
 
-
-def inline(name: str, alternative: str, draw: Draw) -> str:
-    """An SVG element for a page: text stays text, colours of look.py are the page's, identifiers begin with `name`.
-
-    `alternative` is all of it in words, for those who cannot see it.
-    """
-    drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{name}-", _svg(alternative, draw, "none"))
+def svg(chart: Chart) -> str:
+    """An inline SVG element: text stays text, colours are the page's, identifiers begin with the chart's name."""
+    drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{chart.name}-", _svg(chart, _figure, "none"))
     drawn = re.sub(
         "#[0-9a-f]{6}",
         lambda match: look.variable(match[0]) if match[0] in look.VARIABLES else match[0],
@@ -362,21 +366,22 @@ def inline(name: str, alternative: str, draw: Draw) -> str:
     return re.sub(r"(font: [\d.]+px) [^;\"]*", r"\1 inherit", drawn)
 
 
-def save(name: str, alternative: str, draw: Draw, folder: Path, dpi: int = 160) -> tuple[Path, Path]:
+def write(chart: Chart, folder: Path, dpi: int = 160) -> tuple[Path, Path]:
     """NAME.png and NAME.svg on white, for documents."""
-    png, plain = folder / f"{name}.png", folder / f"{name}.svg"
+    png, plain = folder / f"{chart.name}.png", folder / f"{chart.name}.svg"
     with mpl.rc_context(STYLE):
-        draw().savefig(png, dpi=dpi, facecolor=PAPER, metadata={"Software": None, "Title": alternative})
-    plain.write_text(_svg(alternative, draw, PAPER), encoding="utf-8")
+        metadata: Any = {"Software": None, "Title": chart.alternative}
+        _titled(chart).savefig(png, dpi=dpi, facecolor=PAPER, metadata=metadata)
+    plain.write_text(_svg(chart, _titled, PAPER), encoding="utf-8")
     return png, plain
 
 
-def _svg(alternative: str, draw: Draw, paper: str) -> str:
+def _svg(chart: Chart, draw: Callable[[Chart], Figure], paper: str) -> str:
     """Without matplotlib's style element, which would hold for a whole page; its two lines are attributes here."""
     with mpl.rc_context(STYLE):
         file = io.StringIO()
-        draw().savefig(file, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})
+        draw(chart).savefig(file, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})
     drawn = re.sub(r"<(metadata|style)\b.*?</\1>", "", file.getvalue(), flags=re.DOTALL)
-    label = text.attribute(alternative).replace("\\", r"\\")
+    label = text.attribute(chart.alternative).replace("\\", r"\\")
     lines = 'stroke-linejoin="round" stroke-linecap="butt"'
     return re.sub(r"<svg ([^>]*)>", rf'<svg role="img" aria-label="{label}" {lines} \1>', drawn, count=1)

@@ -25,8 +25,9 @@ from corescale.conclude.answers.study import Study
 from corescale.errors import UsageError
 from corescale.observe.store import capsule
 from corescale.records import Configuration
-from corescale.show import charts, columns, explain, explain_pictures, headline, text
+from corescale.show import charts, columns, explain, headline, text
 from corescale.show.charts import interactive, static
+from corescale.show.charts.explained import explained as charts_of
 from corescale.show.exchange import result_json
 from corescale.show.html import again, said
 from corescale.show.naming import label, raw
@@ -39,7 +40,7 @@ NUMBERS = "<section>\n<h2>Every configuration</h2>"
 """where the numbers begin in a page; templates/report.html has it"""
 
 GENERATOR = '<meta name="generator" content="corescale '
-"""by which a page is known; templates/report.html has it among its first lines"""
+"""by which a page is known; templates/page.html has it among its first lines"""
 
 FOLDED = 200
 """characters of a line that the page shows before a person opens it"""
@@ -78,9 +79,14 @@ def report(result: Result, frame: pd.DataFrame | None = None) -> str:
             result=embedded(result_json.to_dict(result)),
             measured=embedded(found) if (found := again.measured(result)) else "",
             capsule=_capsule(result),
-            vega=Markup(interactive.scripts()) if drawn and interactive.available() else "",
+            vega=_scripts(drawn),
         )
     )
+
+
+def _scripts(drawn: Sequence[charts.Chart]) -> str:
+    """What draws the charts in a page that has some."""
+    return Markup(interactive.scripts()) if drawn and interactive.available() else ""
 
 
 def fragment(result: Result) -> str:
@@ -94,18 +100,21 @@ def fragment(result: Result) -> str:
 
 def explained(shown: Mapping[str, Any]) -> str:
     """The page of a result of explain: its pictures, its tables, and the result itself."""
-    views = explain_pictures.pictures(shown)
+    drawn = charts_of(shown)
     return (
         _templates()
         .get_template("explain.html")
         .render(
             version=__version__,
+            verb="explain",
+            when="",
             title=next(explain.lines(shown)),
             program=" ".join(shown["command"]),
             notes=[*explain.said(shown), *shown["notes"]],
-            pictures=[{"name": one.name, "title": one.title, "svg": Markup(one.svg)} for one in views],
+            charts=[figure(chart) for chart in drawn],
             tables=[each for each in explain.tables(shown) if each["lines"]],
             result=embedded(shown),
+            vega=_scripts(drawn),
         )
     )
 
@@ -219,7 +228,7 @@ def table(result: Result) -> dict[str, Any]:
                 "kind": _kind(result, configuration, row),
                 "name": label(configuration).removeprefix("command="),
                 "raw": raw(configuration),
-                "roles": list(_roles(result, configuration)),
+                "roles": every.roles(configuration),
                 "alarms": [*result.labels(configuration), *_alarms(row)],
                 "cells": list(every.cells(configuration)),
             }
@@ -233,15 +242,6 @@ def _kind(result: Result, configuration: Configuration, row: Any) -> str:
     if not isinstance(found, Recommendation):
         return ""
     return "chosen" if configuration == found.chosen else "excluded" if row.excluded else ""
-
-
-def _roles(result: Result, configuration: Configuration) -> Iterator[str]:
-    found = result.conclusion
-    if isinstance(found, Recommendation):
-        roles = {"use this": found.chosen, "baseline": found.baseline}
-        yield from (role for role, chosen in roles.items() if chosen == configuration)
-    if isinstance(found, tuple) and configuration == found[0].reference:
-        yield "reference"
 
 
 def _alarms(row: Any) -> Iterator[str]:

@@ -7,9 +7,8 @@ from typing import Any
 
 from corescale.conclude import stats
 from corescale.conclude.answers.recommendation import Recommendation
-from corescale.conclude.answers.scaling import Curve, Scan
+from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
-from corescale.conclude.models import Fit
 from corescale.show import headline, statements, text
 from corescale.show.result import Result
 
@@ -68,9 +67,7 @@ def _notes(result: Result) -> Iterator[str]:
     if isinstance(result.conclusion, Recommendation):
         yield headline.exploratory(result.conclusion)
         yield from headline.beside(result.conclusion, result.experiment.response)
-    for constraint in result.experiment.tuning.constraints:
-        baseline = " * baseline" if constraint.relative else ""
-        yield f"subject to {constraint.metric} {constraint.relation} {constraint.bound:g}{baseline}"
+    yield from map(statements.constraint, result.experiment.tuning.constraints)
     yield from (f"left out: {reason}" for reason in result.experiment.left_out)
 
 
@@ -82,23 +79,11 @@ def models(found: Scan | None) -> list[Part]:
         {
             "label": curve.label,
             "statement": curve.choice.statement,
-            "lines": list(_lines(curve, curve.choice.best, found.response)),
+            "lines": list(statements.model(curve, found.response)),
         }
         for curve in found.curves
         if curve.choice is not None and curve.choice.best is not None and curve.tests_models
     ]
-
-
-def _lines(curve: Curve, best: Fit, response: str) -> Iterator[str]:
-    yield from headline.parameters(best, response)
-    if best.identifiable:
-        beyond = best.forecast(2 * best.measured[1])
-        value = text.join(text.quantity(response)(beyond.seconds))
-        yield f"at p={beyond.p:g}: {value}, extrapolated: valid if the model holds"
-    if best.warning:
-        yield f"warning: {best.warning}"
-    if curve.overhead is not None and curve.overhead.best is not None:
-        yield f"overhead: {statements.overhead(curve.overhead.best)}. Cross-validation: {curve.overhead.statement}"
 
 
 def failures(result: Result) -> list[Part]:
