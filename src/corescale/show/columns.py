@@ -169,6 +169,15 @@ class Table:
         row = self.rows.get(configuration)
         return ((column, ("", "") if row is None else column.shown(row, self.result)) for column in self.columns)
 
+    def roles(self, configuration: Configuration) -> list[str]:
+        """What part it plays in the answer."""
+        found = self.result.conclusion
+        if isinstance(found, Recommendation):
+            parts = {"use this": found.chosen, "baseline": found.baseline}
+        else:
+            parts = {"reference": found[0].reference} if isinstance(found, tuple) and found else {}
+        return [role for role, of in parts.items() if of == configuration]
+
     def upto(self, importance: int) -> "Table":
         """Without the columns of less importance."""
         return replace(self, columns=tuple(c for c in self.columns if c.importance <= importance))

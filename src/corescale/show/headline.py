@@ -2,7 +2,7 @@
 """The sentences that sum up a run: the same words in the terminal, the report and every export."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from corescale.conclude.answers.averages import Averages, Slow
 from corescale.conclude.answers.recommendation import Recommendation
@@ -10,15 +10,13 @@ from corescale.conclude.answers.scaling import Row, Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.verdict import Comparison, Gated
 from corescale.conclude.conclusion import Conclusion
-from corescale.conclude.models import MODELS, Fit
 from corescale.conclude.stats import Interval, fewest_blocks
 from corescale.endings import ending
 from corescale.records import Configuration
 from corescale.show import text
 from corescale.show.naming import counted, current, label
 from corescale.show.result import Result
-from corescale.show.single import alone, timed
-from corescale.show.statements import findings, nearness
+from corescale.show.statements import alone, findings, nearness, timed
 
 TIES_SHOWN = 4
 
@@ -160,14 +158,6 @@ def misused(found: Scan) -> str:
     row = max(idle, key=lambda row: row.p) if idle else min(beyond, key=lambda row: row.p)
     asked, ran_so = f"asked for {counted(row.configuration)}", row.idle or row.effective_cores >= row.p
     return f"{asked}, used {row.effective_cores:.1f} cores" if ran_so else f"{asked}, {row.running:.1f} ran or waited"
-
-
-def parameters(fit: Fit, response: str) -> Iterator[str]:
-    """`T1 = 236 ms [230, 241]`: each parameter of a model in its unit; none where the levels do not determine it."""
-    write = text.quantity(response)
-    for one in MODELS[fit.model].parameters:
-        if (value := fit.parameters.get(one.name)) is not None:
-            yield f"{one.name} = {text.join((write if one.unit == 's' else text.number)(value))}"
 
 
 def at(found: Scan, row: Row) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study's statements came to, in words."""
+"""Statements that several outputs share: of one command, of a model, and of what a study came to."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,10 +9,14 @@ from corescale.conclude.answers.judging import Verdict
 from corescale.conclude.answers.machines import Difference
 from corescale.conclude.answers.overheads import Modelled
 from corescale.conclude.answers.power import Power
+from corescale.conclude.answers.scaling import Curve, Scan
+from corescale.conclude.answers.timing import Timing
 from corescale.conclude.answers.weak import Line
+from corescale.conclude.conclusion import Conclusion
+from corescale.conclude.models import MODELS, Fit
 from corescale.conclude.models.overhead_factors import OverheadFit
 from corescale.conclude.stats import Interval
-from corescale.declare.experiment import Experiment
+from corescale.declare.experiment import Constraint, Experiment
 from corescale.declare.outputs import Finding
 from corescale.show import text
 from corescale.show.naming import label
@@ -139,6 +143,35 @@ def overhead(fit: OverheadFit) -> str:
     return f"f = {' + '.join(terms(fit))}{off if tested else ''}"
 
 
+def parameters(fit: Fit, response: str) -> Iterator[str]:
+    """`T1 = 236 ms [230, 241]`: each parameter of a model in its unit; none where the levels do not determine it."""
+    write = text.quantity(response)
+    for one in MODELS[fit.model].parameters:
+        if (value := fit.parameters.get(one.name)) is not None:
+            yield f"{one.name} = {text.join((write if one.unit == 's' else text.number)(value))}"
+
+
+def model(curve: Curve, response: str) -> Iterator[str]:
+    """What fits a curve best: its parameters, a forecast, its warning, and overhead as a sum."""
+    if curve.choice is None or (best := curve.choice.best) is None:
+        return
+    yield from parameters(best, response)
+    if best.identifiable:
+        beyond = best.forecast(2 * best.measured[1])
+        value = text.join(text.quantity(response)(beyond.seconds))
+        yield f"forecast at p={beyond.p:g}: {value} (extrapolated: valid if the model holds)"
+    if best.warning:
+        yield f"warning: {best.warning}"
+    if curve.overhead is not None and curve.overhead.best is not None:
+        yield f"overhead: {overhead(curve.overhead.best)}. Cross-validation: {curve.overhead.statement}"
+
+
+def constraint(asked: Constraint) -> str:
+    """`subject to: bytes <= 1.02 * baseline`."""
+    baseline = " * baseline" if asked.relative else ""
+    return text.clean(f"subject to: {asked.metric} {asked.relation} {asked.bound:g}{baseline}")
+
+
 def nearness(bound: float, confidence: float, raced: str = "", *, beside: bool = False) -> str:
     """`within 1.8% of the best at 95%`; a bound of 0 means that it beat every other.
 
@@ -178,3 +211,25 @@ def differences(found: Sequence[Difference], where: str, experiment: Experiment)
         yield line
     if found:
         yield f"Each interval is at {text.percent(experiment.stop.confidence)}, of two independent samples."
+
+
+def alone(conclusion: Conclusion) -> Timing | None:
+    """The time of a command that has nothing beside it; None where there is something to compare."""
+    if isinstance(conclusion, Scan) and len(conclusion.rows) == 1 and conclusion.weak is None:
+        return conclusion.rows[0].timing
+    return conclusion[0].alone if isinstance(conclusion, tuple) and len(conclusion) == 1 else None
+
+
+def timed(label: str, found: Timing, response: str, failures: int) -> str:
+    """`sleep 0.1: 101 ms ± 1.2 ms (mean ± deviation of 10 launches), from 100 ms to 103 ms`; how many failed."""
+    return _timed(label, found, response) + (
+        f"; {text.count(failures, 'launch', 'launches')} failed" if failures else ""
+    )
+
+
+def _timed(label: str, found: Timing, response: str) -> str:
+    mean, low, high = (text.value(one, response) for one in (found.mean, found.least, found.most))
+    if found.deviation is None:
+        return f"{label}: {mean} in one launch"
+    deviation = text.value(found.deviation, response)
+    return f"{label}: {mean} ± {deviation} (mean ± deviation of {found.launches} launches), from {low} to {high}"

@@ -12,7 +12,7 @@ from corescale.declare.experiment import Command
 from corescale.declare.plan import BASELINE_EVERY
 from corescale.show import text
 from corescale.show.result import Result
-from corescale.show.single import alone
+from corescale.show.statements import alone
 
 ELSEWHERE = {"fake": ("--on", "fake", "--landscape", "FILE"), "simulated": ("--on", "simgrid", "--platform", "FILE")}
 """options with which launches were made that were not measured"""

@@ -4,12 +4,12 @@
 import csv
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from corescale.conclude.stats import Interval
 from corescale.show import columns
 from corescale.show.columns import Column, Table, Value
-from corescale.show.exchange.hyperfine import benchmarks, summary
+from corescale.show.exchange.hyperfine import Benchmark, benchmarks, summary
 from corescale.show.result import Result
 from corescale.show.text import clean
 
@@ -20,13 +20,20 @@ def export(result: Result) -> str:
     parameters = list(dict.fromkeys(name for row in rows for name in row.parameters))
     names = ["command", "mean", "stddev", "median", "user", "system", "min", "max"]
     own = [head for column in table.columns for head in _heads(column)]
+
+    def cells(row: Benchmark) -> Iterator[object]:
+        yield row.command
+        yield from (value or 0.0 for value in summary(row).values())
+        yield from (row.parameters.get(name, "") for name in parameters)
+        yield from _own(table, table.rows.get(row.configuration))
+
+    return written([*names, *(f"parameter_{name}" for name in parameters), *own], map(cells, rows))
+
+
+def written(heads: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+    """The text of a table."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*names, *(f"parameter_{name}" for name in parameters), *own])
-    for row in rows:
-        numbers = [value or 0.0 for value in summary(row).values()]
-        levels = [row.parameters.get(name, "") for name in parameters]
-        writer.writerow([row.command, *numbers, *levels, *_own(table, table.rows.get(row.configuration))])
+    csv.writer(text, lineterminator="\n").writerows([heads, *rows])
     return text.getvalue()
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A declared table (declare/outputs.py) of the frame, and the findings, as text."""
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -14,6 +12,7 @@ from corescale.conclude.models import Fit
 from corescale.declare import outputs
 from corescale.declare.experiment import Experiment
 from corescale.show import statements, text
+from corescale.show.exchange import csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +27,7 @@ def table(declared: outputs.Table, frame: "pd.DataFrame", experiment: Experiment
     rows = good.sort_values(list(dict.fromkeys(by)), kind="stable")
     cells = [[_plain(row[name]) for _, name in declared.columns] for row in rows.to_dict("records")]
     if declared.format == "csv":
-        return _csv([heading for heading, _ in declared.columns], cells)
+        return csv.written([heading for heading, _ in declared.columns], cells)
     return _markdown(declared, cells, experiment.left_out)
 
 
@@ -65,20 +64,12 @@ def flat(found: Study) -> str:
         [line.p, *(level for _, level in line.levels), *_ends(line.fit, "a"), *_ends(line.fit, "b"), line.fit.warning]
         for line in weak.lines
     ]
-    return _csv(["p", *names, *ends, "warning"], rows)
+    return csv.written(["p", *names, *ends, "warning"], rows)
 
 
 def _ends(fit: Fit, parameter: str) -> Sequence[object]:
     found = fit.parameters.get(parameter)
     return [found.estimate, found.low, found.high] if found else ["", "", ""]
-
-
-def _csv(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(heads)
-    writer.writerows(rows)
-    return written.getvalue()
 
 
 def _markdown(declared: outputs.Table, rows: Sequence[Sequence[object]], left_out: Sequence[str]) -> str:

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every launch as a line of CSV or a row of Parquet, for R, pandas and DuckDB: all phases, failures included."""
 
-import csv
-import io
-
 from corescale.records import Record
+from corescale.show.exchange import csv
 from corescale.show.result import Result
 
 FIELDS = (
@@ -16,11 +14,7 @@ FIELDS = (
 def export(result: Result) -> str:
     """The CSV text: factor_NAME, then FIELDS (seconds, bytes), metric_NAME, noisy."""
     heads, rows = _table(result)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(heads)
-    writer.writerows([_plain(value) for value in row] for row in rows)
-    return text.getvalue()
+    return csv.written(heads, (map(_plain, row) for row in rows))
 
 
 def parquet(result: Result) -> bytes:

@@ -19,12 +19,11 @@ from corescale.conclude.answers.scaling import Curve, Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.timing import Timing
 from corescale.conclude.answers.verdict import Comparison
-from corescale.conclude.models import Fit
 from corescale.endings import ending
 from corescale.show import headline, plot, statements, text
 from corescale.show.naming import current, label
 from corescale.show.result import Result
-from corescale.show.single import alone
+from corescale.show.statements import alone
 from corescale.show.suggestion import suggestion
 from corescale.show.terminal import tables
 
@@ -95,10 +94,7 @@ def _recommended(result: Result, found: Recommendation, most: int) -> Iterable[R
         yield from _candidates(result, found, most)
         yield Text(headline.exploratory(found), style="dim")
     for constraint in result.experiment.tuning.constraints:
-        times_baseline = " * baseline" if constraint.relative else ""
-        yield Text(
-            f"subject to: {text.clean(constraint.metric)} {constraint.relation} {constraint.bound:g}{times_baseline}"
-        )
+        yield Text(statements.constraint(constraint))
 
 
 def _candidates(result: Result, found: Recommendation, most: int) -> Iterable[RenderableType]:
@@ -171,28 +167,10 @@ def _scanned(result: Result, found: Scan, *, chart: bool = True, model: bool = T
 
 
 def _model(curve: Curve, response: str) -> Iterable[RenderableType]:
-    if curve.choice is None or curve.choice.best is None:
-        return
-    best = curve.choice.best
-    yield Text(f"model: {curve.choice.statement}")
-    for line in headline.parameters(best, response):
-        yield Text(f"  {line}")
-    if best.warning:
-        yield Text(f"  warning: {best.warning}", style="yellow")
-    yield from _forecast(best, response)
-    if curve.overhead is not None and curve.overhead.best is not None:
-        yield Text(f"overhead f: {curve.overhead.statement}")
-        for term in statements.terms(curve.overhead.best):
-            yield Text(f"  {term}")
-
-
-def _forecast(best: Fit, response: str) -> Iterable[RenderableType]:
-    if not best.identifiable:
-        return
-    beyond = best.forecast(2 * best.measured[1])
-    word = "extrapolated" if beyond.extrapolated else "interpolated"
-    value = text.join(text.quantity(response)(beyond.seconds))
-    yield Text(f"  forecast at p={beyond.p:g}: {value} ({word}: valid if the model holds)")
+    if curve.choice is not None and curve.choice.best is not None:
+        yield Text(f"model: {curve.choice.statement}")
+        for line in statements.model(curve, response):
+            yield Text(f"  {line}")
 
 
 def _compared(result: Result, found: Sequence[Comparison]) -> Iterable[RenderableType]:

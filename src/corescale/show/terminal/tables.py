@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables on a terminal: the columns of show/columns.py in the first shape that is narrow enough."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from rich import box
@@ -46,63 +46,64 @@ SHAPES = (
 class FirstThatFits:
     """The table in the first shape of which no line has to be folded, else in the last; what it leaves out beneath."""
 
-    made: Callable[[Shape], Table]
-    columns: Sequence[columns.Column]
+    table: columns.Table
+    heads: Callable[[Shape], tuple[Sequence[str], Sequence[str]]]
+    """heads of the columns before and behind the numbers"""
+    rows: Callable[[columns.Table, Shape], Iterable[Sequence[Text]]]
+    """cells of the columns that are shown, with those before and behind them"""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Called by rich."""
         free = options.update(max_width=10_000)
-        tables = {shape: self.made(shape) for shape in SHAPES}
+        tables = {shape: self._made(shape) for shape in SHAPES}
         fitting = [s for s, t in tables.items() if Measurement.get(console, free, t).maximum <= options.max_width]
         shape = [*fitting, SHAPES[-1]][0]
         yield tables[shape]
-        if omitted := [c.title for c in self.columns if shape.importance < c.importance < DOCUMENT]:
+        if omitted := [c.title for c in self.table.columns if shape.importance < c.importance < DOCUMENT]:
             names = ", ".join(map(text.clean, omitted))
             yield Text(f"{names}: in a wider terminal, or by --json", style="dim")
+
+    def _made(self, shape: Shape) -> Table:
+        shown, (before, behind) = self.table.upto(shape.importance), self.heads(shape)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", padding=(0, 1), collapse_padding=True)
+        left = (*before, *behind) if before != ["p"] else behind
+        for name in (*before, *(column.short or column.title for column in shown.columns), *behind):
+            table.add_column(Text(name), justify="left" if name in left else "right", overflow="fold")
+        for cells in self.rows(shown, shape):
+            table.add_row(*cells)
+        return table
 
 
 def curve(result: Result, of: Curve) -> RenderableType:
     """A curve of a scan, a row for each p."""
-    every = columns.of(result)
 
-    def made(shape: Shape) -> Table:
-        shown = every.upto(shape.importance)
-        table = _table(["p"], shown)
+    def rows(shown: columns.Table, shape: Shape) -> Iterable[Sequence[Text]]:
         for row in of.rows:
-            table.add_row(_p(result, row), *_cells(shown, row.configuration, shape, f"\nof {row.p}" * row.idle))
-        return table
+            yield [_p(result, row), *_cells(shown, row.configuration, shape, f"\nof {row.p}" * row.idle)]
 
-    return FirstThatFits(made, every.columns)
+    return FirstThatFits(columns.of(result), lambda _: (["p"], []), rows)
 
 
 def _p(result: Result, row: Row) -> Text:
-    marks = [
-        *below(row.configuration),
-        *result.labels(row.configuration),
-        *([f"{row.failures} failed"] if row.failures else []),
-    ]
-    p = Text("\n".join([str(row.p), *marks]))
+    failed = [f"{row.failures} failed"] if row.failures else []
+    p = Text("\n".join([str(row.p), *below(row.configuration), *result.labels(row.configuration), *failed]))
     p.stylize("yellow", len(str(row.p)))
     return p
 
 
 def candidates(result: Result, found: Recommendation, of: Sequence[Candidate]) -> RenderableType:
     """Candidates of a tune: their levels before, and what part they play behind the numbers."""
-    every = columns.of(result)
     factors = [factor.name for factor in result.experiment.factors]
-
-    def made(shape: Shape) -> Table:
-        shown = every.upto(shape.importance)
-        table = _table(factors if shape.full else ["launch"], shown, [""] * shape.full)
-        for one in of:
-            table.add_row(*_candidate(result, found, one, shown, shape))
-        return table
-
-    return FirstThatFits(made, every.columns)
+    return FirstThatFits(
+        columns.of(result),
+        lambda shape: (factors, [""]) if shape.full else (["launch"], []),
+        lambda shown, shape: (_candidate(found, one, shown, shape) for one in of),
+    )
 
 
-def _candidate(result: Result, found: Recommendation, one: Candidate, shown: columns.Table, shape: Shape) -> list[Text]:
-    notes = Text("\n".join([*_roles(found, one), *result.labels(one.configuration)]))
+def _candidate(found: Recommendation, one: Candidate, shown: columns.Table, shape: Shape) -> list[Text]:
+    roles, excluded = ", ".join(shown.roles(one.configuration)), "excluded" if one.excluded else ""
+    notes = Text("\n".join(filter(None, [roles, excluded, *shown.result.labels(one.configuration)])))
     named = Text(label(one.configuration))
     levels = [Text(level(name, of)) for name, of in one.configuration.levels]
     before = levels if shape.full else [Text("\n").join(filter(None, [named, notes]))]
@@ -112,34 +113,16 @@ def _candidate(result: Result, found: Recommendation, one: Candidate, shown: col
     return cells
 
 
-def _roles(found: Recommendation, candidate: Candidate) -> list[str]:
-    roles = {"use this": found.chosen, "baseline": found.baseline}
-    named = [role for role, configuration in roles.items() if candidate.configuration == configuration]
-    return [*([", ".join(named)] if named else []), *(["excluded"] if candidate.excluded else [])]
-
-
 def comparisons(result: Result) -> RenderableType:
     """The commands of a comparison, the reference first."""
-    every = columns.of(result)
 
-    def made(shape: Shape) -> Table:
-        shown = every.upto(shape.importance)
-        table = _table(["command"], shown)
-        for place, configuration in enumerate(every.rows):
-            marks = ["reference"] * (place == 0) + [*result.labels(configuration)]
-            name = label(configuration) + (f" ({', '.join(marks)})" if marks else "")
-            table.add_row(Text(name), *_cells(shown, configuration, shape))
-        return table
+    def rows(shown: columns.Table, shape: Shape) -> Iterable[Sequence[Text]]:
+        for configuration in shown.rows:
+            marks = ", ".join([*shown.roles(configuration), *result.labels(configuration)])
+            name = label(configuration) + (f" ({marks})" if marks else "")
+            yield [Text(name), *_cells(shown, configuration, shape)]
 
-    return FirstThatFits(made, every.columns)
-
-
-def _table(before: Sequence[str], shown: columns.Table, behind: Sequence[str] = ()) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", padding=(0, 1), collapse_padding=True)
-    left = (*before, *behind) if before != ["p"] else behind
-    for name in (*before, *(column.short or column.title for column in shown.columns), *behind):
-        table.add_column(Text(name), justify="left" if name in left else "right", overflow="fold")
-    return table
+    return FirstThatFits(columns.of(result), lambda _: (["command"], []), rows)
 
 
 def _cells(shown: columns.Table, configuration: Configuration, shape: Shape, alarm: str = "") -> list[Text]:
