@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from corescale.topology import read
+
 _NAME = "corescale-measures-"
 _SYS_PTRACE = 19
 """the capability's bit"""
@@ -36,21 +38,21 @@ def labs(listing: str) -> list[int]:
 
 def notes(root: Path = Path("/")) -> Iterator[str]:
     """What disturbs measurements now, a line each, with the process that it comes from."""
-    for pid in labs(_read(root / "proc/net/unix")):
+    for pid in labs(read(root / "proc/net/unix")):
         yield f"another corescale measures on this machine (process {pid}): both disturb each other"
     yield from _unseen(root)
 
 
 def warnings(root: Path = Path("/")) -> Iterator[str]:
     """What makes a launch of now doubtful, a line each; without the process, so that equal warnings are one."""
-    if labs(_read(root / "proc/net/unix")):
+    if labs(read(root / "proc/net/unix")):
         yield "another corescale measured on this machine: both disturb each other"
     yield from _unseen(root)
 
 
 def _unseen(root: Path) -> Iterator[str]:
-    hidden = hides_processes(_read(root / "proc/self/mountinfo"))
-    if hidden and not _looks_through(_read(root / "proc/self/status")):
+    hidden = hides_processes(read(root / "proc/self/mountinfo"))
+    if hidden and not _looks_through(read(root / "proc/self/status")):
         yield (
             "other users' processes cannot be seen (/proc is mounted with hidepid):"
             " what changes its user is neither sampled nor counted"
@@ -67,10 +69,3 @@ def _looks_through(status: str) -> bool:
     """Whether this process may trace all others (CAP_SYS_PTRACE), and so sees them nevertheless."""
     found = re.search(r"^CapEff:\s*([0-9a-f]+)$", status, re.MULTILINE)
     return found is not None and bool(int(found[1], 16) >> _SYS_PTRACE & 1)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""
