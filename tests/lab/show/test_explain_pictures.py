@@ -11,7 +11,7 @@ from PIL import Image
 from corescale import native
 from corescale.errors import ExitCode
 from corescale.show import explain
-from corescale.show.charts import explained, look
+from corescale.show.charts import explained, look, static
 from support.commands import corescale, refused
 
 KNOWN = str(native.find("known_truth"))
@@ -92,6 +92,13 @@ def test_every_row_has_a_colour_of_its_own() -> None:
 ])  # fmt: skip
 def test_a_name_on_a_terminal_is_that_of_the_function(name: str, short: str) -> None:
     assert explain.brief(name) == short
+
+
+def test_a_picture_has_a_place_for_every_row(shown: dict[str, Any]) -> None:
+    for chart in explained.explained(shown):
+        if chart.turned:
+            bottom, top = static.plotted([chart], "", None).get_ylim()
+            assert top < 0 and bottom > len(chart.x.categories) - 1
 
 
 def test_a_picture_has_every_pair_of_ranks(shown: dict[str, Any]) -> None:

@@ -63,7 +63,6 @@ COMPONENTS = (
     Component("Slurm", "sbatch", "submitting jobs", "slurm-client", programs=("sbatch",)),
     Component("Slurm", "srun", "launching in an allocation", "slurm-client", programs=("srun",)),
     Component("tools", "numactl", "the numa factor", "numactl", programs=("numactl",)),
-    Component("tools", "perf", "call sites", "linux-perf", programs=("perf",)),
     Component("tools", "hyperfine", "the benchmarks beside it", "hyperfine", programs=("hyperfine",)),
     Component("tools", "vl-convert", "interactive charts in report.html", "vl-convert-python", module="vl_convert"),
 )

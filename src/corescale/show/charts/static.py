@@ -88,7 +88,7 @@ def draw_on(axes: Axes, chart: Chart) -> None:
     if len(chart.panels) != 1:
         raise UsageError(f"the chart {chart.name} has {len(chart.panels)} panels", remedy="leave out ax")
     _panel(axes, chart, chart.panels[0])
-    if chart.y.zero:
+    if chart.y.zero and not chart.turned:
         axes.set_ylim(bottom=0)
     axes.set_title(" · ".join([text.clean(chart.title), *chart.notices]))
     if chart.legend:
@@ -123,7 +123,7 @@ def _figure(chart: Chart, new: NewFigure = Figure) -> Figure:
         if len(chart.panels) > 1:
             axes.set_title(" · ".join(filter(None, (panel.row, panel.column))), fontsize=10.5, color=MUTED)
     for axes in grid.flat:  # when all is drawn: a limit once set keeps a shared range from growing
-        if chart.y.zero and axes.get_ylim()[0] > -0.05 * axes.get_ylim()[1]:
+        if chart.y.zero and not chart.turned and axes.get_ylim()[0] > -0.05 * axes.get_ylim()[1]:
             axes.set_ylim(bottom=0)
     for axes in grid[:-1].flat:
         axes.xaxis.label.set_visible(False)
