@@ -68,8 +68,9 @@ def test_a_page_of_explain_is_whole_whatever_names_are_in_it(way: str, browser: 
     page.goto(explained.as_uri(), timeout=PATIENCE)
     assert (said, asked) == ([], [explained.as_uri()])
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert page.locator("figure svg").count() == 6
-    for picture in page.locator("figure svg").all():
+    page.wait_for_selector("body[data-charts=ready]", timeout=PATIENCE)
+    assert said == [] and page.locator("figure svg:visible").count() == 6
+    for picture in page.locator("figure svg:visible").all():
         inside, shown = picture.bounding_box(), picture.locator("xpath=..").bounding_box()
         assert inside["width"] <= shown["width"] + 1 and inside["height"] > 40
     for table in page.locator("table").all():
