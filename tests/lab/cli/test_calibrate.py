@@ -15,7 +15,7 @@ from support import commands
 
 
 def corescale(*words: str) -> subprocess.CompletedProcess[str]:
-    return commands.corescale(*words, cwd=Path("/"), also={"COLUMNS": "150"})
+    return commands.corescale(*words, cwd=Path("/"), also={"COLUMNS": "400"})
 
 
 @pytest.fixture(scope="module")
