@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The malloc family. One call in 64 is timed, after a random number of others: to time each would cost a third of them.
+// In a thread of many calls it is one in 512 from then on, which are as exact.
 #include <errno.h>
 #include <string.h>
 
@@ -12,7 +13,8 @@
 namespace corescale::profiler {
 namespace {
 
-constexpr std::int32_t mean_gap = 64;
+constexpr std::int32_t mean_gap = 64, later_gap = 512;
+constexpr std::uint32_t many = 2048;  // timed calls: their mean is known to a few percent
 constexpr std::size_t large = std::size_t{1}
                               << 17;  // bytes from which each call is timed: it may clear pages for long
 constexpr std::uint64_t longest = 150'000;  // cycles of a sampled call; beyond, it was put off its CPU
@@ -38,7 +40,8 @@ struct Reals {
 alignas(16) char early[1 << 16];
 std::atomic<std::size_t> early_used;
 bool resolving = false, resolved = false;
-bool has_new = false;  // the next allocator has `new` and `delete`: others ask malloc, and count there
+bool has_new = false;        // the next allocator has `new` and `delete`: others ask malloc, and count there
+bool new_is_malloc = false;  // of the C++ library, and malloc is this one
 
 bool is_early(const void* place) { return place >= early && place < early + sizeof early; }
 
@@ -120,7 +123,8 @@ std::int32_t next_gap() {
   local.random ^= local.random << 13;
   local.random ^= local.random >> 17;
   local.random ^= local.random << 5;
-  return 1 + static_cast<std::int32_t>(local.random % (2 * mean_gap - 1));
+  const std::int32_t mean = local.timed < many ? mean_gap : later_gap;
+  return 1 + static_cast<std::int32_t>(local.random % static_cast<std::uint32_t>(2 * mean - 1));
 }
 
 // A call that is timed, or in no profiled thread, or made by another of these; `left` is what the countdown would be.
@@ -141,6 +145,7 @@ __attribute__((noinline)) auto rarely(std::size_t size, std::int32_t left, Call 
   if (sampled) {
     (size ? thread.allocations : thread.frees) += weight;
     thread.bytes += static_cast<std::int64_t>(size) * weight;
+    ++local.timed;
     left = local.gap = next_gap();
   }
   local.countdown = left;
@@ -157,6 +162,15 @@ inline __attribute__((always_inline)) auto counted(std::size_t size, Call call) 
   return result;
 }
 
+inline __attribute__((always_inline)) void* allocate(std::size_t size) {
+  return counted(size, [=] { return real.malloc(size); });
+}
+
+inline __attribute__((always_inline)) void give_back(void* place) {
+  if (__builtin_expect(is_early(place), 0) || !place) return;
+  counted(0, [=] { return real.free(place), 0; });
+}
+
 }  // namespace
 
 void resolve_allocation() {
@@ -170,7 +184,11 @@ void resolve_allocation() {
   real.memalign = next<void*(std::size_t, std::size_t)>("memalign");
   real.free = next<void(void*)>("free");
   const auto* const new_ = reinterpret_cast<void*>(next<void*(std::size_t)>("_Znwm"));
-  has_new = new_ && object_of(new_) == object_of(reinterpret_cast<void*>(real.malloc));
+  const link_map* const owner = new_ ? object_of(new_) : nullptr;
+  has_new = owner && owner == object_of(reinterpret_cast<void*>(real.malloc));
+  const link_map* const first = object_of(reinterpret_cast<void*>(::malloc));  // a program may have its own
+  new_is_malloc = owner && (strstr(owner->l_name, "/libstdc++.") || strstr(owner->l_name, "/libc++")) &&
+                  first == object_of(reinterpret_cast<void*>(first_malloc));
   resolved = true;
   resolving = false;
 }
@@ -192,14 +210,9 @@ void end_allocation() {
 
 using namespace corescale::profiler;
 
-CORESCALE_EXPORT void* malloc(std::size_t size) noexcept {
-  return counted(size, [=] { return real.malloc(size); });
-}
+CORESCALE_EXPORT void* malloc(std::size_t size) noexcept { return allocate(size); }
 
-CORESCALE_EXPORT void free(void* place) noexcept {
-  if (__builtin_expect(is_early(place), 0) || !place) return;
-  counted(0, [=] { return real.free(place), 0; });
-}
+CORESCALE_EXPORT void free(void* place) noexcept { give_back(place); }
 
 CORESCALE_EXPORT void* calloc(std::size_t count, std::size_t size) noexcept {
   return counted(count * size, [=] { return real.calloc(count, size); });
@@ -230,18 +243,24 @@ CORESCALE_EXPORT void* memalign(std::size_t alignment, std::size_t size) noexcep
   return counted(size, [=] { return real.memalign(alignment, size); });
 }
 
-// Allocators define these beside malloc, and are then asked by no malloc.
-#define NEW(name)                                            \
-  CORESCALE_EXPORT void* name(std::size_t size) {            \
-    REAL(name, void*(std::size_t));                          \
-    if (!has_new) return real_##name(size);                  \
-    return counted(size, [=] { return real_##name(size); }); \
+// Allocators define these beside malloc, and are then asked by no malloc. The C++ library's own are asked where malloc
+// gives nothing: they throw.
+#define NEW(name)                                              \
+  CORESCALE_EXPORT void* name(std::size_t size) {              \
+    if (new_is_malloc) {                                       \
+      void* const place = allocate(size);                      \
+      if (__builtin_expect(place != nullptr, 1)) return place; \
+    }                                                          \
+    REAL(name, void*(std::size_t));                            \
+    if (!has_new) return real_##name(size);                    \
+    return counted(size, [=] { return real_##name(size); });   \
   }
 NEW(_Znwm)
 NEW(_Znam)
 #undef NEW
 #define DELETE(name, parameters, given)               \
   CORESCALE_EXPORT void name parameters noexcept {    \
+    if (new_is_malloc) return give_back(place);       \
     REAL(name, void parameters);                      \
     if (!has_new) return real_##name given;           \
     counted(0, [=] { return real_##name given, 0; }); \

@@ -26,6 +26,7 @@ struct Local {
   std::int32_t countdown;
   std::int32_t gap;
   std::uint32_t random;
+  std::uint32_t timed;  // allocations
   bool spinning;
   struct Wait* wait;     // the one that it is in
   const void* runtime;   // a function of the one that its parallel region runs on; null outside

@@ -45,8 +45,6 @@ UNSEEN = "no library could be loaded into it: it is linked statically, set-user-
 FULL = "a trace had too little room: free 17 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f"
 BUDGET = "2m"
 """of the swaps, where none is asked for"""
-MOST_OF_ONE = 1.1
-"""cores that a launch with one thread uses at most; libraries may start a helper"""
 SHARE_OF_BUDGET = 0.1
 """of a race's budget, that a launch with 1 thread may take to know what is inflated"""
 
@@ -102,9 +100,12 @@ def explained(experiment: Experiment, machine: Machine, note: Note) -> tuple[Pro
 
 
 def _serial(experiment: Experiment, alone: Configuration | None, machine: Machine, note: Note) -> Ledger | None:
-    """The ledger of the launch with one thread, if it is asked for, succeeded and had one."""
-    first = _launched(experiment, alone, machine, note) if alone is not None else None
-    return _ledger(first, 1, None) if first is not None and _is_serial(first, note) else None
+    """The ledger of the launch with one thread, if it is asked for and succeeded.
+
+    It has one CPU: threads that a program starts all the same take turns there, and none makes another's work dearer.
+    """
+    first = _launched(experiment, alone, machine, note, one_cpu=True) if alone is not None else None
+    return _ledger(first, 1, None) if first is not None and first.report.status == "ok" else None
 
 
 def unlikely(request: TuneRequest, words: Sequence[str], machine: Machine, note: Note) -> Mapping[str, str]:
@@ -160,21 +161,16 @@ def _explanation(seen: Profiled, chosen: Configuration, serial: Ledger | None) -
     return explanation(made, [(profile, Symbols(profile.modules)) for profile in seen.profiles])
 
 
-def _is_serial(first: Profiled, note: Note) -> bool:
-    """Whether the launch with one thread succeeded and had one: what it computed is the work then."""
-    used = sum(profile.cpu for profile in first.profiles)
-    if first.report.status == "ok" and used > MOST_OF_ONE * first.wall:
-        note(f"told to use 1 thread, it used {used / first.wall:.1f} cores: not compared with it")
-        return False
-    return first.report.status == "ok"
-
-
-def _launched(experiment: Experiment, chosen: Configuration, machine: Machine, note: Note) -> Profiled:
+def _launched(
+    experiment: Experiment, chosen: Configuration, machine: Machine, note: Note, *, one_cpu: bool = False
+) -> Profiled:
     launch = grid.launch(experiment, chosen, machine)
     stdin = Path(experiment.input) if experiment.input else None
     launcher = launchers.create("", experiment, machine)
     launcher.subject()  # raises ProgramError for what is not here
     ranked = (launcher, chosen.layout) if isinstance(launcher, Local) else None
+    if one_cpu and not launcher.starts_ranks:
+        launch = launch.within((launch.affinity or machine.affinity)[:1])
     seen = profiled(launch, chosen.layout.threads_per_rank, experiment.timeout, stdin, ranked)
     if seen.report.status != "ok":
         note(f"{shlex.join(launch.argv)} {ending(seen.report)}")

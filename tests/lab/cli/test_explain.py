@@ -91,6 +91,11 @@ def test_a_program_that_ends_at_once_is_explained(tmp_path: Path) -> None:
     assert explained("-t", "1,2", "--", "true", cwd=tmp_path)["threads"] == 2
 
 
+def test_a_program_that_takes_no_number_of_threads_is_compared_with_itself_on_one_cpu(tmp_path: Path) -> None:
+    found = explained("-t", "1,2", "--", KNOWN, "imbalance", "threads", "2", "0.1", cwd=tmp_path)
+    assert found["compared"]
+
+
 def test_a_static_program_shows_what_the_kernel_accounts_and_why_no_more(tmp_path: Path) -> None:
     program = Path(native.find("spawner_fixture")).with_name("spawner_fixture_static")
     if not program.exists():
