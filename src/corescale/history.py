@@ -19,7 +19,7 @@ class Entry:
     when: float
     """of the commit, seconds since 1970"""
     name: str
-    """what was launched"""
+    """the command and its levels"""
     value: float
     """median of the response"""
     low: float | None
@@ -39,16 +39,20 @@ def parse(content: bytes, where: str) -> list[Entry]:
     """
     found: dict[tuple[str, str, str], Entry] = {}
     for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).splitlines(), 1):
+        if not line.strip():
+            continue
         try:
             entry = Entry(**json.loads(line.decode()))
             names = (entry.commit, *entry.series)
-            if not (all(isinstance(name, str) for name in names) and entry.value > 0):
-                raise ValueError("no number of a commit")
-            if not math.isfinite(entry.value + entry.when):
-                raise ValueError("no finite number")
-        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            if not (
+                all(isinstance(name, str) for name in names)
+                and 0 < entry.value < math.inf
+                and abs(entry.when) < math.inf
+            ):
+                raise ValueError
+        except (ValueError, TypeError, OverflowError, RecursionError):
             remedy = "restore the line, or take it out"
-            raise UsageError(f"is no line of a history ({error})", where=f"{where}:{number}", remedy=remedy) from None
+            raise UsageError("is no line of a history", where=f"{where}:{number}", remedy=remedy) from None
         found[names] = entry
     return sorted(found.values(), key=lambda entry: (entry.when, entry.commit, entry.series))
 

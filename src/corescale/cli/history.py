@@ -6,6 +6,7 @@ import fcntl
 import json as json_format
 import math
 import os
+import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +20,11 @@ from corescale.cli import usage_errors
 from corescale.conclude import stats
 from corescale.conclude.history import change_points
 from corescale.conclude.response import table
+from corescale.declare import paths
 from corescale.errors import UsageError
 from corescale.history import Entry
 from corescale.machine import Machine
+from corescale.records import COMMAND
 from corescale.show import exchange, text
 from corescale.show.naming import label
 
@@ -55,8 +58,12 @@ def history(
 
 def _read(file: Path) -> list[Entry]:
     """The entries of the file, none where there is no file; raises UsageError."""
+    if not paths.exists(file):
+        return []
     try:
-        return lines.parse(file.read_bytes(), str(file)) if file.exists() else []
+        if not paths.is_file(file):
+            raise UsageError("is no regular file", where=str(file), remedy="name another file")
+        return lines.parse(file.read_bytes(), str(file))
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", where=str(file), remedy="name another file") from error
 
@@ -96,11 +103,15 @@ def _commit(revision: str) -> tuple[str, float]:
 def _entries(path: Path, commit: str, when: float) -> Iterator[Entry]:
     run = loaded(path)
     shown = result(run, Machine.here())
+    if shown.origins:
+        remedy = "add a run that was measured"
+        raise UsageError(f"is {' and '.join(shown.origins)}, which no history keeps", where=str(path), remedy=remedy)
     times = table(shown.records, shown.experiment.response)
     for chosen in times.configurations:
         found = stats.median_interval(times.column(chosen), shown.confidence)
         if math.isfinite(found.estimate):
-            name = " ".join(filter(None, (label(chosen), "" if label(chosen) else shown.experiment.commands[0].name)))
+            command = "" if COMMAND in dict(chosen.levels) else shlex.join(shown.experiment.commands[0].argv)
+            name = " ".join(filter(None, (command, label(chosen))))
             yield Entry(commit, when, name, found.estimate, found.low, found.high, machine_name(run.environment))
 
 

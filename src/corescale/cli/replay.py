@@ -35,7 +35,7 @@ def replay(given: Path, request: StudyRequest) -> None:
     if request.dry_run:
         return dry_run(experiment, request, machine)
     declare: Declare = partial(_as_planned, experiment)
-    run = loadable(declare, request, machine)
+    run = loadable(declare, replace(request, fresh=True), machine)  # never the run that is replayed
     found, shown = differences(run.records, there.records, experiment), result(run, machine)
     if request.json:
         values = result_json.finite({"differences": [asdict(one) for one in found], "here": exchange.to_dict(shown)})

@@ -159,6 +159,18 @@ def test_a_page_is_measured_again_on_another_machine(tmp_path: Path) -> None:
     assert "T here / T there" in lines[0] and "its gain over the baseline" in lines[1], said.stdout
 
 
+def test_a_replay_of_an_unfinished_run_leaves_it_as_it_is(tmp_path: Path) -> None:
+    done = corescale("compare", "sleep 0.001", "sleep 0.002", "-r", "6", "-q", "--out", "runs", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    (run,) = (tmp_path / "runs").glob("*/1")
+    (run / "finished").unlink()
+    assert "unfinished" in corescale("report", str(run), cwd=tmp_path).stdout.splitlines()[0]
+    before = (run / "records.jsonl").read_bytes()
+    done = corescale("study", "run", "--replay", str(run), "-q", "--out", "runs", cwd=tmp_path)
+    assert "T here / T there" in done.stdout, done.stderr
+    assert (run / "records.jsonl").read_bytes() == before and (run.parent / "2" / "finished").exists()
+
+
 def test_a_replay_changes_nothing_of_the_plan(page: Path, tmp_path: Path) -> None:
     done = corescale("study", "run", "--replay", page.name, "--command", "true", cwd=tmp_path)
     assert done.returncode == ExitCode.USAGE and len(done.stderr.splitlines()) == 1

@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from corescale.declare import command_line
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import ScanRequest
+from corescale.errors import StoreError
 from corescale.machine import Machine
 from corescale.observe import store
 from corescale.observe.launchers.fake import Fake
@@ -37,6 +39,24 @@ def scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Expe
         run(experiment, folder, launcher, blocks(experiment, 6))
         (folder.path / "finished").unlink()
         return folder.path, experiment, machine
+
+
+@pytest.mark.parametrize("name", ["plan.json", "environment.json", "records.jsonl"])
+def test_a_pipe_in_a_run_and_a_link_in_an_archive_are_refused(
+    scanned: tuple[Path, Experiment, Machine], name: str
+) -> None:
+    folder, _, _ = scanned
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(StoreError, match="no regular file"):
+        store.load(folder)
+    (folder / name).unlink()
+    (folder / name).symlink_to("/etc/passwd")
+    with tarfile.open(folder / "run.tar.xz", "w:xz") as archive:
+        for each in ("plan.json", "environment.json", "records.jsonl"):
+            archive.add(folder / each, each)
+    with pytest.raises(StoreError):
+        store.load(folder / "run.tar.xz")
 
 
 @pytest.mark.parametrize("name", ["plan.json", "environment.json", "records.jsonl"])

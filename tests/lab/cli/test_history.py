@@ -39,7 +39,7 @@ def test_change_points_are_found_and_not_invented() -> None:
 def test_branches_that_add_lines_are_merged(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "-b", "main")
     (tmp_path / ".gitattributes").write_text("p.jsonl merge=union\n")
-    shutil.copytree(FIXTURES["scan"], tmp_path / "run")
+    shutil.copytree(FIXTURES["direct"], tmp_path / "run")
     git(tmp_path, "add", ".gitattributes")
     git(tmp_path, "commit", "-qm", "first")
     for k, branch in enumerate(("one", "two")):
@@ -71,8 +71,8 @@ def test_a_damaged_line_is_named(line: bytes, tmp_path: Path) -> None:
     assert done.stderr.startswith("corescale: p.jsonl:1: ")
 
 
-def test_the_mark_of_some_editors_is_no_damage() -> None:
-    assert history.parse(codecs.BOM_UTF8 + ENTRY, "p.jsonl") == history.parse(ENTRY, "p.jsonl")
+def test_what_editors_add_is_no_damage() -> None:
+    assert history.parse(codecs.BOM_UTF8 + ENTRY + b"\n\n", "p.jsonl") == history.parse(ENTRY, "p.jsonl")
 
 
 def test_whoever_adds_at_once_loses_no_line(tmp_path: Path) -> None:
@@ -83,8 +83,28 @@ def test_whoever_adds_at_once_loses_no_line(tmp_path: Path) -> None:
     assert history.parse(file.read_bytes(), "p.jsonl") == each
 
 
+def test_each_program_has_its_own_series_and_what_was_made_up_has_none(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
+    for seconds in ("0.001", "0.002"):
+        done = corescale("scan", "-q", "-t", "1", "-r", "6", "--out", seconds, "--", "sleep", seconds, cwd=tmp_path)
+        assert done.returncode == ExitCode.OK, done.stderr
+        assert corescale("history", "p.jsonl", str(next((tmp_path / seconds).iterdir())), cwd=tmp_path).returncode == 0
+    before = (tmp_path / "p.jsonl").read_bytes()
+    names = [one.name for one in history.parse(before, "p.jsonl")]
+    assert len(names) == 2 and all(seconds in names[k] for k, seconds in enumerate(("0.001", "0.002")))
+    done = corescale("history", "p.jsonl", str(FIXTURES["scan"]), cwd=tmp_path)
+    assert done.returncode == ExitCode.USAGE and "is fake" in done.stderr
+    assert (tmp_path / "p.jsonl").read_bytes() == before
+
+
+def test_what_has_no_end_is_not_read(tmp_path: Path) -> None:
+    done = corescale("history", "/dev/zero", cwd=tmp_path)
+    assert done.returncode == ExitCode.USAGE and "is no regular file" in done.stderr
+
+
 def test_outside_of_a_repository_there_is_no_commit(tmp_path: Path) -> None:
-    shutil.copytree(FIXTURES["scan"], tmp_path / "run")
+    shutil.copytree(FIXTURES["direct"], tmp_path / "run")
     done = corescale("history", "p.jsonl", "run", cwd=tmp_path, also={"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
     assert done.returncode == ExitCode.USAGE and "is no commit here" in done.stderr
     assert not (tmp_path / "p.jsonl").exists()

@@ -97,7 +97,7 @@ def files(path: Path) -> Iterator[tuple[str, bytes]]:
         with tarfile.open(path) as file:
             for member in file:
                 name = PurePosixPath(member.name).name
-                if name in FILES and (content := file.extractfile(member)):
+                if name in FILES and member.isreg() and (content := file.extractfile(member)):
                     yield name, content.read()
 
 

@@ -47,6 +47,9 @@ def unpacked(archive: Path, wanted: frozenset[str]) -> Iterator[Path]:
 PLAN, ENVIRONMENT, RECORDS, FINISHED = "plan.json", "environment.json", "records.jsonl", "finished"
 
 
+UNFINISHED = "unfinished: the command that began it continues it"
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run folder as analysis reads it."""
@@ -65,7 +68,7 @@ class Run:
     late: CorescaleError | None = None
     """what failed when all was measured"""
     origin: str = ""
-    """whether its records were just made, continue others or are shown again (Folder.origin)"""
+    """whether its records were just made, continue others or are shown again (Folder.origin), or end too early"""
 
     def sidecar(self, record: Record, name: str) -> bytes:
         """The sidecar that a record names; raises StoreError, or KeyError where the record names none of that name."""
@@ -83,9 +86,11 @@ def load(path: Path) -> Run:
     there = numbers(path)
     if there and not paths.is_file(path / PLAN):
         return load(path / str(there[-1]))
+    _must_be_files(path)
     experiment, launcher = planned(path)
     history = read(path / RECORDS)
     _must_be_whole(path, experiment, history)
+    finished = paths.exists(path / FINISHED)
     return Run(
         folder=path,
         experiment=experiment,
@@ -93,9 +98,17 @@ def load(path: Path) -> Run:
         records=tuple(history.records),
         all_records=tuple(history.all_records),
         environment=circumstances(path),
-        finished=paths.exists(path / FINISHED),
+        finished=finished,
+        origin="" if finished else UNFINISHED,
         digest=hashlib.sha256((path / RECORDS).read_bytes()).hexdigest()[:16],
     )
+
+
+def _must_be_files(path: Path) -> None:
+    """Raises StoreError for what would be read without an end, such as a pipe."""
+    for name in (PLAN, ENVIRONMENT, RECORDS):
+        if paths.exists(path / name) and not paths.is_file(path / name):
+            raise StoreError("is no regular file", where=str(path / name), remedy=CHANGED)
 
 
 CHANGED = "restore the file, or measure again with --out DIR"

@@ -17,7 +17,7 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import EngFormatter, FuncFormatter, NullLocator
 
 from corescale.errors import UsageError
-from corescale.show import text
+from corescale.show import exchange, text
 from corescale.show.charts import look
 from corescale.show.charts.look import ALARM, GRID, INK, MUTED, PAPER
 from corescale.show.charts.model import Axis, Chart, Format, Panel, Place, Series
@@ -369,10 +369,12 @@ def svg(chart: Chart) -> str:
 def write(chart: Chart, folder: Path, dpi: int = 160) -> tuple[Path, Path]:
     """NAME.png and NAME.svg on white, for documents."""
     png, plain = folder / f"{chart.name}.png", folder / f"{chart.name}.svg"
+    drawn = io.BytesIO()
     with mpl.rc_context(STYLE):
         metadata: Any = {"Software": None, "Title": chart.alternative}
-        _titled(chart).savefig(png, dpi=dpi, facecolor=PAPER, metadata=metadata)
-    plain.write_text(_svg(chart, _titled, PAPER), encoding="utf-8")
+        _titled(chart).savefig(drawn, dpi=dpi, facecolor=PAPER, metadata=metadata)
+    exchange.write(str(png), drawn.getvalue())
+    exchange.write(str(plain), _svg(chart, _titled, PAPER))
     return png, plain
 
 
