@@ -42,7 +42,7 @@ class ThreadTimes:
     allocations: int
     frees: int
     allocated: int
-    """bytes; like the two counts, an estimate from one call in 64"""
+    """bytes; like the two counts, an estimate from the calls that are timed"""
     allocating: float
     ticks: int
     started: float = 0.0

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Published scaling bugs in their projects' own programs, explained: scripts/bench published_bugs [--get] [NAME ...].
+
+--get fetches and builds the programs and their inputs, none of which is part of corescale, in FOLDER. Without it, each
+program is explained once. A project may be fetched from --mirror, a folder of bare Git repositories by OWNER+NAME/repo.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path("published-bugs")
+
+FIT = """
+import numpy, sklearn.ensemble
+random = numpy.random.default_rng(1)
+x = random.random((1000, 10))
+y = (x.sum(axis=1) > 5).astype(int)
+for _ in range(15):
+    sklearn.ensemble.HistGradientBoostingClassifier(early_stopping=False).fit(x, y)
+"""
+
+READS = """
+import random
+drawn = random.Random(1)
+bases = "".join(drawn.choices("ACGT", k=100_000))
+print("@SQ\\tSN:chr1\\tLN:100000000")
+for read in range(600_000):
+    at, text = drawn.randrange(100_000_000 - 100), drawn.randrange(100_000 - 100)
+    print(f"r{read}\\t0\\tchr1\\t{at + 1}\\t60\\t100M\\t*\\t0\\t0\\t{bases[text:text + 100]}\\t{'I' * 100}")
+"""
+
+TREE = """
+import pathlib
+for folder in range(400):
+    at = pathlib.Path("tree", str(folder % 20), str(folder))
+    at.mkdir(parents=True, exist_ok=True)
+    for file in range(500):
+        (at / f"picture-{file}.{'jpg' if file % 3 else 'png'}").touch()
+"""
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A report, and the program that it is about."""
+
+    report: str
+    get: str
+    """commands of a shell in FOLDER; the functions of SHELL get what is no package"""
+    command: tuple[str, ...]
+
+
+SHELL = r"""
+set -euo pipefail
+repository() {  # OWNER/NAME REVISION: a work tree NAME
+  [ -d "${1#*/}" ] && return
+  local from="https://github.com/$1"
+  [ -z "$MIRROR" ] || from="$MIRROR/${1/\//+}/repo"
+  git clone -q "$from" "${1#*/}"
+  git -C "${1#*/}" checkout -q "$2"
+}
+"""
+
+BUGS = {
+    "allocator": Bug(
+        "https://github.com/sharkdp/fd/pull/481",
+        "[ -d fd ] || cargo install -q fd-find --version 7.3.0 --locked --root fd\n[ -d tree ] || python3 tree.py",
+        ("fd/bin/fd", "-j", "{threads}", r"[0-9]\.jpg$", "tree"),
+    ),
+    "false_sharing": Bug(
+        "https://doi.org/10.1145/3314221.3314644",
+        "repository kozyraki/phoenix 1276c8d\n"
+        "make -s -C phoenix/phoenix-2.0/src && make -s -C phoenix/phoenix-2.0/tests/linear_regression\n"
+        "[ -f points ] || head -c 500M /dev/urandom >points",
+        ("phoenix/phoenix-2.0/tests/linear_regression/linear_regression-pthread", "points"),
+    ),
+    "spinning": Bug(
+        "https://github.com/scikit-learn/scikit-learn/issues/30662",
+        "[ -d python ] || python3 -m venv python\npython/bin/pip -q install scikit-learn==1.6.1",
+        ("python/bin/python", "fit.py"),
+    ),
+    "logging": Bug(
+        "https://github.com/gabime/spdlog/issues/1810",
+        "repository gabime/spdlog v1.8.2\n"  # the benchmark asks for a locale of its own
+        "cmake -S spdlog -B spdlog/build -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSPDLOG_BUILD_BENCH=ON >/dev/null\n"
+        "cmake --build spdlog/build --target bench >/dev/null\n"
+        "mkdir -p locale logs && { [ -d locale/en_US.UTF-8 ] || localedef -i en_US -f UTF-8 locale/en_US.UTF-8; }",
+        ("env", "LOCPATH=locale", "spdlog/build/bench/bench", "250000", "{threads}"),
+    ),
+    "serial_tail": Bug(
+        "https://github.com/samtools/samtools/pull/1701",
+        "[ -f reads.bam ] || python3 reads.py | samtools view -b -o reads.bam -",
+        ("samtools", "sort", "-@", "{threads}", "-o", "sorted.bam", "reads.bam"),
+    ),
+}
+
+
+def get(names: Sequence[str], mirror: str) -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for file, text in {"fit.py": FIT, "reads.py": READS, "tree.py": TREE}.items():
+        (FOLDER / file).write_text(text)
+    for name in names:
+        script = f"MIRROR={mirror!r}\n{SHELL}{BUGS[name].get}"
+        subprocess.run(["bash", "-c", script], cwd=FOLDER, check=True)
+
+
+def explain(name: str, options: Sequence[str]) -> None:
+    command = Path(sys.executable).with_name("corescale")
+    line = ["explain", "-t", "1,2", *options, "--", *BUGS[name].command]
+    print(f"\n{name}: {BUGS[name].report}\n$ corescale {' '.join(line)}", flush=True)
+    subprocess.run([command, *line], cwd=FOLDER, check=False, stderr=subprocess.STDOUT)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--get", action="store_true", help="fetch and build")
+    parser.add_argument("--mirror", default="", metavar="FOLDER")
+    parser.add_argument("--budget", default="", help="of the swaps; without it there are none")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BUGS)} [all]")
+    arguments = parser.parse_args()
+    names = arguments.names or list(BUGS)
+    if arguments.get:
+        get(names, arguments.mirror)
+    for name in () if arguments.get else names:
+        explain(name, ("--budget", arguments.budget) if arguments.budget else ("--no-swap",))
+
+
+if __name__ == "__main__":
+    main()
