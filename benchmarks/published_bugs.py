@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path("published-bugs")
+FOLDER = Path("build/published-bugs")
 
 FIT = """
 import numpy, sklearn.ensemble
@@ -99,7 +99,7 @@ BUGS = {
 
 
 def get(names: Sequence[str], mirror: str) -> None:
-    FOLDER.mkdir(exist_ok=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
     for file, text in {"fit.py": FIT, "reads.py": READS, "tree.py": TREE}.items():
         (FOLDER / file).write_text(text)
     for name in names:
