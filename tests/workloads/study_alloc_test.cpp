@@ -22,6 +22,7 @@ std::uintptr_t line_of(const void* address) { return reinterpret_cast<std::uintp
 TEST(StudyAlloc, ContiguousThreadsShareLinesAndSeparateOnesDoNot) {
   two_slices<Contiguous>([](const Slice& a, const Slice& b) {
     EXPECT_EQ(b.roots, a.roots + corescale::num_capacities);
+    EXPECT_NE(line_of(b.roots - 1), line_of(b.roots));
     EXPECT_EQ(line_of(a.inuse), line_of(b.inuse));
     EXPECT_EQ(line_of(a.available), line_of(b.available));
   });

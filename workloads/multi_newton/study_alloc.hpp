@@ -39,7 +39,7 @@ inline constexpr std::size_t most_threads = std::size_t{1}
                                             << 17;  // at a time: a team of 65,536 and its master
 
 /// Version 2012_0: the roots of all threads in one vector, their counts in two more. Threads that share no
-/// data share cache lines, so each call of one slows the others down.
+/// data share the lines of their counts, so each call of one slows the others down. Their roots fill whole lines.
 struct Contiguous {
   static constexpr bool holds = true;
 
@@ -52,7 +52,8 @@ struct Contiguous {
 
  private:
   /// Zeros, of which the system gives the pages that are touched. Each vector starts at another offset in its page, or a core
-  /// takes a thread's entries in all three for one another (4 KiB aliasing), which is not what this version is to show.
+  /// takes a thread's entries in all three for one another (4 KiB aliasing), which is not what this version is to show. For the
+  /// first threads: some beyond the eighth have roots at the offset of their counts.
   template <class T>
   static T* make_vector(std::size_t size, std::size_t offset) {
     constexpr std::size_t page = 4096;
@@ -63,8 +64,8 @@ struct Contiguous {
   }
 };
 
-/// Version 2012_1: a thread's roots and counts in a structure of its own. What it differs by from `Contiguous` is false sharing,
-/// and nothing else.
+/// Version 2012_1: a thread's roots and counts in a structure of its own. Beside false sharing, `Contiguous`
+/// touches three pages where this touches one.
 struct Separate {
   static constexpr bool holds = true;
 
@@ -168,7 +169,8 @@ struct StudyAlloc {
   static std::size_t available() { return Slices<Version>::mine().available->get(); }
 };
 
-/// malloc() with the study's capacities, and nothing else: no header, no counts, no lists. What `System` takes longer is theirs.
+/// malloc() with the study's capacities: no header, no counts, no lists. What `System` takes longer is theirs, that of a thread's
+/// structure, and of a request that is larger by the header.
 struct BareAlloc {
   [[nodiscard]] static void* get_memory(std::size_t min_bytes, std::size_t& capacity,
                                         std::size_t alignment = 1) {

@@ -104,7 +104,7 @@ void show_stats() noexcept {
 }
 
 [[gnu::constructor]] void begin() noexcept {
-  if (const char* const words = getenv("CORESCALE_MALLOC")) read_options(words);
+  if (const char* const words = secure_getenv("CORESCALE_MALLOC")) read_options(words);
   begin_process();
 }
 
@@ -197,6 +197,16 @@ CORESCALE_ENTRY struct mallinfo mallinfo() noexcept {
 }
 
 CORESCALE_ENTRY void malloc_stats() noexcept { show_stats(); }
+
+/// What pthread_atfork() calls: whoever registers handlers, ours come first.
+// NOLINTNEXTLINE
+CORESCALE_ENTRY int __register_atfork(handler prepare, handler parent, handler child,
+                                      void* library) noexcept {
+  watch_forks();
+  using registers = int (*)(handler, handler, handler, void*);
+  const auto next = reinterpret_cast<registers>(dlsym(RTLD_NEXT, "__register_atfork"));
+  return next ? next(prepare, parent, child, library) : ENOMEM;
+}
 
 }  // extern "C"
 

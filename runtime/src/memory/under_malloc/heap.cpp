@@ -95,16 +95,14 @@ void release(heap& h, page* p) noexcept {
   remove(h, p);
   if (h.bins[p->size_class] == p) h.bins[p->size_class] = h.lists[p->size_class];
   p->owner.store(nullptr, std::memory_order_relaxed);
-  p->block_size = 0;
   protect(p, PROT_READ | PROT_WRITE);
   give_span(p);
 }
 
-/// Takes in what others returned, if the page has nothing else to give, or is free by it.
-void collect(page* p) noexcept {
-  std::uintptr_t there = p->returned.load(std::memory_order_relaxed);
-  if (!blocks_of(there) || (p->free && count_of(there) != p->used)) return;
-  there = p->returned.exchange(there & wants_notice, std::memory_order_acquire);
+/// Takes in what others returned to a page, which wants no notice then.
+void take_in(page* p) noexcept {
+  if (!blocks_of(p->returned.load(std::memory_order_relaxed))) return;
+  const std::uintptr_t there = p->returned.exchange(0, std::memory_order_acquire);
   p->used -= count_of(there);
   if (!p->free) {
     p->free = blocks_of(there);
@@ -114,6 +112,11 @@ void collect(page* p) noexcept {
   for (block* next = next_of(last); next; next = next_of(last)) last = next;
   set_next(last, p->free);
   p->free = blocks_of(there);
+}
+
+/// The same, if the page has nothing else to give, or is free by it.
+void collect(page* p) noexcept {
+  if (!p->free || count_of(p->returned.load(std::memory_order_relaxed)) == p->used) take_in(p);
 }
 
 std::uint64_t draw(heap& h) noexcept {
@@ -188,7 +191,7 @@ void trim_heap(heap& h, bool all, std::size_t but) noexcept {
     page* p = c == but ? &no_page : h.lists[c];
     while (p != &no_page) {
       page* const next = all ? p->next : &no_page;
-      collect(p);
+      all ? take_in(p) : collect(p);
       p->slow_at = 0;
       if (!p->used) {
         release(h, p);
@@ -283,6 +286,7 @@ void send(page* to, block* first, block* last, std::uint32_t count) noexcept {
   if (owner->abandoned.load(std::memory_order_acquire)) {
     const locked hold(heaps_lock);
     if (owner->abandoned.load(std::memory_order_relaxed) && !owner->lost) {
+      if (!to->full) take_in(to);  // what came while its thread was ending
       for (block* b = first; count > 0; --count) {
         block* const next = next_of(b);
         b->word = 0;
@@ -377,7 +381,6 @@ void own_by_kernel(heap& h) noexcept {
 }
 
 void end_of_thread(void*) noexcept;
-void watch_forks() noexcept;
 
 /// The calling thread's, made if need be; null where there is no memory.
 heap* attached() noexcept {
@@ -470,12 +473,6 @@ void after_fork_in_child() noexcept {
   if (_IO_list_resetlock) _IO_list_resetlock();
 }
 
-/// Handlers run before a fork in reverse order. So ours are the first to be registered: whoever allocates under a lock of its own,
-/// and takes that lock in a handler, has it by then.
-[[gnu::constructor(101)]] void watch_forks() noexcept {
-  if (!watches_forks.exchange(true)) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-}
-
 // --- hardened ---
 
 constexpr std::size_t quarantine_length = 256;
@@ -507,6 +504,12 @@ void quarantine(heap& h, void* memory, std::size_t bytes) noexcept {
 }
 
 }  // namespace
+
+/// Handlers run before a fork in reverse order. So ours are the first to be registered: whoever allocates under a lock of its own,
+/// and takes that lock in a handler, has it by then. Other libraries start before a preloaded one: __register_atfork() calls this too.
+[[gnu::constructor(101)]] void watch_forks() noexcept {
+  if (!watches_forks.exchange(true)) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
 
 void give_suspected(page* p, block* b) noexcept {
   if (is_free(p, b)) report_double(b);
@@ -584,7 +587,7 @@ void* resize(void* memory, std::size_t bytes) noexcept {
     if (resize_run(p, static_cast<unsigned>((bytes + slice - 1) / slice))) return memory;
   }
   void* const moved = take(bytes);
-  if (!moved) return nullptr;
+  if (!moved) return bytes <= have ? memory : nullptr;
   memcpy(moved, memory, bytes < have ? bytes : have);
   give(memory);
   return moved;
@@ -599,6 +602,14 @@ bool trim() noexcept {
   if (heap* const mine = own) {
     read_notices(*mine);
     trim_heap(*mine, true, num_classes);
+  }
+  {
+    const locked hold(heaps_lock);
+    for (heap* h = all_heaps; h; h = h->next) {
+      if (!h->abandoned.load(std::memory_order_relaxed) || h->lost) continue;
+      read_notices(*h);
+      trim_heap(*h, true, num_classes);
+    }
   }
   return purge_spans() + purge_mappings() > 0;
 }

@@ -125,6 +125,9 @@ std::size_t usable_bytes(const void* memory) noexcept;
 /// From the library's load on.
 void begin_process() noexcept;
 
+/// Registers our handlers of fork(), once.
+void watch_forks() noexcept;
+
 /// Hands back to the kernel what this thread and all together can spare; whether there was any.
 bool trim() noexcept;
 

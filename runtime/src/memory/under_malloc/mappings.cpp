@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 
 #include "sizes.hpp"
@@ -30,6 +31,7 @@ constinit std::size_t room = 0;
 constinit mapping_counts counts{};
 constinit std::array<kept_mapping, 16> kept{};  // oldest first
 constinit std::size_t num_kept = 0;
+constinit std::atomic<std::uint64_t> oldest_since{0};  // of kept[0]; 0: none
 
 std::size_t home_of(const void* memory) noexcept {
   return static_cast<std::size_t>(
@@ -87,6 +89,7 @@ mapping unkeep(std::size_t k) noexcept {
   const mapping taken = kept[k];
   counts.kept_bytes -= taken.bytes;
   for (--num_kept; k < num_kept; ++k) kept[k] = kept[k + 1];
+  oldest_since.store(num_kept ? kept[0].since : 0, std::memory_order_relaxed);
   return taken;
 }
 
@@ -147,6 +150,7 @@ void keep(mapping one) noexcept {
     drop_oldest();
   if (!wanted) return unmap(one.memory, one.bytes);
   kept[num_kept++] = {one, now};
+  oldest_since.store(kept[0].since, std::memory_order_relaxed);
   counts.kept_bytes += one.bytes;
 }
 
@@ -192,6 +196,16 @@ void* resize_mapping(void* memory, std::size_t bytes) noexcept {
   erase(static_cast<std::size_t>(at - places));
   insert(moved);  // in the room of the old one
   return moved.memory;
+}
+
+void age_mappings(std::uint64_t now) noexcept {
+  const auto are_old = [now] {
+    const std::uint64_t since = oldest_since.load(std::memory_order_relaxed);
+    return since && now >= since && now - since >= chosen.decay_ms;
+  };
+  if (!are_old()) return;
+  const locked hold(mapping_lock);
+  while (num_kept && are_old()) drop_oldest();
 }
 
 std::size_t purge_mappings() noexcept {

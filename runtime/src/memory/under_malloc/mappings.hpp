@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "system.hpp"
 
@@ -19,6 +20,9 @@ std::size_t mapping_bytes(const void* memory) noexcept;
 
 /// The same memory of another size, elsewhere if need be; null where that is impossible: all is as before then.
 void* resize_mapping(void* memory, std::size_t bytes) noexcept;
+
+/// Hands mappings back that were kept for the time of decay.
+void age_mappings(std::uint64_t now) noexcept;
 
 /// Hands mappings that are kept for reuse back to the kernel; their bytes.
 std::size_t purge_mappings() noexcept;

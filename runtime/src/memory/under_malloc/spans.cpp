@@ -7,6 +7,8 @@
 #include <bit>
 #include <new>
 
+#include "mappings.hpp"
+
 namespace corescale::inline v0::process_heap {
 
 constinit std::array<std::uint64_t, (std::size_t{1} << (48 - 22)) / 64> segments_here{};
@@ -184,8 +186,11 @@ void give_span(page* p) noexcept {
   if (p->slices == 0 || s->first[first] != first) die("free() of memory that is not in use", s->memory_of(p));
   const std::uint64_t bits = slices_from(first, p->slices);
   p->slices = 0;
+  p->block_size = 0;
   release(s, bits);
-  decay(s->dirtied_at);
+  const std::uint64_t now = s->dirtied_at;
+  decay(now);
+  age_mappings(now);
 }
 
 bool resize_run(page* run, unsigned slices) noexcept {

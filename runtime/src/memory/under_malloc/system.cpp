@@ -132,6 +132,7 @@ std::uint64_t random_word() noexcept {
 }
 
 void die(const char* what, const void* where) noexcept {
+  in_fork = true;  // a handler of SIGABRT may ask for memory, and we may be under a lock
   char line[200];
   const int length = snprintf(line, sizeof line, "corescale malloc: %s: %p\n", what, where);
   if (length > 0) [[maybe_unused]]

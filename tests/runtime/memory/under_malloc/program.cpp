@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <random>
 #include <string>
@@ -441,6 +442,78 @@ void fork_beside_streams() {
   for (std::thread& one : crew) one.join();
 }
 
+/// Blocks of a thread come back before it lists its pages again, then before it ends, then after: its pages are free at last.
+void half_before_the_end() {
+  std::vector<void*> blocks(300'000);
+  std::atomic<int> step{0};
+  const auto wait_for = [&](int which) {
+    while (step < which) usleep(100);
+  };
+  const auto give_every_fourth = [&](std::size_t from) {
+    for (std::size_t k = from; k < blocks.size(); k += 4) free(blocks[k]);
+  };
+  std::thread owner([&] {
+    for (void*& one : blocks) one = memset(malloc(200), 1, 200);
+    step = 1;
+    wait_for(2);
+    for (std::size_t bytes = 1000; bytes < 60'000; bytes *= 2) free(opaque(malloc(bytes)));
+    step = 3;
+    wait_for(4);
+  });
+  wait_for(1);
+  give_every_fourth(0);
+  step = 2;
+  wait_for(3);
+  give_every_fourth(1);
+  step = 4;
+  owner.join();
+  give_every_fourth(2);
+  give_every_fourth(3);
+  malloc_trim(0);
+  std::printf("before and after a thread's end: %zu KiB\n", resident_kib());
+  REQUIRE(resident_kib() < 20'000);
+}
+
+/// What is kept of large blocks goes back after the time of decay, also where small ones alone are returned.
+void large_blocks_age() {
+  std::array<void*, 4> blocks{};
+  for (void*& one : blocks) one = memset(malloc(15'000'000), 1, 15'000'000);
+  for (void* const one : blocks) free(one);
+  REQUIRE(resident_kib() > 30'000);
+  usleep(1'100'000);
+  free(opaque(malloc(200'000)));
+  REQUIRE(resident_kib() < 20'000);
+}
+
+std::mutex of_a_library;
+
+void register_early(int, char**, char**) {
+  pthread_atfork([] { of_a_library.lock(); }, [] { of_a_library.unlock(); }, [] { of_a_library.unlock(); });
+}
+
+/// Before the first constructor, also those of malloc().
+[[gnu::section(".preinit_array"), gnu::used]] void (*const early)(int, char**, char**) = register_early;
+
+/// A library allocates under its own lock, which it takes before a fork. Its handlers may be older than our constructors.
+void fork_beside_locks() {
+  std::atomic<bool> over{false};
+  alarm(50);
+  std::thread library([&] {
+    while (!over) {
+      const std::lock_guard hold(of_a_library);
+      free(opaque(malloc(100'000)));
+    }
+  });
+  for (int k = 0; k < 200; ++k) {
+    const pid_t child = fork();
+    if (child == 0) _exit(7);
+    int status = 0;
+    REQUIRE(child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7);
+  }
+  over = true;
+  library.join();
+}
+
 /// A process of one thread may fork in a signal handler, whatever that interrupted.
 void fork_in_handler() {
   static std::atomic<int> forks{0};
@@ -476,6 +549,16 @@ void double_free_of_run() {
   remembered = malloc(100'000);
   free(remembered);
   free(remembered);
+}
+
+/// A handler of SIGABRT asks for memory.
+void handler_allocates() {
+  signal(SIGABRT, [](int) {
+    free(opaque(malloc(100'000)));
+    _exit(0);
+  });
+  double_free_of_run();
+  _exit(1);
 }
 
 void foreign_pointer() {
@@ -517,6 +600,10 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"fork_storm", fork_storm},
                            test_case{"fork_beside_streams", fork_beside_streams},
                            test_case{"fork_in_handler", fork_in_handler},
+                           test_case{"fork_beside_locks", fork_beside_locks},
+                           test_case{"half_before_the_end", half_before_the_end},
+                           test_case{"large_blocks_age", large_blocks_age},
+                           test_case{"handler_allocates", handler_allocates},
                            test_case{"double_free", double_free},
                            test_case{"double_free_of_run", double_free_of_run},
                            test_case{"foreign_pointer", foreign_pointer},
