@@ -315,7 +315,16 @@ int new_that_throws() {
   return 0;
 }
 
+int by_new() {
+  for (std::size_t i = 0; i < 100'000; ++i) {
+    char* volatile block = new char[64 + i % 7];
+    delete[] block;
+  }
+  return 0;
+}
+
 const std::map<std::string, std::function<int()>> parts = {
+    {"by_new", by_new},
     {"reset_signals", reset_signals},
     {"reset_signals_raw", reset_signals_raw},
     {"block_signals", block_signals},

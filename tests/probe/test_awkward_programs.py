@@ -93,6 +93,12 @@ def test_a_place_of_an_ended_thread_is_taken_again_when_there_are_no_others() ->
     assert sum(thread.frees for thread in profile.threads) > 10_000
 
 
+def test_what_new_gives_and_delete_takes_is_counted_once() -> None:
+    threads = awkward("by_new").profile.threads
+    assert sum(thread.allocations for thread in threads) == pytest.approx(100_000, rel=0.2)
+    assert sum(thread.frees for thread in threads) == pytest.approx(100_000, rel=0.2)
+
+
 def test_a_forked_process_takes_little_of_the_disk(tmp_path: Path) -> None:
     line = [str(native.find("awkward")), "forks"]
     subprocess.run(line, check=True, env={**os.environ, **environment(tmp_path, 1, None)}, timeout=60)
