@@ -111,6 +111,11 @@ def share(hits: int, of: int) -> str:
     return f"{hits} of {of}, {hits / of:.1%} [{low:.1%}, {high:.1%}]"
 
 
+def decided(line: Line) -> bool:
+    """Whether the gate passed or failed, within the seconds that were named at most."""
+    return bool(line["verdict"] != "inconclusive" and line["took"] <= line["most"])
+
+
 def summed_up(lines: Sequence[Line]) -> None:
     """What the decisions of one gate came to."""
     for kind in ("equal", "slower"):
@@ -123,6 +128,7 @@ def summed_up(lines: Sequence[Line]) -> None:
         slower = sum(one.low is not None and one.low > 1 for one in found)
         faster = sum(one.high is not None and one.high < 1 for one in found)
         print(f"    shown slower {share(slower, len(some))}, shown faster {share(faster, len(some))}")
+        print(f"    decided within the most that was named: {share(sum(decided(line) for line in some), len(some))}")
     each = partial(_range, lines)
     print(f"  difference {each('difference', '{:.1%}')}, blocks {each('blocks', '{:.0f}')},"
           f" spread {each('spread', '{:.1%}')}, load {each('load', '{:.1f}')}, seconds named {each('named', '{:.1f}')},"
