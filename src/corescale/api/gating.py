@@ -50,7 +50,8 @@ def gated(
     seconds = blocks * pairs.seconds
     lasts, most = (text.duration(repeats * seconds) for repeats in (pairs.repeats, passport.MOST_REPEATS))
     said = f"a difference of {text.percent(difference)} takes {text.count(blocks, 'undisturbed block')} here"
-    said += " (by the sentinel's pairs)" if whose == passport.SENTINEL else f", about {lasts}, at most {most}"
+    paced = f", about {lasts} and at most {most} at the passport's pace"
+    said += " (by the sentinel's pairs)" if whose == passport.SENTINEL else paced
     return _calm(declare, blocks, difference), {"time": difference}, said
 
 
