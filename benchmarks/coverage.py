@@ -149,7 +149,7 @@ def width_stop_coverage(
     """Coverage at the stop, and blocks made, for a half width wanted in interquartile ranges of standard noise."""
     samples = ratios(noise, rule.max_blocks, experiments, seed)
     width = relative * float(np.subtract(*np.percentile(samples, [75, 25]))) / 1.349
-    tail = (1 - (confidence or rule.look_confidence)) / 2
+    tail = (1 - (confidence or rule.reading_confidence)) / 2
     covered, made = np.zeros(experiments, dtype=bool), np.zeros(experiments, dtype=int)
     for look in rule.looks:
         open_ = np.flatnonzero(made == 0)

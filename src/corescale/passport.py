@@ -16,14 +16,18 @@ VARIABLE = "CORESCALE_PASSPORT"
 """names the file"""
 SENTINEL = "sentinel"
 """name of the command that every passport has"""
+CALM = 2 / 3
+"""share of undisturbed pairs below which a gate may have to be decided by disturbed ones too"""
 MOST_REPEATS = 2
 """times the blocks of a gate: the most that it makes, after which disturbed ones decide too"""
+ENOUGH = 60
+"""pairs from which on nine of ten slowdowns of the named size are shown, also with heavy tails; from 8 pairs 7 of 10"""
 MAKE = "corescale doctor --noise 5m"
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """A/A pairs of one command: the undisturbed ones, or all where most are disturbed."""
+    """A/A pairs of one command: the undisturbed ones, or all where fewer than CALM of them are."""
 
     log_ratios: Sequence[float]
     """of the times within each pair, in the order made"""

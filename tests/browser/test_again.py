@@ -60,6 +60,13 @@ def width(result: Result) -> Result:
     return samples.result(result.experiment.model_copy(update={"stop": stop}), result.records)
 
 
+def gate() -> Result:
+    """A comparison that undisturbed blocks alone decided, at one of two looks."""
+    found = samples.compare_result(24, step=1.03, change=disturbed)
+    stop = Stop(rule="calm", min_blocks=12, max_blocks=24, confidence=0.98)
+    return samples.result(found.experiment.model_copy(update={"stop": stop}), found.records)
+
+
 def weak() -> Result:
     experiment = samples.scan_experiment(9).model_copy(update={"scaling": Scaling(weak=Weak())})
     factors = (*experiment.factors, Factor(name="load", kind="parameter", levels=(1, 4)))
@@ -81,6 +88,7 @@ CASES: Mapping[str, Callable[[], Result]] = {
     "two curves": samples.two_curves,
     "weak": weak,
     "compare": lambda: samples.compare_result(11, ("old", "new", "newer"), 0.97, change=disturbed),
+    "gate": gate,
     "compare by width": lambda: width(samples.compare_result(9)),
     "compare of 230 blocks": lambda: samples.compare_result(230, step=0.999),
     "tune": lambda: samples.tune_result(12, change=disturbed),
@@ -174,6 +182,16 @@ def test_controls_change_what_is_shown(browser: Any, tmp_path: Path) -> None:
     assert "9 of 12 blocks" in page.inner_text("#again-says")
     page.get_by_role("button", name="Reset").click()
     assert seen() == before
+    page.close()
+
+
+def test_a_gate_opens_with_the_blocks_that_decided_it(browser: Any, tmp_path: Path) -> None:
+    page = opened(browser, gate(), tmp_path)
+    begins = page.inner_text("#again-says")
+    assert "21 of 24 blocks, 98% intervals" in begins
+    page.get_by_label("without the 3 disturbed blocks").uncheck()
+    page.get_by_role("button", name="Reset").click()
+    assert page.inner_text("#again-says") == begins
     page.close()
 
 

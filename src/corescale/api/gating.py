@@ -31,8 +31,9 @@ def gated(
     asked = [one for one in request.gate if one == AUTO or one.startswith(f"{AUTO}=")]
     if not asked:
         return declare, cast("Gates", quantities.gates(request.gate)), ""
-    if len(request.gate) > 1 or len(words) != 2 or request.runs is not None:
-        remedy = "give two commands, no other gate, and leave -r out"
+    own, fixed = CompareRequest(), (request.runs, request.min_runs, request.confidence)
+    if len(request.gate) > 1 or len(words) != 2 or fixed != (own.runs, own.min_runs, own.confidence):
+        remedy = "give two commands, no other gate, and leave -r, -m and --confidence out"
         raise UsageError("decides how two commands are compared", where="--gate auto", remedy=remedy)
     whose, pairs = passport.of_machine(machine.fingerprint()).of(words[0])
     if asked[0] == AUTO:
@@ -49,9 +50,14 @@ def gated(
         raise UsageError(what, where="--gate auto", remedy=f"ask for {text.at_most(least)} or more")
     seconds = blocks * pairs.seconds
     lasts, most = (text.duration(repeats * seconds) for repeats in (pairs.repeats, passport.MOST_REPEATS))
-    said = f"a difference of {text.percent(difference)} takes {text.count(blocks, 'undisturbed block')} here"
-    paced = f", about {lasts} and at most {most} at the passport's pace"
-    said += " (by the sentinel's pairs)" if whose == passport.SENTINEL else paced
+    said = text.count(blocks, "undisturbed block")
+    if whose == passport.SENTINEL:
+        said = f"at least {said} here, by the sentinel's pairs; this command may be noisier: {passport.MAKE} -- COMMAND"
+    else:
+        said += f" here, about {lasts} and at most {most} at the passport's pace"
+    said = f"a difference of {text.percent(difference)} takes {said}"
+    if (known := len(pairs.log_ratios)) < passport.ENOUGH:
+        said += f" (by {text.count(known, 'pair')} only: {passport.ENOUGH} name a number well)"
     return _calm(declare, blocks, difference), {"time": difference}, said
 
 
@@ -61,7 +67,7 @@ def _calm(declare: Declare, blocks: int, difference: float) -> Declare:
     def declared(unloadable: PreloadError | None) -> Experiment:
         made = declare(unloadable)
         stop = Stop(rule="calm", min_blocks=blocks, max_blocks=passport.MOST_REPEATS * blocks, width=difference,
-                    confidence=detectable.CONFIDENCE)  # fmt: skip
+                    confidence=detectable.STATED)  # fmt: skip
         kept = {name: getattr(made.stop, name) for name in ("budget", "launches", "binding")}
         return made.model_copy(update={"stop": stop.model_copy(update=kept if made.stop.binding else {})})
 

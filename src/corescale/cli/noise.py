@@ -20,7 +20,7 @@ from corescale.declare.request import CompareRequest
 from corescale.errors import InconclusiveError, ProgramError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers
-from corescale.passport import MOST_REPEATS, SENTINEL, Pairs, Passport
+from corescale.passport import CALM, SENTINEL, Pairs, Passport
 from corescale.show import exchange, text
 
 SECONDS = 0.1
@@ -82,7 +82,7 @@ def _pairs(command: str, seconds: float, machine: Machine, runs: str) -> Pairs:
         what = f"{text.duration(seconds)} allow {text.count(len(times.blocks), 'pair')}"
         raise InconclusiveError(what, where="--noise", remedy="give it more time")
     kept = table(calm, experiment.response)
-    usual = times if MOST_REPEATS * len(kept.blocks) < len(times.blocks) else kept  # disturbed is how this machine is
+    usual = kept if len(kept.blocks) >= CALM * len(times.blocks) else times  # disturbed is how this machine is
     ratios = usual.log_ratio(*usual.configurations).tolist()
     lasted = (made[-1].started + made[-1].wall - made[0].started) / len(times.blocks)
     return Pairs(ratios, lasted, len(times.blocks), len(times.blocks) - len(kept.blocks))

@@ -43,9 +43,8 @@ def conclude(
     ended = policy.decision(records, experiment, finished=finished)
     width = None if experiment.stop.rule == "race" else ended.reached_width
     found = warnings(records, experiment, width)
-    if experiment.stop.rule == "calm":  # undisturbed blocks alone decide, unless even twice as many held too few
-        calm = len({record.block for record in found.undisturbed if record.timed}) >= experiment.stop.min_blocks
-        said = answer(found.undisturbed if calm else records, experiment, gate)
+    if experiment.stop.rule == "calm":
+        said = answer(found.undisturbed if calm_decide(found.undisturbed, experiment) else records, experiment, gate)
         return Concluded(said, ended, found.lines, found.noisy, None)
     said = answer(records, experiment, gate)
     again, lines, fewer = None, found.lines, len(found.undisturbed) < len(records)
@@ -55,6 +54,12 @@ def conclude(
         # Confirmation pairs confirm the pick of all measuring blocks: that of fewer of them was never confirmed.
         again = answer(found.undisturbed, experiment, gate, said.winner if isinstance(said, Recommendation) else None)
     return Concluded(said, ended, lines, found.noisy, again)
+
+
+def calm_decide(undisturbed: Sequence[Record], experiment: Experiment) -> bool:
+    """Whether undisturbed blocks alone decide: of a gate, unless even twice as many held too few."""
+    calm = len({record.block for record in undisturbed if record.timed}) >= experiment.stop.min_blocks
+    return calm and experiment.stop.rule == "calm"
 
 
 def answer(

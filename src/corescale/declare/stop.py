@@ -81,11 +81,11 @@ class Stop(Model):
         return (*itertools.takewhile(lambda n: n < self.max_blocks, later), self.max_blocks)
 
     @property
-    def look_confidence(self) -> float:
-        """Confidence of the intervals at the looks, printed as `confidence`."""
-        return 1 - LOOK_ERROR * (1 - self.confidence)
+    def spent(self) -> float:
+        """Share of the error that each interval has: what ends a run by what its intervals are pays for its looks."""
+        return {"width": LOOK_ERROR, "calm": 0.5}.get(self.rule, 1.0)
 
     @property
     def reading_confidence(self) -> float:
-        """Confidence of the ratio intervals, such that they cover with `confidence` where a width may stop."""
-        return self.look_confidence if self.rule == "width" else self.confidence
+        """Confidence of the ratio intervals, such that they cover with `confidence`, printed as that."""
+        return 1 - self.spent * (1 - self.confidence)

@@ -91,7 +91,8 @@ def test_the_passport_says_how_many_blocks_a_difference_takes(file: Path) -> Non
     assert (
         stop.rule == "calm"
         and stop.max_blocks == 2 * stop.min_blocks
-        and stop.confidence == 0.99
+        and stop.confidence == 0.98
+        and stop.reading_confidence == pytest.approx(0.99)
         and stop.width == 0.03
     )
     assert gates == {"time": 0.03} and f"{stop.min_blocks} undisturbed blocks" in said and "sentinel" in said
@@ -105,7 +106,8 @@ def test_the_passport_says_how_many_blocks_a_difference_takes(file: Path) -> Non
     ("gate", "options", "says"),
     [(("auto=0.01%",), {}, "cannot be shown here"), (("auto", "5%"), {}, "no other gate"),
      (("auto",), {"runs": 9}, "-r"), (("auto=x",), {}, "is no percentage"),
-     (("auto",), {"max_runs": 4, "min_runs": 4}, "8 blocks")],
+     (("auto",), {"max_runs": 4}, "8 blocks"), (("auto",), {"confidence": "99.9%"}, "--confidence"),
+     (("auto=5%",), {"min_runs": 30}, "-m")],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(gate: tuple[str, ...], options: Any, says: str, file: Path) -> None:
     with pytest.raises(UsageError, match=says):
@@ -134,7 +136,7 @@ def _of(step: float, blocks: int, disturbed: int = 0, noise: float = 0.015) -> A
         return {"noise": Noise(steal=50.0)} if block < disturbed else {}
 
     result = samples.compare_result(blocks, step=step, change=change, noise=noise)
-    stop = Stop(rule="calm", min_blocks=12, max_blocks=24, width=0.05, confidence=detectable.CONFIDENCE)
+    stop = Stop(rule="calm", min_blocks=12, max_blocks=24, width=0.05, confidence=detectable.STATED)
     return result.experiment.model_copy(update={"stop": stop}), result.records
 
 

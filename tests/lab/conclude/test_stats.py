@@ -211,7 +211,7 @@ class TestStop:
         assert should_stop(self.rule, [Interval(0.0, None, None, None, 5)], 8).reached_width is None
 
     def test_each_look_reserves_error(self) -> None:
-        assert self.rule.look_confidence == pytest.approx(0.96)
+        assert self.rule.reading_confidence == pytest.approx(0.96)
 
     @pytest.mark.parametrize("wrong", [{"width": 0}, {"confidence": 1}, {"min_blocks": 41}])
     def test_refuses_what_makes_no_sense(self, wrong: dict[str, int]) -> None:

@@ -15,9 +15,9 @@ from corescale.conclude import stats
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
+from corescale.conclude.conclusion import calm_decide
 from corescale.conclude.response import Step, table
 from corescale.conclude.warnings import warnings
-from corescale.declare.stop import LOOK_ERROR
 from corescale.records import Configuration
 from corescale.show import columns, text
 from corescale.show.naming import label
@@ -34,8 +34,8 @@ def measured(result: Result) -> Mapping[str, Any] | None:
     """JSON values of the measuring blocks; None where nothing can be compared.
 
     `values`: the response by block and configuration, null where there is none. `kept`: blocks that no disturbance from
-    outside hit. `steps`: what the response is quantised in, in all blocks and in those. `confidences`: the ends
-    of intervals. `read` are the columns: of the baseline over each, or of each over it.
+    outside hit; `calm`: they alone decided. `steps`: what the response is quantised in, in all blocks and in those.
+    `confidences`: the ends of intervals. `read` are the columns: of the baseline over each, or of each over it.
     """
     times = table(result.records, result.experiment.response)
     if len(times.configurations) < FEWEST:
@@ -46,7 +46,7 @@ def measured(result: Result) -> Mapping[str, Any] | None:
     stop, name = result.experiment.stop, result.experiment.response
     order = [c for c in columns.of(result).rows if c in times.configurations]
     reference, cells = _references(found), times.values[:, [times.configurations.index(c) for c in order]]
-    spent = LOOK_ERROR if stop.rule == "width" and not isinstance(found, Recommendation) else 1.0
+    spent = 1.0 if isinstance(found, Recommendation) else stop.spent
     statements = max(1, len(order) - 1) if isinstance(found, tuple) else 1
     counts = _counts(cells, [block in kept for block in times.blocks])
     return {
@@ -59,6 +59,7 @@ def measured(result: Result) -> Mapping[str, Any] | None:
         "steps": [0.0, 0.0]
         if isinstance(found, Recommendation)
         else [Step.of(result.records, name), Step.of(calm, name)],
+        "calm": calm_decide(calm, result.experiment),
         "confidence": stop.confidence,
         "confidences": [
             {"confidence": each, "limits": _limits(counts, each, stats.bonferroni(1 - spent * (1 - each), statements))}

@@ -122,7 +122,9 @@ if (section) {
       return line;
     }));
     $("again-says").textContent = `${count} of ${data.blocks.length} blocks, ${Number((100 * confidence).toFixed(3))}% intervals` +
-      (lacks ? ": too few blocks for an interval" : "") + (data.origins ? ` (${data.origins}).` : ".");
+      (lacks ? ": too few blocks for an interval" : "") +
+      (base === null ? "" : ", each by itself, as its baseline was chosen after looking") +
+      (data.read === "tune" ? ", of the race: no gain is read from them" : "") + (data.origins ? ` (${data.origins}).` : ".");
   };
   const head = section.querySelector("thead tr");
   for (const title of Object.values(HEADS[data.read])) head.append(element("th", title, { scope: "col" }));
@@ -133,11 +135,12 @@ if (section) {
   for (const { confidence } of data.confidences)
     $("again-confidence").append(element("option", `${Number((100 * confidence).toFixed(3))}%`, { value: confidence }));
   $("again-confidence").value = data.confidence;
+  $("again-calm").checked = data.calm;
   for (const id of ["again-baseline", "again-confidence", "again-calm"]) $(id).addEventListener("change", show);
   $("again-reset").addEventListener("click", () => {
     $("again-baseline").value = "";
     $("again-confidence").value = data.confidence;
-    $("again-calm").checked = false;
+    $("again-calm").checked = data.calm;
     show();
   });
   section.hidden = false;
