@@ -59,7 +59,7 @@ def spinning(folder: Path) -> tuple[str, int]:
 def longer(program: str, count: int, difference: float, out: Path) -> int:
     """The count whose launch takes longer by so much: its loop by more, as what is around the loop takes time too."""
     (found,) = corescale.compare(f"{program} 0", f"{program} {count}", name=["A", "B"], runs=40, out=out).answer
-    around = found.reference_time.estimate / found.other_time.estimate
+    around = found.reference_time.estimate / found.time.estimate
     return round(count * (1 + difference / (1 - around)))
 
 

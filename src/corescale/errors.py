@@ -19,7 +19,7 @@ class ExitCode(IntEnum):
     PRELOAD = 5
     """An allocator could not be loaded into the program, so nothing about it was measured."""
     STORE = 6
-    """The run folder cannot be written, is in use, is of another format, or cannot be continued."""
+    """The run folder is not there, cannot be written, is in use, is of another format, or cannot be continued."""
     UNAVAILABLE = 7
     """Something the verb needs is not installed on this machine."""
     INTERNAL = 70

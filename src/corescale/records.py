@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: the record, and what is in one)
 """The record: what one launch of one configuration gave. Everything downstream is computed from records.
 
 Immutable, one canonical JSON line each. A reader refuses a format it does not know rather than guess.
@@ -12,6 +12,7 @@ import dataclasses
 import functools
 import itertools
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -236,6 +237,23 @@ class Record:
         """Whether it counts: of the program as asked, not to warm up and no rehearsal."""
         return self.phase in ("measure", "confirm")
 
+    def response(self, name: str) -> float:
+        """The declared response of this launch, NaN where it failed or does not report it.
+
+        `cpu` is CPU time. `region:NAME` is the largest total of any thread of any rank: the time that the others wait
+        for.
+        """
+        if not self.ok:
+            return math.nan
+        source, _, key = name.partition(":")
+        if source == "wall":
+            return self.wall
+        if source == "cpu":
+            return self.user + self.system
+        if source == "metric":
+            return self.metrics.get(key, math.nan)
+        return max((region.seconds for region in self.regions if region.name == key), default=math.nan)
+
     @property
     def effective_cores(self) -> float:
         """CPU time over wall time: how many cores were really used."""
@@ -267,12 +285,15 @@ def to_dict(record: Record) -> dict[str, Any]:
     return values
 
 
+REMEDY = "restore the file, or leave that run out"
+
+
 def decode(line: str) -> Record:
     """The record of one line; raises StoreError for another format or a line that is no record."""
     try:
         values = json.loads(line)
     except ValueError as error:
-        raise StoreError(f"not a record: {error}") from error
+        raise StoreError(f"not a record: {error}", remedy=REMEDY) from error
     return from_dict(values)
 
 
@@ -289,7 +310,8 @@ def from_dict(values: object) -> Record:
         return _adapter().validate_python(values)
     except ValidationError as error:
         first = error.errors()[0]
-        raise StoreError(f"not a record: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        what = f"not a record: {'.'.join(map(str, first['loc']))}: {first['msg'].lower()}"
+        raise StoreError(what, remedy=REMEDY) from error
 
 
 @functools.cache

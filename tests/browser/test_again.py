@@ -157,7 +157,7 @@ def _compared(records: tuple[Record, ...], experiment: Experiment, order: Any, b
     factor = Factor(name="command", kind="command", levels=tuple(one.name for one in commands))
     found = verdict.compare(records, experiment.model_copy(update={"commands": tuple(commands), "factors": (factor,)}))
     rows = {str(one.other["command"]): one for one in found}
-    numbers = {name: {"time": one.other_time, "ratio": one.ratio, "mean": one.mean} for name, one in rows.items()}
+    numbers = {name: {"time": one.time, "ratio": one.ratio, "mean": one.mean_ratio} for name, one in rows.items()}
     own = {"time": found[0].reference_time, "ratio": verdict.ITSELF, "mean": verdict.ITSELF}
     return [numbers.get(name, own) for name in names]
 

@@ -76,6 +76,7 @@ def found(
     swap: bool = True,
 ) -> tuple[Found, Experiment]:
     """The command launched with the profiler, and without it with one thing changed each; raises CorescaleError."""
+    command_line.scan(request, command, machine)  # raises UsageError for what the swaps could not use
     experiment = command_line.scan(replace(request, budget="none"), command, machine)
     redirects.must_work(experiment)
     seen, made = explained(experiment, machine, note)
@@ -93,6 +94,8 @@ def explained(experiment: Experiment, machine: Machine, note: Note) -> tuple[Pro
     """The launch with the largest p, beside one with p = 1 where there is such a level."""
     by_size = sorted(grid.configurations(experiment), key=lambda chosen: chosen.layout.p)
     alone, most = by_size[0], by_size[-1]
+    if most.layout.p > machine.default_max_threads:
+        note(f"oversubscribed: p = {most.layout.p} on {machine.default_max_threads} cores")
     compares = alone.layout.p == 1 < most.layout.p
     serial = _serial(experiment, alone if compares else None, machine, note)
     seen = _launched(experiment, most, machine, note)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import numpy as np
 
 from corescale.conclude import stats
-from corescale.conclude.response import response
 from corescale.declare import plan
 from corescale.declare.claim import MARGIN
 from corescale.declare.experiment import Experiment
@@ -35,7 +34,7 @@ def must_not_disturb(experiment: Experiment, launcher: Launcher, jobs: int, note
         made = list(launcher.launch(plan.invocations(block, 0, 0, widest, plan.fresh_seed(), None)))
         if failed := next((record for record in made if not record.ok), None):
             raise ProgramError(f"{widest.label} failed ({failed.status})", where="--jobs", remedy="make it work first")
-        return statistics.fmean(response(record, experiment.response) for record in made)
+        return statistics.fmean(record.response(experiment.response) for record in made)
 
     logs = []
     for _ in range(PAIRS):

@@ -3,6 +3,7 @@
 
 import contextlib
 import errno
+import os
 import sys
 import time
 import traceback
@@ -47,9 +48,13 @@ def main() -> None:
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):  # as typer passes it on
             fail(_interrupted(), interruptions.exit_code(error.__cause__))
-        if isinstance(error, OSError) and error.errno in LACKING:
+        if isinstance(error, ImportError):
+            remedy = "raise ulimit -v, or install corescale again"
+            fail(f"a part cannot be loaded: {error}; {remedy}", ExitCode.UNAVAILABLE)
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in LACKING):
+            why = error.strerror if isinstance(error, OSError) else os.strerror(errno.ENOMEM)
             remedy = "raise the limit (ulimit -a shows all), or end other programs"
-            fail(f"the system gives no more: {error.strerror}; {remedy}", ExitCode.UNAVAILABLE)
+            fail(f"the system gives no more: {why}; {remedy}", ExitCode.UNAVAILABLE)
         fail(_defect(error), ExitCode.INTERNAL)
 
 

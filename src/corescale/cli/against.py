@@ -37,7 +37,8 @@ def against(request: CompareRequest, words: list[str], machine: Machine) -> None
     there = loaded(Path(request.against))
     before = _configuration(there, words[0])
     then = [record for record in there.records if record.configuration == before and record.phase == "measure"]
-    runs = request.runs or len({record.block for record in then})
+    blocks = len({record.block for record in then})
+    runs = request.runs or blocks
     asked = replace(request, gate=[], runs=runs, fresh=True)
     declare = partial(command_line.compare, asked, words, machine)
     now = declare()
@@ -56,7 +57,8 @@ def against(request: CompareRequest, words: list[str], machine: Machine) -> None
     records = [*_as(reference, then), *_as(other, run.records)]
     lines = dict.fromkeys([other], next(iter(result(run, machine).lines.values()), ""))
     found = concluded(records, both, lines, run.environment, gate, finished=True)
-    said = (f"{run_name(there)} {CAVEAT}", *found.warnings)
+    pairs = f"of {runs} blocks now and {blocks} then, {min(runs, blocks)} are pairs"
+    said = (f"{run_name(there)} {CAVEAT}", *([pairs] if runs != blocks else []), *found.warnings)
     return finish(replace(found, run=run.origin, runs={run_name(run): run.folder}, warnings=said), request, run.late)
 
 
@@ -68,7 +70,7 @@ def _configuration(there: store.Run, word: str) -> Configuration:
     if len(every) != 1 and len(alike) != 1:
         what = f"holds {len(every)} configurations, of which {len(alike)} launch this command"
         remedy = "give a run of this command alone: corescale compare -r 20 CMD"
-        raise UsageError(what, where=f"--against {run_name(there)}", remedy=remedy)
+        raise UsageError(what, where=f"--against {there.folder}", remedy=remedy)
     return (alike or every)[0]
 
 

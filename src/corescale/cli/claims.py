@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from corescale.api.results import machine_name, result
+from corescale.cli import usage_errors
 from corescale.cli.report import shown_as
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.overheads import Modelled
@@ -36,6 +37,8 @@ def claims(
     """Print every claim of the five papers with the verdict of each machine measured."""
     if not machine.isprintable():
         raise UsageError("is no name of one line", where="--machine", remedy="write it in letters that can be printed")
+    if not runs:
+        usage_errors.must_have({"--machine": machine, "--replace": replace, "--study": study}, "a run")
     known = declared.verdicts()
     for path in runs or []:
         run, here = store.load(path), Machine.here()

@@ -17,7 +17,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations, launch, parameters
 from corescale.declare.plan import BASELINE_EVERY
 from corescale.declare.request import RunRequest
-from corescale.errors import CorescaleError, StoreError
+from corescale.errors import CorescaleError, StoreError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, hooks, launchers, redirects, store
 from corescale.records import Configuration, Layout, Record
@@ -36,6 +36,8 @@ def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> No
     Raises ProgramError, UsageError and StoreError, as measuring would, where a program cannot be launched or its files
     are not there; of a study, which may be meant for another machine, a missing program is a note.
     """
+    if request.json:
+        raise UsageError("a plan is text", where="--dry-run --json", remedy="drop one of them")
     launcher = launchers.create(request.on, experiment, machine, request.launching)
     for chosen in configurations(experiment):
         typer.echo(f"{chosen.label}\n    {launcher.line(chosen)}")

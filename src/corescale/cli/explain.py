@@ -15,6 +15,7 @@ from corescale.cli.options import Words
 from corescale.declare.request import ScanRequest
 from corescale.errors import CorescaleError, ExitCode
 from corescale.machine import Machine
+from corescale.show import exchange
 from corescale.show import explain as show
 
 
@@ -47,6 +48,8 @@ def explain(
 ) -> None:
     """Where every thread-second goes: corescale explain -- ./program {threads}"""
     earlier = explaining.earlier(before, "--before")[1] if before else None
+    if outputs:
+        exchange.make_folder(Path(outputs))
     request = stdin.kept(
         ScanRequest(
             threads=threads, ranks=ranks, budget=budget, input=input, timeout=timeout, shell=shell, out=out, quiet=quiet

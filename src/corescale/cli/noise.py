@@ -72,7 +72,11 @@ def _pairs(command: str, seconds: float, machine: Machine, runs: str) -> Pairs:
     request = CompareRequest(name=["A", "B"], budget=f"{seconds:g}s", max_runs=MOST_PAIRS, width="0.001%", fresh=True,
                              timeout="10m", out=runs)  # fmt: skip
     experiment = command_line.compare(request, [command, command], machine)
-    run = measure(experiment, request, machine)
+    try:
+        run = measure(experiment, request, machine)
+    except InconclusiveError as error:
+        what = f"{text.duration(seconds)} allow no pair"
+        raise InconclusiveError(what, where="--noise", remedy="give it more time") from error
     made = run.records
     if failed := next((record for record in made if record.timed and not record.ok), None):
         remedy = f"its output is in {run.folder}"

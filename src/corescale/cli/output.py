@@ -97,10 +97,10 @@ def written(target: str, content: str | bytes) -> None:
 def must_be_writable(request: RunRequest) -> None:
     """Raises UsageError for an export or report that cannot be written, before hours of measuring and not after."""
     named = [request.report, *(getattr(request, f"export_{name}") for name in exchange.EXPORTERS)]
-    streams = [target for target in named if target in STDOUT]
-    if request.json and streams:
-        remedy = "drop --json, or name a file for the export"
-        raise UsageError("--json and an export would both be on standard output", where=streams[0], remedy=remedy)
+    streams = [*(["--json"] if request.json else []), *(target for target in named if target in STDOUT)]
+    if len(streams) > 1:
+        remedy = "leave one there, and name a file for each other"
+        raise UsageError("two outputs would be on standard output", where=" ".join(streams), remedy=remedy)
     for target in filter(None, named):
         if named.count(target) > 1 and target not in STDOUT:
             raise UsageError("two exports would go there", where=target, remedy="name a file for each")

@@ -14,7 +14,7 @@ from corescale.cli.simulate import simulated
 from corescale.conclude import overhead_forecast
 from corescale.conclude.forecast import FAR, MODEL_NAMES, Prediction, Scored, held_back, score
 from corescale.conclude.forecast import predict as forecast
-from corescale.errors import StoreError, UsageError
+from corescale.errors import ExitCode, StoreError, UsageError
 from corescale.observe import store
 from corescale.show import forecasts
 
@@ -65,9 +65,8 @@ def predict(
     """What more cores would give: corescale predict corescale-runs/scan-1234/1 --cores 64"""
     if simulate:
         if cores is not None or model or overhead or track_record:
-            raise UsageError(
-                "forecasts are from runs", where="--simulate", remedy="leave out --cores and what follows it"
-            )
+            remedy = "leave out --cores, --model, --overhead and --track-record"
+            raise UsageError("forecasts are from runs", where="--simulate", remedy=remedy)
         simulated(words, simulate, layouts or "auto", response, grade, json=json)
         return
     simulating = {"--layouts": layouts, "--grade": grade, "--response": response != "wall"}
@@ -86,6 +85,10 @@ def predict(
         )
     sums = overhead or []
     found = [_scanned(path, study=bool(overhead)) for path in runs]
+    for run in found:
+        if beyond := sorted({record.threads_asked for record in run.records if record.oversubscribed}):
+            levels = ", ".join(map(str, beyond))
+            typer.echo(f"note: {run.folder}: p = {levels} was oversubscribed, so no forecast is from it", err=True)
     said = [
         (run, _scores(run, sums) if cores is None else _forecasts(run, cores, model, sums, anyway=anyway))
         for run in found
@@ -94,10 +97,17 @@ def predict(
     if not every and not track_record:
         remedy = "scan at least 2 levels of threads or ranks"
         raise UsageError("no model can be fitted", where=str(runs[0]), remedy=remedy)
-    lines = [forecasts.line(one, run.experiment.response) for run, of_run in said for one in of_run]
+    lines = [forecasts.line(one, run.experiment.response) + _origin(run) for run, of_run in said for one in of_run]
     if track_record:
         lines.append(forecasts.coverage([one for one in every if isinstance(one, Scored)]))
     typer.echo(json_format.dumps([asdict(one) for one in every], indent=2) if json else "\n".join(lines))
+    if not every:
+        raise typer.Exit(ExitCode.INCONCLUSIVE)
+
+
+def _origin(run: store.Run) -> str:
+    """What every number of the run is, if it was not measured."""
+    return "".join(f" ({origin})" for origin in sorted({record.origin for record in run.records} - {"measured"}))
 
 
 def _forecasts(

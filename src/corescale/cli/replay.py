@@ -30,6 +30,8 @@ def replay(given: Path, request: StudyRequest) -> None:
         remedy = "drop --levels, --command and --until-decided"
         raise UsageError("a replay launches what was launched", where="--replay", remedy=remedy)
     there = loaded(given)
+    if there.launcher == "fake" and request.on != "fake":
+        raise UsageError("is a fake run", where=str(given), remedy="add --on fake --landscape FILE")
     experiment = _limited(there.experiment, request.runs)
     machine = launchers.machine(request.on, request.launching)
     if request.dry_run:

@@ -10,7 +10,6 @@ import typer
 
 from corescale.cli.measure import measure
 from corescale.conclude.response import median
-from corescale.conclude.response import response as response_of
 from corescale.declare import command_line
 from corescale.declare.factors import KINDS
 from corescale.declare.request import ScanRequest
@@ -99,5 +98,5 @@ def _times(made: store.Run, response: str) -> dict[str, float]:
     found: dict[str, list[float]] = {}
     for record in made.records:
         if record.ok:
-            found.setdefault(str(record.configuration.layout), []).append(response_of(record, response))
+            found.setdefault(str(record.configuration.layout), []).append(record.response(response))
     return {name: median(each) for name, each in found.items()}

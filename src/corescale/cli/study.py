@@ -27,7 +27,7 @@ from corescale.declare.request import StudyRequest
 from corescale.errors import PreloadError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
-from corescale.show import exchange, statements
+from corescale.show import exchange, statements, text
 
 app = typer.Typer(help="Studies as files: list | check | run | new | claims.", add_completion=False)
 
@@ -70,6 +70,8 @@ def run(words: list[str], request: StudyRequest) -> None:
         _can_be_shown(declare(None), machine)
     if request.dry_run:
         return dry_run(declare(None), request, machine)
+    if request.outputs:
+        exchange.make_folder(Path(request.outputs))
     made = loadable(declare, request, machine)
     found = result(made, machine, every_variable=request.every_variable)
     outputs(found, Path(request.outputs or made.folder / "outputs"))
@@ -132,7 +134,7 @@ def check(
     blocks = f"{stop.min_blocks}" if stop.min_blocks == stop.max_blocks else f"{stop.min_blocks} to {stop.max_blocks}"
     typer.echo(
         f"{stdin.shown(str(path))}: in order: {len(configurations(experiment))} configurations, {blocks} blocks,"
-        f" {len(experiment.study.outputs)} outputs"
+        f" {text.count(len(experiment.study.outputs), 'output')}"
     )
 
 

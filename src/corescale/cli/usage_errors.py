@@ -32,7 +32,7 @@ HYPERFINE = {
 """Options of hyperfine that have another name here, or none; docs/hyperfine.md has them all."""
 
 OURS = dict.fromkeys(("--version", "-V"), "corescale --version prints it") | dict.fromkeys(
-    ("-r", "--runs"), "a tune ends by itself: --budget 60s or -M 20 ends it earlier"
+    ("-r", "--runs"), "--budget 60s bounds it"
 )
 """Options that come before a verb, or that not every verb has."""
 

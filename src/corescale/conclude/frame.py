@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from corescale.conclude import memory
-from corescale.conclude.response import response
 from corescale.conclude.warnings import warnings
 from corescale.declare import arithmetic
 from corescale.declare.catalogue import allocators
@@ -44,7 +43,7 @@ def frame(
         | dict(known[record.configuration])
         | {
             "layout": str(record.configuration.layout),
-            "time": response(record, experiment.response),
+            "time": record.response(experiment.response),
             "peak_memory": (record.peak_memory if record.peak_memory_kind == kind else 0) or math.nan,
             "effective_cores": record.effective_cores,
             "replicate": blocks[record.configuration.get("machine"), record.block],

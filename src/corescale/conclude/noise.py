@@ -175,14 +175,16 @@ class CarryOver:
     effect: float
     launches: int
     """launches right behind it"""
+    spoils: float
+    """Share of the effect that is in the ratio of it and another one, at most: by how much more of that one's launches
+    than of its own came right behind it."""
 
 
 def carry_over(log_times: npt.ArrayLike, sequence: npt.ArrayLike) -> CarryOver | None:
     """The configuration whose successors differ most from other launches of their own, if that is no chance.
 
     Random order makes predecessors a random factor, so a rank correlation tests them: one false alarm in 100
-    experiments, by Bonferroni over the configurations. With two configurations each follows the other in three of
-    four launches, so half of the effect goes into their ratio, and no interval covers that. Arrays as of `drift`.
+    experiments, by Bonferroni over the configurations. What is in a ratio is in no interval. Arrays as of `drift`.
     """
     residual, column = _in_order(log_times, sequence)
     if residual.size < FEWEST_FOR_CORRELATION or np.ptp(residual) == 0:
@@ -202,7 +204,9 @@ def carry_over(log_times: npt.ArrayLike, sequence: npt.ArrayLike) -> CarryOver |
         if strength > limit:
             limit = strength
             gaps = [_gap(residual[1:][own == c], after[own == c] > 0) for c in np.unique(own)]
-            found = CarryOver(int(behind), math.expm1(float(np.nanmean(gaps))), int(after.sum()))
+            shares = np.bincount(own, after, size) / np.maximum(launches, 1)
+            spoils = float(np.abs(shares - shares[behind]).max())
+            found = CarryOver(int(behind), math.expm1(float(np.nanmean(gaps))), int(after.sum()), spoils)
     return found
 
 

@@ -13,26 +13,9 @@ from corescale.conclude.stats import Floats, Interval
 from corescale.records import Configuration, Phase, Record
 
 
-def response(record: Record, name: str) -> float:
-    """The declared response of a launch, NaN where it failed or does not report it.
-
-    `cpu` is CPU time. `region:NAME` is the largest total of any thread of any rank: the time that the others wait for.
-    """
-    if not record.ok:
-        return math.nan
-    source, _, key = name.partition(":")
-    if source == "wall":
-        return record.wall
-    if source == "cpu":
-        return record.user + record.system
-    if source == "metric":
-        return record.metrics.get(key, math.nan)
-    return max((region.seconds for region in record.regions if region.name == key), default=math.nan)
-
-
 def at_least(record: Record, name: str) -> float:
     """That table, but a capped launch counts with the time until it was killed, so it seems better than it is."""
-    return record.wall if record.status == "capped" else response(record, name)
+    return record.wall if record.status == "capped" else record.response(name)
 
 
 DIGITS = 9
@@ -59,7 +42,7 @@ class Step:
 
     def add(self, record: Record) -> None:
         """One more launch."""
-        if not record.timed or not (value := response(record, self._name)) > 0:
+        if not record.timed or not (value := record.response(self._name)) > 0:
             return
         text = f"{value:.{DIGITS}g}"
         self._told.setdefault(record.configuration, set()).add(float(text))
@@ -119,7 +102,10 @@ def widened(log_ratio: Interval, times: Table, a: Configuration, b: Configuratio
 
 
 def table(
-    records: Sequence[Record], name: str, phase: Phase = "measure", value: Callable[[Record, str], float] = response
+    records: Sequence[Record],
+    name: str,
+    phase: Phase = "measure",
+    value: Callable[[Record, str], float] = Record.response,
 ) -> Table:
     """The table of one phase; configurations in order of first appearance."""
     chosen = [record for record in records if record.phase == phase]

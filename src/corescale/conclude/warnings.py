@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy as np
 
 from corescale.conclude import memory, noise
-from corescale.conclude.response import Step, median, response
+from corescale.conclude.response import Step, median
 from corescale.conclude.two_samples import unpaired_ratio
 from corescale.declare import grid
 from corescale.declare.experiment import Experiment
@@ -71,7 +71,7 @@ def _told(records: Sequence[Record], experiment: Experiment) -> tuple[list[str],
 def _quantised(records: Sequence[Record], experiment: Experiment) -> list[str]:
     """Where the response is quantised that hide what is asked for."""
     typical, told = (
-        median([response(record, experiment.response) for record in records]),
+        median([record.response(experiment.response) for record in records]),
         Step.of(records, experiment.response),
     )
     if not (typical > 0 and told > experiment.stop.within * typical):
@@ -185,7 +185,7 @@ def _drift(records: Sequence[Record], experiment: Experiment) -> list[str]:
     times, sequence = np.full((2, len(blocks), len(configurations)), math.nan)
     for place, record in enumerate(measured):
         cell = blocks.index(record.block), configurations.index(record.configuration)
-        value = response(record, experiment.response)
+        value = record.response(experiment.response)
         times[cell] = math.log(value) if value > 0 else math.nan
         sequence[cell] = place
     if not measured:
@@ -203,7 +203,7 @@ def _nodes(records: Sequence[Record], experiment: Experiment) -> Iterator[str]:
     for record in records:
         nodes, value = (
             {process.node for process in record.processes if process.node},
-            response(record, experiment.response),
+            record.response(experiment.response),
         )
         if record.phase == "measure" and record.ok and len(nodes) == 1 and value > 0:
             logs.setdefault(record.configuration, []).append(math.log(value))
@@ -225,8 +225,8 @@ def _carried(found: noise.CarryOver | None, configurations: Sequence[Configurati
     if found is not None:
         more = f"{100 * abs(found.effect):.2g}% {'longer' if found.effect > 0 else 'shorter'}"
         yield (
-            f"carry-over: a launch right behind {configurations[found.behind].label} takes {more}, and up to half of"
-            " that is in the ratio; --prepare 'sleep 1' may part them"
+            f"carry-over: a launch right behind {configurations[found.behind].label} takes {more};"
+            f" up to {100 * abs(found.effect) * found.spoils:.2g}% is in a ratio; --prepare 'sleep 1' may part them"
         )
 
 

@@ -64,7 +64,7 @@ rate = "cycles / time"
 # When enough was measured: rule = "replicates" (N blocks), "width" (every ratio known to 2%), or "race" (tune).
 [stop]
 rule = "replicates"
-replicates = 6
+replicates = 10
 
 # Outputs. Columns: factors, derived parameters, metrics, [columns], and time, p, replicate, peak_memory, machine, ...
 [[table]]

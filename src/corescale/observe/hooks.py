@@ -13,7 +13,7 @@ from typing import IO
 
 from corescale.declare import template
 from corescale.declare.experiment import Experiment
-from corescale.errors import InconclusiveError, ProgramError
+from corescale.errors import InconclusiveError, ProgramError, UsageError
 from corescale.observe import environment
 from corescale.observe.spawn import orphans
 
@@ -32,6 +32,9 @@ class HookRunner:
         known |= {*experiment.derived, *(one.name for one in experiment.along)}
         for name in (*EACH, *ONCE):
             text = getattr(experiment.hooks, name) or ""
+            if name in ONCE and (one := next(iter(known & template.placeholders((text,))), "")):
+                remedy = f"--prepare runs before each launch, with its {{{one}}}"
+                raise UsageError(f"runs once, for all levels of {{{one}}}", where=f"--{name}", remedy=remedy)
             template.check((text,), known if name in EACH else ())
             if not self._shell:
                 template.split(text, f"--{name}")

@@ -16,7 +16,7 @@ from corescale.declare.grid import baseline, configurations, untyped
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
 from corescale.endings import ending
-from corescale.errors import AfterwardsError, CorescaleError, InconclusiveError, ProgramError
+from corescale.errors import AfterwardsError, CorescaleError, InconclusiveError, ProgramError, UsageError
 from corescale.observe.launchers import Launcher
 from corescale.observe.store import Store
 from corescale.observe.watcher import Watcher
@@ -272,11 +272,18 @@ class _Loop:
         return "the program" if alone else record.configuration.label
 
     def must_have_succeeded(self, made: Sequence[Record]) -> None:
+        """Raises ProgramError where no launch ever did, and UsageError where none that counts gave the response."""
+        name = self.experiment.response
+        if any(math.isfinite(record.response(name)) for record in itertools.chain(made, self.store.records)):
+            return
         if not any(record.ok for record in itertools.chain(made, self.store.records)):
-            raise ProgramError(
-                f"no configuration succeeded; the last one {ending(made[-1])}",
-                remedy=_remedy(made[-1], "make the program work") + self._launched(made[-1]),
-            )
+            remedy = _remedy(made[-1], "make the program work") + self._launched(made[-1])
+            raise ProgramError(f"no configuration succeeded; the last one {ending(made[-1])}", remedy=remedy)
+        if made[0].timed:
+            given = {f"metric:{key}" for record in made for key in record.metrics}
+            given |= {f"region:{region.name}" for record in made for region in record.regions}
+            remedy = f"the program gives {', '.join(sorted(given)) or 'none'} (docs/region.md)"
+            raise UsageError("no launch gave it", where=name, remedy=remedy)
 
     def _launched(self, record: Record) -> str:
         """The command behind what is said of it, without the variables that are set for it or for each of its ranks."""

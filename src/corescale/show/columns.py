@@ -142,9 +142,9 @@ TUNE: tuple[Column, ...] = (
     Column("excluded", "", REASON, DOCUMENT, "why it may not win", "why not"),
 )
 COMPARE: tuple[Column, ...] = (
-    Column("other_time", "s", RESPONSE, MAIN, "median of the response"),
+    TIME,
     Column("ratio", "1", TIMES, MAIN, "T(other) / T(reference)", "T / T(reference)"),
-    Column("mean", "1", TIMES, DERIVED, "mean T(other) / mean T(reference)", "mean ratio"),
+    Column("mean_ratio", "1", TIMES, DERIVED, "mean T(other) / mean T(reference)", "mean ratio"),
     Column("p_value", "1", TWO_DIGITS, MAIN, "of no difference", "p-value", of=_of_other("p_value")),
     Column("effective_cores", "cores", TENTHS, DOCUMENT, "CPU time / wall time", "cores used", of=_cores),
     Column("decision", "", DECISION, DOCUMENT, "what is certain", "verdict", of=_of_other("decision")),
@@ -218,6 +218,6 @@ def _metric(name: str) -> Column:
 def _reference(found: Sequence[Comparison]) -> Sequence[Comparison]:
     """The reference beside itself: the first row of a comparison's table."""
     return [
-        replace(first, other=first.reference, other_time=first.reference_time, ratio=ITSELF, mean=ITSELF)
+        replace(first, other=first.reference, time=first.reference_time, ratio=ITSELF, mean_ratio=ITSELF)
         for first in found[:1]
     ]

@@ -354,9 +354,9 @@ def _comparison(found: Comparison, confidence: float, response: str) -> str:
 
 def _mean(found: Comparison) -> str:
     """`; on average it is 1.06x slower: of new 3 of 40 take 1.5 times its median`, if that is another number."""
-    if found.slow is None or found.ratio.low is None or found.ratio.covers(found.mean.estimate):
+    if found.slow is None or found.ratio.low is None or found.ratio.covers(found.mean_ratio.estimate):
         return ""
-    return "; " + _averaged("on average", 1 / found.mean.estimate, [
+    return "; " + _averaged("on average", 1 / found.mean_ratio.estimate, [
         (label(found.reference), found.slow[0]), (label(found.other), found.slow[1])])  # fmt: skip
 
 

@@ -33,9 +33,8 @@ PHASES = {"warmup": "warming up", "rehearse": "rehearsing", "measure": "measurin
 def create(experiment: Experiment, *, quiet: bool = False, stream: TextIO | None = None) -> Watcher:
     """Silent if asked (notes are repeated as warnings beside the result), Fancy on a terminal, else Plain."""
     console = Console(file=stream or sys.stderr)
-    if quiet:
-        return Shown(experiment, console)
-    return Fancy(experiment, console) if console.is_terminal else Plain(experiment, console)
+    kind: type[Shown] = Shown if quiet else Fancy if console.is_terminal else Plain
+    return kind(experiment, console)
 
 
 SILENT = 15.0
@@ -284,7 +283,8 @@ def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
     typical = {c: float(stats.typical_times(times.column(c)[:, None])[0]) for c in usable}
     best = min(usable, key=typical.__getitem__)
     if best == reference:
-        return f"{label(best)} is the fastest so far"
+        takes = f"takes {text.value(typical[best], experiment.response)}"
+        return f"{label(best) or 'the program'} {'is the fastest' if len(typical) > 1 else takes} so far"
     ratio = stats.ratio_interval(times.column(reference), times.column(best), experiment.stop.confidence)
     if ratio.low is None:
         return f"{label(best)} looks {text.times(ratio)[0]} faster than {label(reference)} so far"

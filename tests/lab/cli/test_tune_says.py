@@ -171,8 +171,11 @@ def test_the_command_that_a_scan_suggests_can_be_run(tmp_path: Path) -> None:
 
 
 def test_a_response_that_no_launch_gives_is_no_answer(tmp_path: Path) -> None:
-    said = tuned(tmp_path, "-t", "1", "-f", "MODE=a,b,c,d", "--response", "metric:bites", code=ExitCode.INCONCLUSIVE)
-    assert said.startswith("no answer: gave no metric:bites (less bites is better) (fake)")
+    (tmp_path / "l.toml").write_text(NOISY)
+    asked = ["-t", "1", "-f", "MODE=a,b", "--baseline", "MODE=a", "--response", "metric:bites"]
+    done = corescale("tune", *FAKE, *asked, "--", "x", cwd=tmp_path)
+    assert done.returncode == ExitCode.USAGE
+    assert done.stderr.splitlines()[-1].startswith("corescale: metric:bites: no launch gave it; ")
 
 
 def test_a_rehearsal_in_which_the_baseline_fails_is_told_and_everything_is_raced(

@@ -44,6 +44,8 @@ def test_every_format_of_every_result(form: str, name: str) -> None:
         assert content.strip() in ("", "{}", "[]")
         return
     assert content.endswith("\n") and len(content) > 60
+    names = next(csv.reader(io.StringIO(content))) if form in ("csv", "records") else ()
+    assert len({*names}) == len(names)
     assert "nan" not in content.lower().split() and "\x1b" not in content
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from corescale.conclude import stats
-from corescale.conclude.response import response
 from corescale.conclude.stats import Floats, Interval
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline
@@ -64,7 +63,7 @@ def averages(
 
 
 def _times(fresh: Sequence[Record], experiment: Experiment, configuration: Configuration) -> Floats:
-    found = [response(r, experiment.response) for r in fresh if r.configuration == configuration]
+    found = [r.response(experiment.response) for r in fresh if r.configuration == configuration]
     return np.array([value for value in found if value > 0])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from corescale.conclude import stats
 from corescale.conclude.constraints import broken
 from corescale.conclude.race.answer import RaceAnswer, Why
-from corescale.conclude.response import Table, median, of, response, table
+from corescale.conclude.response import Table, median, of, table
 from corescale.conclude.stats import Interval, Regret
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline
@@ -139,5 +139,5 @@ def _excluded(launches: Sequence[Record], experiment: Experiment, *, lost: bool)
     bad = [record for record in launches if not record.ok and (record.status != "capped" or lost)]
     if bad:
         return ending(bad[0]) + (" while it was confirmed" if bad[0].phase == "confirm" else "")
-    silent = any(math.isnan(response(record, experiment.response)) for record in launches if record.ok)
+    silent = any(math.isnan(record.response(experiment.response)) for record in launches if record.ok)
     return f"gave no {experiment.response}" if silent else None

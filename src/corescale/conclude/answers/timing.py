@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corescale.conclude.response import of, response
+from corescale.conclude.response import of
 from corescale.records import Configuration, Record
 
 FAR = 14.826
@@ -32,10 +32,10 @@ class Timing:
 
 def timing(records: Sequence[Record], configuration: Configuration, name: str) -> Timing | None:
     """The times of a configuration's measuring launches; None where none gave the response."""
-    launches = [r for r in of(records, configuration) if math.isfinite(response(r, name))]
+    launches = [r for r in of(records, configuration) if math.isfinite(r.response(name))]
     if not launches:
         return None
-    values = [response(record, name) for record in launches]
+    values = [record.response(name) for record in launches]
     middle = statistics.median(values)
     spread = statistics.median(abs(value - middle) for value in values)
     return Timing(

@@ -44,7 +44,7 @@ class Comparison:
     reference: Configuration
     other: Configuration
     reference_time: Interval
-    other_time: Interval
+    time: Interval
     ratio: Interval
     p_value: float
     decision: Decision
@@ -53,7 +53,7 @@ class Comparison:
     never: tuple[Record, ...] = ()
     """last launch of each of the two that never succeeded"""
     gates: tuple[Gated, ...] = ()
-    mean: Interval = ITSELF
+    mean_ratio: Interval = ITSELF
     """mean T_other / mean T_reference: slow launches weigh there what they cost"""
     slow: tuple[Slow, Slow] | None = None
     """launches of reference and other that are far slower than the median"""
@@ -119,7 +119,7 @@ def _compare(
         reference=reference,
         other=other,
         reference_time=stats.median_interval(times.column(reference), experiment.stop.confidence),
-        other_time=stats.median_interval(times.column(other), experiment.stop.confidence),
+        time=stats.median_interval(times.column(other), experiment.stop.confidence),
         ratio=ratio,
         p_value=stats.signed_rank_p(times.log_ratio(other, reference)),
         decision=decision,
@@ -129,7 +129,7 @@ def _compare(
             Gated(of, limit, ratios[of], "crashed" if crashed else judge(ratios[of], limit, whole))
             for of, limit in gate.items()
         ),
-        mean=mean,
+        mean_ratio=mean,
         slow=(slow(times.column(reference)), slow(times.column(other))),
         confidence=confidence,
     )

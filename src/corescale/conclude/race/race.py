@@ -25,7 +25,7 @@ from corescale.conclude.race.answer import Gain, RaceAnswer, Stopped, Why
 from corescale.conclude.race.bounds import Columns
 from corescale.conclude.race.options import OPTIONS, RaceOptions
 from corescale.conclude.race.pairs import Plan, Scatter
-from corescale.conclude.response import Step, Table, at_least, half_steps, response, table
+from corescale.conclude.response import Step, Table, at_least, half_steps, table
 from corescale.conclude.stats import Floats, Regret, excess
 from corescale.declare.equivalent import detected, distinguishable
 from corescale.declare.experiment import Experiment
@@ -327,10 +327,10 @@ class Race:
         first = [order[b, now] < order[b, other] for b in itertools.compress(times.blocks, whole)]
         found = self.standing
         race = Scatter(0, 0) if found is None else Scatter(float(found.fit.freedom.sum()), 2 * found.fit.noise)
-        timed = [r for r in self.records if r.timed and response(r, name) > 0]
+        timed = [r for r in self.records if r.timed and r.response(name) > 0]
         groups = [[r for r in timed if r.configuration == now]]
         groups += [[r for r in timed if (r.phase, r.configuration) == (p, other)] for p in ("measure", "confirm")]
-        single = Scatter.of([[response(r, name) for r in group] for group in groups])
+        single = Scatter.of([[r.response(name) for r in group] for group in groups])
         off = float(half_steps(np.log(times.values[whole]), self._step.size).sum()) if whole.any() else 0.0
         return pairs.gain(ratios[whole], first, plan, race, single, off, stop, self.options), len(counted), plan
 

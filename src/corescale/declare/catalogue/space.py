@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -87,7 +88,10 @@ def _program(argv: Sequence[str]) -> Path | None:
 
 
 def _secure(program: Path) -> bool:
-    return bool(program.stat().st_mode & 0o6000)
+    """Whether the loader ignores preloads: the program gets another user or group than this process has."""
+    found = program.stat()
+    other_user = found.st_mode & stat.S_ISUID and found.st_uid != os.getuid()
+    return bool(other_user or (found.st_mode & stat.S_ISGID and found.st_gid != os.getgid()))
 
 
 def no_preload(argv: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from corescale.declare.experiment import Experiment
+from corescale.declare.grid import baseline
 from corescale.declare.model import Model
 from corescale.errors import UsageError
 from corescale.records import Configuration, Level
@@ -165,6 +166,8 @@ class Landscape(Finite):
     def check(self, experiment: Experiment) -> None:
         """Raises UsageError for a name or a level that does not fit the experiment, so that no typo passes as 1.0."""
         levels = {factor.name: {str(level) for level in factor.levels} for factor in experiment.factors}
+        for name, level in baseline(experiment).levels:
+            levels.setdefault(name, set()).add(str(level))
         for where, table in (
             ("times", self.times),
             ("rehearsal", self.rehearsal.times),

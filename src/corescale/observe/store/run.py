@@ -104,8 +104,13 @@ def load(path: Path) -> Run:
     )
 
 
+HOME = "give the folder of one run, such as corescale-runs/scan-1234/1"
+
+
 def _must_be_files(path: Path) -> None:
-    """Raises StoreError for what would be read without an end, such as a pipe."""
+    """Raises StoreError for no folder, and for what would be read without an end, such as a pipe."""
+    if not paths.exists(path):
+        raise StoreError("no such file or folder", where=str(path), remedy=HOME)
     for name in (PLAN, ENVIRONMENT, RECORDS):
         if paths.exists(path / name) and not paths.is_file(path / name):
             raise StoreError("is no regular file", where=str(path / name), remedy=CHANGED)
@@ -141,7 +146,7 @@ def planned(path: Path) -> tuple[Experiment, str]:
         raise StoreError("is no plan of a run", where=str(path / PLAN), remedy="give the folder of a run")
     if plan["format"] not in (1, FORMAT):
         raise StoreError(
-            f"run format {plan['format']}, but this version reads {FORMAT}",
+            f"run format {plan['format']!r}, but this version reads {FORMAT}",
             where=str(path),
             remedy=f"use corescale {plan['corescale']}, or choose --out DIR",
         )
@@ -183,8 +188,7 @@ def read_object(path: Path) -> dict[str, Any]:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        remedy = "give the folder of one run, such as corescale-runs/scan-1234/1"
-        raise StoreError(f"no run folder: {error.strerror}", where=str(path), remedy=remedy) from error
+        raise StoreError(f"no run folder: {error.strerror}", where=str(path), remedy=HOME) from error
     except (ValueError, RecursionError) as error:
         raise StoreError(f"not JSON: {error}", where=str(path)) from error
     if not isinstance(values, dict):

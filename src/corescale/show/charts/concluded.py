@@ -8,7 +8,7 @@ import numpy as np
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.frame import frame
-from corescale.conclude.response import median, response, table
+from corescale.conclude.response import median, table
 from corescale.declare import outputs
 from corescale.records import Configuration, Record
 from corescale.show import text
@@ -119,7 +119,7 @@ def _order(result: Result) -> Chart | None:
     launches = [(k, record) for k, record in enumerate(result.records) if record.timed and record.ok]
     usual = _medians([record for _, record in launches], name)
     points = [
-        Point(k + 1, _label(record.configuration), response(record, name) / usual[record.configuration] - 1,
+        Point(k + 1, _label(record.configuration), record.response(name) / usual[record.configuration] - 1,
               GROUPS[record.phase], k in result.noisy, record.oversubscribed)
         for k, record in launches
         if usual.get(record.configuration, 0) > 0
@@ -129,7 +129,7 @@ def _order(result: Result) -> Chart | None:
 
 def _medians(records: Sequence[Record], name: str) -> Mapping[Configuration, float]:
     kinds = dict.fromkeys(record.configuration for record in records)
-    return {c: median([response(record, name) for record in records if record.configuration == c]) for c in kinds}
+    return {c: median([record.response(name) for record in records if record.configuration == c]) for c in kinds}
 
 
 def _label(configuration: Configuration) -> str:

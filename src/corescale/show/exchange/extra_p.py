@@ -8,7 +8,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 
-from corescale.conclude.response import response
 from corescale.records import Record
 from corescale.show.result import Result
 
@@ -20,7 +19,7 @@ def export(result: Result) -> str:
 
 
 def _lines(result: Result, record: Record) -> Iterator[Mapping[str, object]]:
-    value = response(record, result.experiment.response)
+    value = record.response(result.experiment.response)
     if record.phase != "measure" or not record.ok or not math.isfinite(value):
         return
     p, makes_p = record.configuration.layout.p, result.experiment.makes_p

@@ -87,7 +87,16 @@ TRIES: tuple[Try, ...] = (
         0,
         "precious",
     ),
-    ("corescale scan -q -r 1 -t 1 --response metric:missing -- true", 3, "no launch gave metric:missing"),
+    # A response that no launch of the first block gives.
+    *(
+        (
+            f"printf '#!/bin/sh\\necho {{\"a\":1}}\\necho >> launched\\n' > a; chmod +x a; rm -f launched;"
+            f" corescale {line} --response metric:b -- ./a; echo $? $(wc -l < launched)",
+            0,
+            f"2 [1-{most}]",
+        )
+        for line, most in (("tune -q --budget 9s", 9), ("scan -q -r 9", 3), ("compare -q -r 9", 2))
+    ),
     ("corescale scan -q -r 1 -t 1 -P n 1 2 -- sleep 0.0{n}", 0, "from .* at 1 thread n=[12] to .* at 1 thread n=[12]"),
     # A budget that was typed binds whatever else was: a number of blocks, and a block that is under way.
     ("timeout 99 corescale scan -q -r 9999 --budget 3s -t 1 -- sleep 0.05 >/dev/null; test $? != 124", 0, ""),

@@ -68,6 +68,12 @@ TRIES: tuple[Try, ...] = (
     ("corescale compare -D 2 true", 2, "corescale: -D: is the step of -P, and there is none; write -P NAME MIN MAX"),
     ("corescale compare -L n '' 'sleep 0.0{n}'", 2, "corescale: -f: factor 'n' has an empty level"),
     ("corescale compare -L n 1,2 'sleep 0.01'", 2, "corescale: -L: the command has no {n}; put {n} into it"),
+    (
+        "corescale compare -L n 1,2 --setup 'make {n}' 'a {n}'",
+        2,
+        "corescale: --setup: runs once, for all levels of {n}",
+    ),
+    ("corescale explain --budget 0 -- touch made", 2, "corescale: --budget: '0' is not a time above 0"),
     ("corescale compare 'sleep 0.0{n}'", 2, "corescale: command: unknown placeholder {n}; give its levels"),
     ('corescale compare "echo \'a"', 2, "corescale: command: .*: no closing quotation; close the quotes"),
     ("corescale compare 'sleep 0.01 | cat'", 2, "corescale: command: '|' in .* is for a shell"),
@@ -153,9 +159,15 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan --json --export-json - -- true",
         2,
-        "corescale: -: --json and an export would both ",
+        "corescale: --json -: two outputs would be on standard output",
     ),
     ("corescale compare --gate size=5% true false", 2, "corescale: --gate: no gate on 'size'; write one of time, mean"),
+    ("corescale compare --export-json - --export-csv /dev/stdout true", 2, "corescale: - /dev/stdout: two outputs "),
+    ("corescale scan --dry-run --json true", 2, "corescale: --dry-run --json: a plan is text"),
+    ("corescale study claims --machine x", 2, "corescale: --machine: no effect without a run"),
+    ("corescale history /dev/full", 2, "corescale: /dev/full: is no regular file"),
+    ("corescale report nosuch.html", 6, "corescale: nosuch.html: no such file or folder"),
+    ("mkdir -p f; mkfifo f/records.jsonl; corescale report f", 6, "corescale: f/records.jsonl: is no regular file"),
     ('corescale compare --gate "$UNSET" true false', 2, "corescale: --gate: has an empty value"),
     (
         "corescale scan --budget '' -- touch made",
@@ -269,7 +281,7 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: 0*: cannot be written: File name too long",
     ),
-    ("corescale report $(printf %0300d 0)", 6, "corescale: 0*/plan.json: no run folder: File name too long"),
+    ("corescale report $(printf %0300d 0)", 6, "corescale: 0*: no such file or folder"),
     # What a shell reads and nobody else can split.
     ('corescale compare -q -r 1 --shell "true # don\'t" true', 3, "true looks "),
 )
