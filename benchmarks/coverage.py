@@ -20,7 +20,7 @@ from corescale.conclude.models.centres import summarise
 from corescale.conclude.noise import Launches, carry_over, disturbed, flag_launches
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.pairs import Scatter, interval
-from corescale.conclude.stats import Floats, hodges_lehmann, median_interval, tail_count, walsh_bounds, within_of_best
+from corescale.conclude.stats import Floats, hodges_lehmann, median_interval, tail_count, walsh_bounds
 from corescale.declare.plan import with_baseline
 from corescale.declare.stop import Stop
 
@@ -165,16 +165,6 @@ def median_coverage(noise: str, blocks: int, experiments: int = EXPERIMENTS, see
     truth = float(np.median(simulate(noise, [0.0] * CONFIGURATIONS, 40, 5000, seed + 1)[..., 0]))
     samples = simulate(noise, [0.0] * CONFIGURATIONS, blocks, experiments, seed)[..., 0]
     return float(np.mean([median_interval(sample).covers(truth) for sample in samples]))
-
-
-def regret_coverage(noise: str, blocks: int, experiments: int = 500, seed: int = SEED) -> float:
-    """How often the bounds of all of 8 configurations hold together: one best, seven 2% slower, the hardest case."""
-    means = np.array([0.0] + [0.02] * 7)
-    held = 0
-    for log_times in simulate(noise, means, blocks, experiments, seed):
-        bounds = [math.inf if regret.bound is None else regret.bound for regret in within_of_best(log_times)]
-        held += bool(np.all(np.expm1(means) <= np.array(bounds) + 1e-12))
-    return held / experiments
 
 
 TRUE_TERMS = {"amdahl": np.array([9.5, 0.5]), "usl": np.array([9.5, 0.49, 0.01])}
@@ -413,7 +403,6 @@ PARTS: dict[str, Callable[[], None]] = {
     "stop-plain": lambda: stops("The same with 95% at each look, not used", Stop(), 0.95),
     "stop-from-6": lambda: stops("The same from 6 blocks on", Stop(min_blocks=6)),
     "median": lambda: per_blocks("Median time of one configuration", median_coverage),
-    "regret": lambda: per_blocks("8 bounds of regret at once, 500 experiments a cell", regret_coverage),
     "ratio-few": lambda: per_blocks("Ratios of the fewest blocks", ratio_coverage, FEW),
     **{model: partial(fits, model) for model in MODELS},
     **{f"{model}-few": partial(fits, model, FEW) for model in MODELS},

@@ -231,12 +231,19 @@ def useful(raced: list[Record], racing: Experiment, full: list[Record]) -> tuple
     return (0, math.nan) if since is None else (since, sum(record.wall for record in raced[:since]))
 
 
-def _regret(fresh: list[Record], chosen: Configuration) -> stats.Regret:
-    """By the blocks that were fresh; the baseline returns among them now and then, and is no rival then."""
+def _regret(fresh: list[Record], chosen: Configuration) -> tuple[float, float]:
+    """The estimate and its bound (Hsu 1981), by the blocks that were fresh.
+
+    The baseline returns among them now and then, and is no rival then.
+    """
     again = table(fresh, "wall")
     whole = [c for c in again.configurations if np.isfinite(again.column(c)).all()]
     logs = np.log(np.stack([again.column(c) for c in whole], axis=1))
-    return stats.within_of_best(logs)[whole.index(chosen)]
+    differences = (logs[:, [whole.index(chosen)]] - np.delete(logs, whole.index(chosen), axis=1)).T
+    count = stats.tail_count(len(logs), 0.05 / max(len(whole) - 1, 1))
+    estimates, _, highs = stats.walsh_bounds(differences, count)
+    bound = math.nan if count < 0 else math.expm1(float(highs.max(initial=0.0)))
+    return math.expm1(float(estimates.max(initial=0.0))), bound
 
 
 def _found(racing: Experiment, raced: list[Record], full: list[Record], fresh: list[Record]) -> Found:
@@ -244,7 +251,7 @@ def _found(racing: Experiment, raced: list[Record], full: list[Record], fresh: l
     logs = np.log(table(full, "wall").values)
     centred = logs - np.nanmean(logs, axis=1, keepdims=True)
     share = FULL / len({record.block for record in full if record.phase == "measure"})
-    regret = _regret(fresh, answer.chosen)
+    regret, bound = _regret(fresh, answer.chosen)
     launches, seconds = useful(raced, racing, full)
     return Found(
         configurations=len(configurations(racing)),
@@ -253,8 +260,8 @@ def _found(racing: Experiment, raced: list[Record], full: list[Record], fresh: l
         answer=answer.chosen.label,
         fastest=min(times, key=lambda c: times[c]).label,
         said=recommendation(answer),
-        regret=regret.estimate,
-        bound=regret.bound if regret.bound is not None else math.nan,
+        regret=regret,
+        bound=bound,
         launches=len(raced),
         seconds=sum(record.wall for record in raced),
         useful_launches=launches,

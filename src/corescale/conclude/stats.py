@@ -186,41 +186,6 @@ class Regret:
     """fewest blocks behind any comparison that it rests upon"""
 
 
-def within_of_best(log_times: npt.ArrayLike, confidence: float = 0.95) -> tuple[Regret, ...]:
-    """Simultaneous upper bounds of every configuration's regret; log_times is blocks x configurations, NaN for no time.
-
-    Multiple comparisons with the best (Hsu 1981): configuration i's bound is the largest of its upper bounds against
-    each j, so it fails only if the single bound against the true best fails. With k configurations k - 1 statements
-    can fail, hence one-sided bounds at 1 - (1 - confidence) / (k - 1), and the price of k is paid once, not k times.
-    All hold together, so also for whichever configuration is picked after looking.
-
-    The number of blocks must be fixed beforehand. A configuration that failed in some blocks is compared where it ran;
-    whether it may win is the caller's rule.
-    """
-    log_times = np.asarray(log_times, dtype=np.float64)
-    ran = np.flatnonzero(np.isfinite(log_times).any(axis=0))
-    tail = (1 - confidence) / max(ran.size - 1, 1)
-    regrets = [Regret(math.nan, None, 0)] * log_times.shape[1]
-    for i in ran:
-        regrets[i] = _regret(log_times[:, ran], int(np.flatnonzero(ran == i)[0]), tail)
-    return tuple(regrets)
-
-
-def _regret(log_times: Floats, i: int, tail: float) -> Regret:
-    differences = log_times[:, [i]] - log_times
-    present = np.isfinite(differences)
-    estimate, bound, fewest = 0.0, 0.0, int(present[:, i].sum())
-    for pattern in {column.tobytes(): column for column in np.delete(present, i, axis=1).T}.values():
-        n, alike = int(pattern.sum()), (present == pattern[:, None]).all(axis=0)
-        alike[i] = False
-        count = tail_count(n, tail)
-        estimates, _, highs = walsh_bounds(differences[np.ix_(pattern, alike)].T, count)
-        fewest = min(fewest, n)
-        estimate = max(estimate, float(np.max(estimates, initial=0.0)) if n else 0.0)
-        bound = max(bound, float(np.max(highs)) if count >= 0 else math.inf)
-    return Regret(math.expm1(estimate), excess(bound), fewest)
-
-
 def excess(log_bound: float) -> float | None:
     """The share by which a bound on a log-ratio exceeds 1; None where it says nothing: beyond 1000 times."""
     return math.expm1(max(log_bound, 0.0)) if log_bound <= math.log(1000) else None

@@ -36,11 +36,6 @@ def test_ratio_at_a_width_stop(noise: str, width: float) -> None:
     assert 0.93 <= covered <= 0.97
 
 
-@pytest.mark.parametrize("noise", NOISE)
-def test_all_bounds_of_regret_together(noise: str) -> None:
-    assert SIMULATION["regret_coverage"](noise, 15, 200) >= 0.95
-
-
 @pytest.mark.parametrize("model", SIMULATION["TRUE_TERMS"])
 @pytest.mark.parametrize("noise", ["normal", "steal bursts"])
 def test_fits(model: str, noise: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import wilcoxon
 
 from corescale.conclude import stats, two_samples
-from corescale.conclude.stats import Interval, hodges_lehmann, signed_rank_p, within_of_best
+from corescale.conclude.stats import Interval, hodges_lehmann, signed_rank_p
 from corescale.conclude.stopping import should_stop
 from corescale.declare.stop import Stop
 
@@ -151,40 +151,6 @@ def test_typical_times_survive_an_outlier_and_a_failed_column() -> None:
 
 def test_five_statements_share_the_warning() -> None:
     assert stats.bonferroni(0.95, 5) == pytest.approx(0.99)
-
-
-class TestWithinOfBest:
-    def test_bounds_the_slower_ones_and_lets_equals_be_equal(self) -> None:
-        rng = np.random.default_rng(1)
-        log_times = rng.normal(0, 0.01, (20, 4)) + np.array([0, 0, 0.1, 0.5])
-        a, b, c, d = within_of_best(log_times)
-        assert a.bound is not None and a.bound < 0.03 and b.bound is not None and b.bound < 0.03
-        assert c.bound is not None and math.expm1(0.1) < c.bound < math.expm1(0.13)
-        assert d.estimate == pytest.approx(math.expm1(0.5), rel=0.05)
-
-    def test_for_two_it_is_the_one_sided_bound_of_the_ratio(self) -> None:
-        log_times = np.random.default_rng(2).normal(0, 0.05, (12, 2)) + np.array([0, 0.02])
-        one_sided = ends(hodges_lehmann(log_times[:, 1] - log_times[:, 0], 0.90))[2]
-        assert within_of_best(log_times, 0.95)[1].bound == pytest.approx(math.expm1(max(one_sided, 0)))
-
-    def test_too_few_blocks_give_no_bound(self) -> None:
-        assert [r.bound for r in within_of_best(np.zeros((4, 3)))] == [None, None, None]
-
-    def test_one_alone_is_the_best(self) -> None:
-        (alone,) = within_of_best(np.zeros((4, 1)))
-        assert (alone.estimate, alone.bound, alone.n) == (0.0, 0.0, 4)
-
-    def test_what_never_ran_neither_has_a_bound_nor_costs_one(self) -> None:
-        log_times = np.random.default_rng(3).normal(0, 0.01, (10, 3))
-        with_failure = np.column_stack([log_times, np.full(10, np.nan)])
-        *rest, failed = within_of_best(with_failure)
-        assert failed.bound is None and failed.n == 0
-        assert rest == list(within_of_best(log_times))
-
-    def test_a_comparison_uses_the_blocks_that_both_have(self) -> None:
-        log_times = np.random.default_rng(4).normal(0, 0.01, (20, 3))
-        log_times[10:, 2] = np.nan
-        assert [r.n for r in within_of_best(log_times)] == [10, 10, 10]
 
 
 class TestStop:

@@ -122,7 +122,7 @@ ALLOCATORS = Factor(name="allocator", kind="allocator", levels=("system", "mimal
 
 def tune_experiment(blocks: int = 12, **changes: Any) -> Experiment:
     command = Command(name="main", argv=("./solver", "-t", "{threads}"))
-    stop = Stop(rule="replicates", min_blocks=blocks, max_blocks=blocks)
+    stop = Stop(rule="race", min_blocks=blocks, max_blocks=blocks)
     values: dict[str, Any] = {"verb": "tune", "commands": (command,), "factors": (THREADS, ALLOCATORS), "stop": stop,
               "left_out": ("allocator tbbmalloc: not installed (package libtbbmalloc2)",)}  # fmt: skip
     return Experiment(**(values | changes))

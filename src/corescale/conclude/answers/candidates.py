@@ -10,7 +10,7 @@ import numpy as np
 from corescale.conclude import stats
 from corescale.conclude.constraints import broken
 from corescale.conclude.race.answer import RaceAnswer, Why
-from corescale.conclude.response import Table, median, of, table
+from corescale.conclude.response import median, of, table
 from corescale.conclude.stats import Interval, Regret
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline
@@ -40,92 +40,36 @@ class Candidate:
     """whether it is excluded because most of its launches were killed as too slow"""
 
 
-def winner(found: Sequence[Candidate], now: Configuration) -> Configuration:
-    """The fastest that may win; the baseline where none may."""
-    return next((candidate.configuration for candidate in found if candidate.excluded is None), now)
+def candidates(records: Sequence[Record], experiment: Experiment, racing: RaceAnswer) -> tuple[Candidate, ...]:
+    """Every configuration that was launched, fastest first, those that may not win last; regrets are of the race."""
+    times, now, breaking = table(records, experiment.response), baseline(experiment), broken(records, experiment)
+    confidence = experiment.stop.confidence
 
-
-def candidates(
-    records: Sequence[Record], experiment: Experiment, racing: RaceAnswer | None = None
-) -> tuple[Candidate, ...]:
-    """Every configuration that was launched, fastest first, those that may not win last.
-
-    Regrets are those of the race, which hold whenever it ends; without one the number of blocks was fixed beforehand.
-    """
-    times = table(records, experiment.response)
-    if not times.configurations:
-        return ()
-    now, breaking = baseline(experiment), broken(records, experiment)
-    out = racing.eliminated if racing is not None else {}
-    reasons = {
-        c: _excluded(_judged(records, c, now), experiment, lost=out.get(c) is Why.CAPPED) or breaking.get(c)
-        for c in times.configurations
-    }
-    eligible = [k for k, c in enumerate(times.configurations) if reasons[c] is None]
-    regrets = racing.regrets if racing is not None else _regrets(times, eligible, experiment)
-    rows = [
-        _candidate(
-            records,
-            times,
-            c,
-            experiment,
-            regrets.get(c, Regret(math.nan, None, 0)),
-            reasons[c],
-            out.get(c) is Why.CAPPED,
+    def candidate(c: Configuration) -> Candidate:
+        launches, capped = of(records, c), racing.eliminated.get(c) is Why.CAPPED
+        good = [record for record in launches if record.ok]
+        ratios = times.log_ratio(now, c) if now in times.configurations else np.zeros(0)
+        return Candidate(
+            configuration=c,
+            time=stats.median_interval(times.column(c), confidence),
+            ratio=stats.hodges_lehmann(ratios, confidence).map(math.exp),
+            regret=racing.regrets.get(c, Regret(math.nan, None, 0)),
+            effective_cores=median([record.effective_cores for record in good]),
+            core_seconds=median([record.user + record.system for record in good]),
+            metrics={name: median([r.metrics.get(name, math.nan) for r in good]) for name in experiment.metrics},
+            excluded=_excluded(_judged(records, c, now), experiment, lost=capped) or breaking.get(c),
+            launches=len(launches),
+            oversubscribed=any(record.oversubscribed for record in launches),
+            capped=capped,
         )
-        for c in times.configurations
-    ]
-    return tuple(sorted(rows, key=lambda row: (row.excluded is not None, _rank(row, times, racing))))
 
+    def rank(one: Candidate) -> tuple[bool, float]:
+        """Launches of a race lie in different blocks, so its estimates of the regret rank them, and not plain times."""
+        typical = float(stats.typical_times(times.column(one.configuration)[:, None])[0])
+        known = one.regret.estimate if one.configuration in racing.regrets else typical
+        return one.excluded is not None, known if math.isfinite(known) else math.inf
 
-def _regrets(times: Table, eligible: Sequence[int], experiment: Experiment) -> Mapping[Configuration, Regret]:
-    if not eligible:
-        return {}
-    found = stats.within_of_best(np.log(times.values[:, eligible]), experiment.stop.confidence)
-    return {times.configurations[k]: regret for k, regret in zip(eligible, found, strict=True)}
-
-
-def _rank(row: Candidate, times: Table, racing: RaceAnswer | None) -> float:
-    """Launches of a race lie in different blocks, so its estimates of the regret rank them, and not plain times."""
-    if racing is not None and row.configuration in racing.regrets:
-        return row.regret.estimate
-    typical = float(stats.typical_times(times.column(row.configuration)[:, None])[0])
-    return typical if math.isfinite(typical) else math.inf
-
-
-def _candidate(
-    records: Sequence[Record],
-    times: Table,
-    c: Configuration,
-    experiment: Experiment,
-    regret: Regret,
-    excluded: str | None,
-    capped: bool,
-) -> Candidate:
-    launches, now, confidence = of(records, c), baseline(experiment), experiment.stop.confidence
-    good = [record for record in launches if record.ok]
-    ratio = (
-        stats.hodges_lehmann(times.log_ratio(now, c), confidence).map(math.exp)
-        if now in times.configurations
-        else _unknown()
-    )
-    return Candidate(
-        configuration=c,
-        time=stats.median_interval(times.column(c), confidence),
-        ratio=ratio,
-        regret=regret,
-        effective_cores=median([record.effective_cores for record in good]),
-        core_seconds=median([record.user + record.system for record in good]),
-        metrics={name: median([record.metrics.get(name, math.nan) for record in good]) for name in experiment.metrics},
-        excluded=excluded,
-        launches=len(launches),
-        oversubscribed=any(record.oversubscribed for record in launches),
-        capped=capped,
-    )
-
-
-def _unknown() -> Interval:
-    return Interval(math.nan, None, None, None, 0)
+    return tuple(sorted(map(candidate, times.configurations), key=rank))
 
 
 def _judged(records: Sequence[Record], c: Configuration, now: Configuration) -> tuple[Record, ...]:

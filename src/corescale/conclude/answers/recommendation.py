@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from corescale.conclude import stats
 from corescale.conclude.answers.alternatives import Cheaper, Front, cheaper, fronts
 from corescale.conclude.answers.averages import Averages, averages
-from corescale.conclude.answers.candidates import Candidate, candidates, winner
+from corescale.conclude.answers.candidates import Candidate, candidates
 from corescale.conclude.answers.flaky import BaselineFailures, Flaky, baseline_failures, fastest_flaky
 from corescale.conclude.constraints import broken, not_shown
-from corescale.conclude.race.answer import Gain, RaceAnswer
+from corescale.conclude.race.answer import Gain
 from corescale.conclude.race.race import Race
 from corescale.conclude.race.rehearsal import Rehearsal
 from corescale.conclude.response import of, table
@@ -65,7 +65,7 @@ class Recommendation:
     confirmation: Gain | None = None
     """what the confirmation pairs decide, and how"""
     proved: bool = False
-    """the answer of the race is shown to be as good as any by the tolerance, or it was not to be proved"""
+    """the answer of the race is shown to be as good as any by the tolerance"""
     eliminated: tuple[Candidate, ...] = ()
     """candidates that failed while they were confirmed"""
     flaky: Flaky | None = None
@@ -115,15 +115,10 @@ class Recommendation:
 
 def recommend(records: Sequence[Record], experiment: Experiment, picked: Configuration | None = None) -> Recommendation:
     """The recommendation that the records allow, at any moment of a run; of another's records with its pick."""
-    now = baseline(experiment)
-    race = Race.of(records, experiment)
-    racing = race.answer() if experiment.stop.rule == "race" else None
-    found = candidates(records, experiment, racing)
-    if racing is not None and picked is None:
-        best, confirmation = racing.leader, racing.gain
-    else:
-        best = picked or winner(found, now)
-        confirmation = None if best == now else race.gain(best)[0]
+    now, race = baseline(experiment), Race.of(records, experiment)
+    racing = race.answer()
+    found, best = candidates(records, experiment, racing), picked or racing.leader
+    confirmation = racing.gain if best == racing.leader else None if best == now else race.gain(best)[0]
     regret = next((candidate.regret.bound for candidate in found if candidate.configuration == best), None)
     gain, breaks = confirmation.ratio if confirmation else None, broken(records, experiment).get(now)
     failing = baseline_failures(records, experiment, best)
@@ -133,8 +128,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
     chosen = now if keeps else best
     # What confirmation pairs did not confirm: what the measuring blocks say of it is known to flatter.
     trusted = [c for c in found if not (keeps and c.configuration == best != now)]
-    raced_whole = racing is not None and racing.rehearsal is None
-    different = distinguishable(experiment, detected(records) if raced_whole else None)
+    different = distinguishable(experiment, None if racing.rehearsal else detected(records))
     return Recommendation(
         baseline=now,
         winner=best,
@@ -145,18 +139,18 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         untyped=untyped(experiment),
         cheaper=cheaper(records, experiment, trusted, chosen),
         fronts=fronts(experiment, found),
-        tied_with=racing.tied if racing is not None and chosen == racing.leader else (),
-        rehearsal=racing.rehearsal if racing is not None else None,
+        tied_with=racing.tied if chosen == racing.leader else (),
+        rehearsal=racing.rehearsal,
         broken=breaks,
         not_shown=not_shown(records, experiment, chosen),
         failing=None if failing is None else _failed(failing),
         by_chance=unsure,
         others=len(different) - 1,
-        untried=0 if racing is None else racing.of - racing.tried,
+        untried=racing.of - racing.tried,
         same=len(configurations(experiment)) - len(different),
         unread=unread(experiment, detected(records)),
         confirmation=confirmation,
-        proved=_proved(records, experiment, racing, regret),
+        proved=racing.proved,
         eliminated=tuple(c for c in found if c.excluded is not None and _fell(records, c.configuration, now)),
         flaky=fastest_flaky(records, experiment, found, chosen),
         averages=averages(records, experiment, best, gain),
@@ -170,15 +164,6 @@ def _keeps(now: Configuration, best: Configuration, gain: Interval | None, *, br
 
 def _failed(found: BaselineFailures) -> str:
     return f"failed in {found.failures} of {found.launches} launches, and this one in none of {found.of_other}"
-
-
-def _proved(records: Sequence[Record], experiment: Experiment, racing: RaceAnswer | None, regret: float | None) -> bool:
-    """Whether anything follows: from a race by its tolerance; from blocks if they allow an interval or a bound."""
-    if racing is not None:
-        return racing.proved
-    return regret is not None or len(table(records, experiment.response).blocks) >= stats.fewest_blocks(
-        experiment.stop.confidence
-    )
 
 
 def _fell(records: Sequence[Record], configuration: Configuration, now: Configuration) -> bool:
