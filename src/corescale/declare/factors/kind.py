@@ -24,6 +24,10 @@ class Kind:
     """A level is a library to preload, of which a launch must prove that it is inside."""
     decides: ClassVar[bool] = False
     """A level decides whether another factor changes anything, as one that makes p always does."""
+    written: ClassVar[str] = ""
+    """The form of a level, a regular expression; empty for any."""
+    remedy: ClassVar[str] = ""
+    """What to write instead of another form."""
 
     def split(self, text: str) -> list[str]:
         """The levels that one text names, some perhaps empty."""
@@ -37,7 +41,12 @@ class Kind:
     def parse(self, text: str, machine: Machine) -> Level:
         """A level from the command line; raises UsageError."""
         del machine
-        return number_or_text(text)
+        if not self.written:
+            return number_or_text(text)
+        if not re.fullmatch(self.written, text):
+            name = type(self).__name__.removesuffix("Kind").lower()
+            raise UsageError(f"not a level of {name}: {text!r}", where=name, remedy=f"write {self.remedy}")
+        return text
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
         """The levels worth trying here, and what was left out with the reason; raises UsageError."""
@@ -48,6 +57,11 @@ class Kind:
         """Why this machine cannot do it, or None."""
         del level, machine
         return None
+
+    def either(self, first: Level, other: Level, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
+        """Both levels as `auto`, or the first alone where the other is not available."""
+        reason = self.unavailable(other, machine)
+        return ([first, other], ()) if reason is None else ([first], [reason])
 
     def baseline(self, levels: Sequence[Level]) -> Level:
         """The level of the baseline."""

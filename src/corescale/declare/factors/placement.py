@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Factors that place threads and memory: CPU masks, sockets, L3 domains, SMT, NUMA policies, OpenMP places."""
 
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -49,15 +48,10 @@ class Affinity(Kind):
 class Smt(Kind):
     """Off restricts the launch to one hardware thread of each core."""
 
-    def parse(self, text: str, machine: Machine) -> Level:
-        del machine
-        if text not in ("on", "off"):
-            raise UsageError(f"not an SMT level: {text!r}", where="smt", remedy="write on or off")
-        return text
+    written, remedy = "on|off", "on or off"
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
-        reason = self.unavailable("off", machine)
-        return (["on", "off"], ()) if reason is None else (["on"], [reason])
+        return self.either("on", "off", machine)
 
     def unavailable(self, level: Level, machine: Machine) -> str | None:
         return None if level == "on" or machine.smt_active else "smt=off: no core here has two hardware threads"
@@ -132,17 +126,10 @@ def _groups(machine: Machine) -> list[list[list[int]]]:
 class Numa(Kind):
     """Puts numactl in front."""
 
-    def parse(self, text: str, machine: Machine) -> Level:
-        del machine
-        if not re.fullmatch(r"local|interleave|membind:[\d,-]+", text):
-            raise UsageError(
-                f"not a NUMA policy: {text!r}", where="numa", remedy="write local, interleave or membind:NODE"
-            )
-        return text
+    written, remedy = r"local|interleave|membind:[\d,-]+", "local, interleave or membind:NODE"
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
-        reason = self.unavailable("interleave", machine)
-        return (["local", "interleave"], ()) if reason is None else (["local"], [reason])
+        return self.either("local", "interleave", machine)
 
     def unavailable(self, level: Level, machine: Machine) -> str | None:
         nodes = {cpu.numa_node for cpu in machine.usable}
@@ -165,16 +152,8 @@ class Numa(Kind):
 class Bind(Kind):
     """OMP_PROC_BIND and OMP_PLACES, always together: the runtimes disagree on one without the other."""
 
-    BINDS = ("close", "spread", "master", "primary", "true")
-
-    def parse(self, text: str, machine: Machine) -> Level:
-        del machine
-        bind, _, places = text.partition(":")
-        if text not in ("none", INHERITED) and (bind not in self.BINDS or not places):
-            raise UsageError(
-                f"not a placement: {text!r}", where="bind", remedy="write none, close:cores, spread:cores, ..."
-            )
-        return text
+    written = f"none|{INHERITED}|(close|spread|master|primary|true):.+"
+    remedy = "none, close:cores, spread:cores, ..."
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
         if machine.default_max_threads == 1:

@@ -2,32 +2,50 @@
 """Factors that make p: threads per rank, MPI ranks (the command needs no {ranks}), and TxMxN of both and nodes."""
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from corescale.declare.catalogue.reading import THREAD_VARIABLES
 from corescale.declare.factors.kind import Kind, counts, positive
 from corescale.declare.factors.launch import Launch
-from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Layout, Level
 
 
-class Threads(Kind):
-    """Fills {threads}; a command without it gets THREAD_VARIABLES (grid.launch)."""
+class Count(Kind):
+    """A number of one part of the layout."""
 
-    makes: ClassVar = frozenset({"threads"})
+    part: ClassVar[Literal["threads", "ranks", "nodes"]]
+    field: ClassVar[str]
+    """that part, as a layout names it"""
+
+    def __init_subclass__(cls) -> None:
+        cls.makes = frozenset({cls.part})
 
     def split(self, text: str) -> list[str]:
         return counts(text)
 
     def parse(self, text: str, machine: Machine) -> Level:
+        return positive(text, self.part, machine)
+
+    def serial(self, level: Level) -> Level:
+        return 1
+
+    def layout(self, level: Level, layout: Layout) -> Layout:
+        return replace(layout, **{self.field: int(level)})
+
+
+class Threads(Count):
+    """Fills {threads}; a command without it gets THREAD_VARIABLES (grid.launch)."""
+
+    part, field = "threads", "threads_per_rank"
+
+    def parse(self, text: str, machine: Machine) -> Level:
         """`group`: the hardware threads of one L3 domain."""
         groups = Counter(cpu.l3_domain for cpu in machine.usable)
-        return min(groups.values()) if text == "group" else positive(text, "threads", machine)
+        return min(groups.values()) if text == "group" else super().parse(text, machine)
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
         most, allowed, quota = machine.default_max_threads, len(machine.affinity), machine.quota_cores
@@ -42,12 +60,6 @@ class Threads(Kind):
         """What the variables say; where they say nothing, all CPUs."""
         numbers = (outermost(os.environ.get(name, "")) for name in THREAD_VARIABLES)
         return next(filter(None, numbers), len(machine.affinity))
-
-    def serial(self, level: Level) -> Level:
-        return 1
-
-    def layout(self, level: Level, layout: Layout) -> Layout:
-        return replace(layout, threads_per_rank=int(level))
 
 
 def outermost(text: str) -> int | None:
@@ -79,16 +91,10 @@ def sizes(machine: Machine) -> tuple[int, ...]:
     return (*groups.values(), *sockets.values(), len({(cpu.socket, cpu.core) for cpu in cpus}))
 
 
-class Ranks(Kind):
+class Ranks(Count):
     """This number of ranks on one node."""
 
-    makes: ClassVar = frozenset({"ranks"})
-
-    def split(self, text: str) -> list[str]:
-        return counts(text)
-
-    def parse(self, text: str, machine: Machine) -> Level:
-        return positive(text, "ranks", machine)
+    part, field = "ranks", "ranks_per_node"
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
         """The levels of threads beside ranks; a rank for each L3 domain or socket is among them."""
@@ -96,32 +102,17 @@ class Ranks(Kind):
         most = machine.default_max_threads
         return thread_levels(most, (*sizes(machine), *groups, *divisors(most))), ()
 
-    def serial(self, level: Level) -> Level:
-        return 1
 
-    def layout(self, level: Level, layout: Layout) -> Layout:
-        return replace(layout, ranks_per_node=int(level))
-
-
-class Nodes(Kind):
+class Nodes(Count):
     """This number of nodes, each with all of a node's ranks."""
 
-    makes: ClassVar = frozenset({"nodes"})
-
-    def split(self, text: str) -> list[str]:
-        return counts(text)
+    part, field = "nodes", "nodes"
 
     def parse(self, text: str, machine: Machine) -> Level:
-        return machine.nodes if text == "max" else positive(text, "nodes", machine)
+        return machine.nodes if text == "max" else super().parse(text, machine)
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
         return thread_levels(machine.nodes), ()
-
-    def serial(self, level: Level) -> Level:
-        return 1
-
-    def layout(self, level: Level, layout: Layout) -> Layout:
-        return replace(layout, nodes=int(level))
 
 
 class LayoutKind(Kind):
@@ -129,11 +120,7 @@ class LayoutKind(Kind):
 
     makes: ClassVar = frozenset({"threads", "ranks", "nodes"})
 
-    def parse(self, text: str, machine: Machine) -> Level:
-        del machine
-        if not re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", text):
-            raise UsageError(f"not a layout: {text!r}", where="layout", remedy="write TxMxN, each at least 1, as 4x2x1")
-        return text
+    written, remedy = r"[1-9]\d*x[1-9]\d*x[1-9]\d*", "TxMxN, each at least 1, as 4x2x1"
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
         """Every t x m that fills the cores of all nodes."""
