@@ -109,6 +109,6 @@ def _said(name: str, pairs: Pairs) -> Iterator[str]:
     lasts = pairs.repeats * pairs.seconds
     said = ", ".join(f"{text.at_most(size)} in {n} blocks ({text.duration(n * lasts)})" for n, size in shown)
     yield f"  smallest difference that {detectable.POWER:.0%} of gates show: {said}"
-    trend, memory = noise.drift([[one] for one in pairs.log_ratios], [[k] for k in range(count)])
+    trend, memory = noise.drift(pairs.log_ratios, [0] * count)
     drifts = [one.says for one in (trend, memory) if one.exceeded]
     yield f"  drift of the ratios: {'; '.join(drifts) or 'none seen'}"

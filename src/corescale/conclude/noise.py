@@ -7,7 +7,7 @@ without flagged blocks.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,38 +16,14 @@ import scipy
 
 from corescale.conclude.response import median
 from corescale.conclude.stats import Floats, rankdata
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Launches:
-    """Columns of equal length, one row for each launch; in seconds unless another unit is given."""
-
-    block: npt.NDArray[np.int64]
-    configuration: npt.NDArray[np.int64]
-    """a number for each"""
-    cpu: Floats
-    """user and system time of the program"""
-    steal: Floats
-    """time of all cores that the hypervisor took during the launch"""
-    foreign: Floats
-    """time of other programs on the CPUs that the launch might use"""
-    capacity: Floats
-    """time of these CPUs during the launch, used or not; 0 where unknown"""
-    throttled: Floats
-    involuntary_switches: Floats
-    """count"""
-    runqueue_wait: Floats
-    on_cpu: Floats
-    """running time of the threads whose waiting that is; all of `cpu` where it is unknown"""
-    oversubscribed: npt.NDArray[np.bool_]
-    """more threads than cores were asked for: it then waits for itself, and the rules on waiting say nothing"""
+from corescale.records import Record
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A launch whose number exceeds the threshold is flagged."""
 
-    number: Callable[[Launches], Floats]
+    number: Callable[[Record], float]
     threshold: float
     form: str
     """format of the number, with its unit"""
@@ -64,44 +40,56 @@ class Flag:
 
     rule: str
     launch: int
-    """row of the launch"""
+    """position of the launch"""
     block: int
     number: float
-    threshold: float
 
 
-def _share(part: Floats, rest: Floats) -> Floats:
-    whole = part + rest
-    return np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0)
+def _share(part: float, rest: float) -> float:
+    return part / (part + rest) if part + rest > 0 else 0.0
 
 
-def _foreign(launches: Launches) -> Floats:
-    known = launches.capacity > 0
-    share = np.divide(launches.foreign, launches.capacity, out=np.zeros_like(launches.foreign), where=known)
-    return np.minimum(share, 1.0)  # ticks of the clock are coarser than a short launch
+def _foreign(record: Record) -> float:
+    capacity = record.wall * (record.noise.cpus or 0)
+    return min(1.0, (record.noise.foreign or 0.0) / capacity) if capacity > 0 else 0.0  # ticks are coarser than it
 
 
-def _switches(launches: Launches) -> Floats:
+FULL = 0.9
+"""share of its CPUs' time that a program used, from which on its threads wait for each other and not for others"""
+
+
+def _waits_for_itself(record: Record) -> bool:
+    """Whether it ran more threads than it has CPUs: threads that ran count, not only those that were asked for."""
+    cpus = {cpu for process in record.processes for cpu in process.affinity}
+    return record.oversubscribed or (bool(cpus) and record.effective_cores >= FULL * len(cpus))
+
+
+def _switches(record: Record) -> float:
     """Switches per CPU-second; below 0.1 CPU-seconds as if it were 0.1, so that one in a short launch is no flag."""
-    rate = launches.involuntary_switches / np.maximum(launches.cpu, 0.1)
-    return np.where(launches.oversubscribed, 0.0, rate)
+    rate = record.noise.involuntary_switches / max(record.user + record.system, 0.1)
+    return 0.0 if _waits_for_itself(record) else rate
 
 
-def _waiting(launches: Launches) -> Floats:
+def _waiting(record: Record) -> float:
     """Share of the time that threads were ready to run, of those that were seen: samples miss as much of the one time
     as of the other. The same floor of CPU time, by what part of it was seen.
     """
-    seen = np.divide(launches.on_cpu, launches.cpu, out=np.ones_like(launches.cpu), where=launches.cpu > 0)
-    floor = 0.1 * np.minimum(1.0, seen)
-    return np.where(launches.oversubscribed, 0.0, _share(launches.runqueue_wait, np.maximum(launches.on_cpu, floor)))
+    cpu = record.user + record.system
+    seen = cpu if record.noise.on_cpu is None else record.noise.on_cpu
+    floor = 0.1 * min(1.0, seen / cpu if cpu > 0 else 1.0)
+    return 0.0 if _waits_for_itself(record) else _share(record.noise.runqueue_wait, max(seen, floor))
 
 
 RULES: dict[str, Rule] = {
     "foreign": Rule(_foreign, 0.05, "{:.1%}", "other programs used up to {} of the CPUs", True),
     "steal": Rule(
-        lambda x: _share(x.steal, x.cpu), 0.02, "{:.1%}", "the hypervisor took up to {} of the CPU time", True
+        lambda x: _share(x.noise.steal, x.user + x.system),
+        0.02,
+        "{:.1%}",
+        "the hypervisor took up to {} of the CPU time",
+        True,
     ),
-    "throttled": Rule(lambda x: x.throttled, 0.0, "{:.2g} s", "the CPU quota held it back for up to {}"),
+    "throttled": Rule(lambda x: x.noise.throttled, 0.0, "{:.2g} s", "the CPU quota held it back for up to {}"),
     "switches": Rule(_switches, 100.0, "{:.0f}", "launches were displaced by other tasks up to {} times a CPU-second"),
     "waiting": Rule(_waiting, 0.05, "{:.1%}", "no core for up to {} of its threads' time"),
 }
@@ -110,26 +98,22 @@ that bites at all changes the machine under test; one displacement per 10 ms mea
 an idle Linux core has 1 to 10 a second."""
 
 
-def flag_launches(launches: Launches) -> tuple[Flag, ...]:
+def flag_launches(records: Sequence[Record]) -> tuple[Flag, ...]:
     """Every broken rule, by rule and then by launch."""
-    return tuple(flag for name, rule in RULES.items() for flag in _flags(name, rule, launches))
+    numbers = (
+        (name, k, record.block, rule.number(record)) for name, rule in RULES.items() for k, record in enumerate(records)
+    )
+    return tuple(Flag(name, k, block, number) for name, k, block, number in numbers if number > RULES[name].threshold)
 
 
-def _flags(name: str, rule: Rule, launches: Launches) -> Iterable[Flag]:
-    numbers = rule.number(launches)
-    for row in np.flatnonzero(numbers > rule.threshold):
-        yield Flag(name, int(row), int(launches.block[row]), float(numbers[row]), rule.threshold)
-
-
-def disturbed(launches: Launches, flags: Iterable[Flag]) -> frozenset[int]:
+def disturbed(records: Sequence[Record], flags: Iterable[Flag]) -> frozenset[int]:
     """The blocks of which every launch was flagged for what comes from outside.
 
     A block that went because one of its launches was flagged would take slow launches from the configuration that draws
     the flags: that answer covered the truth in as little as 6% of experiments (scripts/bench coverage undisturbed).
     """
-    hit = np.zeros(launches.block.size, dtype=bool)
-    hit[[flag.launch for flag in flags if RULES[flag.rule].from_outside]] = True
-    return frozenset({*launches.block[hit].tolist()} - {*launches.block[~hit].tolist()})
+    hit = {flag.launch for flag in flags if RULES[flag.rule].from_outside}
+    return frozenset({records[k].block for k in hit} - {one.block for k, one in enumerate(records) if k not in hit})
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +135,13 @@ class Finding:
 FEWEST_FOR_CORRELATION = 8
 
 
-def drift(log_times: npt.ArrayLike, sequence: npt.ArrayLike) -> tuple[Finding, Finding]:
-    """Trend and memory of the launches' residuals (log time less its configuration's median) in the order they ran.
+def drift(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> tuple[Finding, Finding]:
+    """Trend and memory of the launches' residuals (log time less its configuration's median), in the order they ran.
 
-    Both arrays are blocks x configurations; `sequence` counts launches from the start. Random order within blocks keeps
-    ratios valid under either; absolute times and their intervals suffer.
+    `configurations`: a number for that of each launch. Random order within blocks keeps ratios valid under either;
+    absolute times and their intervals suffer.
     """
-    residual, _ = _in_order(log_times, sequence)
+    residual, _ = _residuals(log_times, configurations)
     return (
         _finding(
             "drift", rankdata(residual), np.arange(residual.size), "times move in one direction over the experiment"
@@ -171,7 +155,7 @@ class CarryOver:
     """What launches right behind one configuration take more, as a share of their time."""
 
     behind: int
-    """column of that configuration"""
+    """number of that configuration"""
     effect: float
     launches: int
     """launches right behind it"""
@@ -180,13 +164,13 @@ class CarryOver:
     than of its own came right behind it."""
 
 
-def carry_over(log_times: npt.ArrayLike, sequence: npt.ArrayLike) -> CarryOver | None:
+def carry_over(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> CarryOver | None:
     """The configuration whose successors differ most from other launches of their own, if that is no chance.
 
     Random order makes predecessors a random factor, so a rank correlation tests them: one false alarm in 100
     experiments, by Bonferroni over the configurations. What is in a ratio is in no interval. Arrays as of `drift`.
     """
-    residual, column = _in_order(log_times, sequence)
+    residual, column = _residuals(log_times, configurations)
     if residual.size < FEWEST_FOR_CORRELATION or np.ptp(residual) == 0:
         return None
     ranks, own, before = rankdata(residual[1:]), column[1:], column[:-1]
@@ -217,16 +201,13 @@ def _gap(residual: Floats, after: npt.NDArray[np.bool_]) -> float:
     return float(np.median(residual[after]) - np.median(residual[~after]))
 
 
-def _in_order(log_times: npt.ArrayLike, sequence: npt.ArrayLike) -> tuple[Floats, npt.NDArray[np.intp]]:
-    """Residuals (log time less its configuration's median) in the order they ran, and their columns."""
-    log_times = np.asarray(log_times, dtype=np.float64)
-    with np.errstate(all="ignore"):
-        residuals = log_times - np.array([median(column.tolist()) for column in log_times.T])
-    columns = np.broadcast_to(np.arange(log_times.shape[1]), log_times.shape)
-    order = np.argsort(np.asarray(sequence, dtype=np.float64).ravel(), kind="stable")
-    residual, column = residuals.ravel()[order], columns.ravel()[order]
-    known = np.isfinite(residual)
-    return residual[known], column[known]
+def _residuals(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> tuple[Floats, npt.NDArray[np.intp]]:
+    """Residuals of the launches that have a time, and their configurations."""
+    times, column = np.asarray(log_times, dtype=np.float64), np.asarray(configurations, dtype=np.intp)
+    known = np.isfinite(times)
+    times, column = times[known], column[known]
+    typical = [median(times[column == c].tolist()) for c in range(column.max(initial=-1) + 1)]
+    return times - np.array(typical)[column], column
 
 
 def _finding(rule: str, x: npt.NDArray[np.floating], y: npt.NDArray[np.floating | np.integer], says: str) -> Finding:

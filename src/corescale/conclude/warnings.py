@@ -34,23 +34,26 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
 
     `width`: relative half width of the widest interval, where there is one.
     """
-    timed = [k for k, record in enumerate(records) if record.timed]
-    launches = _launches([records[k] for k in timed])
-    flags = noise.flag_launches(launches) if timed else ()
-    bad = noise.disturbed(launches, flags) if timed else frozenset()
+    places = [k for k, record in enumerate(records) if record.timed]
+    timed = [records[k] for k in places]
+    flags = noise.flag_launches(timed)
+    bad = noise.disturbed(timed, flags)
     undisturbed = tuple(record for record in records if not record.timed or record.block not in bad)
-    differing = [said for each in agreements(records, experiment) for said in each.broken]
-    failing, told = _told([records[k] for k in timed], experiment)
-    lines = [*failing, *_quantised([records[k] for k in timed], experiment), *differing]
-    lines += [
-        *_left_running([records[k] for k in timed]),
-        *_busy(flags, records, width),
+    failing, told = _told(timed, experiment)
+    lines = [
+        *failing,
+        *_quantised(timed, experiment),
+        *(said for each in agreements(records, experiment) for said in each.broken),
+        *_left_running(timed),
+        *_busy(flags, timed, width),
         *_drift(records, experiment),
         *_nodes(records, experiment),
-        *_short(records),
+        *_short(timed),
+        *memory.warning(timed),
+        *told,
+        *_flagged(flags, timed),
     ]
-    lines += [*memory.warning([records[k] for k in timed]), *told, *_flagged(flags, records)]
-    return Warnings(tuple(lines), frozenset(timed[flag.launch] for flag in flags), undisturbed)
+    return Warnings(tuple(lines), frozenset(places[flag.launch] for flag in flags), undisturbed)
 
 
 def _told(records: Sequence[Record], experiment: Experiment) -> tuple[list[str], list[str]]:
@@ -95,44 +98,8 @@ def _left_running(records: Sequence[Record]) -> Iterator[str]:
         yield f"{what} killed (in {len(found)} of {len(records)} launches)"
 
 
-def _launches(records: Sequence[Record]) -> noise.Launches:
-    def column(values: list[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        return np.array(values, dtype=np.float64)
-
-    numbers = {c: k for k, c in enumerate(dict.fromkeys(record.configuration for record in records))}
-    return noise.Launches(
-        configuration=np.array([numbers[record.configuration] for record in records], dtype=np.int64),
-        block=np.array([record.block for record in records], dtype=np.int64),
-        cpu=column([record.user + record.system for record in records]),
-        steal=column([record.noise.steal for record in records]),
-        foreign=column([record.noise.foreign or 0.0 for record in records]),
-        capacity=column([record.wall * (record.noise.cpus or 0) for record in records]),
-        throttled=column([record.noise.throttled for record in records]),
-        involuntary_switches=column([float(record.noise.involuntary_switches) for record in records]),
-        runqueue_wait=column([record.noise.runqueue_wait for record in records]),
-        on_cpu=column([_on_cpu(record) for record in records]),
-        oversubscribed=np.array(
-            [record.oversubscribed or _fills_its_cores(record) for record in records], dtype=np.bool_
-        ),
-    )
-
-
-FULL = 0.9
-"""share of its CPUs' time that a program used, from which on its threads wait for each other and not for others"""
-
-
-def _fills_its_cores(record: Record) -> bool:
-    """Whether it ran more threads than it has CPUs: threads that ran count, not those that were asked for."""
-    cpus = {cpu for process in record.processes for cpu in process.affinity}
-    return bool(cpus) and record.effective_cores >= FULL * len(cpus)
-
-
-def _on_cpu(record: Record) -> float:
-    return record.user + record.system if record.noise.on_cpu is None else record.noise.on_cpu
-
-
-def _flagged(flags: Sequence[noise.Flag], records: Sequence[Record]) -> list[str]:
-    blocks = len({record.block for record in records if record.timed})
+def _flagged(flags: Sequence[noise.Flag], timed: Sequence[Record]) -> list[str]:
+    blocks = len({record.block for record in timed})
     lines = []
     for name in dict.fromkeys(flag.rule for flag in flags):
         of_rule = [flag for flag in flags if flag.rule == name]
@@ -140,15 +107,14 @@ def _flagged(flags: Sequence[noise.Flag], records: Sequence[Record]) -> list[str
         worst, limit = (rule.form.format(n) for n in (max(flag.number for flag in of_rule), rule.threshold))
         lines.append(
             f"noise: {name}: {rule.says.format(worst)}, in {hit} of {blocks} blocks"
-            f" (above {limit}{_estimated(of_rule, records)})"
-            f"{_whose(of_rule, records)}"
+            f" (above {limit}{_estimated(of_rule, timed)})"
+            f"{_whose(of_rule, timed)}"
         )
     return lines
 
 
-def _whose(flags: Sequence[noise.Flag], records: Sequence[Record]) -> str:
+def _whose(flags: Sequence[noise.Flag], timed: Sequence[Record]) -> str:
     """The configuration with the largest share of flagged launches, beside the others: it may be their cause."""
-    timed = [record for record in records if record.timed]
     launches = Counter(record.configuration for record in timed)
     hit = Counter(timed[flag.launch].configuration for flag in flags)
     most = max(hit, key=lambda c: hit[c] / launches[c])
@@ -159,40 +125,32 @@ def _whose(flags: Sequence[noise.Flag], records: Sequence[Record]) -> str:
     return f"; in {hit[most]} of {launches[most]} launches of {most.label}, {rest}"
 
 
-def _busy(flags: Sequence[noise.Flag], records: Sequence[Record], width: float | None) -> Iterator[str]:
+def _busy(flags: Sequence[noise.Flag], timed: Sequence[Record], width: float | None) -> Iterator[str]:
     """All flags in one plain line: the first rule that one broke, and what differences can still be seen."""
     if not flags:
         return
     first = next(name for name in noise.RULES if any(flag.rule == name for flag in flags))
     rule, of_rule = noise.RULES[first], [flag for flag in flags if flag.rule == first]
     worst = rule.says.format(rule.form.format(max(flag.number for flag in of_rule)))
-    blocks, hit = len({r.block for r in records if r.timed}), len({flag.block for flag in of_rule})
+    blocks, hit = len({record.block for record in timed}), len({flag.block for flag in of_rule})
     unseen = "" if not width else f"; differences below {float(f'{100 * width:.2g}'):g}% mean nothing now"
     yield f"machine busy: {worst} ({hit} of {blocks} blocks){unseen}"
 
 
-def _estimated(flags: Sequence[noise.Flag], records: Sequence[Record]) -> str:
+def _estimated(flags: Sequence[noise.Flag], timed: Sequence[Record]) -> str:
     """A warning if threads came and went between two samples."""
-    timed = [record for record in records if record.timed]
     sampled = flags[0].rule == "waiting" and any(timed[flag.launch].noise.sampled for flag in flags)
     return ", estimated from samples" if sampled else ""
 
 
 def _drift(records: Sequence[Record], experiment: Experiment) -> list[str]:
     measured = [record for record in records if record.phase == "measure" and record.ok]
-    configurations = list(dict.fromkeys(record.configuration for record in measured))
-    blocks = sorted({record.block for record in measured})
-    times, sequence = np.full((2, len(blocks), len(configurations)), math.nan)
-    for place, record in enumerate(measured):
-        cell = blocks.index(record.block), configurations.index(record.configuration)
-        value = record.response(experiment.response)
-        times[cell] = math.log(value) if value > 0 else math.nan
-        sequence[cell] = place
-    if not measured:
-        return []
-    sequence = np.where(np.isnan(sequence), 0, sequence)
-    said = [*_carried(noise.carry_over(times, sequence), configurations)]
-    found = (finding for finding in _worst(noise.drift(times, sequence)) if finding.exceeded)
+    numbers = {c: k for k, c in enumerate(dict.fromkeys(record.configuration for record in measured))}
+    column = [numbers[record.configuration] for record in measured]
+    values = [record.response(experiment.response) for record in measured]
+    times = [math.log(value) if value > 0 else math.nan for value in values]
+    said = [*_carried(noise.carry_over(times, column), [*numbers])]
+    found = (finding for finding in noise.drift(times, column) if finding.exceeded)
     return [*said, *(f"{finding.rule}: {finding.says} (correlation {finding.number:.2f})" for finding in found)]
 
 
@@ -230,18 +188,8 @@ def _carried(found: noise.CarryOver | None, configurations: Sequence[Configurati
         )
 
 
-def _worst(found: Sequence[noise.Finding]) -> list[noise.Finding]:
-    """The largest correlation of each rule: a rule that many pairs break is one warning."""
-    largest: dict[str, noise.Finding] = {}
-    for finding in found:
-        known = largest.get(finding.rule)
-        if known is None or not abs(known.number) >= abs(finding.number):
-            largest[finding.rule] = finding
-    return list(largest.values())
-
-
-def _short(records: Sequence[Record]) -> list[str]:
-    walls = [record.wall for record in records if record.ok and record.timed and record.origin != "simulated"]
+def _short(timed: Sequence[Record]) -> list[str]:
+    walls = [record.wall for record in timed if record.ok and record.origin != "simulated"]
     if not walls or np.median(walls) >= SHORT:
         return []
     return [f"launches of {np.median(walls) * 1e3:.2g} ms: starting the process is a large part of it"]
