@@ -24,6 +24,8 @@ SEED = 20_090_601
 REFIT_STEPS = 4
 """steps from the fit to all blocks to a resample's fit, which differs little from it"""
 COMPLEX_STEP = 1e-30
+AGREEMENT = 0.975
+"""share of the resamples of blocks that must prefer the same model"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +76,12 @@ def resample(basis: Floats, log_times: Floats, weights: Floats, resamples: int =
 def draws(blocks: int, resamples: int) -> Floats:
     """How often each block occurs in each resample, [R, blocks]; the same for the same arguments."""
     return np.random.default_rng(SEED).multinomial(blocks, np.full(blocks, 1 / blocks), resamples).astype(np.float64)
+
+
+def surely_less(a: Floats, b: Floats, by: float = 0.0) -> bool:
+    """Whether nearly all resamples agree that an error of one model is less than that of another."""
+    usable = np.isfinite(a) & np.isfinite(b)
+    return bool(usable.sum() >= 0.9 * a.size and np.mean(a[usable] + by < b[usable]) >= AGREEMENT)
 
 
 def _terms_covariance(basis: Floats, terms: Floats, weights: Floats, summary: Summary) -> Floats:

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from corescale.conclude.models.bootstrap import REFIT_STEPS, draws
+from corescale.conclude.models.bootstrap import AGREEMENT, REFIT_STEPS, draws, surely_less
 from corescale.conclude.models.centres import summarise
 from corescale.conclude.models.fit import Fit, fit
 from corescale.conclude.models.least_squares import gauss_newton
 from corescale.conclude.models.model import ScalingModel
 from corescale.conclude.stats import Floats, fewest_blocks
 
-AGREEMENT = 0.975
-"""share of the resamples of blocks that must prefer the same model"""
 RESAMPLES = 499
 LEVELS = 6
 """Levels of p from which models are compared: held-out levels of fewer are extrapolations from almost nothing."""
@@ -65,7 +63,7 @@ def choose(
     enough = np.unique(np.asarray(p)[np.isfinite(np.asarray(log_times)).any(axis=0)]).size >= LEVELS
     comparable = [name for name in known if enough and np.isfinite(errors[name][0])]
     winner = min(comparable, key=lambda name: held_out[name], default=known[0])
-    beaten = [name for name in known if enough and _beats(errors[winner], errors[name])]
+    beaten = [name for name in known if enough and surely_less(errors[winner][1:], errors[name][1:])]
     chosen = next(name for name in known if name not in beaten)
     statement = _statement(chosen, winner, beaten, comparable, known) + _beyond(models, fits)
     rivals = tuple(fits[name] for name in known if name not in beaten and name != chosen)
@@ -92,12 +90,6 @@ def _beyond(models: Mapping[str, ScalingModel], fits: Mapping[str, Fit]) -> str:
         for name, value in found
         if value is not None and value.low is not None and value.high is not None
     )
-
-
-def _beats(winner: Floats, rival: Floats) -> bool:
-    """The root mean square errors of one model: row 0 is of the data, the others are of the resamples."""
-    usable = np.isfinite(winner[1:]) & np.isfinite(rival[1:])
-    return bool(usable.sum() >= 0.9 * (RESAMPLES) and np.mean(winner[1:][usable] < rival[1:][usable]) >= AGREEMENT)
 
 
 def _held_out_errors(model: ScalingModel, p: Floats, log_times: Floats) -> Floats:

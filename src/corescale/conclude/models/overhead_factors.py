@@ -14,13 +14,10 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from corescale.conclude.models.bootstrap import RESAMPLES, Resamples, draws, interval_of
+from corescale.conclude.models.bootstrap import RESAMPLES, Resamples, draws, interval_of, surely_less
 from corescale.conclude.models.centres import Summary, summarise
 from corescale.conclude.stats import Floats, Interval, fewest_blocks
 from corescale.declare.claim import EQUAL
-
-AGREEMENT = 0.975
-"""share of the resamples of blocks in which more factors must predict better"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,17 +169,12 @@ def surely_better(rival: OverheadFit, known: OverheadFit) -> bool:
 
     False with fewer blocks than an interval needs.
     """
-    return known._resamples is not None and _surely_less(rival._errors, known._errors)
+    return known._resamples is not None and surely_less(rival._errors, known._errors, EQUAL)
 
 
 def surely_better_elsewhere(rival: OverheadFit, known: OverheadFit) -> bool:
     """The same of fits to different configurations of the same blocks: what noise adds to either error is taken out."""
-    return known._resamples is not None and _surely_less(rival._excess, known._excess)
-
-
-def _surely_less(a: Floats, b: Floats) -> bool:
-    usable = np.isfinite(a) & np.isfinite(b)
-    return bool(usable.sum() >= 0.9 * RESAMPLES and np.mean(a[usable] + EQUAL < b[usable]) >= AGREEMENT)
+    return known._resamples is not None and surely_less(rival._excess, known._excess, EQUAL)
 
 
 def _resample(design: Floats, overheads: Floats) -> Resamples:
