@@ -4,7 +4,7 @@
 import random
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from corescale.records import Configuration, Phase, Record
@@ -54,17 +54,8 @@ class Invocation:
 
     def record(self, plan: str, **found: Any) -> Record:
         """The record of it: what was asked, and the fields that the launcher found."""
-        return Record(
-            plan=plan,
-            configuration=self.configuration,
-            phase=self.phase,
-            block=self.block,
-            attempt=self.attempt,
-            order=self.order,
-            seed=self.seed,
-            looks=self.looks,
-            **found,
-        )
+        asked = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "cap"}
+        return Record(plan=plan, **asked, **found)
 
 
 def invocations(
