@@ -49,7 +49,7 @@ def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> No
     _must_hold_runs(root)
     if launcher.virtual:
         return
-    if experiment.verb == "study":
+    if experiment.study.name:
         for program in missing(experiment):
             typer.echo(f"note: the program {program} is not here")
         return
@@ -137,7 +137,7 @@ def _range(experiment: Experiment, each: float) -> str:
 
 
 def _how_to_know(experiment: Experiment, root: Path) -> str:
-    hint = FIRST_ANSWER if experiment.verb == "tune" else "-r 1"
+    hint = FIRST_ANSWER if experiment.tunes else "-r 1"
     return f"no run in {root} has the baseline yet: {hint} instead of --dry-run measures it"
 
 

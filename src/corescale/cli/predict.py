@@ -143,9 +143,9 @@ def _scores(run: store.Run, overhead: Sequence[str]) -> Sequence[Prediction | Sc
 def _scanned(path: Path, *, study: bool = False) -> store.Run:
     """The run; raises StoreError for one of another verb. Studies have sizes, so overheads are fitted to them too."""
     run = store.load(path)
-    if run.experiment.verb != "scan" and not (study and run.experiment.verb == "study"):
-        raise StoreError(f"is a run of {run.experiment.verb}", where=str(path), remedy="give the folder of a scan")
-    if run.experiment.verb == "scan" and run.experiment.scaling.weak is not None:
+    if not (run.experiment.scans or (study and run.experiment.study.name)):
+        raise StoreError("is no run of scan", where=str(path), remedy="give the folder of a scan")
+    if run.experiment.scans and run.experiment.scaling.weak is not None:
         what = "is weak scaling, and a forecast is of the same work at every p"
         raise UsageError(what, where=str(path), remedy="give the folder of a scan without --weak")
     return run

@@ -69,11 +69,11 @@ def answer(
     picked: Configuration | None = None,
 ) -> Conclusion:
     """What the verb asks for; of `tune` with `picked` as its winner, where that is given."""
-    if experiment.verb == "scan":
+    if experiment.scans:
         return scan(records, experiment)
-    if experiment.verb == "compare":
+    if experiment.compares:
         return compare(records, experiment, gate)
-    if experiment.verb == "study" and experiment.stop.rule != "race":
+    if experiment.finds:
         return study(records, experiment)
     return recommend(records, experiment, picked)
 

@@ -35,9 +35,9 @@ class Decision:
 def too_few(experiment: Experiment) -> str:
     """Why the blocks that are asked for can decide nothing, before any was made; empty where they can."""
     stop, k = experiment.stop, len(configurations(experiment)) - 1
-    if stop.rule != "replicates" or k < 1 or experiment.verb not in ("scan", "compare"):
+    if stop.rule != "replicates" or k < 1 or not (experiment.scans or experiment.compares):
         return ""
-    together = experiment.verb == "compare"
+    together = experiment.compares
     confidence = bonferroni(stop.reading_confidence, k) if together else stop.reading_confidence
     if stop.max_blocks >= (needed := fewest_blocks(confidence)):
         return ""

@@ -277,9 +277,29 @@ class Experiment(Model):
         return self.has_serial and configuration.get("command") == SERIAL
 
     @property
+    def tunes(self) -> bool:
+        """Whether one launch line is asked for."""
+        return self.verb == "tune"
+
+    @property
+    def scans(self) -> bool:
+        """Whether it is asked how time changes with p."""
+        return self.verb == "scan"
+
+    @property
+    def compares(self) -> bool:
+        """Whether everything is compared with the first."""
+        return self.verb == "compare"
+
+    @property
+    def finds(self) -> bool:
+        """Whether what is declared of a study is asked for, and not which launch is the best."""
+        return self.verb == "study" and self.stop.rule != "race"
+
+    @property
     def lets_fail(self) -> bool:
         """Whether a launch that fails counts with its time, as hyperfine's -i has it."""
-        return self.verb == "compare" and self.ignore_failure
+        return self.compares and self.ignore_failure
 
     @property
     def hash(self) -> str:

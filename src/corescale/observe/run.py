@@ -175,7 +175,7 @@ class _Loop:
         """
         everyone, wanted = configurations(self.experiment), self.experiment.warmup
         began, before = time.monotonic(), len(self.store.records)
-        scan = self.experiment.verb == "scan" and not self.launcher.virtual
+        scan = self.experiment.scans and not self.launcher.virtual
         told = scan and not wanted and told_by_reads(self.experiment)
         if (self.experiment.same_output or self.experiment.stop.rule == "race" or told) and not before:
             yield Block("warmup", (self.baseline,))
@@ -265,7 +265,7 @@ class _Loop:
 
     def called(self, record: Record) -> str:
         """The baseline; of verbs that have none the command, or the level."""
-        if self.experiment.verb in ("tune", "study"):
+        if not (self.experiment.scans or self.experiment.compares):
             levels = untyped(self.experiment)
             return Configuration(levels).label if levels else "your current launch"
         alone = len(configurations(self.experiment)) == 1

@@ -272,7 +272,7 @@ def _at_most(seconds: float) -> str:
 
 def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
     """The fastest configuration against the reference, with the interval of what was measured so far."""
-    if experiment.verb == "study" and experiment.stop.rule != "race":
+    if experiment.finds:
         return f"{len({record.configuration for record in records})} configurations"
     times = table(records, experiment.response)
     failed = {record.configuration for record in records if not record.ok}
@@ -293,7 +293,7 @@ def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
 
 def _reference(experiment: Experiment, usable: Sequence[Configuration]) -> Configuration | None:
     """The baseline; in a scan the one at p_ref."""
-    if experiment.verb == "scan":
+    if experiment.scans:
         smallest = min(usable, key=lambda c: c.layout.p, default=None)
         return next((c for c in usable if c.layout.p == experiment.scaling.p_ref), smallest)
     now = baseline(experiment)
