@@ -17,12 +17,13 @@ import numpy as np
 from corescale.conclude import stats
 from corescale.conclude.models import MODELS, choose, fit
 from corescale.conclude.models.centres import summarise
-from corescale.conclude.noise import Launches, carry_over, disturbed, flag_launches
+from corescale.conclude.noise import carry_over, disturbed, flag_launches
 from corescale.conclude.race.options import OPTIONS
-from corescale.conclude.race.pairs import Scatter, interval
+from corescale.conclude.race.pairs import Scatter, interval, scatter
 from corescale.conclude.stats import Floats, hodges_lehmann, median_interval, tail_count, walsh_bounds
 from corescale.declare.plan import with_baseline
 from corescale.declare.stop import Stop
+from corescale.records import Configuration, Layout, Noise, Record
 
 EXPERIMENTS = 2000
 BLOCKS = (8, 15, 40)
@@ -300,10 +301,9 @@ def carried(noise: str, blocks: int, effect: float, experiments: int = 1000, see
         order = np.array([rng.permutation(2) for _ in range(blocks)])
         ran = order.ravel()
         logs = in_time + math.log1p(effect) * np.append(False, ran[:-1] == 1)
-        times, sequence = np.empty((blocks, 2)), np.empty((blocks, 2))
+        times = np.empty((blocks, 2))
         np.put_along_axis(times, order, logs.reshape(blocks, 2), axis=1)
-        np.put_along_axis(sequence, order, np.arange(2.0 * blocks).reshape(blocks, 2), axis=1)
-        warned += carry_over(times, sequence) is not None
+        warned += carry_over(logs, ran) is not None
         covered += hodges_lehmann(times[:, 1] - times[:, 0]).covers(0.0)
     return warned / experiments, covered / experiments
 
@@ -328,9 +328,8 @@ def undisturbed(
 
     truth, without = (found(drawn(4000, calm=calm)[0]).estimate for calm in (False, True))
     shown, second, first = 0, 0, 0
-    block, column = (one.ravel() for one in np.indices((blocks, 2)))
     for times, flags in zip(*drawn(experiments, blocks), strict=True):
-        launches = _robbed(block, column, flags.ravel())
+        launches = [_robbed(block, bool(flag)) for block, pair in enumerate(flags) for flag in pair]
         bad = disturbed(launches, flag_launches(launches))
         kept = times[[k not in bad for k in range(blocks)]]
         first += found(times).covers(truth)
@@ -340,10 +339,12 @@ def undisturbed(
     return shown / experiments, second / shown if shown else math.nan, first / experiments
 
 
-def _robbed(block: Any, column: Any, flags: Any) -> Launches:
-    """Launches of a second each, of which the flagged ones lost time to the hypervisor."""
-    none, second = np.zeros(flags.size), np.ones(flags.size)
-    return Launches(block, column, second, flags * 0.5, none, second, none, none, none, second, np.zeros_like(flags))
+def _robbed(block: int, flagged: bool) -> Record:
+    """A launch of a second; a flagged one lost time to the hypervisor."""
+    return Record(
+        plan="", configuration=Configuration((), Layout()), phase="measure", block=block, attempt=0, order=0, seed=0,
+        started=0.0, wall=1.0, status="ok", exit_code=0, user=1.0, noise=Noise(steal=0.5 * flagged),
+    )  # fmt: skip
 
 
 def confirmed(pairs: int, factor: float, experiments: int = 1000, seed: int = SEED) -> float:
@@ -353,8 +354,8 @@ def confirmed(pairs: int, factor: float, experiments: int = 1000, seed: int = SE
     for _ in range(experiments):
         race, fresh = 0.03 * rng.standard_normal((2, 5)), 0.03 * rng.standard_normal((2, pairs))
         noisy = [row * by for row, by in zip((*race, *fresh), (1, factor, 1, factor), strict=True)]
-        lent = Scatter(OPTIONS.lent, Scatter.of([np.exp(row).tolist() for row in noisy[:2]]).variance)
-        single = Scatter.of([np.exp(np.append(noisy[k], noisy[k + 2])).tolist() for k in (0, 1)])
+        lent = Scatter(OPTIONS.lent, scatter([np.exp(row).tolist() for row in noisy[:2]]).variance)
+        single = scatter([np.exp(np.append(noisy[k], noisy[k + 2])).tolist() for k in (0, 1)])
         middle, reach, _ = interval(noisy[2] - noisy[3], signs, 0.05, lent, single, OPTIONS)
         covered += reach is not None and middle - reach[0] <= 0 <= middle + reach[1]
     return covered / experiments

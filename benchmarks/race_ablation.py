@@ -16,7 +16,7 @@ from unittest import mock
 import numpy as np
 from race_landscapes import LANDSCAPES, Outcome, raced
 
-from corescale.conclude.race import mixes, pairs, race
+from corescale.conclude.race import bounds, pairs, race
 from corescale.conclude.race.options import OPTIONS, RaceOptions
 from corescale.conclude.race.pairs import Plan
 from corescale.conclude.race.race import Race
@@ -44,8 +44,7 @@ class Variant:
 
 OTHERS: Mapping[str, tuple[float, ...]] = {
     "growth": (1.2, 3), "lent": (0, 8), "ranked": (10**6,), "level": (1e-3, 1e9), "own": (1e-3, 1e9), "drawn": (0, 1),
-    "least": (2, 12), "seen": (4, 8), "at_first": (0.5, 0.95), "room": (0.1, 0.5), "cap": (1.5, 1e9),
-    "first_cap": (1e9,),
+    "least": (2, 12), "seen": (4, 8), "room": (0.1, 0.5), "cap": (1.5, 1e9),
 }  # fmt: skip
 """Values at which a constant is off or changed; a third and three times as much if none is here."""
 
@@ -64,8 +63,7 @@ def _without_order(ratios: Any, signs: Any, *more: Any) -> Any:
 
 
 def _leader(self: Race) -> Any:
-    found = self.standing
-    return self.now if found is None or not found.allowed.any() else self._everyone[found.leader]
+    return self._everyone[self.standing.leader]
 
 
 def _several(_: Any, first: int, begun: int, affordable: float, error: float, options: RaceOptions) -> Plan:
@@ -73,9 +71,9 @@ def _several(_: Any, first: int, begun: int, affordable: float, error: float, op
     return PLAN(first, 2, math.inf, error, options)
 
 
-def _share_alone(self: Race, found: Any) -> int:
-    whole = self.budget.whole
-    if math.isinf(whole) or (found is not None and found.leader == self._columns[self.now]):
+def _share_alone(self: Race) -> int:
+    whole, found = self.budget.whole, self.standing
+    if math.isinf(whole) or (len(found.rows) and found.leader == self._columns[self.now]):
         return 0
     return int(whole * self.options.room)
 
@@ -88,7 +86,7 @@ RULES = [
     Variant("no order term in pairs", patches=((pairs, "interval", _without_order),)),
     Variant("no scatter of single launches", patches=((pairs, "FEW", 0),)),
     Variant("no belief", dataclasses.replace(OPTIONS, level=1e9, own=1e-6, drawn=1.0)),
-    Variant("no model of threads x ranks", patches=((mixes, "trend", lambda *_: None),)),
+    Variant("no model of threads x ranks", patches=((bounds, "trend", lambda *_: None),)),
     Variant("the leader, not the fewest changes", patches=((Race, "leader", _leader),)),
     Variant("no half steps", patches=((race, "half_steps", lambda logs, *_: np.zeros(logs.shape[1])),)),
     Variant("later looks always planned", patches=((Plan, "of", classmethod(_several)),)),

@@ -6,13 +6,15 @@ It follows from records alone, so a run that continues finds what it had. In rea
 sees the start-up of corescale.
 """
 
+import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from corescale.conclude.response import median
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline
-from corescale.declare.plan import Block, most_launches
+from corescale.declare.plan import Block, most_launches, since_baseline
 from corescale.declare.stop import Stop
 from corescale.records import Configuration, Record
 
@@ -32,71 +34,47 @@ class Budget:
 
     def __init__(self, stop: Stop, now: Configuration, *, anchored: bool = False) -> None:
         self.stop, self._now, self._anchored = stop, now, anchored
-        self.made = 0
-        """launches"""
-        self.measured = False
-        """whether a measuring block was made: without one there is nothing to confirm"""
-        self.since = 0
-        """launches since the last one of the baseline"""
-        self._walls: dict[Configuration, list[float]] = {}
-        self._last: dict[Configuration, float] = {}
-        self._wall = self._longest = 0.0
-        self._gaps: list[float] = []
-        self._new: list[int] = []
-        self._before: Record | None = None
-        self._first_block, self._at = 0, -1
-        self._block: list[float] = []
-        self._known: set[Configuration] = set()
+        self.records: list[Record] = []
+        self.walls: dict[Configuration, list[float]] = {}
+        """times of the full launches of each"""
+        self._between: list[tuple[float, int]] | None = None
         self._clock: Callable[[], float] = lambda: 0.0
         self._untimed: Callable[[Sequence[Configuration]], int] | None = None
 
     def begin(self, elapsed: Callable[[], float], untimed: Callable[[Sequence[Configuration]], int]) -> None:
         """Starts a clock that counts too: seconds of this try, and the proofs that launches of some would need."""
-        earlier = self._wall
+        earlier = sum(record.wall for record in self.records)
         self._clock, self._untimed = (lambda: earlier + elapsed() + ENDING), untimed
 
     def add(self, record: Record) -> None:
         """One more launch."""
-        before, self._before = self._before, record
-        if before is not None:
-            self._gaps.append(max(0.0, record.started - before.started - before.wall))
-            self._new.append(0)
-        if before is None:
-            self._first_block = record.block
-        if before is None or record.block != before.block:
-            self._block, self._at = [], len(self._new) - 1
-        if record.configuration not in self._known:
-            self._known.add(record.configuration)
-            if before is not None and self._at >= 0:
-                self._new[self._at] += record.block != self._first_block
-        self._block.append(record.wall)
-        self.made += 1
-        self.measured |= record.phase == "measure"
-        self.since = 0 if record.configuration == self._now else self.since + 1
-        self._wall += record.wall
-        self._longest = max(self._longest, record.wall)
+        self.records.append(record)
+        self._between = None
         if record.phase != "rehearse":
-            self._walls.setdefault(record.configuration, []).append(record.wall)
-            self._last[record.configuration] = record.wall
+            self.walls.setdefault(record.configuration, []).append(record.wall)
+
+    @property
+    def since(self) -> int:
+        """Launches since the last one of the baseline."""
+        return since_baseline(self.records, self._now)
 
     @property
     def spent(self) -> float:
         """Seconds that the launches took, and what came between them."""
-        return self._wall + sum(self._counted())
+        return sum(record.wall for record in self.records) + sum(gap for gap, _ in self._gaps)
 
     @property
     def between(self) -> float:
         """Seconds from one launch to the next, on average; those before a block with a new configuration apart."""
-        gaps = self._counted()
-        usual = [gap for gap, new in zip(gaps, self._new, strict=True) if not new] or gaps
+        usual = [gap for gap, new in self._gaps if not new] or [gap for gap, _ in self._gaps]
         return sum(usual) / max(1, len(usual))
 
     @property
     def proving(self) -> float:
         """Seconds that each configuration takes before its first block, beyond what comes between two launches."""
         usual = self.between
-        more = [max(0.0, gap - usual) for gap, new in zip(self._counted(), self._new, strict=True) if new]
-        return sum(more) / max(1, sum(self._new))
+        more = [max(0.0, gap - usual) for gap, new in self._gaps if new]
+        return sum(more) / max(1, sum(new for _, new in self._gaps))
 
     @property
     def seconds(self) -> float:
@@ -111,8 +89,10 @@ class Budget:
         Of a small budget half is for what comes before the pairs.
         """
         left = self._launches(pairs)
-        if self.stop.budget is not None and self.made:
-            each = sum(self._block) / len(self._block) + self.between
+        if self.stop.budget is not None and self.records:
+            last = self.records[-1].block
+            block = [record.wall for record in itertools.takewhile(lambda r: r.block == last, reversed(self.records))]
+            each = sum(block) / len(block) + self.between
             left = min(left, self._seconds(pairs) / each if each > 0 else math.inf)
         return max(1.0, left)
 
@@ -128,7 +108,7 @@ class Budget:
     def pairs(self, other: Configuration) -> float:
         """Pairs of the baseline and another that the budget pays for; inf where there is none."""
         pairs = self._launches(0) / 2
-        if self.stop.budget is None or not self.made:
+        if self.stop.budget is None or not self.records:
             return pairs
         each = self._usual(self._now) + self._usual(other) + 2 * self.between
         return min(pairs, self._seconds(0) / each if each > 0 else math.inf)
@@ -144,29 +124,38 @@ class Budget:
 
     def has_time(self, configurations: Sequence[Configuration], pairs: int = 0) -> bool:
         """Whether it has the time: each launch counts as long as its last one, or as the slowest of all."""
-        if self.stop.budget is None or not self.made:
+        if self.stop.budget is None or not self.records:
             return True
         return self.takes(configurations) <= self._seconds(pairs)
 
     def takes(self, configurations: Sequence[Configuration]) -> float:
         """Seconds that launches of these take, with their proofs."""
-        slowest = max(self._last.values(), default=0.0)
-        walls = sum(self._last.get(configuration, slowest) for configuration in configurations)
-        new = sum(configuration not in self._last for configuration in configurations)
+        last = {configuration: walls[-1] for configuration, walls in self.walls.items()}
+        slowest = max(last.values(), default=0.0)
+        walls = sum(last.get(configuration, slowest) for configuration in configurations)
+        new = sum(configuration not in last for configuration in configurations)
         proofs = self.proving * new
         if self._untimed is not None:
             proofs = max(proofs, self._untimed(configurations) * slowest)
         return walls + self.between * len(configurations) + proofs
 
-    def _counted(self) -> list[float]:
-        longest = max(PAUSE, 10 * median(self._gaps)) if self._gaps else PAUSE
-        return [
-            min(gap, max(longest, new * PROOF * self._longest)) for gap, new in zip(self._gaps, self._new, strict=True)
-        ]
+    @property
+    def _gaps(self) -> list[tuple[float, int]]:
+        """Seconds before each launch but the first, pauses cut, and how many are new in the block that it begins."""
+        if self._between is None:
+            first = {record.configuration: record.block for record in reversed(self.records)}
+            new = Counter(block for block in first.values() if block != self.records[0].block)
+            pairs = list(itertools.pairwise(self.records))
+            found = [(max(0.0, now.started - one.started - one.wall), new[now.block] * (now.block != one.block))
+                     for one, now in pairs]  # fmt: skip
+            longest = max(PAUSE, 10 * median([gap for gap, _ in found])) if found else PAUSE
+            slowest = max((record.wall for record in self.records), default=0.0)
+            self._between = [(min(gap, max(longest, many * PROOF * slowest)), many) for gap, many in found]
+        return self._between
 
     def _launches(self, pairs: int) -> float:
         most = self.stop.launches
-        return math.inf if most is None else most - self.made - min(self._kept(pairs), most // 2)
+        return math.inf if most is None else most - len(self.records) - min(self._kept(pairs), most // 2)
 
     def _seconds(self, pairs: int) -> float:
         if self.stop.budget is None:
@@ -175,11 +164,12 @@ class Budget:
         return self.seconds - min(self._kept(pairs) * each, self.stop.budget / 2)
 
     def _kept(self, pairs: int) -> int:
-        return 2 * pairs if self.measured else 0
+        """Launches of these pairs; without a measuring block there is nothing to confirm."""
+        return 2 * pairs if any(record.phase == "measure" for record in self.records) else 0
 
     def _usual(self, configuration: Configuration) -> float:
         """Median time of its full launches; of all launches where it had none."""
-        own = self._walls.get(configuration) or [wall for each in self._walls.values() for wall in each]
+        own = self.walls.get(configuration) or [wall for each in self.walls.values() for wall in each]
         return median(own) if own else 0.0
 
 

@@ -30,15 +30,6 @@ def looks(first: int, growth: float) -> tuple[int, ...]:
     return tuple(itertools.takewhile(lambda n: n <= max(first, MOST_BLOCKS), growing))
 
 
-@functools.cache
-def _last_looks(growth: float) -> Columns:
-    """By the number of common blocks: the last look that they have passed."""
-    counts = np.zeros(MOST_BLOCKS + 1, dtype=np.intp)
-    for look in looks(FIRST_LOOK, growth):
-        counts[look:] = look
-    return counts
-
-
 @dataclass(frozen=True, slots=True)
 class Fit:
     """The additive model log time = block + configuration. Shapes (configurations,)."""
@@ -99,35 +90,43 @@ def believe(codes: Codes, matrix: Floats, right: Floats, options: RaceOptions) -
     return np.asarray(prior @ np.linalg.solve(weighed, right[told]))
 
 
-class Bounds:
-    """Upper bounds of log(T_c / T_j). Bounds by signed ranks are kept: the blocks of a look never change."""
+def trend(mixes: Floats, log_times: Floats) -> Floats | None:
+    """Log time of every mix of t threads and m ranks, shape (k, 2), by those launched; NaN in `log_times` for others.
 
-    def __init__(self, options: RaceOptions) -> None:
-        self._options = options
-        self._ranks: dict[tuple[int, int, int, float], float] = {}
+    p T = c (1 + a1 (t - 1) + a2 (m - 1) + a3 (p - 1)), the overhead of conclude/models/overhead_factors.py, with c one
+    more unknown. It only orders, too. None where the launched do not determine it.
+    """
+    tried, (threads, ranks) = np.isfinite(log_times), mixes.T
+    p, ones = threads * ranks, np.ones_like(threads)
+    every = np.stack([ones, threads - 1, ranks - 1, p - 1], axis=-1)
+    for design in (every, every[:, :3]):
+        if np.linalg.matrix_rank(design[tried] / design[tried].max(axis=0, initial=1.0)) == design.shape[1]:
+            work = p[tried] * np.exp(log_times[tried])
+            total = design @ scipy.optimize.nnls(design[tried] / work[:, None], ones[tried])[0]  # relative errors
+            return np.log(total / p) if (total > 0).all() else None
+    return None
 
-    def of(self, rows: Floats, fitted: Fit, c: int, tail: float) -> Floats:
-        """For c and each j, each wrong with probability `tail`; inf below two common blocks."""
-        differences = rows[:, [c]] - rows
-        common = np.isfinite(differences)
-        order = common.cumsum(axis=0)
-        n = _last_looks(self._options.growth)[np.minimum(order[-1], MOST_BLOCKS)]
-        seen = common & (order <= n)
-        count = np.maximum(n, FIRST_LOOK)
-        mean = np.where(seen, differences, 0.0).sum(axis=0) / count
-        squares = np.where(seen, (differences - mean) ** 2, 0.0).sum(axis=0)
-        lent, variance = fitted.others(c, self._options.lent)
-        freedom = lent + count - 1
-        reach = scipy.special.stdtrit(freedom, 1 - tail) * np.sqrt((lent * variance + squares) / freedom / count)
-        found = np.where(n >= FIRST_LOOK, mean + reach, np.inf)
-        for j in np.flatnonzero(n >= self._options.ranked):
-            if j != c:
-                found[j] = self._by_ranks(differences[seen[:, j], j], c, int(j), tail)
-        found[c] = 0.0
-        return np.asarray(found)
 
-    def _by_ranks(self, differences: Floats, c: int, j: int, tail: float) -> float:
-        key = (c, j, differences.size, tail)
-        if key not in self._ranks:
-            self._ranks[key] = float(walsh_bounds(differences, tail_count(differences.size, tail))[2])
-        return self._ranks[key]
+def upper(rows: Floats, fitted: Fit, c: int, tail: float, options: RaceOptions) -> Floats:
+    """Bounds of log(T_c / T_j) for c and each j, each wrong with probability `tail`; inf below two common blocks."""
+    differences = rows[:, [c]] - rows
+    common, planned = np.isfinite(differences), (0, *looks(FIRST_LOOK, options.growth))
+    n = np.array(planned)[np.searchsorted(planned, common.sum(axis=0), side="right") - 1]
+    seen, count = common & (common.cumsum(axis=0) <= n), np.maximum(n, FIRST_LOOK)
+    mean = np.where(seen, differences, 0.0).sum(axis=0) / count
+    squares = np.where(seen, (differences - mean) ** 2, 0.0).sum(axis=0)
+    lent, variance = fitted.others(c, options.lent)
+    freedom = lent + count - 1
+    reach = scipy.special.stdtrit(freedom, 1 - tail) * np.sqrt((lent * variance + squares) / freedom / count)
+    found = np.where(n >= FIRST_LOOK, mean + reach, np.inf)
+    for j in np.flatnonzero(n >= options.ranked):
+        found[j] = _by_ranks(differences[seen[:, j], j].tobytes(), tail)
+    found[c] = 0.0
+    return np.asarray(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def _by_ranks(differences: bytes, tail: float) -> float:
+    """By signed ranks; it is asked again and again, as the blocks of a look never change."""
+    values = np.frombuffer(differences)
+    return float(walsh_bounds(values, tail_count(values.size, tail))[2])

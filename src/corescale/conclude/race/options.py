@@ -21,21 +21,17 @@ class RaceOptions:
     own: float = 0.1
     """The same for what a configuration has beyond the effects of its levels."""
     drawn: float = 0.5
-    """Share of a block of the opening that is drawn at random, because the surrogate may mislead."""
+    """Share of a block of the opening whose levels came least often, because the surrogate may mislead."""
     least: int = 6
     """Confirmation pairs to the first look, at least, where the budget pays for them."""
     most: int = 40
     """Confirmation pairs to the first look, at most."""
     seen: float = 5.7
     """Standard errors of the first look in the lead: 4 find it in 98% at an error of 5%; the lead is partly luck."""
-    at_first: float = 0.8
-    """Share of the error for the first look at the pairs, which nearly always decides."""
     room: float = 0.25
     """Share of a budget that is kept for confirmation pairs."""
     cap: float = 3.0
     """A launch that takes this multiple of the fastest median is killed: noise of that size is a fault."""
-    first_cap: float = 10.0
-    """The same multiple where the fastest was launched once."""
     rehearsals: int = 3
     """Blocks of the smaller input."""
     checked: int = 6

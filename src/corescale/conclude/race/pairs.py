@@ -2,13 +2,13 @@
 """Confirmation pairs of one configuration and the baseline: when one looks at them, and what they show.
 
 A leader leads partly by luck, so its gain comes from pairs that were made afterwards. The first look is planned from
-the lead and the noise of the race; it has most of the error, and each later look half of what is left.
+the lead and the noise of the race; it has half of the error, and each later look half of what is left.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy
@@ -31,20 +31,11 @@ class Plan:
 
     @classmethod
     def of(cls, first: int, begun: int, affordable: float, error: float, options: RaceOptions) -> "Plan":
-        """`begun`: looks that the first pair was planned with, 0 before it, and 1 where one look had all of the error.
-
-        A larger budget adds looks behind that one, with the error that later looks have.
-        """
+        """`begun`: looks that the first pair was planned with, 0 before it. One look alone has all of the error."""
         several = bounds.looks(first, options.growth)
-        alone = begun == 1 or (begun == 0 and affordable < several[1])
-        if alone and affordable < several[1]:
+        if begun < 2 and affordable < several[1]:
             return cls((first if begun else int(max(1, min(first, affordable))),), (error,))
-        later = (error * (1 - options.at_first) / 2**k for k in range(1, len(several)))
-        return cls(several, (error if alone else error * options.at_first, *later))
-
-    def passed(self, made: int) -> int:
-        """The place of the last look that was passed; 0 before the first, which is then at all pairs so far."""
-        return max((k for k, n in enumerate(self.looks) if n <= made), default=0)
+        return cls(several, tuple(error / 2**k for k in range(1, len(several) + 1)))
 
 
 def first_look(lead: float, noise: float, options: RaceOptions) -> int:
@@ -53,20 +44,18 @@ def first_look(lead: float, noise: float, options: RaceOptions) -> int:
     return max(options.least, min(options.most, math.ceil(needed)))
 
 
-@dataclass(frozen=True, slots=True)
-class Scatter:
+class Scatter(NamedTuple):
     """Degrees of freedom, and the variance of the log ratio of two launches by them."""
 
-    freedom: float
-    variance: float
+    freedom: float = 0.0
+    variance: float = 0.0
 
-    @classmethod
-    def of(cls, groups: Sequence[Sequence[float]]) -> "Scatter":
-        """Of single launches, about the mean of each group."""
-        logs = [np.log(group) for group in groups if group]
-        freedom = sum(one.size - 1 for one in logs)
-        squares = sum(float(((one - one.mean()) ** 2).sum()) for one in logs)
-        return cls(freedom, 2 * squares / freedom if freedom else 0.0)
+
+def scatter(groups: Iterable[Sequence[float]]) -> Scatter:
+    """Of single launches, about the mean of each group."""
+    logs = [np.log(group) for group in groups if group]
+    freedom, squares = sum(one.size - 1 for one in logs), sum(float(((one - one.mean()) ** 2).sum()) for one in logs)
+    return Scatter(freedom, 2 * squares / freedom if freedom else 0.0)
 
 
 def gain(
@@ -80,10 +69,9 @@ def gain(
     """
     if not ratios.size:
         return None
-    place, made = plan.passed(ratios.size), ratios.size
-    if len(plan.looks) > 1 and plan.looks[place] <= made:
-        made = plan.looks[place]
-    lent = Scatter(options.lent, race.variance) if race.freedom >= options.lent else Scatter(0, 0)
+    place = max((k for k, n in enumerate(plan.looks) if n <= ratios.size), default=0)  # the last look that was passed
+    made = min(plan.looks[place], ratios.size) if len(plan.looks) > 1 else ratios.size
+    lent = Scatter(options.lent, race.variance) if race.freedom >= options.lent else Scatter()
     signs = np.where(np.array(first[:made]), 1.0, -1.0)
     error = plan.errors[place] if plan.errors else 1 - stop.confidence
     middle, reach, by = interval(ratios[:made], signs, error, lent, single, options)

@@ -73,15 +73,15 @@ def test_one_launch_is_judged_by_what_the_others_tell_of_the_scatter() -> None:
         assert judged(records, experiment)[b][0].state == state
         assert (b in broken(records, experiment)) == (state == "breaks") and b not in Race.of(
             records, experiment
-        ).eliminated
-    assert b in Race.of(launches(experiment, [100, 100], [150, 150]), experiment).eliminated
+        ).standing.eliminated
+    assert b in Race.of(launches(experiment, [100, 100], [150, 150]), experiment).standing.eliminated
 
 
 def test_what_does_not_report_a_metric_breaks_its_bound_at_once() -> None:
     experiment = limited()
     b = configurations(experiment)[1]
     assert broken(launches(experiment, [100], [math.nan]), experiment)[b] == "bytes was not reported"
-    assert b in Race.of(launches(experiment, [100], [math.nan]), experiment).eliminated
+    assert b in Race.of(launches(experiment, [100], [math.nan]), experiment).standing.eliminated
     unknown = broken(launches(experiment, [math.nan], [100]), experiment)
     assert unknown[b] == "bytes was not reported by the baseline"
 

@@ -6,7 +6,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from corescale.conclude.race import mixes
+from corescale.conclude.race import bounds
 from corescale.conclude.race.race import Race
 from corescale.declare import command_line
 from corescale.declare.grid import configurations
@@ -26,16 +26,16 @@ def test_a_few_launches_give_back_every_mix() -> None:
     truth = log_times(0.05, 0.0023)
     seen = np.full(len(GRID), np.nan)
     seen[[0, 5, 9, 20, 30]] = truth[[0, 5, 9, 20, 30]]
-    found = mixes.trend(GRID, seen)
+    found = bounds.trend(GRID, seen)
     assert found is not None and found == pytest.approx(truth, abs=1e-6)
     assert GRID[int(np.argmin(found))].tolist() == [3, 64]
 
 
 def test_too_few_launches_say_nothing() -> None:
     seen = np.full(len(GRID), np.nan)
-    assert mixes.trend(GRID, seen) is None
+    assert bounds.trend(GRID, seen) is None
     seen[[0, 1]] = 1.0
-    assert mixes.trend(GRID, seen) is None
+    assert bounds.trend(GRID, seen) is None
 
 
 SIXTEEN = dataclasses.replace(MACHINE, affinity=tuple(range(16)))

@@ -31,7 +31,7 @@ TIMES = {"a": 1.0, "b": 0.9, "c": 0.93}
 
 
 def upper(rows: Floats, c: int, tail: float) -> Floats:
-    return bounds.Bounds(OPTIONS).of(rows, bounds.fit(rows)[0], c, tail)
+    return bounds.upper(rows, bounds.fit(rows)[0], c, tail, OPTIONS)
 
 
 def gained(records: Sequence[Record], experiment: Experiment) -> tuple[float, float, str]:
@@ -88,10 +88,10 @@ def test_bounds_hold_at_every_look_and_for_every_leader(noise: float) -> None:
 def test_a_quiet_majority_does_not_eliminate_a_noisy_best(lent: float, holds: bool) -> None:
     rng, wrong, races = np.random.default_rng(3), 0, 200
     sizes, tail = np.array([0.1, *[0.01] * 11]), 0.05 / 11 / 16
-    found = bounds.Bounds(dataclasses.replace(OPTIONS, lent=lent))
+    options = dataclasses.replace(OPTIONS, lent=lent)
     for _ in range(races):
         rows = sizes * rng.standard_normal((8, 12))
-        wrong += any(found.of(rows[:n], bounds.fit(rows[:n])[0], 1, tail)[0] < 0 for n in (2, 3, 5, 8))
+        wrong += any(bounds.upper(rows[:n], bounds.fit(rows[:n])[0], 1, tail, options)[0] < 0 for n in (2, 3, 5, 8))
     assert (wrong <= 0.05 * races + 9) == holds
 
 
@@ -140,9 +140,9 @@ def test_one_order_term_takes_out_what_the_first_of_a_pair_bears(order: float) -
 def test_the_looks_at_pairs_share_the_error() -> None:
     several = Plan.of(6, 0, math.inf, 0.05, OPTIONS)
     assert several.looks[:4] == (6, 9, 14, 21) and sum(several.errors) == pytest.approx(0.05, rel=0.01)
-    assert Plan.of(6, 0, 5, 0.05, OPTIONS) == Plan((5,), (0.05,))
-    more = Plan.of(5, 1, 100, 0.05, OPTIONS)
-    assert more.looks[:2] == (5, 8) and more.errors[0] == 0.05 and sum(more.errors[1:]) < 0.0101
+    assert Plan.of(6, 0, 5, 0.05, OPTIONS) == Plan((5,), (0.05,)) == Plan.of(5, 1, 7, 0.05, OPTIONS)
+    assert Plan.of(6, 2, 6, 0.05, OPTIONS) == several, "a budget that ends early gives no look more error"
+    assert Plan.of(5, 1, 100, 0.05, OPTIONS).looks[:2] == (5, 8)
 
 
 def test_the_first_look_is_planned_from_the_lead_and_the_noise() -> None:
@@ -206,14 +206,14 @@ def test_what_is_killed_in_most_of_its_launches_has_lost(killed: int, launches: 
     now, b = configurations(experiment)
     ended = ["capped" if k < killed else "ok" for k in range(launches)]
     records = [record(b, 3.0 if how == "capped" else 1.0, block=k, status=how) for k, how in enumerate(ended)]
-    assert Race.of([record(now, 1.0), *records], experiment).eliminated == ({b: Why.CAPPED} if out else {})
+    assert Race.of([record(now, 1.0), *records], experiment).standing.eliminated == ({b: Why.CAPPED} if out else {})
 
 
 def test_caps_follow_the_fastest_that_may_still_win() -> None:
     experiment = race_tuning(budget="none")
     now, other, fast = configurations(experiment)[:3]
     first = after(Race(experiment), [record(now, 1.0, phase="warmup")])
-    assert first is not None and first.cap == OPTIONS.first_cap
+    assert first is not None and first.cap == OPTIONS.cap
     records = [record(c, 1.0, block=b) for b in range(2) for c in (now, other)]
     quick = [record(fast, 0.1, block=b) for b in (2, 3)]
     for behind, cap in ((quick, 0.3), ([*quick, record(fast, 0.1, status="failed", block=4)], 3.0)):
