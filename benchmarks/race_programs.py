@@ -232,18 +232,13 @@ def useful(raced: list[Record], racing: Experiment, full: list[Record]) -> tuple
 
 
 def _regret(fresh: list[Record], chosen: Configuration) -> tuple[float, float]:
-    """The estimate and its bound (Hsu 1981), by the blocks that were fresh.
-
-    The baseline returns among them now and then, and is no rival then.
-    """
-    again = table(fresh, "wall")
-    whole = [c for c in again.configurations if np.isfinite(again.column(c)).all()]
-    logs = np.log(np.stack([again.column(c) for c in whole], axis=1))
-    differences = (logs[:, [whole.index(chosen)]] - np.delete(logs, whole.index(chosen), axis=1)).T
-    count = stats.tail_count(len(logs), 0.05 / max(len(whole) - 1, 1))
-    estimates, _, highs = stats.walsh_bounds(differences, count)
-    bound = math.nan if count < 0 else math.expm1(float(highs.max(initial=0.0)))
-    return math.expm1(float(estimates.max(initial=0.0))), bound
+    """Estimate and bound (Hsu 1981), by the fresh blocks; the baseline, which is now and then in them, is no rival."""
+    times = table(fresh, "wall")
+    others = [c for c in times.configurations if c != chosen and np.isfinite(times.column(c)).all()]
+    count = stats.tail_count(len(times.blocks), 0.05 / max(len(others), 1))
+    found = stats.walsh_bounds(np.array([times.log_ratio(chosen, c) for c in others]), count)
+    estimate, bound = (math.expm1(float(each.max(initial=0.0))) for each in (found[0], found[2]))
+    return estimate, math.nan if count < 0 else bound
 
 
 def _found(racing: Experiment, raced: list[Record], full: list[Record], fresh: list[Record]) -> Found:

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one model and its parts)
 """The Experiment: everything that was asked, validated, independent of which door it came through."""
 
 import hashlib
