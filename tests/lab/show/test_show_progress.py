@@ -12,6 +12,7 @@ from corescale.conclude.budget import spent
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block, invocations
+from corescale.declare.stop import Stop
 from corescale.observe.watcher import Watcher
 from corescale.records import Status
 from corescale.show import progress, text
@@ -108,14 +109,14 @@ def test_failed_launches_are_counted_and_never_best() -> None:
 
 
 def test_a_launch_that_was_stopped_since_it_had_lost_is_no_failure() -> None:
-    experiment = samples.tune_experiment()
+    experiment = samples.tune_experiment(stop=Stop(rule="replicates", min_blocks=12, max_blocks=12))
     state = progress.State(experiment)
     ended: list[Status] = ["ok", "capped", "capped", "signal"]
     for record, status in zip(samples.records(experiment, samples.amdahl(), 1), ended, strict=False):
         state.launched(replace(record, status=status))
-    assert state.amount.endswith(", 1 failed, 2 capped")
+    assert state.amount.endswith(", 1 of 4 launches failed, 2 of 4 launches capped")
     state.failures = 0
-    assert state.amount.endswith("launches, 2 capped")
+    assert state.amount.endswith(", 2 of 4 launches capped")
     state.capped = 0
     assert state.amount.endswith(" blocks")
 
