@@ -10,7 +10,6 @@ from corescale.conclude.answers.scaling import Row, Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.verdict import Comparison, Gated
 from corescale.conclude.conclusion import Conclusion
-from corescale.conclude.race.rehearsal import Rehearsal
 from corescale.conclude.stats import Interval, fewest_blocks
 from corescale.endings import ending
 from corescale.records import Configuration
@@ -277,19 +276,9 @@ def _on_average(found: Recommendation, means: Averages) -> str:
     return _averaged("on average over its confirmation launches", means.ratio, slow)
 
 
-def rehearsed(found: Rehearsal) -> str:
-    """What a smaller input showed."""
-    if found.failure is not None:
-        return f"rehearsal: the baseline {ending(found.failure)} in it, so all {found.of} are raced"
-    if found.margin is None:
-        return "rehearsal: too few launches succeeded to check it; all are raced"
-    left = "all" if len(found.kept) == found.of else f"the {len(found.kept)} of {found.of}"
-    return f"rehearsal: {left} within {math.expm1(found.margin):.0%} of its best, or checked, are raced"
-
-
 def beside(found: Recommendation, response: str) -> list[str]:
     """What else there is beside the answer, a line each."""
-    lines = [rehearsed(found.rehearsal)] if found.rehearsal is not None else []
+    lines = [found.rehearsal.says] if found.rehearsal is not None else []
     if found.same:
         lines.append(f"not tried: {text.count(found.same, 'combination')} with other threads, which nothing reads")
     if found.unread == "ranks":

@@ -25,7 +25,6 @@ from corescale.observe.launchers.fake import Fake
 from corescale.observe.launchers.landscape import Landscape
 from corescale.observe.run import run
 from corescale.records import Record
-from corescale.show.headline import rehearsed
 from support.commands import ROOT, answered, corescale, refused
 
 GRID = ["-t", "1,2", "-f", "MODE=a,b,c", "-f", "SIZE=1,2,3,4", "--baseline", "MODE=a,SIZE=1"]
@@ -158,7 +157,7 @@ def test_a_rehearsal_that_agrees_spares_full_launches_of_what_is_far_behind() ->
     assert len({r.configuration for r in full}) < 24
     assert fake.truth(answer.chosen) <= 1.02 * fake.truth(fake.best())
     assert sum(r.wall for r in records) < sum(r.wall for r in plain)
-    assert f"the {len(answer.rehearsal.kept)} of 24" in rehearsed(answer.rehearsal)
+    assert f"the {len(answer.rehearsal.kept)} of 24" in answer.rehearsal.says
 
 
 def test_a_rehearsal_that_misleads_is_not_trusted() -> None:

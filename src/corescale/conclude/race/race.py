@@ -293,9 +293,9 @@ class Race:
         counted = {*counted_pairs(self.records, other)}
         made = [r for r in self.records if r.phase == "confirm" and r.block in counted]
         plan = self._plan(other, made[0].looks if made else (), len(counted))
-        if not made:
-            return None, 0, plan
         times, order = table(made, name, "confirm"), {(r.block, r.configuration): r.order for r in made}
+        if not {now, other} <= {*times.configurations}:
+            return None, len(counted), plan
         ratios = times.log_ratio(now, other)
         whole = np.isfinite(ratios)
         first = [order[b, now] < order[b, other] for b in itertools.compress(times.blocks, whole)]

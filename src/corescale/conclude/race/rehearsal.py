@@ -15,6 +15,7 @@ from corescale.conclude.response import at_least, table
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block
+from corescale.endings import ending
 from corescale.records import Configuration, Phase, Record
 
 CHECKS = 2  # blocks in full: one has no scatter
@@ -32,6 +33,16 @@ class Rehearsal:
     """log time behind its best within which they were, or they were checked; None where it could not be checked"""
     failure: Record | None = None
     """of the baseline in it: nothing can be compared with it there"""
+
+    @property
+    def says(self) -> str:
+        """One line."""
+        if self.failure is not None:
+            return f"rehearsal: the baseline {ending(self.failure)} in it, so all {self.of} are raced"
+        if self.margin is None:
+            return "rehearsal: too few launches succeeded to check it; all are raced"
+        left = "all" if len(self.kept) == self.of else f"the {len(self.kept)} of {self.of}"
+        return f"rehearsal: {left} within {math.expm1(self.margin):.0%} of its best, or checked, are raced"
 
 
 def rehearsed(records: Sequence[Record], experiment: Experiment, options: RaceOptions) -> Block | Rehearsal | None:
