@@ -177,7 +177,20 @@ def test_outside_of_pull_requests_nothing_is_commented() -> None:
     (condition,) = (step["if"] for step in ACTION["runs"]["steps"] if "comment-table" in step.get("run", ""))
     assert not value(condition, known)
     assert filled(ACTION["inputs"]["base"]["default"], known) == "abc"
-    assert filled(ACTION["inputs"]["base"]["default"], {}) == "HEAD~1"
+
+
+@pytest.mark.parametrize("event", [{}, {"before": "0" * 40}], ids=["by hand", "first push of a branch"])
+def test_without_a_base_the_commit_before_is_compared(event: Mapping[str, Any], place: Path, tmp_path: Path) -> None:
+    base = filled(ACTION["inputs"]["base"]["default"], {"github": {"event": event}})
+    head = tmp_path / "head"
+    git(place, "clone", "-q", "--depth", "1", f"file://{place / 'origin'}", str(head))
+    (tmp_path / "bin").mkdir()
+    executable(tmp_path / "bin" / "corescale", '#!/bin/sh\nfor word; do case $word in cd*) sh -c "$word" ;; esac; done\n')
+    own = environment(place, BUILD="make", RUN="cat program", BASE=base, OPTIONS="")
+    own["PATH"] = f"{tmp_path / 'bin'}:{own['PATH']}"
+    done = run((ROOT / "scripts" / "compare-commits").read_text(), head, own)
+    assert done.returncode == 0, done.stderr
+    assert re.findall("sleep.*", done.stdout) == ["sleep 0.01", "sleep 0.05"]
 
 
 @pytest.fixture
