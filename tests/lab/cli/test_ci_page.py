@@ -185,7 +185,9 @@ def test_without_a_base_the_commit_before_is_compared(event: Mapping[str, Any], 
     head = tmp_path / "head"
     git(place, "clone", "-q", "--depth", "1", f"file://{place / 'origin'}", str(head))
     (tmp_path / "bin").mkdir()
-    executable(tmp_path / "bin" / "corescale", '#!/bin/sh\nfor word; do case $word in cd*) sh -c "$word" ;; esac; done\n')
+    executable(
+        tmp_path / "bin" / "corescale", '#!/bin/sh\nfor word; do case $word in cd*) sh -c "$word" ;; esac; done\n'
+    )
     own = environment(place, BUILD="make", RUN="cat program", BASE=base, OPTIONS="")
     own["PATH"] = f"{tmp_path / 'bin'}:{own['PATH']}"
     done = run((ROOT / "scripts" / "compare-commits").read_text(), head, own)

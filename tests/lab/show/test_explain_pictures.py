@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from corescale import native
+from corescale.conclude.explain.swaps import ROWS_OF
 from corescale.errors import ExitCode
 from corescale.show import explain
 from corescale.show.charts import explained, look, static
@@ -99,6 +100,10 @@ def test_a_picture_has_a_place_for_every_row(shown: dict[str, Any]) -> None:
         if chart.turned:
             bottom, top = static.plotted([chart], "", None).get_ylim()
             assert top < 0 and bottom > len(chart.x.categories) - 1
+
+
+def test_each_swap_has_words() -> None:
+    assert explain.CHANGED.keys() == ROWS_OF.keys()
 
 
 def test_a_picture_has_every_pair_of_ranks(shown: dict[str, Any]) -> None:
