@@ -33,14 +33,14 @@ def gated(
         return declare, cast("Gates", quantities.gates(request.gate)), ""
     own, fixed = CompareRequest(), (request.runs, request.min_runs, request.confidence)
     if len(request.gate) > 1 or len(words) != 2 or fixed != (own.runs, own.min_runs, own.confidence):
-        remedy = "give two commands, no other gate, and leave -r, -m and --confidence out"
-        raise UsageError("decides how two commands are compared", where="--gate auto", remedy=remedy)
+        remedy = "give two commands, and drop -r, -m, --confidence and other gates"
+        raise UsageError("chooses the blocks itself, for two commands", where="--gate auto", remedy=remedy)
     whose, pairs = passport.of_machine(machine.fingerprint()).of(words[0])
     if asked[0] == AUTO:
         blocks: int | None = request.max_runs
         difference = detectable.smallest(pairs.log_ratios, request.max_runs)
         if not math.isfinite(difference):
-            raise UsageError("allows no gate", where=f"-M {request.max_runs}", remedy="allow 8 blocks or more")
+            raise UsageError("too few blocks for --gate auto", where=f"-M {request.max_runs}", remedy="write -M 8 or more")
     else:
         difference = quantities.share(asked[0].removeprefix(f"{AUTO}="), "--gate auto")
         blocks = detectable.needed(pairs.log_ratios, difference)
@@ -57,7 +57,7 @@ def gated(
         said += f" here, about {lasts} and at most {most} at the passport's pace"
     said = f"a difference of {text.percent(difference)} takes {said}"
     if (known := len(pairs.log_ratios)) < passport.ENOUGH:
-        said += f" (by {text.count(known, 'pair')} only: {passport.ENOUGH} name a number well)"
+        said += f" (by {text.count(known, 'pair')} only: {passport.ENOUGH} or more give a reliable number)"
     return _calm(declare, blocks, difference), {"time": difference}, said
 
 

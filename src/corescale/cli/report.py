@@ -99,12 +99,12 @@ def _must_be_ours(page: Path, runs: Sequence[Path], generator: str) -> None:
     """Raises UsageError for a page that would replace what no report wrote, or lie in one of the run folders."""
     remedy = "name another file: -o FILE"
     if any(page.resolve().is_relative_to(run.resolve()) for run in runs):
-        raise UsageError("is in a run folder, which only measuring writes", where=str(page), remedy=remedy)
+        raise UsageError("lies in a run folder, and reports are not written there", where=str(page), remedy=remedy)
     if not paths.is_file(str(page)) or page.stat().st_size == 0:
         return
     with page.open("rb") as file:
         if generator.encode() not in file.read(4096):
-            raise UsageError("is there already, and is no report of corescale", where=str(page), remedy=remedy)
+            raise UsageError("exists, and is no report of corescale", where=str(page), remedy=remedy)
 
 
 @contextlib.contextmanager

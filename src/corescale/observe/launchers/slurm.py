@@ -96,7 +96,7 @@ class Slurm(Local):
 
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
         if self._held is None:
-            raise InconclusiveError("there is no allocation", where="slurm")
+            raise InconclusiveError("no allocation was granted", where="slurm")
         nobody = [()] * (layout.ranks_per_node * layout.nodes)  # Slurm binds
         leaf = ranks.leaf(request, scratch, nobody, afar=True)
         words = ("srun", f"--jobid={self._held.job}", "--kill-on-bad-exit=1", f"--mpi={mpi()}")
