@@ -40,7 +40,8 @@ def gated(
         blocks: int | None = request.max_runs
         difference = detectable.smallest(pairs.log_ratios, request.max_runs)
         if not math.isfinite(difference):
-            raise UsageError("too few blocks for --gate auto", where=f"-M {request.max_runs}", remedy="write -M 8 or more")
+            what = "too few blocks for --gate auto"
+            raise UsageError(what, where=f"-M {request.max_runs}", remedy="write -M 8 or more")
     else:
         difference = quantities.share(asked[0].removeprefix(f"{AUTO}="), "--gate auto")
         blocks = detectable.needed(pairs.log_ratios, difference)

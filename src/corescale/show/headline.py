@@ -52,11 +52,18 @@ def _compares(found: Recommendation | Scan | tuple[Comparison, ...]) -> bool:
 
 
 def compared(found: tuple[Comparison, ...], confidence: float, between: str, response: str) -> str:
-    """A sentence for each comparison, the least ratio first; the time of a command that has nothing beside it."""
+    """A sentence for each comparison: what fails a gate first, then the fastest; the time of a command alone."""
     if (one := alone(found)) is not None:
         return timed(label(found[0].reference), one, response, found[0].failures[0])
-    order = sorted(found, key=lambda one: one.ratio.estimate if one.ratio.estimate > 0 else -1.0)  # NaN: no verdict
+    order = sorted(found, key=_first_said)
     return between.join(comparison(one, confidence, response) for one in order) or none_gave(response)
+
+
+def _first_said(one: Comparison) -> tuple[bool, float]:
+    return one.gate not in (
+        "crashed",
+        "failed",
+    ), one.ratio.estimate if one.ratio.estimate > 0 else -1.0  # NaN: no verdict
 
 
 def none_gave(response: str) -> str:

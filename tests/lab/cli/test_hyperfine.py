@@ -62,7 +62,7 @@ def test_an_example_of_its_readme(theirs: str, ours: str, tmp_path: Path) -> Non
         refused(
             corescale(*typed, "--dry-run", cwd=tmp_path, also={"PATH": path}),
             ExitCode.USAGE,
-            "-c" if "zsh" in ours else "placeholder" if "--show-output" in theirs else "shell",
+            "-c" if "zsh" in ours else "runs once" if "--show-output" in theirs else "shell",
         )
 
 

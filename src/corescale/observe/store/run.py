@@ -109,8 +109,12 @@ HOME = "give the folder of one run, such as corescale-runs/scan-1234/1"
 
 def _must_be_files(path: Path) -> None:
     """Raises StoreError for no folder, and for what would be read without an end, such as a pipe."""
-    if not paths.exists(path):
-        raise StoreError("no such file or folder", where=str(path), remedy=HOME)
+    try:
+        path.stat()
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
+        what = "no such file or folder" if missing else f"cannot be read: {error.strerror}"
+        raise StoreError(what, where=str(path), remedy=HOME) from error
     for name in (PLAN, ENVIRONMENT, RECORDS):
         if paths.exists(path / name) and not paths.is_file(path / name):
             raise StoreError("is no regular file", where=str(path / name), remedy=CHANGED)

@@ -355,9 +355,26 @@ STYLE: dict[Any, Any] = {
 }
 
 
+Draw = Callable[[], Figure]
+"""Called under STYLE."""
+
+
 def svg(chart: Chart) -> str:
-    """An inline SVG element: text stays text, colours are the page's, identifiers begin with the chart's name."""
-    drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{chart.name}-", _svg(chart, _figure, "none"))
+    """An inline SVG element of a chart."""
+    return inline(chart.name, chart.alternative, lambda: _figure(chart))
+
+
+def write(chart: Chart, folder: Path, dpi: int = 160) -> tuple[Path, Path]:
+    """NAME.png and NAME.svg on white, for documents."""
+    return save(chart.name, chart.alternative, lambda: _titled(chart), folder, dpi)
+
+
+def inline(name: str, alternative: str, draw: Draw) -> str:
+    """An SVG element for a page: text stays text, colours of look.py are the page's, identifiers begin with `name`.
+
+    `alternative` is all of it in words, for those who cannot see it.
+    """
+    drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{name}-", _svg(alternative, draw, "none"))
     drawn = re.sub(
         "#[0-9a-f]{6}",
         lambda match: look.variable(match[0]) if match[0] in look.VARIABLES else match[0],
@@ -366,24 +383,23 @@ def svg(chart: Chart) -> str:
     return re.sub(r"(font: [\d.]+px) [^;\"]*", r"\1 inherit", drawn)
 
 
-def write(chart: Chart, folder: Path, dpi: int = 160) -> tuple[Path, Path]:
-    """NAME.png and NAME.svg on white, for documents."""
-    png, plain = folder / f"{chart.name}.png", folder / f"{chart.name}.svg"
+def save(name: str, alternative: str, draw: Draw, folder: Path, dpi: int = 160) -> tuple[Path, Path]:
+    """NAME.png and NAME.svg on white, each whole or not at all."""
+    png, plain = folder / f"{name}.png", folder / f"{name}.svg"
     drawn = io.BytesIO()
     with mpl.rc_context(STYLE):
-        metadata: Any = {"Software": None, "Title": chart.alternative}
-        _titled(chart).savefig(drawn, dpi=dpi, facecolor=PAPER, metadata=metadata)
+        draw().savefig(drawn, dpi=dpi, facecolor=PAPER, metadata={"Software": None, "Title": alternative})
     exchange.write(str(png), drawn.getvalue())
-    exchange.write(str(plain), _svg(chart, _titled, PAPER))
+    exchange.write(str(plain), _svg(alternative, draw, PAPER))
     return png, plain
 
 
-def _svg(chart: Chart, draw: Callable[[Chart], Figure], paper: str) -> str:
+def _svg(alternative: str, draw: Draw, paper: str) -> str:
     """Without matplotlib's style element, which would hold for a whole page; its two lines are attributes here."""
     with mpl.rc_context(STYLE):
         file = io.StringIO()
-        draw(chart).savefig(file, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})
+        draw().savefig(file, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})
     drawn = re.sub(r"<(metadata|style)\b.*?</\1>", "", file.getvalue(), flags=re.DOTALL)
-    label = text.attribute(chart.alternative).replace("\\", r"\\")
+    label = text.attribute(alternative).replace("\\", r"\\")
     lines = 'stroke-linejoin="round" stroke-linecap="butt"'
     return re.sub(r"<svg ([^>]*)>", rf'<svg role="img" aria-label="{label}" {lines} \1>', drawn, count=1)
