@@ -41,6 +41,13 @@ constexpr bool thread_sanitizer = false;
 constexpr bool thread_sanitizer = false;
 #endif
 
+// The allocator of GCC 12's AddressSanitizer stays locked in a child that was forked while another thread was in it.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool a_child_may_allocate = false;
+#else
+constexpr bool a_child_may_allocate = true;
+#endif
+
 // Eight threads that each have a team of up to eight: 64 at once, nested and passing ones not counted.
 constexpr int drivers = 8;
 constexpr std::size_t largest_team = 8;
@@ -144,6 +151,7 @@ void forks(random_numbers& random) {
   any_team crew = choose(random).make();
   expect(child_ends_well([&] {
            const bool refused = crew.work([](std::size_t) {}) == outcome::forked;
+           if (!a_child_may_allocate) return refused && !in_parallel();
            crew = any_team();
            std::size_t capacity = 0;
            thread_alloc::return_memory(thread_alloc::get_memory(100, capacity));
