@@ -33,7 +33,7 @@ def test_a_plan_of_format_1_keeps_its_baseline_and_its_stop(tmp_path: Path) -> N
     plan["experiment"] |= {"today": [["MODE", "c"]]}
     plan["experiment"]["stop"]["confirm_blocks"] = 7
     (tmp_path / "plan.json").write_text(json.dumps(plan))
-    experiment, _ = planned(tmp_path)
+    experiment, *_ = planned(tmp_path)
     assert experiment.baseline.levels == (("MODE", "c"),)
     assert experiment.stop.confirm_pairs == 7
 

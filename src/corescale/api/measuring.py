@@ -93,12 +93,14 @@ def measure(
     )
     if request.fresh and request.continued:
         raise UsageError("contradict each other", where="--fresh --continue", remedy="drop one of them")
-    root, which = Path(request.out or RUNS), {"fresh": request.fresh, "continued": request.continued}
+    option = request.launching.get(launcher.takes, "")
+    opened = store.open_run(experiment, machine, Path(request.out or RUNS), launcher.name, option, fresh=request.fresh,
+                            continued=request.continued)  # fmt: skip
     if request.jobs < 1:
         raise UsageError(f"{request.jobs} launches at once", where="--jobs", remedy="give at least 1")
     if request.jobs > 1:
         launcher.side_by_side(request.jobs)
-    with follow(experiment) as watcher, store.open_run(experiment, machine, root, launcher.name, **which) as folder:
+    with follow(experiment) as watcher, opened as folder:
         if said := stopping.too_few(experiment):
             watcher.note(said)
         try:

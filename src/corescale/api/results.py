@@ -69,7 +69,9 @@ def _lines(run: store.Run, machine: Machine, reads: frozenset[str] | None) -> It
     """
     with contextlib.suppress(CorescaleError):
         kind = launchers.LAUNCHERS.get(run.launcher)
-        launcher = kind.create(run.experiment, machine) if kind is not None else None
+        if kind is not None and kind.only_if_asked:
+            machine = kind.machine(run.option)
+        launcher = kind.create(run.experiment, machine, run.option) if kind is not None else None
         for chosen in configurations(run.experiment):
             with contextlib.suppress(CorescaleError):
                 yield (

@@ -92,13 +92,13 @@ class Folder:
     """A run folder held by this process. Nothing is written before `start`."""
 
     def __init__(
-        self, path: Path, experiment: Experiment, machine: Machine, launcher: str, *, continued: bool = False
+        self, path: Path, experiment: Experiment, machine: Machine, launcher: str, option: str, *, continued: bool
     ) -> None:
         self.path = path
         self._continued = continued
         self._changed: list[str] = []
         self._before = 0
-        self._experiment, self._machine, self._launcher = experiment, machine, launcher
+        self._experiment, self._machine, self._launcher, self._option = experiment, machine, launcher, option
         self._history = recovered(path / RECORDS) if path.exists() else History()
         self._lines: durable.Lines | None = None
         self._block = (0, 0)
@@ -114,7 +114,7 @@ class Folder:
         if not self.path.exists() and (earlier := self._earlier) is not None:
             self._changed = self._differences(earlier, now)
         self._before = len(self.records)
-        plan = durable.pretty(_plan(self._experiment, self._launcher))
+        plan = durable.pretty(_plan(self._experiment, self._launcher, self._option))
         if self.path.exists():
             (self.path / FINISHED).unlink(missing_ok=True)
             durable.write_whole(self.path / PLAN, plan)
@@ -212,14 +212,16 @@ def open_run(
     machine: Machine,
     root: Path,
     launcher: str = "direct",
+    option: str = "",
     *,
     fresh: bool = False,
     continued: bool = False,
 ) -> Iterator[Folder]:
     """The unfinished run of this experiment under `root`, else its next one; held by a lock until the end.
 
-    `launcher` is Launcher.name; `fresh`: the next run in any case; `continued`: the last one in any case. Raises
-    StoreError where it is in use, unreadable, not writable, or of another format.
+    `launcher` is Launcher.name, and `option` the value of what it takes; `fresh`: the next run in any case;
+    `continued`: the last one in any case. Raises StoreError where it is in use, unreadable, not writable, or of
+    another format.
     """
     home = root / "-".join((experiment.verb, experiment.hash, *([] if launcher == "direct" else [launcher])))
     with locked(home):
@@ -228,17 +230,18 @@ def open_run(
         path = home / str(_number(home, experiment.stop, fresh=fresh, continued=continued))
         if continued and not path.exists():
             raise StoreError("no run to continue", where=str(home), remedy="leave --continue out")
-        if path.exists() and not _same(planned(path), (experiment, launcher)):
+        if path.exists() and not _same(planned(path)[:2], (experiment, launcher)):
             raise StoreError("belongs to another experiment", where=str(path), remedy="choose --out DIR")
-        with contextlib.closing(Folder(path, experiment, machine, launcher, continued=continued)) as folder:
+        with contextlib.closing(Folder(path, experiment, machine, launcher, option, continued=continued)) as folder:
             yield folder
 
 
-def _plan(experiment: Experiment, launcher: str) -> dict[str, Any]:
+def _plan(experiment: Experiment, launcher: str, option: str) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "corescale": __version__,
         "launcher": launcher,
+        **({"option": option} if option else {}),
         "experiment": experiment.model_dump(mode="json"),
     }
 

@@ -57,6 +57,8 @@ class Run:
     folder: Path
     experiment: Experiment
     launcher: str
+    option: str
+    """the value of the option that the launcher takes"""
     records: tuple[Record, ...]
     """records that count: those of completed blocks, in the order they were made"""
     all_records: tuple[Record, ...]
@@ -87,7 +89,7 @@ def load(path: Path) -> Run:
     if there and not paths.is_file(path / PLAN):
         return load(path / str(there[-1]))
     _must_be_files(path)
-    experiment, launcher = planned(path)
+    experiment, launcher, option = planned(path)
     history = read(path / RECORDS)
     _must_be_whole(path, experiment, history)
     finished = paths.exists(path / FINISHED)
@@ -95,6 +97,7 @@ def load(path: Path) -> Run:
         folder=path,
         experiment=experiment,
         launcher=launcher,
+        option=option,
         records=tuple(history.records),
         all_records=tuple(history.all_records),
         environment=circumstances(path),
@@ -143,8 +146,8 @@ def runs(root: Path, wanted: Callable[[Experiment], bool]) -> Iterator[Run]:
                 yield load(plan.parent)
 
 
-def planned(path: Path) -> tuple[Experiment, str]:
-    """What a run was asked to do."""
+def planned(path: Path) -> tuple[Experiment, str, str]:
+    """What a run was asked to do, by which launcher, and with which option of it."""
     plan = read_object(path / PLAN)
     if "format" not in plan or "corescale" not in plan:
         raise StoreError("is no plan of a run", where=str(path / PLAN), remedy="give the folder of a run")
@@ -162,7 +165,7 @@ def planned(path: Path) -> tuple[Experiment, str]:
         unknown = [factor.kind for factor in experiment.factors if factor.kind not in factors.KINDS]
         if unknown:
             raise KeyError(unknown[0])
-        return experiment, str(plan["launcher"])
+        return experiment, str(plan["launcher"]), str(plan.get("option", ""))
     except (ValidationError, CorescaleError, LookupError, TypeError, AttributeError) as error:
         if isinstance(error, StoreError):
             raise

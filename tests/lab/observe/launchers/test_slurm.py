@@ -69,8 +69,9 @@ def test_a_scan_over_nodes_has_each_ranks_node_and_accounts(place: Path) -> None
 
 def test_tune_and_a_study_go_through_it_too(place: Path) -> None:
     levels = {"s": ["0.1", "0.01"]}
-    tuned = corescale.tune(["sleep", "{s}"], on="slurm", factor=levels, budget="20x", nodes=[1])
+    tuned = corescale.tune(["sleep", "{s}"], on="slurm", allocation="-p debug", factor=levels, budget="20x", nodes=[1])
     assert tuned.answer.winner["s"] == 0.01
+    assert tuned.result.lines[tuned.answer.winner].startswith("srun --exclusive -p debug ")
     study = 'title = "t"\ncommand = "sleep 0.0{ranks}"\n[factors]\nranks = [1, 2]\nnodes = [1, 2]\n'
     study += '[stop]\nrule = "replicates"\n'
     (place / "s.toml").write_text(study + "replicates = 1\n")

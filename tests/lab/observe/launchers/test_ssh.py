@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks on two hosts by ssh: network namespaces with host names and an sshd of their own."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -47,6 +48,8 @@ def test_a_scan_over_hosts_has_each_ranks_host_and_accounts(file: Path) -> None:
         ("ok", "rank", False)
     }
     assert found["1x2x2"].user > 2 * found["1x1x1"].user > 0
+    assert re.match(r"mpirun --host \S+:2,\S+:2 .*-n 4 ", made.result.lines[found["1x2x2"].configuration])
+    assert corescale.load(made.folder).result.lines == made.result.lines
 
 
 @needs_hosts
