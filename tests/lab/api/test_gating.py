@@ -104,9 +104,9 @@ def test_the_passport_says_how_many_blocks_a_difference_takes(file: Path) -> Non
 
 @pytest.mark.parametrize(
     ("gate", "options", "says"),
-    [(("auto=0.01%",), {}, "cannot be shown here"), (("auto", "5%"), {}, "no other gate"),
+    [(("auto=0.01%",), {}, "cannot be shown here"), (("auto", "5%"), {}, "other gates"),
      (("auto",), {"runs": 9}, "-r"), (("auto=x",), {}, "is no percentage"),
-     (("auto",), {"max_runs": 4}, "8 blocks"), (("auto",), {"confidence": "99.9%"}, "--confidence"),
+     (("auto",), {"max_runs": 4}, "-M 8"), (("auto",), {"confidence": "99.9%"}, "--confidence"),
      (("auto=5%",), {"min_runs": 30}, "-m")],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(gate: tuple[str, ...], options: Any, says: str, file: Path) -> None:

@@ -42,7 +42,7 @@ TRIES: tuple[Try, ...] = (
         "sleep 0.01: [0-9.]+ ms ± [0-9.]+ [mu]s .mean ± deviation of 3 launches., from",
     ),
     ("corescale scan -q -r 3 -t 1 -- sleep 0.01", 0, "1 thread: [0-9.]+ ms ± "),
-    ("corescale compare -q -r 6 true true true", 3, "true #2 looks .* true, but no 95% interval below 7 blocks"),
+    ("corescale compare -q -r 6 true true true", 3, "true #[23] looks .* true, but no 95% interval below 7 blocks"),
     ("printf 'serial = 0.1\\n' > model.toml", 0, ""),
     (f"corescale scan -q -r 6 -t 1,2 {FAKE} model.toml -- x | grep -E 'model:|speedup 1 is'", 1, ""),
     (f"corescale scan -q -r 6 -t 1,2 --model {FAKE} model.toml -- x | grep -c -E 'model:|speedup 1 is'", 0, "2"),

@@ -281,7 +281,7 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: 0*: cannot be written: File name too long",
     ),
-    ("corescale report $(printf %0300d 0)", 6, "corescale: 0*: no such file or folder"),
+    ("corescale report $(printf %0300d 0)", 6, "corescale: 0*: cannot be read: File name too long"),
     # What a shell reads and nobody else can split.
     ('corescale compare -q -r 1 --shell "true # don\'t" true', 3, "true looks "),
 )
