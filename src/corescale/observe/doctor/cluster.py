@@ -52,7 +52,7 @@ def survey() -> Cluster | None:
     config = asked("scontrol", "show", "config", seconds=SECONDS)
     lines = asked("sinfo", "-h", "-N", "-o", "%P|%N|%t|%c|%m|%l|%f", seconds=SECONDS).splitlines()
     nodes = [line.split("|") for line in lines]
-    names = dict.fromkeys(node[0] for node in nodes)
+    names = sorted({node[0] for node in nodes}, key=lambda name: (not name.endswith("*"), name))  # sinfo's order varies
     return Cluster(
         name=_said(config, "ClusterName"),
         mpi=slurm.mpi(),
