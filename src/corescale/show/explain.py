@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from corescale.conclude.explain import CHANGES, Row
 from corescale.declare.catalogue.settings import SHORT
 
 Shown = Mapping[str, Any]
@@ -18,33 +19,10 @@ SHOWN = 0.0005
 
 TERMINAL = 60
 """characters of a time line"""
-USED = ("computing", "inflated computing", "allocating", "spinning")
-"""rows of CPU time outside waits"""
 BAR = 50
 """characters of the whole time"""
 LEVELS = " ▁▂▃▄▅▆▇█"
 
-CHANGED = {
-    "allocator": "the allocator",
-    "GLIBC_TUNABLES": "the size of pages",
-    "bind": "the placement",
-    "OMP_WAIT_POLICY": "the wait policy",
-}
-"""What each swap changes, in words."""
-
-
-LETTERS = {
-    "computing": "C",
-    "allocating": "A",
-    "lock wait": "L",
-    "barrier and join wait": "B",
-    "absent (serial)": "-",
-    "blocked": "W",
-    "spinning": "S",
-    "MPI": "M",
-    "": " ",
-}
-"""What a time line has for each row."""
 MOST_LINES = 8
 """time lines, and places of a table, on a terminal"""
 
@@ -85,16 +63,16 @@ def _places(sites: Sequence[Shown]) -> str:
 
 
 def _about(row: str, shown: Shown) -> str:
-    if row == "computing" and shown["compared"]:
+    if row == Row.COMPUTING and shown["compared"]:
         return "as at 1 thread   "
-    if row == "inflated computing":
+    if row == Row.INFLATED:
         return "the same work costs more than at 1 thread   "
     return ""
 
 
 def _swapped(swap: Shown, shown: Shown) -> str:
     level = SHORT.get(f"{swap['factor']}={swap['level']}", str(swap["level"]))
-    changed = f"  swapping {CHANGED[swap['factor']]} ({level})"
+    changed = f"  swapping {CHANGES[swap['factor']].words} ({level})"
     low, high, returned = swap["low"], swap["high"], swap["returned"]
     if low is None or high is None:
         return f"{changed} returns {returned:.2f} of the {swap['booked']:.2f} booked, by {swap['pairs']} pairs: too few"
@@ -177,7 +155,7 @@ def _time_lines(shown: Shown) -> Iterator[str]:
     if not shown["time_lines"]:
         return
     used = {letter for line in shown["time_lines"] for letter in line["rows"]} - {" "}
-    meaning = ", ".join(f"{letter} {row}" for row, letter in LETTERS.items() if letter in used)
+    meaning = ", ".join(f"{row.letter} {row}" for row in Row if row.letter in used)
     yield f"  time line of each thread: {meaning}"
     several = len({line["process"] for line in shown["time_lines"]}) > 1
     for line in shown["time_lines"][:MOST_LINES]:
@@ -212,7 +190,7 @@ def by_place(shown: Shown) -> dict[str, tuple[int, float]]:
 
 def _hotspots(shown: Shown) -> Iterator[str]:
     """Where the CPU time is."""
-    whole = sum(row["seconds"] for name, row in shown["rows"].items() if name in USED)
+    whole = sum(row["seconds"] for name, row in shown["rows"].items() if Row(name).used)
     for number, spot in enumerate(shown["hotspots"][:MOST_LINES]):
         if number == 0:
             yield f"  hotspots{'CPU s':>20}{'share':>8}{'of it allocating':>18}"

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any
 
 from corescale.conclude.explain import Explanation
-from corescale.show.explain import LETTERS
 
 
 def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
@@ -16,7 +15,7 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
     """
     ledger = found.ledger
     rows = {
-        row: {
+        row.value: {
             "seconds": seconds,
             "share": seconds / ledger.total if ledger.total else 0.0,
             "sites": [asdict(site) for site in found.sites.get(row, ())],
@@ -36,7 +35,9 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
         "efficiency": metrics and {"parallel": metrics.parallel, **asdict(metrics)},
         "hotspots": [asdict(spot) for spot in found.hotspots],
         "serial_stretches": [asdict(one) for one in found.stretches],
-        "time_lines": [{**asdict(line), "rows": "".join(LETTERS[row] for row in line.rows)} for line in found.lines],
+        "time_lines": [
+            {**asdict(line), "rows": "".join(row.letter if row else " " for row in line.rows)} for line in found.lines
+        ],
         "cpus_in_use": {str(cpus): share for cpus, share in found.in_use.items()},
         "cpus_over_time": list(found.over_time),
         "regions": [

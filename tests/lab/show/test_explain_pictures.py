@@ -9,11 +9,12 @@ import pytest
 from PIL import Image
 
 from corescale import native
-from corescale.conclude.explain.swaps import ROWS_OF
+from corescale.conclude.explain import CHANGES
+from corescale.declare.catalogue import space
 from corescale.errors import ExitCode
 from corescale.show import explain
 from corescale.show.charts import explained, look, static
-from support.commands import corescale, refused
+from support.commands import ROOT, corescale, refused
 
 KNOWN = str(native.find("known_truth"))
 
@@ -102,8 +103,10 @@ def test_a_picture_has_a_place_for_every_row(shown: dict[str, Any]) -> None:
             assert top < 0 and bottom > len(chart.x.categories) - 1
 
 
-def test_each_swap_has_words() -> None:
-    assert explain.CHANGED.keys() == ROWS_OF.keys()
+@pytest.mark.parametrize("factor", CHANGES)
+def test_each_change_is_tried_unasked_and_is_on_the_page(factor: str) -> None:
+    assert factor in space.USUAL
+    assert f" | {', '.join(CHANGES[factor].rows)} |" in (ROOT / "docs/explain.md").read_text()
 
 
 def test_a_picture_has_every_pair_of_ranks(shown: dict[str, Any]) -> None:

@@ -3,17 +3,20 @@
 
 from corescale.conclude.explain.chances import Chance, chances
 from corescale.conclude.explain.explanation import Explanation, explanation
-from corescale.conclude.explain.ledger import ROWS, Efficiency, Ledger, ledger, outside
+from corescale.conclude.explain.ledger import Efficiency, Ledger, ledger, outside
+from corescale.conclude.explain.rows import CHANGES, Change, Row
 from corescale.conclude.explain.sites import Namer, Site, sites
 from corescale.conclude.explain.swaps import Swap, swaps, worth_swapping
 
 __all__ = [
-    "ROWS",
+    "CHANGES",
     "Chance",
+    "Change",
     "Efficiency",
     "Explanation",
     "Ledger",
     "Namer",
+    "Row",
     "Site",
     "Swap",
     "chances",

@@ -4,8 +4,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from corescale.conclude.explain.ledger import INFLATED
-from corescale.conclude.explain.swaps import ALLOCATING, ROWS_OF, WORTH
+from corescale.conclude.explain.rows import CHANGES, Row
+from corescale.conclude.explain.swaps import WORTH
 from corescale.declare.catalogue.settings import SETTINGS
 
 
@@ -27,10 +27,11 @@ def chances(names: Sequence[str], shares: Mapping[str, float], *, compared: bool
 
 
 def _chance(name: str, shares: Mapping[str, float], *, compared: bool) -> Chance:
-    rows = ROWS_OF.get(name, ALLOCATING if name in SETTINGS else ())
+    rows: tuple[Row, ...] = (Row.ALLOCATING,) if name in SETTINGS else ()  # of what only an allocator reads
+    rows = CHANGES[name].rows if name in CHANGES else rows
     if not rows:
         return Chance(name, likely=True, why="no row of the ledger bounds what it gives back")
-    if INFLATED in rows and not compared:
-        return Chance(name, likely=True, why=f"{INFLATED} is not known without a launch with 1 thread")
+    if Row.INFLATED in rows and not compared:
+        return Chance(name, likely=True, why=f"{Row.INFLATED} is not known without a launch with 1 thread")
     share = sum(shares[row] for row in rows)
     return Chance(name, likely=share >= WORTH, why=f"{share:.1%} of the thread-seconds are {' or '.join(rows)}")

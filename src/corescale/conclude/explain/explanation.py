@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from corescale.conclude.explain.ledger import Ledger, explained
+from corescale.conclude.explain.ledger import Ledger, mains_of
+from corescale.conclude.explain.rows import Row
 from corescale.conclude.explain.sites import Hotspot, Namer, Site, hotspots, sites
 from corescale.conclude.explain.swaps import Swap
 from corescale.conclude.explain.timeline import Line, Stretch, lines, stretches
@@ -31,7 +32,7 @@ class Explanation:
     """Everything that explain shows of one launch; without profiles it is the ledger alone."""
 
     ledger: Ledger
-    sites: Mapping[str, tuple[Site, ...]]
+    sites: Mapping[Row, tuple[Site, ...]]
     regions: tuple[Region, ...]
     """the one in which most was waited first"""
     in_use: Mapping[int, float]
@@ -49,7 +50,7 @@ class Explanation:
 
 def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]]) -> Explanation:
     """What `profiles` of one launch show beside its ledger, each with what names its addresses."""
-    mains = explained([profile for profile, _ in profiles]) if profiles else ()
+    mains = mains_of([profile for profile, _ in profiles]) if profiles else ()
     chosen = [(profile, name) for profile, name in profiles if profile in mains]
     regions = [Region(name(times.function).in_words, times) for profile, name in chosen for times in profile.regions]
     return Explanation(

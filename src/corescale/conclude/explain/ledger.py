@@ -6,38 +6,18 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from corescale.conclude.explain.rows import ROW_OF, Row
 from corescale.profile import Profile, ThreadTimes
 
-INFLATED = "inflated computing"
-ROWS = (
-    "computing",
-    INFLATED,
-    "allocating",
-    "lock wait",
-    "barrier and join wait",
-    "absent (serial)",
-    "waiting for a core",
-    "blocked",
-    "spinning",
-    "MPI",
-    "unattributed",
-)
-
-USEFUL = ("computing", INFLATED, "allocating")
+USEFUL = (Row.COMPUTING, Row.INFLATED, Row.ALLOCATING)
 BARELY = 0.01
 """share of the useful time that threads beyond the launch's may have: those of runtimes"""
 
 MOST = 0.99
 """share of the CPU time that the explained programs have; what is left, like a shell's, explains nothing"""
 
-_WAITS = ("locking", "barrier", "joining", "blocked", "message", "pooled")
-_IN_TURN = {
-    "lock wait": "locking",
-    "MPI": "message",
-    "barrier and join wait": "barrier",
-    "blocked": "blocked",
-}
-"""Rows in the order in which waiting threads have what the computing ones leave; as in probe/profiler/census.hpp."""
+_WAITS = ("locking", "message", "barrier", "blocked", "joining", "pooled")
+"""In the order in which waiting threads have what the computing ones leave; as in probe/profiler/census.hpp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +39,11 @@ class Efficiency:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Thread-seconds of one launch; `rows` has every name of ROWS, and they sum to `total`."""
+    """Thread-seconds of one launch; `rows` has every Row, and they sum to `total`."""
 
     threads: int
     wall: float
-    rows: Mapping[str, float]
+    rows: Mapping[Row, float]
     cpu: float
     """CPU seconds of all its processes"""
     burnt: float
@@ -92,7 +72,7 @@ def ledger(profiles: Sequence[Profile], wall: float, alone: Ledger | None = None
     """
     if not profiles:
         raise ValueError("a ledger needs a profile")
-    mains = explained(profiles)
+    mains = mains_of(profiles)
     cpu = sum(profile.cpu for profile in profiles)
     others = cpu - sum(main.cpu for main in mains)
     shared = len(mains) > 1 and not mains[0].is_rank
@@ -100,9 +80,9 @@ def ledger(profiles: Sequence[Profile], wall: float, alone: Ledger | None = None
     rows = _together(mains, wall) if shared else _apart(mains, wall)
     useful = sum(rows[name] for name in USEFUL)
     if alone is not None:
-        usual = min(rows["computing"], alone.rows["computing"])
-        rows[INFLATED] = rows["computing"] - usual
-        rows["computing"] = usual
+        usual = min(rows[Row.COMPUTING], alone.rows[Row.COMPUTING])
+        rows[Row.INFLATED] = rows[Row.COMPUTING] - usual
+        rows[Row.COMPUTING] = usual
     threads = mains[0].processors if shared else sum(main.processors for main in mains)
     scaling = sum(alone.rows[name] for name in USEFUL) / useful if alone is not None and useful else None
     return Ledger(
@@ -117,7 +97,7 @@ def ledger(profiles: Sequence[Profile], wall: float, alone: Ledger | None = None
     )
 
 
-def explained(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
+def mains_of(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
     """The ranks of a launch; where there are none, the fewest of its programs that have nearly all of the CPU time."""
     if ranks := tuple(profile for profile in profiles if profile.is_rank):
         return ranks
@@ -143,7 +123,7 @@ def _useful(thread: ThreadTimes) -> float:
 def outside(threads: int, wall: float, cpu: float, queued: float, why: str) -> Ledger:
     """The ledger of a launch that could not be profiled: what the kernel accounts to it."""
     queued = min(queued, wall * threads)
-    rows = dict.fromkeys(ROWS, 0.0) | {"waiting for a core": queued, "unattributed": wall * threads - queued}
+    rows = dict.fromkeys(Row, 0.0) | {Row.QUEUED: queued, Row.UNATTRIBUTED: wall * threads - queued}
     return Ledger(threads, wall, rows, cpu, burnt=0.0, compared=False, notes=(why,))
 
 
@@ -151,17 +131,17 @@ def _burnt(profile: Profile) -> float:
     return sum(thread.burnt.get(state, 0.0) for thread in profile.threads for state in _WAITS)
 
 
-def _apart(mains: Sequence[Profile], wall: float) -> dict[str, float]:
+def _apart(mains: Sequence[Profile], wall: float) -> dict[Row, float]:
     """Rows of programs each of which has threads of the launch for itself."""
-    rows = dict.fromkeys(ROWS, 0.0)
+    rows = dict.fromkeys(Row, 0.0)
     for main in mains:
         for name, seconds in _rows(main).items():
             rows[name] += seconds
-        rows["unattributed"] += (wall - main.wall) * main.processors
+        rows[Row.UNATTRIBUTED] += (wall - main.wall) * main.processors
     return rows
 
 
-def _together(mains: Sequence[Profile], wall: float) -> dict[str, float]:
+def _together(mains: Sequence[Profile], wall: float) -> dict[Row, float]:
     """Rows of programs that share the launch's threads, as the processes of a pool do.
 
     Each knows of its own threads alone. So a thread of the launch is absent while fewer threads are there, computing
@@ -169,26 +149,24 @@ def _together(mains: Sequence[Profile], wall: float) -> dict[str, float]:
     """
     slots = mains[0].processors
     threads = [thread for main in mains for thread in main.threads]
-    rows = dict.fromkeys(ROWS, 0.0)
-    rows["absent (serial)"], present = _presence(mains)
-    left = present * slots - rows["absent (serial)"]
-    rows["unattributed"] = (wall - present) * slots
+    rows = dict.fromkeys(Row, 0.0)
+    rows[Row.ABSENT], present = _presence(mains)
+    left = present * slots - rows[Row.ABSENT]
+    rows[Row.UNATTRIBUTED] = (wall - present) * slots
 
-    def take(row: str, seconds: float) -> None:
+    def take(row: Row, seconds: float) -> None:
         nonlocal left
         taken = max(0.0, min(left, seconds))
         rows[row] += taken
         left -= taken
 
-    take("allocating", sum(thread.allocating for thread in threads))
-    take("spinning", sum(thread.burnt.get("spinning", 0.0) for thread in threads))
-    take("computing", sum(map(_useful, threads)) - rows["allocating"])
-    take("waiting for a core", sum(thread.queued for thread in threads))
-    for row, state in _IN_TURN.items():
-        take(row, sum(thread.spent.get(state, 0.0) for thread in threads))
-    take("barrier and join wait", sum(thread.spent.get("joining", 0.0) for thread in threads))
-    take("absent (serial)", sum(thread.spent.get("pooled", 0.0) for thread in threads))
-    rows["blocked"] += left
+    take(Row.ALLOCATING, sum(thread.allocating for thread in threads))
+    take(Row.SPINNING, sum(thread.burnt.get("spinning", 0.0) for thread in threads))
+    take(Row.COMPUTING, sum(map(_useful, threads)) - rows[Row.ALLOCATING])
+    take(Row.QUEUED, sum(thread.queued for thread in threads))
+    for state in _WAITS:
+        take(ROW_OF[state], sum(thread.spent.get(state, 0.0) for thread in threads))
+    rows[Row.BLOCKED] += left
     return rows
 
 
@@ -214,7 +192,7 @@ def _presence(mains: Sequence[Profile]) -> tuple[float, float]:
     return absent, present
 
 
-def _rows(profile: Profile) -> dict[str, float]:
+def _rows(profile: Profile) -> dict[Row, float]:
     """Rows of one process, which sum to its wall time x threads.
 
     Computing threads own the shares `active` and `excess`: that time is CPU time, time in a run queue, or time off the
@@ -232,15 +210,15 @@ def _rows(profile: Profile) -> dict[str, float]:
     allocating = min(parts["used"], sum(thread.allocating for thread in profile.threads))
     spinning = min(parts["used"] - allocating, sum(thread.burnt.get("spinning", 0.0) for thread in profile.threads))
     return {
-        "computing": parts["used"] - allocating - spinning,
-        "allocating": allocating,
-        "spinning": spinning,
-        "lock wait": share["lock"],
-        "barrier and join wait": share["barrier"] + share["join"],
-        "absent (serial)": share["absent"],
-        "waiting for a core": parts["queued"],
-        "blocked": share["blocked"] + parts["unseen"],
-        "MPI": share["message"],
+        Row.COMPUTING: parts["used"] - allocating - spinning,
+        Row.ALLOCATING: allocating,
+        Row.SPINNING: spinning,
+        Row.LOCK: share["lock"],
+        Row.BARRIER: share["barrier"] + share["join"],
+        Row.ABSENT: share["absent"],
+        Row.QUEUED: parts["queued"],
+        Row.BLOCKED: share["blocked"] + parts["unseen"],
+        Row.MPI: share["message"],
     }
 
 

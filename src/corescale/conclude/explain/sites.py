@@ -7,20 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from corescale.conclude.explain.rows import ON_CPU, Row
 from corescale.declare.catalogue.allocators import ALLOCATORS
 from corescale.profile import Place, Profile
-
-STATES = {
-    "computing": ("computing",),
-    "allocating": ("allocating",),
-    "lock wait": ("locking",),
-    "barrier and join wait": ("barrier", "joining"),
-    "absent (serial)": ("serial",),
-    "blocked": ("blocked",),
-    "spinning": ("spinning",),
-    "MPI": ("message",),
-}
-"""Which states of stacks are a row's. Absent is booked where the others compute meanwhile."""
 
 _ALLOCATORS = {re.split(r"\.so|\*", file)[0] for one in ALLOCATORS.values() for file in one.libraries}
 _LIBRARIES = ("libc.", "libc-", "libm.", "libpthread", "libstdc++", "libc++", "libgcc", "libgomp", "libomp", "libiomp",
@@ -42,9 +31,9 @@ class Site:
 Namer = Callable[[int], Place]
 
 
-def sites(profiles: Sequence[tuple[Profile, Namer]], most: int = 5) -> Mapping[str, tuple[Site, ...]]:
+def sites(profiles: Sequence[tuple[Profile, Namer]], most: int = 5) -> Mapping[Row, tuple[Site, ...]]:
     """For each row that has stacks, its places with the most time over all profiles, most first."""
-    return {row: found for row, states in STATES.items() if (found := _sites(profiles, states, most))}
+    return {row: found for row in Row if (found := _sites(profiles, row.states, most))}
 
 
 def _sites(profiles: Sequence[tuple[Profile, Namer]], states: tuple[str, ...], most: int) -> tuple[Site, ...]:
@@ -77,7 +66,7 @@ def hotspots(profiles: Sequence[tuple[Profile, Namer]], most: int = 10) -> tuple
     times: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for profile, name in profiles:
         for stack in profile.stacks:
-            used = sum(stack.seconds.get(state, 0.0) for state in ("computing", "allocating", "spinning"))
+            used = sum(stack.seconds.get(state, 0.0) for state in ON_CPU)
             if used:
                 place = times[own(stack.frames, name).in_words]
                 place[0] += used

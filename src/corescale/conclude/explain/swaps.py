@@ -6,18 +6,10 @@ from dataclasses import dataclass
 
 from corescale.conclude.answers.verdict import Comparison
 from corescale.conclude.explain.ledger import Ledger
+from corescale.conclude.explain.rows import CHANGES
 from corescale.conclude.stats import Interval
 from corescale.records import Level
 
-ROWS_OF = {
-    "allocator": ("allocating",),
-    "GLIBC_TUNABLES": ("allocating", "inflated computing"),
-    "bind": ("inflated computing", "waiting for a core"),
-    "OMP_WAIT_POLICY": ("barrier and join wait", "spinning"),
-}
-"""The factors that are swapped, and the rows of which each can give something back."""
-ALLOCATING = ("allocating",)
-"""the row of the factors that only an allocator reads"""
 WORTH = 0.01
 """share of the thread-seconds below which what is booked is not worth a launch"""
 
@@ -36,12 +28,12 @@ class Swap:
 
 def worth_swapping(ledger: Ledger) -> tuple[str, ...]:
     """The factors whose rows have enough in them."""
-    return tuple(factor for factor in ROWS_OF if booked(ledger, factor) >= WORTH * ledger.total > 0)
+    return tuple(factor for factor in CHANGES if booked(ledger, factor) >= WORTH * ledger.total > 0)
 
 
 def booked(ledger: Ledger, factor: str) -> float:
     """Thread-seconds in the rows of a factor."""
-    return sum(ledger.rows[row] for row in ROWS_OF[factor])
+    return sum(ledger.rows[row] for row in CHANGES[factor].rows)
 
 
 def swaps(comparisons: Sequence[Comparison], ledger: Ledger) -> tuple[Swap, ...]:

@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corescale.conclude.explain.sites import STATES, Namer, own
+from corescale.conclude.explain.rows import ON_CPU, ROW_OF, Row
+from corescale.conclude.explain.sites import Namer, own
 from corescale.profile import Event, Profile
 
 PARTS = 600
@@ -17,17 +18,14 @@ MOST_LINES = 64
 SERIAL = 2
 """times of `busy_length` from which one CPU at most is a stretch"""
 
-ROW_OF = {state: row for row, states in STATES.items() for state in states} | {"pooled": "absent (serial)"}
-ON_CPU = ("computing", "allocating", "spinning")
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thread: the row that has most of each part of the time; empty where it was off the CPU, or not there."""
+    """One thread: the row that has most of each part of the time; None where it was off the CPU, or not there."""
 
     process: int
     thread: int
-    rows: tuple[str, ...]
+    rows: tuple[Row | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +82,11 @@ def _place(working: Sequence[tuple[float, Event, Namer]], start: float, end: flo
     return max(times, key=lambda place: times[place], default="")
 
 
-def _rows(events: Sequence[Event], late: float, wall: float, parts: int) -> tuple[str, ...]:
+def _rows(events: Sequence[Event], late: float, wall: float, parts: int) -> tuple[Row | None, ...]:
     """Each event in the room before its end that no other has: waits first, which are whole, then what used the CPU."""
     each = wall / parts if wall else 1.0
     room = [each] * parts
-    times: list[dict[str, float]] = [defaultdict(float) for _ in range(parts)]
+    times: list[dict[Row, float]] = [defaultdict(float) for _ in range(parts)]
     for event in sorted(events, key=lambda one: (one.state in ON_CPU, one.ended)):
         left, part = event.length, min(parts, math.ceil((event.ended + late) / each - 1e-9)) - 1
         while left > 0 and part >= 0:
@@ -97,4 +95,4 @@ def _rows(events: Sequence[Event], late: float, wall: float, parts: int) -> tupl
             room[part] -= taken
             left -= taken
             part -= 1
-    return tuple(max(one, key=lambda row: one[row]) if sum(one.values()) >= each / 2 else "" for one in times)
+    return tuple(max(one, key=lambda row: one[row]) if sum(one.values()) >= each / 2 else None for one in times)

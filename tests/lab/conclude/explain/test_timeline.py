@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corescale.conclude.explain.timeline import ROW_OF, Stretch, lines, stretches
+from corescale.conclude.explain.rows import ROW_OF
+from corescale.conclude.explain.timeline import Stretch, lines, stretches
 from corescale.profile import SHARES, STATES, Event, Place, Profile
 
 
@@ -37,7 +38,7 @@ def test_ranks_share_one_clock() -> None:
     early = profile(Event(1, "computing", 0.5, 0.5), started=10.0)
     late = profile(Event(2, "computing", 0.5, 0.5), started=10.5, process=2)
     first, second = lines([early, late], 1.0, 4)
-    assert (first.rows, second.rows) == (("computing", "computing", "", ""), ("", "", "computing", "computing"))
+    assert (first.rows, second.rows) == (("computing", "computing", None, None), (None, None, "computing", "computing"))
 
 
 moments = st.builds(Event, st.integers(1, 3), st.sampled_from(STATES[:-1]), st.floats(0, 1.5), st.floats(0, 2))
@@ -47,7 +48,7 @@ moments = st.builds(Event, st.integers(1, 3), st.sampled_from(STATES[:-1]), st.f
 def test_whatever_was_seen_each_part_has_one_row(events: list[Event], parts: int) -> None:
     for line in lines([profile(*events)], 1.0, parts):
         assert len(line.rows) == parts
-        assert {*line.rows} <= {*ROW_OF.values(), ""}
+        assert {*line.rows} <= {*ROW_OF.values(), None}
 
 
 PLACES = {1: Place("merge", "m.cpp", 15, "/bin/app"), 2: Place("parse", "p.cpp", 9, "/bin/app")}

@@ -5,7 +5,7 @@ import pytest
 
 from corescale import native
 from corescale.conclude.answers.recommendation import recommend
-from corescale.conclude.explain import ROWS, chances
+from corescale.conclude.explain import Row, chances
 from corescale.conclude.race.race import Race
 from corescale.declare import command_line
 from corescale.declare.catalogue import space
@@ -27,7 +27,7 @@ def tuning(shares: dict[str, float] | None, budget: str = "none") -> Experiment:
     whole = command_line.tune(request, PROGRAM, MACHINE)
     if shares is None:
         return whole
-    found = chances(space.USUAL, dict.fromkeys(ROWS, 0.0) | shares, compared=True)
+    found = chances(space.USUAL, dict.fromkeys(Row, 0.0) | shares, compared=True)
     return command_line.tune(request, PROGRAM, MACHINE, unlikely={c.factor: c.why for c in found if not c.likely})
 
 
@@ -56,7 +56,7 @@ def test_what_may_matter_is_raced_beside_all_that_may() -> None:
 
 def test_what_the_ledger_does_not_know_may_matter() -> None:
     names = ("threads", "allocator", "bind", "MALLOC_CONF")
-    found = chances(names, dict.fromkeys(ROWS, 0.0), compared=False)
+    found = chances(names, dict.fromkeys(Row, 0.0), compared=False)
     assert [c.likely for c in found] == [True, False, True, False]
 
 
