@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of the ledger, and the changes that could give back what is in them: a table each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+
+class Row(StrEnum):
+    """Name; letter in a time line; states of stacks whose call sites are the row's; whether it is CPU time outside
+    waits. In the order in which rows are shown."""
+
+    letter: str
+    states: tuple[str, ...]
+    used: bool
+
+    def __new__(cls, name: str, letter: str = "", states: tuple[str, ...] = (), used: bool = False) -> Self:
+        """One row; a time line has those with a letter."""
+        row = str.__new__(cls, name)
+        row._value_ = name
+        row.letter, row.states, row.used = letter, states, used
+        return row
+
+    COMPUTING = "computing", "C", ("computing",), True
+    INFLATED = "inflated computing", "", (), True
+    ALLOCATING = "allocating", "A", ("allocating",), True
+    LOCK = "lock wait", "L", ("locking",)
+    BARRIER = "barrier and join wait", "B", ("barrier", "joining")
+    ABSENT = "absent (serial)", "-", ("serial",)
+    QUEUED = "waiting for a core"
+    BLOCKED = "blocked", "W", ("blocked",)
+    SPINNING = "spinning", "S", ("spinning",), True
+    MPI = "MPI", "M", ("message",)
+    UNATTRIBUTED = "unattributed"
+
+
+ROW_OF: Mapping[str, Row] = {state: row for row in Row for state in row.states} | {"pooled": Row.ABSENT}
+"""The row of each state. Idle workers of a runtime are absent; the call sites of that are where others compute."""
+ON_CPU = tuple(state for row in Row if row.used for state in row.states)
+"""states outside waits"""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing to change in a launch: in words, and the rows of which it could give something back."""
+
+    words: str
+    rows: tuple[Row, ...]
+
+
+CHANGES = {
+    "allocator": Change("the allocator", (Row.ALLOCATING,)),
+    "GLIBC_TUNABLES": Change("the size of pages", (Row.ALLOCATING, Row.INFLATED)),
+    "bind": Change("the placement", (Row.INFLATED, Row.QUEUED)),
+    "OMP_WAIT_POLICY": Change("the wait policy", (Row.BARRIER, Row.SPINNING)),
+}
+"""By factor."""
