@@ -55,11 +55,14 @@ def claims(
     typer.echo(ledger(declared.claims(), known), nl=False)
 
 
-def verdicts(run: store.Run, found: Result, machine: str) -> Iterator[declared.Verdict]:
-    """A line of the ledger for each answer of the run, on this machine or on the one that the run names."""
+def verdicts(run: store.Run, found: Result, machine: str, study: str = "") -> Iterator[declared.Verdict]:
+    """A line of the ledger for each answer of the run, on this machine or on the one that the run names.
+
+    `study` names one that does not ship.
+    """
     if not isinstance(found.conclusion, Study):
         raise UsageError("is no run of a study", where=str(run.folder), remedy="give a run of corescale study run")
-    study = _study(found.experiment.study.title, run.folder)
+    study = study or _study(found.experiment.study.title, run.folder)
     name = machine or machine_name(found.environment)
     for answer in found.conclusion.answers:
         at = " ".join(f"{level}={value}" for level, value in answer.at.items())

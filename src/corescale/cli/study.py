@@ -17,6 +17,7 @@ from corescale.cli.dry_run import dry_run, missing
 from corescale.cli.measure import loadable
 from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable, outputs
+from corescale.cli.publish import publish
 from corescale.cli.replay import replay
 from corescale.conclude.answers.power import foresee
 from corescale.declare import paths, studies, study_file
@@ -29,7 +30,7 @@ from corescale.machine import Machine
 from corescale.observe import launchers, store
 from corescale.show import exchange, statements, text
 
-app = typer.Typer(help="Studies as files: list | check | run | new | claims.", add_completion=False)
+app = typer.Typer(help="Studies as files: list | check | run | new | publish | claims.", add_completion=False)
 
 
 @app.callback(invoke_without_command=True)
@@ -157,4 +158,5 @@ app.command("list")(list_)
 app.command("check")(check)
 app.command("run")(run)
 app.command("new")(new)
+app.command("publish")(publish)
 app.command("claims")(claims)

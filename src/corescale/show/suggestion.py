@@ -25,13 +25,22 @@ def suggestion(result: Result) -> str:
         return ""
     if isinstance(found, Recommendation):
         return _after_tune(result, found)
-    if isinstance(found, Study) or (isinstance(found, Scan) and found.weak):
+    if isinstance(found, Study):
+        return _after_study(result)
+    if isinstance(found, Scan) and found.weak:
         return ""
     if isinstance(found, Scan):
         return _after_scan(result)
     seen = [one.decision for one in found if math.isfinite(one.ratio.estimate)]
     narrow = {"no difference shown", "too few blocks"}.intersection(seen)
     return "more blocks (--runs) narrow the interval" if narrow else ""
+
+
+def _after_study(result: Result) -> str:
+    if len(result.runs) != 1:
+        return ""
+    (run,) = result.runs.values()
+    return text.clean(f"corescale study publish {shlex.quote(str(run))} FOLDER")
 
 
 def _after_scan(result: Result) -> str:

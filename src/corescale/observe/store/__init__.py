@@ -6,7 +6,7 @@ block that was cut short is made again whole as its next attempt, and its partia
 docs/results_format.md describes the files.
 """
 
-from corescale.observe.store.capsule import extract
+from corescale.observe.store.capsule import archive, extract
 from corescale.observe.store.contract import Memory, Store
 from corescale.observe.store.folder import Folder, goes_further, open_run
 from corescale.observe.store.run import Run, load, runs
@@ -17,6 +17,7 @@ __all__ = [
     "Memory",
     "Run",
     "Store",
+    "archive",
     "extract",
     "goes_further",
     "load",

@@ -5,10 +5,11 @@ import base64
 import binascii
 import gzip
 import io
+import lzma
 import re
 import tarfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from corescale.errors import StoreError
@@ -23,14 +24,23 @@ NAME = re.compile(r"[\w+,=@-][\w+,=@.-]*")
 
 def packed(runs: Mapping[str, Path]) -> str:
     """The capsule of the runs, each under its name: a folder, or a file that holds one. Equal runs give equal text."""
+    plain = _tar((f"{_safe(run)}/{name}", content) for run, path in runs.items() for name, content in files(path))
+    return base64.b64encode(gzip.compress(plain, 9, mtime=0)).decode()
+
+
+def archive(run: Path) -> bytes:
+    """RUN.tar.xz of a run folder, or of a file that holds one, without sidecars. Equal runs give equal bytes."""
+    return lzma.compress(_tar((name, content) for name, content in files(run) if name in FILES), preset=9)
+
+
+def _tar(members: Iterable[tuple[str, bytes]]) -> bytes:
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as file:
-        for run, path in runs.items():
-            for name, content in files(path):
-                member = tarfile.TarInfo(f"{_safe(run)}/{name}")
-                member.size = len(content)
-                file.addfile(member, io.BytesIO(content))
-    return base64.b64encode(gzip.compress(plain.getvalue(), 9, mtime=0)).decode()
+        for name, content in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            file.addfile(member, io.BytesIO(content))
+    return plain.getvalue()
 
 
 def is_page(path: Path) -> bool:

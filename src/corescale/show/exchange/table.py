@@ -40,13 +40,13 @@ def findings(
     """Markdown: what all launches had; each statement, with what was found at each level; then whether the launches
     agree in what they came to, and what was not measured, with the reason.
     """
-    lines = [f"Every launch: {_escaped(', '.join(constants))}."] if answers and constants else []
+    lines = [f"Every launch: {escaped(', '.join(constants))}."] if answers and constants else []
     for name in dict.fromkeys(answer.finding.name for answer in answers):
         of = [answer for answer in answers if answer.finding.name == name]
-        lines += ["", f"**{_escaped(of[0].finding.statement)}**", ""]
-        lines += [f"- {_escaped(statements.answer(answer))}" for answer in of]
-    lines += [line for said in agreed for line in ("", f"{_escaped(said)}.")] if lines else []
-    lines += ["", *(f"Left out: {_escaped(reason)}." for reason in left_out)] if lines and left_out else []
+        lines += ["", f"**{escaped(of[0].finding.statement)}**", ""]
+        lines += [f"- {escaped(statements.answer(answer))}" for answer in of]
+    lines += [line for said in agreed for line in ("", f"{escaped(said)}.")] if lines else []
+    lines += ["", *(f"Left out: {escaped(reason)}." for reason in left_out)] if lines and left_out else []
     return "\n".join(lines).lstrip("\n") + "\n" if lines else ""
 
 
@@ -73,10 +73,10 @@ def _ends(fit: Fit, parameter: str) -> Sequence[object]:
 
 
 def _markdown(declared: outputs.Table, rows: Sequence[Sequence[object]], left_out: Sequence[str]) -> str:
-    lines = [f"**{_escaped(declared.title)}**", ""] if declared.title else []
-    lines += [_row([_escaped(heading) for heading, _ in declared.columns]), _row(["---"] * len(declared.columns))]
-    lines += [_row([_escaped(str(cell)) for cell in row]) for row in rows]
-    lines += ["", *(f"- left out: {_escaped(reason)}" for reason in left_out)] if left_out else []
+    lines = [f"**{escaped(declared.title)}**", ""] if declared.title else []
+    lines += [_row([escaped(heading) for heading, _ in declared.columns]), _row(["---"] * len(declared.columns))]
+    lines += [_row([escaped(str(cell)) for cell in row]) for row in rows]
+    lines += ["", *(f"- left out: {escaped(reason)}" for reason in left_out)] if left_out else []
     return "\n".join(lines) + "\n"
 
 
@@ -84,7 +84,8 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _escaped(line: str) -> str:
+def escaped(line: str) -> str:
+    """The line as text of a Markdown table's cell."""
     return text.clean(line).replace("|", "\\|")
 
 

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`corescale study publish`: a run of a study as one folder that others can read, check and repeat."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from corescale.api.results import machine_name, result
+from corescale.cli.claims import verdicts
+from corescale.cli.output import outputs
+from corescale.cli.report import shown_as
+from corescale.conclude.answers.study import Study
+from corescale.declare import claims, paths, studies, study_file
+from corescale.errors import UsageError
+from corescale.machine import Machine
+from corescale.observe import store
+from corescale.show import exchange
+from corescale.show.exchange import study_page
+
+
+def publish(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="a run folder of a study, or an archive of one")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="the folder to write, which is new or empty")],
+    machine: Annotated[str, typer.Option("--machine", metavar="NAME", help="what the run's machine is called")] = "",
+    study: Annotated[str, typer.Option("--study", metavar="NAME|FILE", help="show it as this study declares")] = "",
+) -> None:
+    """Write a run's records, verdicts, pictures and page into one folder, for others to read and check."""
+    if not machine.isprintable():
+        raise UsageError("is no name of one line", where="--machine", remedy="write it in letters that can be printed")
+    here, made = Machine.here(), store.load(run)
+    found = result(shown_as(made, study, here), here)
+    if not isinstance(found.conclusion, Study):
+        raise UsageError("is no run of a study", where=str(run), remedy="give a run of corescale study run")
+    if paths.exists(folder) and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError("is there already", where=str(folder), remedy="name a new folder")
+    from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
+
+    title = found.experiment.study.title
+    name = next((name for name, path in studies.shipped().items() if study_file.read(path).title == title), "")
+    called = machine or machine_name(found.environment)
+    exchange.make_folder(folder)
+    outputs(found, folder)
+    archive = f"{name or 'run'}.tar.xz"
+    findings = folder / "findings.md"
+    drawn = sorted(picture.name for picture in folder.glob("*.svg"))
+    tables = sorted(table.name for table in folder.iterdir() if table.suffix in {".csv", ".md"})
+    exchange.write(str(folder / "verdicts.csv"), claims.text(list(verdicts(made, found, called, name or title))))
+    exchange.write(str(folder / archive), store.archive(made.folder))
+    exchange.write(str(folder / "report.html"), html.report(found))
+    stated = findings.read_text(encoding="utf-8") if findings.exists() else ""
+    page = study_page.page(found, stated, machine=called, study=name, archive=archive, pictures=drawn, tables=tables)
+    exchange.write(str(folder / "README.md"), page)
+    typer.echo(f"wrote {folder}: README.md, report.html, verdicts.csv, {archive} and {len(drawn)} pictures")

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a published run of a study, as Markdown: what was launched, what it says, and how to repeat it."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from corescale.conclude.answers.study import Study
+from corescale.show import text
+from corescale.show.exchange.table import escaped
+from corescale.show.ledger import VERDICTS
+from corescale.show.result import Result
+
+
+def page(
+    result: Result,
+    findings: str,
+    *,
+    machine: str,
+    study: str,
+    archive: str,
+    pictures: Sequence[str],
+    tables: Sequence[str],
+) -> str:
+    """Markdown that stands in one folder with the archive, the pictures and the tables, by their names there.
+
+    `findings` is Markdown (exchange/table.py); `study` is empty for one that does not ship.
+    """
+    blocks = [
+        f"# {escaped(result.experiment.study.title)}",
+        _circumstances(result, machine),
+        _counts(result),
+        _again(archive, study),
+        *(f"![{picture.removesuffix('.svg')}]({picture})" for picture in pictures),
+        *(["## Findings", findings.strip()] if findings else []),
+        *(["## Warnings", "\n".join(f"- {escaped(one)}" for one in result.warnings)] if result.warnings else []),
+        f"Files: {', '.join(f'[{file}]({file})' for file in ('report.html', 'verdicts.csv', archive, *tables))}.",
+    ]
+    return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def _circumstances(result: Result, machine: str) -> str:
+    day = time.strftime("%-d %B %Y", time.gmtime(min((one.started for one in result.records), default=0.0)))
+    launches, blocks = text.count(len(result.timed), "launch", "launches"), text.count(result.blocks, "block")
+    return escaped(", ".join([f"On {machine}", *_processor(result, machine), *result.origins, day])) + (
+        f". {launches} in {blocks}."
+    )
+
+
+def _processor(result: Result, machine: str) -> Iterator[str]:
+    model = str(result.environment.get("machine", {}).get("cpu_model") or "")
+    if model and model not in machine and not result.origins:
+        yield model
+
+
+def _counts(result: Result) -> str:
+    assert isinstance(result.conclusion, Study)
+    said = Counter[str](answer.verdict for answer in result.conclusion.answers)
+    counts = ", ".join(f"{said[verdict]} {verdict}" for verdict in VERDICTS if said[verdict])
+    return f"{text.count(said.total(), 'answer')}: {counts}." if counts else ""
+
+
+def _again(archive: str, study: str) -> str:
+    declared = f" --study {study}" if study else ""
+    lines = [f"corescale report {archive}{declared} --outputs DIR   # every number and picture again"]
+    lines += [f"corescale study run {study}   # the same on your machine"] if study else []
+    return "\n".join(["```sh", *lines, "```"])
