@@ -8,7 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from corescale.api.explanation import Explained
+    from corescale.api.explained import Explained
     from corescale.api.run import Run
     from corescale.api.verbs import compare, explain, load, read, scan, tune
     from corescale.errors import (
@@ -43,7 +43,7 @@ __all__ = [
     "tune",
 ]
 
-_HOMES = {"Explained": "api.explanation", "Run": "api.run", "Progress": "show.progress"}
+_HOMES = {"Explained": "api.explained", "Run": "api.run", "Progress": "show.progress"}
 
 
 def _home(name: str) -> str:

@@ -15,7 +15,7 @@ PARTS = {
 NO_PRELOAD = "allocators: "
 """beginning of what was left out where no allocator could be preloaded"""
 STOP = {"confirm_blocks": "confirm_pairs"}
-KINDS = {"core_groups": "l3_domains"}
+RENAMED_KINDS = {"core_groups": "l3_domains"}
 CPU = {"core_group": "l3_domain"}
 
 
@@ -51,7 +51,9 @@ def experiment(values: Mapping[str, Any]) -> dict[str, Any]:
         made["stop"] = _renamed(stop, STOP)
     if isinstance(factors := made.get("factors"), list):
         made["factors"] = [
-            {**each, "kind": KINDS.get(str(each.get("kind")), each.get("kind"))} if isinstance(each, Mapping) else each
+            {**each, "kind": RENAMED_KINDS.get(str(each.get("kind")), each.get("kind"))}
+            if isinstance(each, Mapping)
+            else each
             for each in factors
         ]
     return made

@@ -15,7 +15,7 @@ from corescale.api.results import machine_name
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.frame import frame
 from corescale.errors import UsageError
-from corescale.show import exchange, headline, terminal
+from corescale.show import exchange, files, headline, terminal
 from corescale.show.result import Result
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Run(Generic[A_co]):
         """Write the page into a file, and return its path; raises UsageError where it cannot be written."""
         from corescale.show import html  # noqa: PLC0415
 
-        exchange.write(fspath(path), html.report(self.result))
+        files.write(fspath(path), html.report(self.result))
         return Path(path)
 
     def export(self, format: str) -> str:  # noqa: A002

@@ -9,8 +9,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from corescale.api import explaining, measuring, options, results
-from corescale.api.explanation import Explained
+from corescale.api import explaining, kept, likely, measuring, options, results
+from corescale.api.explained import Explained
 from corescale.api.gating import gated
 from corescale.api.run import Run
 from corescale.conclude.answers.recommendation import Recommendation
@@ -67,7 +67,7 @@ def tune(command: Command, *, progress: Follow = None, **given: Unpack[options.T
     """
     request, words = options.request(TuneRequest, options.TuneOptions, given), _words(command)
     machine = launchers.machine(request.on, request.launching)
-    unlikely = explaining.unlikely(request, words, machine, _noting(progress)) if request.explain else None
+    unlikely = likely.unlikely(request, words, machine, _noting(progress)) if request.explain else None
     return _measured(partial(command_line.tune, request, words, machine, unlikely=unlikely), request, machine, progress)
 
 
@@ -93,7 +93,7 @@ def explain(
     request = options.request(ScanRequest, options.ExplainOptions, given)
     request = replace(request, budget=request.budget or explaining.BUDGET)
     found, experiment = explaining.found(request, _words(command), Machine.here(), _noting(progress), swap=swap)
-    file = explaining.keep(found.shown, explaining.folder_of(request, experiment))
+    file = kept.keep(found.shown, kept.folder_of(request, experiment))
     if found.late is not None:
         raise found.late
     if not found.ok:

@@ -18,7 +18,7 @@ from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import constants
 from corescale.show import calibration as show
-from corescale.show import exchange
+from corescale.show import files
 
 TRAINING = "block_size_training"
 
@@ -45,15 +45,15 @@ def calibrate(
         _train(machine, StudyRequest(runs=runs, out=out, quiet=quiet))
     else:
         if output is None:
-            exchange.make_folder(standard_file().parent)
+            files.make_folder(standard_file().parent)
         _write(machine, output or standard_file(), quiet=quiet)
 
 
 def _write(machine: Machine, file: Path, *, quiet: bool) -> None:
-    exchange.must_be_writable(str(file))
+    files.must_be_writable(str(file))
     with Console(stderr=True, quiet=quiet).status("measuring this machine") as status:
         found = constants.measure(machine, status.update)
-    exchange.write(str(file), file_text(found, machine.in_words))
+    files.write(str(file), file_text(found, machine.in_words))
     console().print(show.table(found))
     if found.warning:
         typer.echo(

@@ -19,8 +19,8 @@ from corescale.declare import programs, studies, study_file
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import store
-from corescale.show import exchange, text
-from corescale.show.ledger import ledger
+from corescale.show import files, text
+from corescale.show.claims import ledger
 from corescale.show.result import Result
 
 
@@ -51,7 +51,7 @@ def claims(
             )
         known = declared.recorded(known, new)
     if runs:
-        exchange.write(str(programs.data_folder() / "verdicts.csv"), declared.text(known))
+        files.write(str(programs.data_folder() / "verdicts.csv"), declared.text(known))
     typer.echo(ledger(declared.claims(), known), nl=False)
 
 

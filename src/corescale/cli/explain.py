@@ -8,15 +8,15 @@ from typing import Annotated
 
 import typer
 
-from corescale.api import explaining
+from corescale.api import explaining, kept
 from corescale.cli import stdin
 from corescale.cli.measure import loadable
 from corescale.cli.options import Words
 from corescale.declare.request import ScanRequest
 from corescale.errors import CorescaleError, ExitCode
 from corescale.machine import Machine
-from corescale.show import exchange
 from corescale.show import explain as show
+from corescale.show import files
 
 
 def explain(
@@ -31,7 +31,7 @@ def explain(
     swap: Annotated[
         bool, typer.Option("--swap/--no-swap", help="test causes: launches with one thing changed each")
     ] = True,
-    budget: Annotated[str, typer.Option("--budget", metavar="2m", help="limit for these launches")] = "2m",
+    budget: Annotated[str, typer.Option("--budget", metavar="2m", help="limit for these launches")] = explaining.BUDGET,
     input: Annotated[str, typer.Option("--input", metavar="FILE", help="standard input (default: nothing)")] = "",  # noqa: A002
     timeout: Annotated[
         str | None, typer.Option("--timeout", metavar="60s", help="kill a launch after this long")
@@ -47,9 +47,9 @@ def explain(
     json: Annotated[bool, typer.Option("--json", help="print the result as JSON")] = False,
 ) -> None:
     """Where every thread-second goes: corescale explain -- ./program {threads}"""
-    earlier = explaining.earlier(before, "--before")[1] if before else None
+    earlier = kept.earlier(before, "--before")[1] if before else None
     if outputs:
-        exchange.make_folder(Path(outputs))
+        files.make_folder(Path(outputs))
     request = stdin.kept(
         ScanRequest(
             threads=threads, ranks=ranks, budget=budget, input=input, timeout=timeout, shell=shell, out=out, quiet=quiet
@@ -60,7 +60,7 @@ def explain(
     if earlier is not None and not json:
         typer.echo("\n".join(show.side_by_side(earlier, found.shown)))
     try:
-        typer.echo(f"kept: {explaining.keep(found.shown, explaining.folder_of(request, experiment))}", err=True)
+        typer.echo(f"kept: {kept.keep(found.shown, kept.folder_of(request, experiment))}", err=True)
     except CorescaleError as error:
         note(f"the result is not kept: {error}")
     if outputs:

@@ -25,7 +25,7 @@ from corescale.errors import UsageError
 from corescale.history import Entry
 from corescale.machine import Machine
 from corescale.records import COMMAND
-from corescale.show import exchange, text
+from corescale.show import files, text
 from corescale.show.naming import label
 
 
@@ -72,14 +72,14 @@ def added(file: Path, new: list[Entry]) -> list[Entry]:
     """The entries of the file with the new ones, which are in it after this; others that add wait meanwhile."""
     with _alone(file):
         found = lines.parse(lines.text([*_read(file), *new]).encode(), str(file))
-        exchange.write(str(file), lines.text(found))
+        files.write(str(file), lines.text(found))
     return found
 
 
 @contextlib.contextmanager
 def _alone(file: Path) -> Iterator[None]:
     """Locks the folder of the file, since a change replaces the file itself."""
-    exchange.must_be_writable(str(file))
+    files.must_be_writable(str(file))
     folder = os.open(file.resolve().parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)

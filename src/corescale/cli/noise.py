@@ -21,7 +21,7 @@ from corescale.errors import InconclusiveError, ProgramError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers
 from corescale.passport import CALM, SENTINEL, Pairs, Passport
-from corescale.show import exchange, text
+from corescale.show import files, text
 
 SECONDS = 0.1
 """of the sentinel: as long as a launch of a test, and long beside the start of a process"""
@@ -37,11 +37,11 @@ def measured(duration: str, words: Sequence[str], *, json: bool) -> None:
     share = quantities.seconds(duration, "--noise") / len(commands)
     file = passport.file()
     if not file.parent.is_dir():
-        exchange.make_folder(file.parent)
-    exchange.must_be_writable(str(file))
+        files.make_folder(file.parent)
+    files.must_be_writable(str(file))
     runs = str(file.with_suffix(".runs"))
     found = {name: _pairs(one, share, machine, runs) for name, one in commands.items()}
-    exchange.write(str(file), passport.text(Passport(machine.fingerprint(), _earlier(machine) | found)))
+    files.write(str(file), passport.text(Passport(machine.fingerprint(), _earlier(machine) | found)))
     if json:
         typer.echo(json_format.dumps({name: asdict(pairs) for name, pairs in found.items()}))
         return

@@ -23,7 +23,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Table
 from corescale.declare.request import RunRequest
 from corescale.errors import CorescaleError, ExitCode, UsageError
-from corescale.show import exchange, terminal
+from corescale.show import exchange, files, terminal
 from corescale.show.exchange import table
 from corescale.show.result import Result
 from corescale.show.statements import alone
@@ -36,12 +36,12 @@ def outputs(result: Result, folder: Path, *, every_chart: bool = False) -> None:
         return
     from corescale.show import charts, html  # noqa: PLC0415  takes half a second to load
 
-    exchange.make_folder(folder)
+    files.make_folder(folder)
     rows = frame(result.records, experiment, machine_name(result.environment))
     for declared in experiment.study.outputs:
         if isinstance(declared, Table):
             name = f"{declared.name}{table.SUFFIX[declared.format]}"
-            exchange.write(str(folder / name), table.table(declared, rows, experiment))
+            files.write(str(folder / name), table.table(declared, rows, experiment))
     if isinstance(result.conclusion, Study):
         said = {
             "findings.md": table.findings(
@@ -54,7 +54,7 @@ def outputs(result: Result, folder: Path, *, every_chart: bool = False) -> None:
         }
         for name, content in said.items():
             if content:
-                exchange.write(str(folder / name), content)
+                files.write(str(folder / name), content)
     every = charts.of(result, html.curves_of(result), rows) if every_chart else charts.of_study(result, rows)
     charts.write(every, folder)
     typer.echo(f"outputs: {folder}", err=True)
@@ -91,7 +91,7 @@ def written(target: str, content: str | bytes) -> None:
         sys.stdout.flush()
     else:
         sys.stdout.flush()  # the target may be the same file
-        exchange.write(target, content)
+        files.write(target, content)
 
 
 def must_be_writable(request: RunRequest) -> None:
@@ -104,7 +104,7 @@ def must_be_writable(request: RunRequest) -> None:
     for target in filter(None, named):
         if named.count(target) > 1 and target not in STDOUT:
             raise UsageError("two exports would go there", where=target, remedy="name a file for each")
-        exchange.must_be_writable(target)
+        files.must_be_writable(target)
 
 
 NO_WIDTH, UNBOUNDED = 80, 10_000

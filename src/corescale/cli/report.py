@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from corescale.api import explaining
+from corescale.api import kept
 from corescale.api.measuring import RUNS
 from corescale.api.results import loaded, machine_name, result, run_name
 from corescale.cli.output import outputs, show, written
@@ -19,7 +19,7 @@ from corescale.declare import paths, studies, study_file
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, store
-from corescale.show import exchange
+from corescale.show import files
 
 PAGE = "report.html"
 
@@ -56,8 +56,8 @@ def report(
                 typer.echo(written_to)
         return
     if output:
-        exchange.must_be_writable(output)
-    if len(runs) == 1 and explaining.is_result(runs[0]):
+        files.must_be_writable(output)
+    if len(runs) == 1 and kept.is_result(runs[0]):
         _explained(runs[0], output, folder, as_json=json)
         return
     from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
@@ -86,7 +86,7 @@ def _explained(place: Path, output: str, folder: str, *, as_json: bool) -> None:
     from corescale.show import explain, html  # noqa: PLC0415
     from corescale.show.charts import explained  # noqa: PLC0415
 
-    _, shown = explaining.earlier(str(place), "report")
+    _, shown = kept.earlier(str(place), "report")
     if folder:
         explained.write(shown, Path(folder))
     with _unasked(output):

@@ -17,7 +17,7 @@ from corescale.api.measuring import RUNS
 from corescale.declare import paths
 from corescale.declare.request import Request
 from corescale.errors import CorescaleError, StoreError, UsageError
-from corescale.show import exchange
+from corescale.show import files
 
 NAMES = ("-", "/dev/stdin", "/dev/fd/0")
 PIPED = "corescale-study-"
@@ -37,7 +37,7 @@ def kept(request: R) -> R:
         return replace(request, input="")
     content = _read() if request.input in NAMES else Path(request.input).read_bytes()
     folder = Path(request.out or RUNS) / "inputs"
-    exchange.make_folder(folder)
+    files.make_folder(folder)
     file = folder / hashlib.sha256(content).hexdigest()[:16]
     if not (paths.is_file(file) and file.read_bytes() == content):
         _write(file, content)
@@ -47,7 +47,7 @@ def kept(request: R) -> R:
 def _write(file: Path, content: bytes) -> None:
     """The file whole or not at all; raises StoreError."""
     try:
-        exchange.write(str(file), content)
+        files.write(str(file), content)
     except UsageError as error:
         raise StoreError(error.what, where=error.where, remedy="free some space, or choose --out DIR") from error
 

@@ -28,7 +28,7 @@ from corescale.declare.request import StudyRequest
 from corescale.errors import PreloadError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
-from corescale.show import exchange, statements, text
+from corescale.show import files, statements, text
 
 app = typer.Typer(help="Studies as files: list | check | run | new | publish | claims.", add_completion=False)
 
@@ -72,7 +72,7 @@ def run(words: list[str], request: StudyRequest) -> None:
     if request.dry_run:
         return dry_run(declare(None), request, machine)
     if request.outputs:
-        exchange.make_folder(Path(request.outputs))
+        files.make_folder(Path(request.outputs))
     made = loadable(declare, request, machine)
     found = result(made, machine, every_variable=request.every_variable)
     outputs(found, Path(request.outputs or made.folder / "outputs"))
@@ -144,10 +144,10 @@ def new(file: Annotated[Path, typer.Argument(help="the file to write")] = Path("
     if paths.exists(file):
         raise UsageError("exists already", where=str(file), remedy="name another file")
     kinds = ", ".join(name for name, kind in KINDS.items() if kind.named)
-    exchange.write(str(file), studies.TEMPLATE.format(schema=study_file.SCHEMA, kinds=kinds))
+    files.write(str(file), studies.TEMPLATE.format(schema=study_file.SCHEMA, kinds=kinds))
     schema = file.with_name(study_file.SCHEMA)
     if not paths.exists(schema):
-        exchange.write(str(schema), study_file.schema())
+        files.write(str(schema), study_file.schema())
     elif schema.read_text(errors="replace") != study_file.schema():
         typer.echo(f"note: {schema}: is there already, and is another: it is left as it is", err=True)
     named = shlex.quote(str(file))

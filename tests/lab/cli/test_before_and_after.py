@@ -17,7 +17,7 @@ from corescale.declare.request import ScanRequest
 from corescale.errors import ExitCode, ProgramError, StoreError, UsageError
 from corescale.machine import Machine
 from corescale.observe import hooks
-from corescale.show import exchange
+from corescale.show import files
 from support.commands import ROOT
 
 
@@ -62,12 +62,12 @@ def test_an_export_to_a_file_in_a_folder_that_may_not_be_written_is_refused_befo
     """It is put in the place of the file, which needs the folder."""
     target = tmp_path / "there.csv"
     target.write_text("")
-    exchange.must_be_writable(str(target))
+    files.must_be_writable(str(target))
     monkeypatch.setattr(tempfile, "TemporaryFile", forbidden)
     with pytest.raises(UsageError, match=r"there\.csv: cannot be written: Permission denied"):
-        exchange.must_be_writable(str(target))
+        files.must_be_writable(str(target))
     for stream in ("-", "/dev/stdout", "/dev/null"):
-        exchange.must_be_writable(stream)
+        files.must_be_writable(stream)
 
 
 ENDED = """

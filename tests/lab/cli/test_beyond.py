@@ -28,7 +28,7 @@ from corescale.observe.store.durable import read_lines
 from corescale.observe.store.history import History
 from corescale.observe.store.run import read_object
 from corescale.records import Noise
-from corescale.show import exchange
+from corescale.show import files
 from support.play import record
 
 DEEP = 100_000
@@ -115,7 +115,7 @@ def test_a_program_of_a_name_that_no_file_has() -> None:
 @pytest.mark.parametrize("name", ["x" * 300, "a/" + "y" * 300, "a" * 5000])
 def test_an_export_of_a_name_that_no_file_has(name: str) -> None:
     with pytest.raises(CorescaleError, match="cannot be written: "):
-        exchange.must_be_writable(name)
+        files.must_be_writable(name)
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_a_full_disk_under_the_trace_loses_the_trace_alone(size: str, tmp_path: 
 def test_tune_races_what_the_ledger_of_a_launch_says_can_matter(tmp_path: Path) -> None:
     """And says of each factor why; the ledger is kept, so that the same command goes on with the same run."""
     for work in ("malloc", "sleep"):
-        line = ("tune", "--explain", "--budget", "1s", "--", KNOWN, work, "threads", "{threads}", "0.1")
+        line = ("tune", "--explain", "--budget", "6x", "--", KNOWN, work, "threads", "{threads}", "0.1")
         done = corescale(*line, cwd=tmp_path)
         assert done.returncode in {ExitCode.OK, ExitCode.INCONCLUSIVE}, done.stderr
         assert ("raced" in _of_allocators(done.stderr)) == (work == "malloc")

@@ -18,7 +18,7 @@ from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.grid import configurations
 from corescale.declare.request import RunRequest, options
 from corescale.errors import UsageError
-from corescale.show import exchange
+from corescale.show import exchange, files
 from corescale.show.exchange.result_json import finite
 from corescale.show.result import Result
 from support import samples
@@ -184,7 +184,7 @@ def test_markdown_escapes_and_labels() -> None:
 
 def test_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "out.json"
-    exchange.write(str(target), "one")
+    files.write(str(target), "one")
     assert target.read_text() == "one" and target.stat().st_mode & 0o111 == 0
 
     def full(*args: object, **options: object) -> None:
@@ -192,16 +192,16 @@ def test_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(UsageError, match="No space left"):
-        exchange.write(str(target), "two")
+        files.write(str(target), "two")
     assert target.read_text() == "one"
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
 
 
 def test_an_unwritable_target_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be written: No such file"):
-        exchange.write(str(tmp_path / "missing" / "out.json"), "x")
+        files.write(str(tmp_path / "missing" / "out.json"), "x")
 
 
 def test_a_device_is_written_and_not_replaced() -> None:
-    exchange.write("/dev/null", "x")
+    files.write("/dev/null", "x")
     assert Path("/dev/null").is_char_device()

@@ -97,7 +97,7 @@ def test_a_name_on_a_terminal_is_that_of_the_function(name: str, short: str) -> 
 
 
 def test_a_picture_has_a_place_for_every_row(shown: dict[str, Any]) -> None:
-    for chart in explained.explained(shown):
+    for chart in explained.views(shown):
         if chart.turned:
             bottom, top = static.plotted([chart], "", None).get_ylim()
             assert top < 0 and bottom > len(chart.x.categories) - 1
@@ -114,6 +114,6 @@ def test_a_picture_has_every_pair_of_ranks(shown: dict[str, Any]) -> None:
         {"rank": rank, "call": "MPI_Recv", "partner": partner, "calls": 2, "seconds": 0.5}
         for rank, partner in ((1, 0), (2, 0), (2, None), (0, -1))
     ]
-    (chart,) = (one for one in explained.explained(shown | {"messages": calls}) if one.name == "messages")
+    (chart,) = (one for one in explained.views(shown | {"messages": calls}) if one.name == "messages")
     assert chart.x.categories == chart.y.categories == ("0", "1", "2")
     assert {(mark.y, mark.x): mark.value for mark in chart.cells} == {("1", "0"): 0.5, ("2", "0"): 0.5}

@@ -20,12 +20,12 @@ MOST = 8
 """regions that are shown"""
 
 
-def explained(shown: Shown) -> tuple[Chart, ...]:
+def views(shown: Shown) -> tuple[Chart, ...]:
     """Those that the result has something for."""
-    return tuple(_explained(shown))
+    return tuple(_views(shown))
 
 
-def _explained(shown: Shown) -> Iterator[Chart]:
+def _views(shown: Shown) -> Iterator[Chart]:
     rows = {row: found for row, found in shown["rows"].items() if found["share"] >= SHOWN}
     if rows:
         title = f"Where {shown['thread_seconds']:.3g} thread-seconds went"
@@ -51,7 +51,7 @@ def _explained(shown: Shown) -> Iterator[Chart]:
 
 def write(shown: Shown, folder: Path) -> None:
     """Every chart as PNG and SVG; raises StoreError for a folder that cannot be made."""
-    charts.write(tuple(replace(chart, name=f"explain-{chart.name}") for chart in explained(shown)), folder)
+    charts.write(tuple(replace(chart, name=f"explain-{chart.name}") for chart in views(shown)), folder)
 
 
 def _spans(

@@ -17,7 +17,7 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import EngFormatter, FuncFormatter, NullLocator
 
 from corescale.errors import UsageError
-from corescale.show import exchange, text
+from corescale.show import files, text
 from corescale.show.charts import look
 from corescale.show.charts.look import ALARM, GRID, INK, MUTED, PAPER
 from corescale.show.charts.model import Axis, Chart, Format, Panel, Place, Series
@@ -389,8 +389,8 @@ def save(name: str, alternative: str, draw: Draw, folder: Path, dpi: int = 160) 
     drawn = io.BytesIO()
     with mpl.rc_context(STYLE):
         draw().savefig(drawn, dpi=dpi, facecolor=PAPER, metadata={"Software": None, "Title": alternative})
-    exchange.write(str(png), drawn.getvalue())
-    exchange.write(str(plain), _svg(alternative, draw, PAPER))
+    files.write(str(png), drawn.getvalue())
+    files.write(str(plain), _svg(alternative, draw, PAPER))
     return png, plain
 
 

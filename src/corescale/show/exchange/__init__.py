@@ -1,30 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results for other programs. A new format is one file and one line in EXPORTERS; the tests loop over the table."""
 
-import contextlib
-import os
-import tempfile
 from collections.abc import Callable
-from importlib.util import find_spec
-from pathlib import Path
 
-from corescale.declare import paths
-from corescale.errors import UnavailableError, UsageError
 from corescale.show.exchange import ci, csv, extra_p, hyperfine, markdown, tidy
 from corescale.show.exchange.result_json import to_dict, to_json
 from corescale.show.exchange.result_schema import schema
+from corescale.show.files import PARQUET
 from corescale.show.result import Result
 
 __all__ = [
     "EXPORTERS",
     "Exporter",
     "content",
-    "make_folder",
-    "must_be_writable",
     "schema",
     "to_dict",
     "to_json",
-    "write",
 ]
 
 Exporter = Callable[[Result], str]
@@ -45,110 +36,3 @@ EXPORTERS: dict[str, Exporter] = {
 def content(form: str, target: str, result: Result) -> str | bytes:
     """What goes into the file: an exporter's text, or Parquet for records in a file of that name."""
     return tidy.parquet(result) if form == "records" and target.endswith(PARQUET) else EXPORTERS[form](result)
-
-
-PARQUET = ".parquet"
-
-
-NAME_ANOTHER = "name a writable file"
-
-
-def write(target: str, content: str | bytes) -> None:
-    """Into a file, whole or not at all: an earlier file stays until the new one is complete, which has its mode.
-
-    What is open already (/dev/stdout, /dev/fd/3), a pipe or a device is written to, behind what it holds.
-    """
-    if target == "-":
-        raise UsageError("is no file", where=target, remedy="name one")
-    try:
-        _replace(Path(target), content if isinstance(content, bytes) else content.encode("utf-8", UNTOLD))
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise UsageError(f"cannot be written: {why}", where=target, remedy=NAME_ANOTHER) from error
-
-
-def must_be_writable(target: str) -> None:
-    """Raises what `content` or `write` would, before anything is measured, where it is known already."""
-    path = Path(target)
-    if path.suffix == PARQUET and find_spec("pyarrow") is None:
-        raise UnavailableError("Parquet needs pyarrow", where=target, remedy="pip install 'corescale[parquet]'")
-    if why := _name_fault(path):
-        raise UsageError(f"cannot be written: {why}", where=target, remedy=NAME_ANOTHER)
-    special = paths.exists(path) and not paths.is_folder(path) and not paths.is_file(path)
-    if target == "-" or _descriptor(path) is not None or (special and os.access(path, os.W_OK)):
-        return
-    folder = path.resolve().parent if path.is_symlink() else path.parent
-    why = (
-        "is a folder" if paths.is_folder(path) else "no such folder" if not paths.is_folder(folder) else
-        paths.refusal(folder)
-    )  # fmt: skip
-    if why:
-        raise UsageError(f"cannot be written: {why}", where=target, remedy=NAME_ANOTHER)
-
-
-def _name_fault(path: Path) -> str:
-    """What the operating system has against this name of a new file, such as its length; empty for nothing."""
-    try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return ""
-    except OSError as error:
-        return error.strerror or str(error)
-    return ""
-
-
-def make_folder(folder: Path) -> None:
-    """The folder and those above it; raises UsageError."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise UsageError(
-            f"cannot be made: {why}", where=str(folder), remedy="name a folder that may be written"
-        ) from error
-
-
-UNTOLD = "backslashreplace"
-"""error handler for the bytes of arguments that are no UTF-8: `\\udce9`, which JSON reads back as it was"""
-
-
-LINKS = 40
-"""links that are followed, as Linux does"""
-
-
-def _descriptor(target: Path) -> int | None:
-    """The open file that /dev/stdout, /dev/fd/N, /proc/self/fd/N or a link to one of them names; None for others."""
-    for _ in range(LINKS):
-        folder, number = target.absolute().parent, target.name
-        if str(folder) in ("/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd") and number.isdecimal():
-            return int(number)
-        if not target.is_symlink():
-            return None
-        target = folder / target.readlink()
-    return None
-
-
-def _replace(target: Path, content: bytes) -> None:
-    if (number := _descriptor(target)) is not None:  # whoever opened it writes on: it is never replaced
-        with os.fdopen(os.dup(number), "wb") as stream:
-            stream.write(content)
-        return
-    if target.exists() and not target.is_file():
-        target.write_bytes(content)
-        return
-    descriptor, name = tempfile.mkstemp(dir=target.resolve().parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        Path(name).chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
-        Path(name).replace(target.resolve())
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

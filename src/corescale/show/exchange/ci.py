@@ -95,7 +95,7 @@ def junit(result: Result) -> str:
 Case = tuple[str, float, str, str]
 """Name, seconds, the element that says how it ended (empty: well), and why."""
 
-KINDS = {"holds": "", "does not hold": "failure"}
+ENDS = {"holds": "", "does not hold": "failure"}
 """how a finding ends; every other verdict is skipped"""
 
 
@@ -107,7 +107,7 @@ def _findings(found: Study) -> Iterator[Case]:
     for answer in found.answers:
         at = " ".join(f"{name}={level}" for name, level in answer.at.items())
         case = " ".join(filter(None, (answer.finding.name, at)))
-        yield case, math.nan, KINDS.get(answer.verdict, "skipped"), statements.answer(answer)
+        yield case, math.nan, ENDS.get(answer.verdict, "skipped"), statements.answer(answer)
 
 
 def _configurations(result: Result) -> Iterator[Case]:

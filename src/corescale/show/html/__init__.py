@@ -27,7 +27,7 @@ from corescale.observe.store import capsule
 from corescale.records import Configuration
 from corescale.show import charts, columns, explain, headline, text
 from corescale.show.charts import interactive, static
-from corescale.show.charts.explained import explained as charts_of
+from corescale.show.charts.explained import views
 from corescale.show.exchange import result_json
 from corescale.show.html import again, said
 from corescale.show.naming import label, raw
@@ -100,7 +100,7 @@ def fragment(result: Result) -> str:
 
 def explained(shown: Mapping[str, Any]) -> str:
     """The page of a result of explain: its pictures, its tables, and the result itself."""
-    drawn = charts_of(shown)
+    drawn = views(shown)
     return (
         _templates()
         .get_template("explain.html")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from corescale.conclude.explain import Row, ledger, outside, sites
 from corescale.conclude.explain.explanation import Explanation, explanation, in_use, over_time
 from corescale.profile import SHARES, MessageTimes, Place, Profile, RegionTimes, StackTimes, ThreadTimes
+from corescale.show.exchange.explain_json import as_json
 from corescale.show.explain import BAR, LEVELS, lines
-from corescale.show.explain_json import as_json
 
 
 def thread(**changes: object) -> ThreadTimes:

@@ -8,9 +8,9 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from corescale.api import explaining
-from corescale.show import exchange
+from corescale.api import kept
 from corescale.show import explain as show
+from corescale.show import files
 
 if TYPE_CHECKING:
     import pandas as pd  # these take a second to load, which only what they draw waits for
@@ -31,7 +31,7 @@ class Explained:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """The result in a file, or the last one of a folder that explain has kept; raises UsageError."""
-        file, shown = explaining.earlier(fspath(path), "load")
+        file, shown = kept.earlier(fspath(path), "load")
         return cls(file, shown)
 
     @property
@@ -68,9 +68,9 @@ class Explained:
 
     @cached_property
     def _charts(self) -> "tuple[Chart, ...]":
-        from corescale.show.charts.explained import explained  # noqa: PLC0415
+        from corescale.show.charts.explained import views  # noqa: PLC0415
 
-        return explained(self.shown)
+        return views(self.shown)
 
     def plot(self, chart: str = "ledger", *, ax: "Axes | None" = None) -> "Axes":
         """Draw a view, and return matplotlib's axes; `ax`: axes to draw on. Raises UsageError for one there is not."""
@@ -82,7 +82,7 @@ class Explained:
         """Write the page into a file, and return its path; raises UsageError where it cannot be written."""
         from corescale.show import html  # noqa: PLC0415
 
-        exchange.write(fspath(path), html.explained(self.shown))
+        files.write(fspath(path), html.explained(self.shown))
         return Path(path)
 
     def to_dict(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from corescale.declare import claims, programs, studies, study_file
 from corescale.declare.claims import Verdict
 from corescale.declare.outputs import Finding
 from corescale.errors import UsageError
-from corescale.show.ledger import ledger
+from corescale.show.claims import ledger
 
 ROOT = Path(__file__).parents[3]
 PAPERS = {"Bell and Hepperger 2012", "Qiu et al. 2010", "Shuai 2021", "Moreno 2020", "Gogar 2016"}

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a race need not try: what tune learns from a ledger of the baseline."""
+
+import math
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from corescale.api import explaining, kept
+from corescale.conclude.explain import Explanation, chances
+from corescale.declare import command_line, grid
+from corescale.declare.catalogue import space
+from corescale.declare.experiment import Experiment
+from corescale.declare.request import TuneRequest
+from corescale.errors import UsageError
+from corescale.machine import Machine
+from corescale.observe import launchers
+from corescale.observe.profiler import Profiled
+from corescale.show.exchange.explain_json import as_json
+
+SHARE_OF_BUDGET = 0.1
+"""of a race's budget, that a launch with 1 thread may take to know what is inflated"""
+
+
+def unlikely(request: TuneRequest, words: Sequence[str], machine: Machine, note: explaining.Note) -> Mapping[str, str]:
+    """The factors that need not be raced, and why, by what is kept of the baseline or a launch of it with the profiler.
+
+    Says of every factor why it is raced or not. Raises CorescaleError where the program cannot be started.
+    """
+    everything = command_line.tune(request, words, machine)
+    if launchers.create(request.on, everything, machine, request.launching).virtual:
+        raise UsageError(
+            "nothing is launched that could be explained", where="--explain", remedy=f"drop --on {request.on}"
+        )
+    folder = kept.folder_of(request, everything)
+    shown = _recent(folder, everything) if not request.fresh else None
+    if shown is None:
+        seen, made = _of_baseline(everything, machine, note)
+        if seen.report.status != "ok" or not seen.profiles:
+            note("everything is raced: no launch was explained")
+            return {}
+        shown = as_json(made, words)
+        kept.keep(shown, folder)
+    shares = {row: float(found["share"]) for row, found in shown["rows"].items()}
+    asked, argv = command_line.chosen(request), everything.commands[0].argv
+    usual, _ = space.usual(argv, space.no_preload(argv))
+    names = [factor.name for factor in everything.factors] if asked else usual
+    found = chances(names, shares, compared=shown["compared"])
+    for chance in found:
+        instead = "one level as a check" if space.stands_alone(chance.factor) else "not raced"
+        decided = "as asked" if asked else "raced" if chance.likely else instead
+        note(f"{chance.factor}: {decided}: {chance.why}")
+    return {} if asked else {chance.factor: chance.why for chance in found if not chance.likely}
+
+
+def _of_baseline(experiment: Experiment, machine: Machine, note: explaining.Note) -> tuple[Profiled, Explanation]:
+    """The baseline, beside one with 1 thread if the budget has room for that."""
+    now = grid.baseline(experiment)
+    seen = explaining.launched(experiment, now, machine, note)
+    room = SHARE_OF_BUDGET * (experiment.stop.budget or math.inf)
+    fits = now.layout.p > 1 and seen.wall * now.layout.p <= room and seen.report.status == "ok"
+    alone = next((c for c in grid.configurations(experiment) if c.layout.p == 1), None) if fits else None
+    return seen, explaining.explained(seen, now, explaining.with_one_thread(experiment, alone, machine, note))
+
+
+def _recent(folder: Path, experiment: Experiment) -> Mapping[str, Any] | None:
+    """The last result that is kept there, if the program is not newer."""
+    program = shutil.which(experiment.commands[0].argv[0])
+    newer = [path for path in kept.kept(folder) if program and path.stat().st_mtime > Path(program).stat().st_mtime]
+    return kept.earlier(str(newer[-1]), "--explain")[1] if newer else None
