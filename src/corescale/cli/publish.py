@@ -15,7 +15,7 @@ from corescale.declare import claims, paths, studies, study_file
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import store
-from corescale.show import exchange
+from corescale.show import files
 from corescale.show.exchange import study_page
 
 
@@ -39,16 +39,16 @@ def publish(
     title = found.experiment.study.title
     name = next((name for name, path in studies.shipped().items() if study_file.read(path).title == title), "")
     called = machine or machine_name(found.environment)
-    exchange.make_folder(folder)
+    files.make_folder(folder)
     outputs(found, folder)
     archive = f"{name or 'run'}.tar.xz"
     findings = folder / "findings.md"
     drawn = sorted(picture.name for picture in folder.glob("*.svg"))
     tables = sorted(table.name for table in folder.iterdir() if table.suffix in {".csv", ".md"})
-    exchange.write(str(folder / "verdicts.csv"), claims.text(list(verdicts(made, found, called, name or title))))
-    exchange.write(str(folder / archive), store.archive(made.folder))
-    exchange.write(str(folder / "report.html"), html.report(found))
+    files.write(str(folder / "verdicts.csv"), claims.text(list(verdicts(made, found, called, name or title))))
+    files.write(str(folder / archive), store.archive(made.folder))
+    files.write(str(folder / "report.html"), html.report(found))
     stated = findings.read_text(encoding="utf-8") if findings.exists() else ""
     page = study_page.page(found, stated, machine=called, study=name, archive=archive, pictures=drawn, tables=tables)
-    exchange.write(str(folder / "README.md"), page)
+    files.write(str(folder / "README.md"), page)
     typer.echo(f"wrote {folder}: README.md, report.html, verdicts.csv, {archive} and {len(drawn)} pictures")

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from corescale.conclude.answers.study import Study
 from corescale.show import text
+from corescale.show.claims import VERDICTS
 from corescale.show.exchange.table import escaped
-from corescale.show.ledger import VERDICTS
 from corescale.show.result import Result
 
 
