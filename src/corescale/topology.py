@@ -42,7 +42,7 @@ def here(root: Path = Path("/")) -> Topology:
     system = root / "sys/devices/system"
     cpus = cpu_list(read(system / "cpu/online")) or _processors(root) or (0,)
     folder = {cpu: system / f"cpu/cpu{cpu}" for cpu in cpus}
-    caches = {cpu: list(_caches(folder[cpu])) for cpu in cpus}
+    caches = {cpu: [one for one in _caches(folder[cpu]) if one.kind != "Instruction"] for cpu in cpus}
     l3 = {cpu: cache for cpu in cpus for cache in caches[cpu] if cache.level == 3}
     lines = [cache.line for of_one in caches.values() for cache in of_one]
     return Topology(
@@ -109,8 +109,53 @@ def _numbered(cpus: list[int], name: Callable[[int], object]) -> dict[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A socket, a NUMA node, a cache or a core, and what lies within it."""
+
+    kind: str
+    """"socket", "NUMA node", "L3", "L1d", "core" and so on"""
+    cpus: tuple[int, ...]
+    bytes: int
+    """of the memory or the cache; 0 if it has none, or the kernel does not say"""
+    parts: tuple["Part", ...] = ()
+
+
+def parts(root: Path = Path("/")) -> tuple[Part, ...]:
+    """The online CPUs of this machine by what they share: sockets, NUMA nodes, every cache, and cores as leaves."""
+    system = root / "sys/devices/system"
+    cpus = here(root).cpus
+    found = {_group("core", cpus, lambda cpu: cpu.core, of): None for of in cpus}
+    for of in cpus:
+        for cache in _caches(system / f"cpu/cpu{of.cpu}"):
+            kind = f"L{cache.level}{'' if cache.kind == 'Unified' else cache.kind[:1].lower()}"
+            found[Part(kind, cache.shared, cache.size)] = None
+        memory = _memory(read(system / f"node/node{of.numa_node}/meminfo"))
+        found[_group("NUMA node", cpus, lambda cpu: cpu.numa_node, of, memory)] = None
+        found[_group("socket", cpus, lambda cpu: cpu.socket, of)] = None
+    order = ("core", "L1i", "L1d", "L2", "L3", "L4", "NUMA node", "socket")
+    made: list[Part] = []
+    for part in sorted(found, key=lambda one: (len(one.cpus), order.index(one.kind))):
+        inside = [one for one in made if set(one.cpus) <= set(part.cpus)]
+        made = [one for one in made if one not in inside]
+        made.append(Part(part.kind, part.cpus, part.bytes, tuple(sorted(inside, key=lambda one: one.cpus))))
+    return tuple(sorted(made, key=lambda one: one.cpus))
+
+
+def _memory(meminfo: str) -> int:
+    """Bytes by a line such as `Node 0 MemTotal: 24689228 kB`; 0 without one."""
+    kilobytes = meminfo.partition("MemTotal:")[2].split()[:1]
+    return 1024 * _number("".join(kilobytes))
+
+
+def _group(kind: str, cpus: Iterable[Cpu], name: Callable[[Cpu], int], of: Cpu, size: int = 0) -> Part:
+    return Part(kind, tuple(cpu.cpu for cpu in cpus if name(cpu) == name(of)), size)
+
+
+@dataclass(frozen=True, slots=True)
 class _Cache:
     level: int
+    kind: str
+    """Data, Instruction or Unified"""
     shared: tuple[int, ...]
     size: int
     line: int
@@ -118,11 +163,9 @@ class _Cache:
 
 def _caches(folder: Path) -> Iterator[_Cache]:
     for index in sorted((folder / "cache").glob("index[0-9]*")):
-        if read(index / "type") == "Instruction":
-            continue
         shared = cpu_list(read(index / "shared_cpu_list"))
         level, line = _number(read(index / "level")), _number(read(index / "coherency_line_size"))
-        yield _Cache(level, shared, _size(read(index / "size")), line)
+        yield _Cache(level, read(index / "type"), shared, _size(read(index / "size")), line)
 
 
 def _siblings(folder: Path, *names: str) -> tuple[int, ...]:

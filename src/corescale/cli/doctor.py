@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale doctor`: what is here, and how noisy it is now."""
 
+import dataclasses
+from json import dumps
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,8 +13,12 @@ from corescale.cli import usage_errors
 from corescale.cli.noise import measured
 from corescale.cli.output import console
 from corescale.errors import UsageError
+from corescale.machine import Machine
 from corescale.observe.doctor import doctor as diagnose
 from corescale.show import doctor as show
+from corescale.show import files
+from corescale.show import topology as tree
+from corescale.topology import parts
 
 
 def doctor(
@@ -23,12 +30,21 @@ def doctor(
         str,
         typer.Option("--noise", metavar="5m", help="write this machine's noise passport, by pairs of equal launches"),
     ] = "",
+    topology: Annotated[
+        bool, typer.Option("--topology", help="show only which CPUs share which caches and memory")
+    ] = False,
+    outputs: Annotated[
+        str, typer.Option("--outputs", metavar="DIR", help="of --topology: draw it there, as PNG and SVG")
+    ] = "",
     no_noise: Annotated[bool, typer.Option("--no-noise", help="leave out the test of 2 s how noisy it is")] = False,
 ) -> None:
     """What this machine has (cores, quota, allocators, threading systems, MPI) and how noisy it is now."""
     usage_errors.must_have({"-- COMMAND": words and not noise}, "--noise 5m")
+    usage_errors.must_have({"--outputs": outputs and not topology}, "--topology")
     if noise and no_noise:
         raise UsageError("contradict each other", where="--noise --no-noise", remedy="drop one of them")
+    if topology:
+        return _topology(outputs, json=json)
     if noise:
         return measured(noise, words or [], json=json)
     with Console(stderr=True).status("examining this machine"):
@@ -38,3 +54,13 @@ def doctor(
     else:
         show.render(diagnosis, console())
     return None
+
+
+def _topology(folder: str, *, json: bool) -> None:
+    found = parts()
+    if folder:
+        from corescale.show.charts import topology  # noqa: PLC0415  the charts' library takes half a second to load
+
+        files.make_folder(Path(folder))
+        topology.write(found, Machine.here().cpu_model, Path(folder))
+    typer.echo(dumps([dataclasses.asdict(one) for one in found], indent=2) if json else "\n".join(tree.lines(found)))
