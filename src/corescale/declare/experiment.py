@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from corescale.declare import factors, template
+from corescale.declare import factors, metric_sources, template
 from corescale.declare.model import Model
 from corescale.declare.outputs import Output, Selection
 from corescale.declare.stop import Stop
@@ -17,10 +17,7 @@ from corescale.errors import UsageError
 from corescale.records import Configuration, Level, Phase, canonical
 
 Verb = Literal["tune", "scan", "compare", "study"]
-OUTSIDE = ("stdout-size", "peak-memory", "cpu-time")
-"""sources of metrics that need nothing of the program"""
-METRIC_SOURCE = rf"^({'|'.join(OUTSIDE)}|(output|counter):[A-Za-z_][\w.-]*)$"
-MetricSource = Annotated[str, Field(pattern=METRIC_SOURCE)]
+MetricSource = Annotated[str, Field(pattern=metric_sources.PATTERN)]
 
 SERIAL = "serial"
 """The command that `--serial` names: the best serial program, baseline of the speedup."""
@@ -216,7 +213,7 @@ class Experiment(Model):
             raise UsageError(f"no metric {metric!r}", where=f"agree.{metric}", remedy=remedy)
         for constraint in self.tuning.constraints:
             if constraint.metric not in self.metrics:
-                source = constraint.metric if constraint.metric in OUTSIDE else "SOURCE"
+                source = constraint.metric if constraint.metric in metric_sources.UNKEYED else "SOURCE"
                 raise UsageError(
                     f"no metric {constraint.metric!r}",
                     where="--subject-to",

@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
+from corescale.declare.metric_sources import WRITTEN
 from corescale.declare.stop import MOST_BLOCKS
 from corescale.errors import UsageError
 
@@ -97,7 +98,7 @@ class Request(RunRequest):
         [],
         "--metric",
         metavar="NAME=SOURCE",
-        help="also measure stdout-size, peak-memory, cpu-time, output:KEY or counter:EVENT",
+        help=f"also measure {', '.join(WRITTEN[:-1])} or {WRITTEN[-1]}",
     )
     subject_to: list[str] = option([], "--subject-to", metavar="M<=X", help="a bound, such as 'bytes<=1.02*baseline'")
     min_runs: int = option(8, "-m", "--min-runs", metavar="N", help="blocks before the first look")

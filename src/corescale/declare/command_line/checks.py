@@ -7,9 +7,9 @@ import shlex
 import shutil
 from collections.abc import Iterable, Sequence
 
-from corescale.declare import paths, template
+from corescale.declare import metric_sources, paths, template
 from corescale.declare.command_line.named_factors import pair
-from corescale.declare.experiment import METRIC_SOURCE, Command, Experiment, Factor
+from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.grid import configurations
 from corescale.declare.programs import bundled
 from corescale.declare.request import CompareRequest
@@ -50,8 +50,8 @@ def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
 def metric(text: str) -> tuple[str, str]:
     """Name and source of `--metric NAME=SOURCE`."""
     name, source = pair(text, "--metric")
-    if not re.fullmatch(METRIC_SOURCE, source):
-        remedy = f"write {name}=stdout-size, =peak-memory, =cpu-time, =counter:EVENT, or =output:KEY of its JSON line"
+    if not re.fullmatch(metric_sources.PATTERN, source):
+        remedy = f"write {name}= and one of {', '.join(metric_sources.WRITTEN)}"
         raise UsageError(f"{source!r} is no source of a metric", where="--metric", remedy=remedy)
     return name, source
 

@@ -107,8 +107,7 @@ class Recorder:
         lower = {name for name, bound in bounds(report).items() if bound == "lower"}
         measured = {
             "stdout-size": float(output.stat().st_size) if output is not None and paths.is_file(output) else 0.0,
-        } | {f"output:{name}": value for name, value in own.items()}
-        measured |= found.measured
+        } | dict(found.measured)
         if "user" not in lower:
             measured["cpu-time"] = report.user + report.system
         if "peak_memory" not in lower:

@@ -184,9 +184,10 @@ def _reads_output(experiment: Experiment) -> bool:
 def _found(scratch: Scratch) -> Found:
     found = parse_results(scratch.of(NAME), scratch.said(LAST_OUTPUT))
     fields = {"regions": found.regions, "metrics": found.metrics, "checks": found.checks, "work": found.work}
-    return Found(fields | {"origin": found.origin})
+    measured = {f"output:{name}": value for name, value in found.metrics.items()}
+    return Found(fields | {"origin": found.origin}, measured=measured)
 
 
 NAME = "result"
-SOURCE = Source(NAME, _always, _environment, _found, probe=False, reads_output=_reads_output)
+SOURCE = Source(NAME, _always, _environment, _found, probe=False, gives="output", reads_output=_reads_output)
 """Not a probe: a program has it whether it is measured or not, and writes at its exit."""

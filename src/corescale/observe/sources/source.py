@@ -20,7 +20,7 @@ class Found:
     unproved: bool = False
     """Whether what the configuration asks for was not found where it had been proved: the launch may not count."""
     measured: Mapping[str, float] = field(default_factory=dict)
-    """What a metric can be declared as, `--metric NAME=SOURCE`, by SOURCE."""
+    """Numbers for metrics, by what these are declared as: `counter:page-faults` of a source that gives `counter`."""
     warnings: tuple[str, ...] = ()
     """What a reader of the record should know, a sentence each."""
     blobs: Mapping[str, bytes] = field(default_factory=dict)
@@ -42,5 +42,7 @@ class Source:
     """Whether its presence may change the program's time: records name it, and are not mixed with others."""
     by_rank: tuple[str, ...] = ()
     """Variables of `environment` that name a folder: each of several ranks gets one in it, named by its number."""
+    gives: str = ""
+    """The key of METRIC_SOURCES, declare/metric_sources.py, by which a metric can be declared as what it measures."""
     reads_output: Callable[[Experiment], bool] = lambda _: False
     """Whether it needs the program's standard output, which is then kept."""

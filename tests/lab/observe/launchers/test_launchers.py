@@ -13,6 +13,7 @@ import pytest
 from corescale.declare import plan
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
+from corescale.declare.metric_sources import METRIC_SOURCES, UNKEYED
 from corescale.declare.plan import Block
 from corescale.errors import CorescaleError, StoreError, UsageError
 from corescale.machine import Machine
@@ -150,6 +151,17 @@ def test_what_several_sources_find_is_joined() -> None:
     assert found.fields == {"metrics": {"x": 1, "y": 2}, "regions": (1, 2)}
     assert found.processes == {7: {"node": "a", "rank": 3}}
     assert found.blobs == {"p": b"1", "q": b"2"}
+
+
+def test_everything_that_a_metric_can_be_declared_as_is_given(experiment: Make, two_cores: Machine) -> None:
+    given = {source.gives for source in sources.SOURCES if source.gives}
+    assert given == set(METRIC_SOURCES) - set(UNKEYED)
+    metrics = {name: name for name in UNKEYED} | {"own": "output:size"}
+    e = experiment("echo", '{"size": 7}').model_copy(update={"metrics": metrics})
+    (made,) = run(e, store.Memory(), Direct(e, two_cores), blocks(e, 1))[:1]
+    assert made.metrics["own"] == 7
+    assert made.metrics["stdout-size"] == len('{"size": 7}\n')
+    assert {name for name, value in made.metrics.items() if value >= 0} >= set(metrics)
 
 
 def test_a_new_source_is_one_entry_of_the_table(

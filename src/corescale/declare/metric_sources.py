@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a metric can be declared as: one table, from which help, messages and the schema of study files follow."""
+
+METRIC_SOURCES = {"stdout-size": "", "peak-memory": "", "cpu-time": "", "output": "KEY", "counter": "EVENT"}
+"""What stands behind the colon of each, if anything does. A source with a key is the `gives` of one of observe's."""
+UNKEYED = tuple(name for name, key in METRIC_SOURCES.items() if not key)
+"""those that are of every launch"""
+
+_KEYED = "|".join(name for name, key in METRIC_SOURCES.items() if key)
+PATTERN = rf"^({'|'.join(UNKEYED)}|({_KEYED}):[A-Za-z_][\w.-]*)$"
+WRITTEN = tuple(f"{name}:{key}" if key else name for name, key in METRIC_SOURCES.items())
+"""each as it is typed"""
