@@ -292,13 +292,42 @@ def slow_mode_coverage(share: float, times: float, blocks: int, experiments: int
     return float(np.mean([interval.covers(truth) for interval in found])), float(np.mean(passed))
 
 
-def carried(noise: str, blocks: int, effect: float, experiments: int = 1000, seed: int = SEED) -> tuple[float, float]:
+def drawn_orders(rng: np.random.Generator, blocks: int) -> Any:
+    """Of two commands, each block's drawn."""
+    return rng.permuted(np.tile([0, 1], (blocks, 1)), axis=1)
+
+
+def reversed_orders(rng: np.random.Generator, blocks: int) -> Any:
+    """Every other one reverses the order before: plan.next_block."""
+    order = drawn_orders(rng, blocks)
+    order[1::2] = order[: blocks - 1 : 2, ::-1]
+    return order
+
+
+def alternating_orders(rng: np.random.Generator, blocks: int) -> Any:
+    """Each reverses the order before."""
+    return (np.arange(blocks)[:, None] + np.array([0, 1]) + rng.integers(2)) % 2
+
+
+ORDERS = {"drawn": drawn_orders, "reversed": reversed_orders, "alternating": alternating_orders}
+
+
+def every_fourth(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    """3%, and as much on every fourth launch."""
+    noise: Floats = normal(rng, shape) + 0.03 * ((np.arange(shape[1]) + rng.integers(4, size=(shape[0], 1))) % 4 == 0)
+    return noise
+
+
+def carried(
+    noise: str, blocks: int, effect: float, experiments: int = 1000, seed: int = SEED, planned: str = "reversed"
+) -> tuple[float, float]:
     """How often a comparison of two warns of carry-over, and its ratio covers 1, if launches behind the second take
     that share more."""
     warned, covered = 0, 0
-    rng = np.random.default_rng([seed, list(NOISE).index(noise), blocks])
-    for in_time in NOISE[noise](rng, (experiments, 2 * blocks)):
-        order = np.array([rng.permutation(2) for _ in range(blocks)])
+    kinds = NOISE | {"every fourth": every_fourth}
+    rng = np.random.default_rng([seed, list(kinds).index(noise), blocks])
+    for in_time in kinds[noise](rng, (experiments, 2 * blocks)):
+        order = ORDERS[planned](rng, blocks)
         ran = order.ravel()
         logs = in_time + math.log1p(effect) * np.append(False, ran[:-1] == 1)
         times = np.empty((blocks, 2))
@@ -424,6 +453,15 @@ PARTS: dict[str, Callable[[], None]] = {
         [
             [f"{share:.0%} {times:g} times", *(x for n in BLOCKS for x in slow_mode_coverage(share, times, n))]
             for share, times in ((0.0, 1.0), (0.1, 1.6), (0.05, 3.0))
+        ],
+    ),
+    "orders": lambda: table(
+        "Coverage of the ratio of two commands by the order of launches, and with a carry-over of 3%",
+        ["noise", "carry-over", *(f"{blocks} blocks {planned}" for blocks in BLOCKS for planned in ORDERS)],
+        [
+            [noise, f"{effect:.0%}", *(carried(noise, n, effect, planned=order)[1] for n in BLOCKS for order in ORDERS)]
+            for effect in (0.0, 0.03)
+            for noise in (*NOISE, "every fourth")
         ],
     ),
     "carry-over": lambda: table(

@@ -13,6 +13,7 @@ from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
 from corescale.conclude.stopping import Decision, should_stop
 from corescale.conclude.warnings import warnings
+from corescale.declare import plan
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block
@@ -49,7 +50,7 @@ class Uniform:
 
     def next_block(self) -> Block | None:
         """See Policy."""
-        return None if self.decision().stop else Block("measure", self.wanted(), together=self.together())
+        return None if self.decision().stop else plan.next_block(self.wanted(), self.records, self.together())
 
     def wanted(self) -> tuple[Configuration, ...]:
         """What the next block launches."""

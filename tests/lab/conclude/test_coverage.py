@@ -70,7 +70,15 @@ def test_carry_over_is_warned_of_where_there_is_some() -> None:
     none, covered = SIMULATION["carried"]("steal bursts", 40, 0.0, 100)
     some, spoilt = SIMULATION["carried"]("steal bursts", 40, 0.03, 100)
     assert none <= 0.05 and some >= 0.85
-    assert spoilt <= 0.40 and covered >= 0.85
+    assert spoilt <= 0.80 and covered >= 0.85
+
+
+def test_a_carry_over_hits_two_commands_less_than_with_drawn_orders() -> None:
+    """Of 3% at 40 blocks, if noise is normal: 85% against 51%, each with a standard error of 4 points at most."""
+    reversed_, drawn = (
+        SIMULATION["carried"]("normal", 40, 0.03, 150, planned=name)[1] for name in ("reversed", "drawn")
+    )
+    assert reversed_ - drawn >= 0.15
 
 
 @pytest.mark.parametrize("factor", [1, 3])

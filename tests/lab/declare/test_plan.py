@@ -72,6 +72,42 @@ def test_the_baseline_is_not_added_to_a_rehearsal_or_where_it_need_not_return() 
     assert plan.most_launches(Block("measure", chosen), CONFIGURATIONS[0], None) == len(chosen)
 
 
+def measured(chosen: list[Configuration], blocks: int, first: int) -> list[list[Configuration]]:
+    """The orders of the measuring blocks of a run, the seeds from `first` on; launches end in another order."""
+    records: list[Record] = []
+    orders: list[list[Configuration]] = []
+    for number in range(blocks):
+        block = plan.next_block(tuple(chosen), records)
+        made = plan.invocations(block, number, 0, chosen[0], first + number, None)
+        orders.append([one.configuration for one in made])
+        records += [replace(record(one.configuration, 1.0, block=number), order=one.order) for one in reversed(made)]
+    return orders
+
+
+@given(st.integers(0, 10_000))
+def test_of_two_every_other_block_reverses_the_order_before(first: int) -> None:
+    orders = measured(CONFIGURATIONS[:2], 8, first)
+    assert all(second == one[::-1] for one, second in zip(orders[::2], orders[1::2], strict=True))
+
+
+@given(st.integers(1, 9), st.integers(0, 10_000))
+def test_each_block_is_complete(count: int, first: int) -> None:
+    orders = measured(CONFIGURATIONS[:count], 4, first)
+    assert all(sorted(order, key=str) == sorted(CONFIGURATIONS[:count], key=str) for order in orders)
+
+
+def test_the_order_of_two_blocks_is_drawn_again_and_again() -> None:
+    """400 draws of one of two orders: 200, with a standard deviation of 10."""
+    orders = measured(CONFIGURATIONS[:2], 800, 0)[::2]
+    assert abs(sum(order[0] == CONFIGURATIONS[0] for order in orders) - 200) <= 40
+
+
+def test_an_order_is_drawn_where_the_block_before_had_others() -> None:
+    records = [record(c, 1.0, order=k) for k, c in enumerate(CONFIGURATIONS[:3])]
+    assert plan.next_block(tuple(CONFIGURATIONS[:2]), records).drawn
+    assert plan.next_block((), []) == Block("measure", ())
+
+
 def pairs(count: int, looks: tuple[int, ...]) -> list[Record]:
     """Confirmation pairs as they are planned for these looks."""
     baseline, other = CONFIGURATIONS[:2]
