@@ -5,9 +5,7 @@ import atexit
 import contextlib
 import hashlib
 import re
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +15,10 @@ from corescale.api.measuring import RUNS
 from corescale.declare import paths
 from corescale.declare.request import Request
 from corescale.errors import CorescaleError, StoreError, UsageError
+from corescale.observe.scratch import PREFIX, Scratch
 from corescale.show import files
 
 NAMES = ("-", "/dev/stdin", "/dev/fd/0")
-PIPED = "corescale-study-"
 
 R = TypeVar("R", bound=Request)
 
@@ -75,14 +73,15 @@ def told() -> Iterator[None]:
 
 def shown(path: str) -> str:
     """How a study's file is called."""
-    return re.sub(rf"\S*/{PIPED}\w+/stdin[.]toml", "standard input", path)
+    return re.sub(rf"\S*/{re.escape(PREFIX)}\w+/stdin[.]toml", "standard input", path)
 
 
 def study(word: str) -> str:
     """A study that is piped in, as the name of a file that lasts as long as this process; any other word as it is."""
     if word not in NAMES:
         return word
-    folder = Path(tempfile.mkdtemp(prefix=PIPED))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    (folder / "stdin.toml").write_bytes(_read())
-    return str(folder / "stdin.toml")
+    scratch = Scratch().__enter__()  # of a killed process the next run sweeps it away
+    atexit.register(scratch.__exit__)
+    file = scratch.folder / "stdin.toml"
+    file.write_bytes(_read())
+    return str(file)

@@ -14,7 +14,7 @@ from corescale.declare.factors import Launch
 from corescale.errors import CorescaleError, ProgramError
 from corescale.observe import time_line
 from corescale.observe.launchers.local import Local
-from corescale.observe.scratch import Scratch
+from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
 from corescale.profile import SHARES, STATES, MessageTimes, Profile, RegionTimes, StackTimes, ThreadTimes
 from corescale.records import Layout
@@ -147,6 +147,7 @@ def profiled(
     ranked: tuple[Local, Layout] | None = None,
 ) -> Profiled:
     """Launches once; `ranked`: what starts ranks, and how many. Raises ProgramError where it cannot be started."""
+    sweep()
     with Scratch(launch) as scratch:
         changes = dict(launch.variables)
         before = changes.get("LD_PRELOAD", os.environ.get("LD_PRELOAD"))

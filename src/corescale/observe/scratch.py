@@ -11,7 +11,6 @@ import os
 import platform
 import shutil
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
@@ -21,8 +20,6 @@ from corescale.declare.factors import Launch
 from corescale.observe.spawn import SpawnedProcess
 
 PREFIX = f"corescale-launch-{platform.node()}-"
-YOUNG = 60.0
-"""seconds after its making in which a folder may not be locked yet"""
 
 
 class Scratch:
@@ -84,11 +81,16 @@ class Scratch:
             os.close(lock)
 
     def _made(self, place: Path) -> Path:
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
-        self._held.append((folder, os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)))
-        with contextlib.suppress(OSError):  # a file system without locks: no sweep gets one there either
-            fcntl.flock(self._held[-1][1], fcntl.LOCK_SH)
-        return folder
+        while True:  # a sweep may take it away before it is locked
+            folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+            with contextlib.suppress(FileNotFoundError):
+                lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                with contextlib.suppress(OSError):  # a file system without locks: no sweep gets one there either
+                    fcntl.flock(lock, fcntl.LOCK_SH)
+                if folder.exists():
+                    self._held.append((folder, lock))
+                    return folder
+                os.close(lock)
 
 
 def sweep(place: Path | None = None) -> None:
@@ -96,8 +98,7 @@ def sweep(place: Path | None = None) -> None:
     places = (Path(tempfile.gettempdir()), Path("/dev/shm"), *([place] if place else []))
     for folder in (folder for place in places for folder in place.glob(f"{PREFIX}*")):
         with contextlib.suppress(OSError):
-            status = folder.lstat()
-            if status.st_uid == os.getuid() and time.time() - status.st_mtime > YOUNG:
+            if folder.lstat().st_uid == os.getuid():
                 _remove_unless_held(folder)
 
 

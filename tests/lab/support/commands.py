@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line as a person calls it, and as it refuses."""
 
-import atexit
 import functools
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -55,14 +53,13 @@ def typed(folder: Path, *, afresh: bool = False) -> Path:
 
 @functools.cache
 def loaded() -> str:
-    """The socket of a loaded corescale, which ends with this process."""
+    """The socket of a loaded corescale, which ends with this process, however that ends."""
     at = f"{tempfile.mkdtemp(prefix='corescale-')}/socket"
     command = [sys.executable, str(Path(__file__).with_name("loaded.py")), at, str(SECONDS)]
     server = subprocess.Popen(command, env=_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert server.stdout is not None
     server.stdout.readline()
     _servers.append(server)
-    atexit.register(shutil.rmtree, Path(at).parent)
     return at
 
 

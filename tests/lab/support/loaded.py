@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A corescale that is loaded once: for each command that it is asked for (support/ask.py) it forks a process.
 
-Its arguments: the socket at which it listens, and seconds that a command may take. It ends with its standard input.
+Its arguments: the socket at which it listens, and seconds that a command may take. It ends with its standard input, and
+takes the folder of the socket away.
 """
 
+import atexit
 import fcntl
 import gc
 import importlib
@@ -11,9 +13,11 @@ import json
 import os
 import pkgutil
 import select
+import shutil
 import signal
 import socket
 import sys
+from pathlib import Path
 
 import corescale
 from corescale import cli
@@ -31,6 +35,7 @@ interactive.scripts()
 def run(words: list[str], cwd: str, environment: dict[str, str], files: dict[int, int]) -> None:
     """In the child: the folder, the environment and the open files, by their numbers, are those of the command."""
     signal.alarm(int(sys.argv[2]))
+    atexit._clear()  # what this process registered for its own end
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)
@@ -50,6 +55,7 @@ def run(words: list[str], cwd: str, environment: dict[str, str], files: dict[int
         code = end.code if isinstance(end.code, int) else 1
     for stream in filter(None, (sys.stdout, sys.stderr)):
         stream.flush()
+    atexit._run_exitfuncs()
     os._exit(code)  # without the end of a large interpreter
 
 
@@ -87,3 +93,4 @@ with socket.socket(socket.AF_UNIX) as listener:
             serve(asking)
             os._exit(0)
         asking.close()
+shutil.rmtree(Path(sys.argv[1]).parent)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launcher of one rank: what its programs see, and what is recorded of them."""
 
-import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -119,17 +118,30 @@ def test_what_a_killed_run_left_is_swept_away_and_what_is_in_use_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    left, fresh = (tmp_path / f"{scratch.PREFIX}{name}" for name in ("left", "fresh"))
+    left, other = tmp_path / f"{scratch.PREFIX}left", tmp_path / "other"
     (left / "result").mkdir(parents=True)
-    fresh.mkdir()
-    other = tmp_path / "other"
     other.mkdir()
     with scratch.Scratch() as held:
-        for folder in (left, held.folder, other):
-            os.utime(folder, (0, 0))
         scratch.sweep()
-        assert set(tmp_path.iterdir()) == {fresh, held.folder, other}
+        assert set(tmp_path.iterdir()) == {held.folder, other}
     assert not held.folder.exists()
+
+
+def test_a_folder_that_is_swept_away_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    made, usual = list[str](), tempfile.mkdtemp
+
+    def swept_at_first(**options: Any) -> str:
+        made.append(usual(**options))
+        if len(made) == 1:
+            scratch.sweep()
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", swept_at_first)
+    with scratch.Scratch() as held:
+        assert [str(held.folder)] == made[1:] and held.folder.is_dir()
 
 
 def test_regions_through_the_library_of_the_program(experiment: Make, two_cores: Machine, python: Any) -> None:
