@@ -83,15 +83,24 @@ bool take_over(spin_team& team) noexcept {
   }
 }
 
-}  // namespace
-
-outcome process_wide_team::work(std::size_t k, worker_ref worker) {
+template <class Round>
+outcome run(Round round) {
   if (in_parallel()) return outcome::nested;
   const turn only;
   spin_team* const team = crew.load(std::memory_order_relaxed);
   if (!only.is_mine() || !team) return outcome::not_master;
-  const outcome first = team->work(k, worker);
-  return first == outcome::not_master && take_over(*team) ? team->work(k, worker) : first;
+  const outcome first = round(*team);
+  return first == outcome::not_master && take_over(*team) ? round(*team) : first;
+}
+
+}  // namespace
+
+outcome process_wide_team::work(std::size_t k, worker_ref worker) {
+  return run([&](spin_team& team) { return team.work(k, worker); });
+}
+
+outcome process_wide_team::work_anywhere(std::size_t k, worker_ref worker) {
+  return run([&](spin_team& team) { return team.work_anywhere(k, worker); });
 }
 
 std::size_t process_wide_team::num_threads() const noexcept {

@@ -51,6 +51,19 @@ void be_crowded_until(std::int64_t end) noexcept {
 
 constexpr int most_checks = 16 * checks_per_look;
 
+// As of linux/membarrier.h, which older headers lack.
+constexpr int private_expedited = 1 << 3, register_private_expedited = 1 << 4;
+
+bool membarrier([[maybe_unused]] int command) noexcept {
+#ifdef SYS_membarrier
+  return syscall(SYS_membarrier, command, 0, 0) == 0;
+#else
+  return false;
+#endif
+}
+
+constinit std::atomic<bool> threads_can_be_ordered{false};
+
 timespec duration_of(std::int64_t ns) noexcept { return {ns / 1'000'000'000, ns % 1'000'000'000}; }
 
 }  // namespace
@@ -62,10 +75,12 @@ bool process_has_a_core_for_each() noexcept {
 
 // The most: a thread that is pinned to one core sees that one alone.
 // Where the cores shrink later, a thread that spins finds out by being taken off its core.
-void note_usable_cores() noexcept {
+void prepare_waiting() noexcept {
   const int seen = static_cast<int>(std::min<std::size_t>(usable_cores(), INT_MAX));
   for (int known = the_budget.cores; known < seen && !the_budget.cores.compare_exchange_weak(known, seen);) {
   }
+  // A first team is mostly made while the process has one thread: later the kernel takes some milliseconds for this, once.
+  threads_can_be_ordered.store(membarrier(register_private_expedited), std::memory_order_relaxed);
 }
 
 awake_thread::awake_thread(bool may_move) noexcept {
@@ -88,6 +103,10 @@ bool spin_watch::goes_on() noexcept {
   if (after - before < taken_off_ns) return true;
   be_crowded_until(after + crowded_for(after - before));
   return false;
+}
+
+bool order_all_threads() noexcept {
+  return threads_can_be_ordered.load(std::memory_order_relaxed) && membarrier(private_expedited);
 }
 
 futex_word::futex_word(std::atomic<std::uint64_t>& number) noexcept

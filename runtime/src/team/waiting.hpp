@@ -38,7 +38,7 @@ class spin_watch {
 };
 
 /// To be called when a team is made that spins.
-void note_usable_cores() noexcept;
+void prepare_waiting() noexcept;
 
 /// Whether the threads of all teams that are awake, and a master that waits or works, are at most as many as the cores.
 bool process_has_a_core_for_each() noexcept;
@@ -78,6 +78,10 @@ bool spin_until(Ready ready, std::chrono::nanoseconds spin_for) noexcept {
   }
   return false;
 }
+
+/// A fence that all threads of the process execute, wherever they are: two that each write and then look need none of their own.
+/// False if the kernel has none (Linux 4.14 has one). Interrupts each core that a thread of the process runs on, and waits for it.
+bool order_all_threads() noexcept;
 
 /// The futex word of a 64-bit number: its lower half, which changes whenever it counts up.
 /// The kernel compares 32 bits: a thread that is off its core between its look and its sleep, while the number counts up by exactly

@@ -16,6 +16,9 @@ class process_wide_team {
  public:
   /// Refused inside any worker too, so that nested loops do not compete for the cores.
   [[nodiscard]] outcome work(std::size_t k, worker_ref worker);
+
+  /// As work(), for workers that never wait for each other: the caller runs the share of a thread that comes late.
+  [[nodiscard]] outcome work_anywhere(std::size_t k, worker_ref worker);
   std::size_t num_threads() const noexcept;
 
   /// Ends its threads and makes new ones: so many, pinned and so on as the options say. From then on their number stays.

@@ -37,7 +37,7 @@ struct loop_options {
 };
 static_assert(sizeof(loop_options) <= 64);
 
-/// What one thread did.
+/// What was done in one thread's share. Another thread may have run it, if that one came late (crewed_team::work_anywhere).
 struct loop_share {
   std::uint64_t iterations = 0;
   std::uint64_t claims = 0;  ///< blocks that it ran

@@ -27,6 +27,10 @@ class any_team {
   [[nodiscard]] outcome work(std::size_t k, worker_ref worker) {
     return team_ ? team_->work(k, worker) : outcome::empty;
   }
+  /// As work(k, worker), for workers that never wait for each other (spin.hpp): of a team without it, work(k, worker).
+  [[nodiscard]] outcome work_anywhere(std::size_t k, worker_ref worker) {
+    return team_ ? team_->work_anywhere(k, worker) : outcome::empty;
+  }
   [[nodiscard]] outcome release() { return team_ ? team_->release() : outcome::empty; }
   [[nodiscard]] outcome adopt() { return team_ ? team_->adopt() : outcome::empty; }
   std::size_t num_threads() const noexcept { return team_ ? team_->num_threads() : 0; }
@@ -36,6 +40,7 @@ class any_team {
     virtual ~interface() = default;
     virtual outcome work(worker_ref worker) = 0;
     virtual outcome work(std::size_t k, worker_ref worker) = 0;
+    virtual outcome work_anywhere(std::size_t k, worker_ref worker) = 0;
     virtual outcome release() = 0;
     virtual outcome adopt() = 0;
     virtual std::size_t num_threads() const noexcept = 0;
@@ -46,6 +51,10 @@ class any_team {
     explicit holder(std::unique_ptr<T> wrapped) : held(std::move(wrapped)) {}
     outcome work(worker_ref worker) override { return held->work(worker); }
     outcome work(std::size_t k, worker_ref worker) override { return held->work(k, worker); }
+    outcome work_anywhere(std::size_t k, worker_ref worker) override {
+      if constexpr (requires { held->work_anywhere(k, worker); }) return held->work_anywhere(k, worker);
+      return held->work(k, worker);
+    }
     outcome release() override { return held->release(); }
     outcome adopt() override { return held->adopt(); }
     std::size_t num_threads() const noexcept override { return held->num_threads(); }

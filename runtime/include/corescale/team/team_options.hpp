@@ -28,6 +28,7 @@ struct team_options {
 
   /// Called once on each thread with its id, the master's 0 too, before create() returns; empty for nothing.
   /// create() throws what it throws, and leaves no team.
+  /// The shares of loops then stay with their threads too, as with `pin`: what was set up on a thread is used there.
   std::function<void(std::size_t id)> on_thread_start = {};
 
   /// Whether a thread of `spin` that finds another thread of its team on its core, in the same round, leaves it.

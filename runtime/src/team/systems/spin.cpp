@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 (more than 300 lines: the words of a round, and the two sides that read and write them)
 #include "corescale/team/spin.hpp"
 
 #include <algorithm>
@@ -24,12 +24,18 @@ constexpr std::size_t first_child(std::size_t id) noexcept { return id * fan_out
 
 }  // namespace
 
+/// What a round is for.
+struct assignment {
+  worker_ref worker = no_worker;
+  bool anywhere = false;  ///< each share on whichever thread comes first
+};
+
 /// A round's number and how many threads take part: one word, as those that do not take part read it at any time.
 class round_word {
  public:
   constexpr round_word(std::uint64_t number, std::size_t k) noexcept
       : bits_(std::uint64_t{k} << number_bits | (number & mask)) {}
-  constexpr explicit round_word(std::uint64_t bits) noexcept : bits_(bits) {}
+  constexpr explicit round_word(std::uint64_t bits) noexcept : bits_(bits & ~recalled) {}
   /// Everybody takes part in the end.
   static constexpr round_word end_after(std::uint64_t number) noexcept { return {number + 1, everybody}; }
   constexpr bool is_end() const noexcept { return threads() == everybody; }
@@ -38,10 +44,14 @@ class round_word {
   constexpr std::uint64_t number() const noexcept { return bits_ & mask; }
   constexpr std::size_t threads() const noexcept { return bits_ >> number_bits; }
 
+  /// Set in a word whose shares belong to whoever claims them; in the half that no futex compares.
+  static constexpr std::uint64_t recalled = std::uint64_t{1} << 63;
+
  private:
-  // A thread that takes part in no round for exactly 2^41 rounds (60 hours of nothing else) would miss the next one.
-  static constexpr int number_bits = 41;
-  static constexpr std::size_t everybody = (std::size_t{1} << (64 - number_bits)) - 1;
+  // A thread that takes part in no round for exactly 2^40 rounds (30 hours of nothing else) would miss the next one, or be taken for
+  // one that has begun it.
+  static constexpr int number_bits = 40;
+  static constexpr std::size_t everybody = (std::size_t{1} << (63 - number_bits)) - 1;
   static_assert(everybody > most_threads);
   static constexpr std::uint64_t mask = (std::uint64_t{1} << number_bits) - 1;
   std::uint64_t bits_;
@@ -51,8 +61,8 @@ class round_word {
 class alignas(cache_line) orders {
  public:
   /// Wakes those of the children that sleep and take part.
-  void publish(round_word round, worker_ref worker, std::size_t own_id) noexcept {
-    worker_ = worker;
+  void publish(round_word round, const assignment& what, std::size_t own_id) noexcept {
+    what_ = what;
     round_.exchange(round.bits(),
                     std::memory_order_seq_cst);  // seq_cst, as in sleep(): one of both sees the other
     if (const std::uint32_t sleeping = sleepers_.load(std::memory_order_seq_cst)) [[unlikely]]
@@ -61,12 +71,28 @@ class alignas(cache_line) orders {
 
   /// The next round after number `last` that thread `id` takes part in.
   round_word await(std::size_t id, std::uint64_t last, std::chrono::nanoseconds spin_for) noexcept {
-    const auto takes_part = [&] { return concerns(id, last, round_.load(std::memory_order_acquire)); };
-    if (!takes_part() && !spin_until(takes_part, spin_for)) sleep(id, last);
-    return round_word(round_.load(std::memory_order_acquire));
+    std::uint64_t seen = 0;
+    const auto takes_part = [&] { return concerns(id, last, seen = round_.load(std::memory_order_acquire)); };
+    if (!takes_part() && !spin_until(takes_part, spin_for)) seen = sleep(id, last);
+    return round_word(seen);
   }
 
-  worker_ref worker() const noexcept { return worker_; }
+  /// Of a round that waits for the caller: no other is published meanwhile.
+  assignment what() const noexcept { return what_; }
+
+  /// From now on each share of this round that no child has begun belongs to whoever claims it.
+  /// False if it is not certain which ones these are: a child may be about to begin.
+  bool recall() noexcept {
+    round_.fetch_or(round_word::recalled, std::memory_order_relaxed);
+    return order_all_threads();
+  }
+  /// Neither over nor recalled.
+  bool is_open(round_word round) const noexcept {
+    return round_.load(std::memory_order_relaxed) == round.bits();
+  }
+  bool is_recalled(round_word round) const noexcept {
+    return round_.load(std::memory_order_relaxed) == (round.bits() | round_word::recalled);
+  }
 
  private:
   static bool concerns(std::size_t id, std::uint64_t last, std::uint64_t bits) noexcept {
@@ -83,26 +109,53 @@ class alignas(cache_line) orders {
     if (children) futex_word(round_).wake(children);
   }
 
-  void sleep(std::size_t id, std::uint64_t last) noexcept {
+  std::uint64_t sleep(std::size_t id, std::uint64_t last) noexcept {
     const std::uint32_t own_bit = std::uint32_t{1} << ((id - 1) % fan_out);
     const asleep_thread uncounted;
+    std::uint64_t seen = 0;
     for (;;) {
       sleepers_.fetch_or(own_bit, std::memory_order_seq_cst);
-      const std::uint64_t seen = round_.load(std::memory_order_seq_cst);
+      seen = round_.load(std::memory_order_seq_cst);
       if (concerns(id, last, seen)) break;
       futex_word(round_).sleep(seen, own_bit);
     }
     sleepers_.fetch_and(~own_bit, std::memory_order_relaxed);
+    return seen;
   }
 
   std::atomic<std::uint64_t> round_{0};
   std::atomic<std::uint32_t> sleepers_{0};
-  worker_ref worker_{no_worker};
+  assignment what_;
 };
 
-/// What a thread tells its parent: the number of the last round that it and its children have ended.
-struct alignas(cache_line) report {
-  parking_word ended;
+/// What a thread tells its parent.
+class alignas(cache_line) report {
+ public:
+  parking_word ended;  ///< the number of the last round that it and its children have ended
+
+  /// Begins the thread's share of a round; false if somebody else has claimed it.
+  /// No fence between its store and its look, as each round would pay for it: recall() has one for both sides. So its parent sees that
+  /// it has begun, or it sees the recall.
+  bool begin(round_word round, const orders& above) noexcept {
+    begun_.store(round.number(), std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    return above.is_open(round) || claim(round, above);
+  }
+  bool has_begun(round_word round) const noexcept {
+    return begun_.load(std::memory_order_relaxed) == round.number();
+  }
+
+  /// The right to a share of a round that was recalled: by the thread or its parent, whoever is first.
+  /// A thread that comes so late that the round is over sees that behind its look at the claims: a newer one is never overwritten.
+  bool claim(round_word round, const orders& above) noexcept {
+    std::uint64_t seen = claimed_.load(std::memory_order_acquire);
+    return seen != round.number() && above.is_recalled(round) &&
+           claimed_.compare_exchange_strong(seen, round.number(), std::memory_order_acq_rel);
+  }
+
+ private:
+  std::atomic<std::uint64_t> begun_{0};    // the number of a round
+  std::atomic<std::uint64_t> claimed_{0};  // likewise
 };
 
 // Laid out by who writes: a fork-join of two should move two cache lines between master and worker, and no third.
@@ -117,61 +170,115 @@ struct spin_crew {
         spin_for(options.spin_for),
         stack_bytes(options.stack_bytes),
         leave_shared_cores(options.leave_shared_cores),
+        shares_stay(options.pin || options.on_thread_start),
         members(n) {}
   ~spin_crew() {
-    members[0].to_children.publish(round_word::end_after(number), no_worker, 0);
+    members[0].to_children.publish(round_word::end_after(number), {}, 0);
     for (posix_thread& one : threads) one.join();
   }
   spin_crew(const spin_crew&) = delete;
   spin_crew& operator=(const spin_crew&) = delete;
 
   bool start() {
-    note_usable_cores();
+    prepare_waiting();
     threads.reserve(num_threads - 1);
     for (std::size_t id = 1; id < num_threads; ++id)
       threads.emplace_back([this, id] { serve(id); }, stack_bytes);
     return true;
   }
 
-  bool run(std::size_t k, worker_ref worker) noexcept {
+  bool run(std::size_t k, worker_ref worker) noexcept { return run(k, {worker, false}); }
+
+  /// As run(), but the share of a thread that has not begun when its parent has ended its own may be run there: threads come late if
+  /// another program or runtime has their core, or while they wake up.
+  bool run_anywhere(std::size_t k, worker_ref worker) noexcept { return run(k, {worker, !shares_stay}); }
+
+  bool run(std::size_t k, const assignment& what) noexcept {
     if (k == 0) return true;
     const round_word round(++number, k);
-    give_orders(0, round, worker);
-    run_share(0, round, worker);
-    await_children(0, round);
+    give_orders(0, round, what);
+    leave_shared_core(round);
+    core.run(what.worker, 0, k);
+    await_children(0, round, what);
     return true;
   }
 
   void serve(std::size_t id) noexcept {
     const awake_thread counted(leave_shared_cores);
     orders& above = members[parent_of(id)].to_children;
+    report& own = members[id].to_parent;
     for (std::uint64_t last = 0;;) {
       const round_word round = above.await(id, last, spin_for);
-      const worker_ref worker = above.worker();
-      give_orders(id, round, worker);
-      if (round.is_end()) return;
-      run_share(id, round, worker);
-      await_children(id, round);
       last = round.number();
-      members[id].to_parent.ended.publish(last);
+      if (!own.begin(round, above)) {
+        leave_shared_core(round);  // it may be late as its core is the one of who claimed its share
+        continue;
+      }
+      const assignment what = above.what();
+      give_orders(id, round, what);
+      if (round.is_end()) return;
+      leave_shared_core(round);
+      core.run(what.worker, id, round.threads());
+      await_children(id, round, what);
+      own.ended.publish(last);
     }
   }
 
-  void run_share(std::size_t id, round_word round, worker_ref worker) noexcept {
+  void leave_shared_core(round_word round) noexcept {
     if (shares_core(this, round.number()) && process_has_a_core_for_each()) [[unlikely]]
       find_another_core(now_ns());
-    core.run(worker, id, round.threads());
   }
 
-  void give_orders(std::size_t id, round_word round, worker_ref worker) noexcept {
-    if (first_child(id) < round.threads()) members[id].to_children.publish(round, worker, id);
+  void give_orders(std::size_t id, round_word round, const assignment& what) noexcept {
+    if (first_child(id) < round.threads()) members[id].to_children.publish(round, what, id);
   }
 
-  void await_children(std::size_t id, round_word round) noexcept {
-    const std::size_t end = std::min(first_child(id) + fan_out, round.threads());
-    for (std::size_t child = first_child(id); child < end; ++child)
-      members[child].to_parent.ended.await(round.number(), spin_for);
+  static std::size_t end_of_children(std::size_t id, round_word round) noexcept {
+    return std::min(first_child(id) + fan_out, round.threads());
   }
+
+  // Late shares first: only what others run is waited for.
+  void await_children(std::size_t id, round_word round, const assignment& what) noexcept {
+    const std::uint32_t taken = what.anywhere ? take_late_shares(id, round, what) : 0;
+    const std::size_t first = first_child(id);
+    for (std::size_t child = first; child < end_of_children(id, round); ++child)
+      if (!(taken >> (child - first) & 1)) members[child].to_parent.ended.await(round.number(), spin_for);
+  }
+
+  /// Runs the shares of those children that have not begun, in their place; a bit for each of these.
+  std::uint32_t take_late_shares(std::size_t id, round_word round, const assignment& what) noexcept {
+    orders& own = members[id].to_children;
+    std::uint32_t taken = 0;
+    if (all_begin_soon(id, round) || !own.recall()) return taken;
+    const std::size_t first = first_child(id);
+    for (std::size_t child = first; child < end_of_children(id, round); ++child) {
+      report& its = members[child].to_parent;
+      if (its.has_begun(round) || !its.claim(round, own)) continue;
+      taken |= std::uint32_t{1} << (child - first);
+      give_orders(child, round, what);
+      core.run(what.worker, child, round.threads());
+      await_children(child, round, what);
+    }
+    return taken;
+  }
+
+  // Never yields: there is work to do.
+  bool all_begin_soon(std::size_t id, round_word round) const noexcept {
+    std::int64_t until = 0;
+    for (std::size_t child = first_child(id); child < end_of_children(id, round); ++child) {
+      for (int check = 1; !members[child].to_parent.has_begun(round); ++check) {
+        cpu_pause();
+        if (check % checks_per_look != 0) continue;
+        const std::int64_t now = now_ns();
+        if (until == 0) until = now + soon_ns;
+        if (now >= until) return false;
+      }
+    }
+    return true;
+  }
+
+  // A thread that spins begins within 0.1 to 0.4 us, one that sleeps after 30 us and more.
+  static constexpr std::int64_t soon_ns = 5'000;
 
   static constexpr const char* name = "spin";
   static constexpr bool ids_stay = true;
@@ -181,6 +288,7 @@ struct spin_crew {
   const std::chrono::nanoseconds spin_for;
   const std::size_t stack_bytes;
   const bool leave_shared_cores;
+  const bool shares_stay;  // where the program knows what is on which thread
   std::vector<member> members;
   std::vector<posix_thread> threads;
 

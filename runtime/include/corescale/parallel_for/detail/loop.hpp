@@ -104,7 +104,12 @@ class loop_body {
 
 template <class Team>
 bool work_of(void* team, std::size_t k, worker_ref worker) {
-  return static_cast<Team*>(team)->work(k, worker) == outcome::done;
+  Team& crew = *static_cast<Team*>(team);
+  if constexpr (requires { crew.work_anywhere(k, worker); }) {
+    return crew.work_anywhere(k, worker) == outcome::done;
+  } else {
+    return crew.work(k, worker) == outcome::done;
+  }
 }
 
 /// A team of any type, referred to.

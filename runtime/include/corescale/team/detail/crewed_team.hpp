@@ -20,6 +20,7 @@ namespace corescale::inline v0::detail {
 ///   Crew(n, options)   may throw; makes no promise to have started a thread.
 ///   bool start()       false, or throws, where not all n threads can be had; what cannot be known yet shows in the first round.
 ///   bool run(k, w)     one round of worker w on the ids 0 .. k - 1, each by core.run(w, id, k); false when none was run.
+///   bool run_anywhere(k, w)   if it can: the same, each id on whichever thread comes first.
 ///   ~Crew()            ends the threads that were started, however far start() came.
 ///   team_core core, const std::size_t num_threads.
 ///   static constexpr const char* name, for its threads; static constexpr bool ids_stay, each on a thread of its own.
@@ -34,6 +35,10 @@ class crewed_team {
 
   [[nodiscard]] outcome work(worker_ref worker);
   [[nodiscard]] outcome work(std::size_t k, worker_ref worker);
+
+  /// As work(k, worker), for workers that never wait for each other: of a `spin` team the share of a thread that comes late may be run by
+  /// another one. Not with team_options::pin or on_thread_start: then each share has its thread.
+  [[nodiscard]] outcome work_anywhere(std::size_t k, worker_ref worker);
   [[nodiscard]] outcome release() noexcept;
   [[nodiscard]] outcome adopt();
 
@@ -43,6 +48,8 @@ class crewed_team {
 
  private:
   explicit crewed_team(std::unique_ptr<Crew> crew) noexcept;
+  template <class Round>
+  outcome enter_and_run(std::size_t k, Round round);
   std::optional<pin_of_master> affinity_;  // of a pinned team
   std::unique_ptr<Crew> crew_;
 };
@@ -94,10 +101,26 @@ outcome crewed_team<Crew>::work(worker_ref worker) {
 
 template <class Crew>
 outcome crewed_team<Crew>::work(std::size_t k, worker_ref worker) {
+  return enter_and_run(k, [&](Crew& crew) { return crew.run(k, worker); });
+}
+
+template <class Crew>
+outcome crewed_team<Crew>::work_anywhere(std::size_t k, worker_ref worker) {
+  return enter_and_run(k, [&](Crew& crew) {
+    if constexpr (requires { crew.run_anywhere(k, worker); })
+      return crew.run_anywhere(k, worker);
+    else
+      return crew.run(k, worker);
+  });
+}
+
+template <class Crew>
+template <class Round>
+outcome crewed_team<Crew>::enter_and_run(std::size_t k, Round round) {
   Crew& crew = *crew_;
   if (const outcome entered = crew.core.enter(); entered != outcome::done) [[unlikely]]
     return entered;
-  const bool complete = k <= crew.num_threads && crew.run(k, worker);
+  const bool complete = k <= crew.num_threads && round(crew);
   crew.core.leave();
   crew.core.rethrow();
   return complete ? outcome::done : outcome::too_few_threads;
