@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "spawner/failure.hpp"
 
@@ -25,11 +26,12 @@ std::string scratch_directory(const std::string& asked) {
 }
 
 /// A file without a name; file systems that know no O_TMPFILE give it one for a moment.
-descriptor scratch_file(const std::string& directory) {
-  descriptor file(open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+/// `append`: what a script writes to /dev/stderr, which opens the file again, is not written over.
+descriptor scratch_file(const std::string& directory, int append) {
+  descriptor file(open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | append, 0600));
   if (file) return file;
   std::string path = directory + "/corescale-XXXXXX";
-  file = descriptor(mkostemp(path.data(), O_CLOEXEC));
+  file = descriptor(mkostemp(path.data(), O_CLOEXEC | append));
   if (!file) throw start_failure{"scratch", errno};
   unlink(path.c_str());
   return file;
@@ -55,7 +57,7 @@ channels::channels(const arguments& asked) : tail_(asked.tail) {
 channels::sink channels::open_sink(const std::string& path, bool keep, const std::string& scratch,
                                    const char* step) {
   if (!path.empty()) return {opened(path, O_RDWR | O_CREAT | O_TRUNC, step), false};
-  if (keep) return {scratch_file(scratch), true};
+  if (keep) return {scratch_file(scratch, std::strcmp(step, "stderr") == 0 ? O_APPEND : 0), true};
   return {opened("/dev/null", O_RDWR, step), false};
 }
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from corescale.errors import CorescaleError
+from corescale.errors import CorescaleError, UnavailableError
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, bounds
 from support.processes import FIXTURE, SPAWNER, alive, spawn
 
@@ -256,11 +256,17 @@ class TestSpawnerItself:
         script = f"sleep 1000 & echo $! >> {pids}; setsid sleep 1000 & echo $! >> {pids}; echo $PPID >> {pids}; wait"
         killer = threading.Thread(target=kill_last_line, args=(pids, 3))
         killer.start()
-        with pytest.raises(CorescaleError, match="the spawner was killed by SIGKILL") as caught:
+        with pytest.raises(UnavailableError, match="was killed by SIGKILL, with 3 more of the launch"):
             spawn("sh", "-c", script)
         killer.join()
-        assert "processes that it left behind too" in str(caught.value)
         assert not any(alive(int(pid)) for pid in pids.read_text().split())
+
+    def test_a_program_that_stops_it_ends_all_the_same(self) -> None:
+        assert spawn("sh", "-c", "kill -STOP $PPID; exit 3").exit_code == 3
+
+    def test_what_is_written_by_the_name_of_standard_error_is_not_written_over(self) -> None:
+        report = spawn("sh", "-c", "echo one > /dev/stderr; echo two >&2")
+        assert report.tail.splitlines() == ["one", "two"]
 
     def test_processes_of_others_are_spared_when_one_is_killed(self, tmp_path: Path) -> None:
         """What a hook left in the background is older, also in a session of its own; what runs meanwhile is ours."""

@@ -7,6 +7,7 @@ import errno
 import hashlib
 import io
 import os
+import select
 import signal
 import subprocess
 import tempfile
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from corescale import native
-from corescale.errors import CorescaleError
+from corescale.errors import CorescaleError, UnavailableError
 from corescale.observe import environment
 from corescale.observe.spawn import orphans
 from corescale.observe.spawn.report import SpawnReport, parse
@@ -159,7 +160,7 @@ class Spawner:
         try:
             if self._cancelled:
                 running.send_signal(signal.SIGTERM)
-            return pipe.read(), running.communicate()[1]
+            return _read(pipe, running), running.communicate()[1]
         except BaseException:
             _end(running)
             raise
@@ -175,10 +176,11 @@ class Spawner:
         said = next(iter(complaint.decode(errors="replace").strip().splitlines()), f"exit code {status}")
         if status >= 0:
             raise CorescaleError(f"no report from the spawner: {said}", where="spawn")
-        raise CorescaleError(
-            f"the spawner was killed by {signal.Signals(-status).name}, and {killed} processes that it left behind too",
+        others = f", with {killed} more of the launch" if killed else ""
+        raise UnavailableError(
+            f"the process that launches the program was killed by {signal.Signals(-status).name}{others}",
             where="spawn",
-            remedy="no process of the launch is left; see whether memory ran out (dmesg), then start again",
+            remedy="see whether memory ran out (dmesg), or the program kills its parent; none of its processes is left",
         )
 
 
@@ -208,12 +210,30 @@ def _started(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[byte
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+STOPPED = 1.0
+"""Seconds after which a spawner is told to go on, in case that the program has stopped it: it is the parent."""
+
+
+def _read(pipe: IO[bytes], running: "subprocess.Popen[bytes]") -> bytes:
+    """All that the spawner reports."""
+    ready, found = select.poll(), bytearray()
+    ready.register(pipe, select.POLLIN)
+    while True:
+        if not ready.poll(1000 * STOPPED):
+            running.send_signal(signal.SIGCONT)
+        elif part := os.read(pipe.fileno(), 1 << 16):
+            found += part
+        else:
+            return bytes(found)
+
+
 def _end(running: "subprocess.Popen[bytes]") -> None:
     """Waits until the spawner has killed everything, however often Ctrl-C is pressed meanwhile."""
     while running.returncode is None:
-        with contextlib.suppress(KeyboardInterrupt):
+        with contextlib.suppress(KeyboardInterrupt, subprocess.TimeoutExpired):
             running.send_signal(signal.SIGTERM)
-            running.wait()
+            running.send_signal(signal.SIGCONT)
+            running.wait(STOPPED)
     if running.stderr is not None:
         running.stderr.close()
 
