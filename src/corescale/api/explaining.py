@@ -37,8 +37,6 @@ from corescale.show.exchange.explain_json import as_json
 
 UNSEEN = "no library could be loaded into it: it is linked statically, set-user-id, or bypasses the C library"
 FULL = "a trace had too little room: free 17 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f"
-BUDGET = "2m"
-"""of the swaps, where none is asked for"""
 
 Note = Callable[[str], object]
 """Takes what is said beside a result, a line each."""

@@ -11,11 +11,11 @@ from numbers import Integral
 from os import PathLike, fspath
 from typing import Any, TypedDict, TypeVar, get_type_hints
 
-from corescale.declare.request import RunRequest
+from corescale.declare.request import ExplainRequest, RunRequest
 from corescale.errors import UsageError
 from corescale.records import Level
 
-R = TypeVar("R", bound=RunRequest)
+R = TypeVar("R", bound=RunRequest | ExplainRequest)
 
 Levels = Level | Iterable[Level]
 """One level, several, or a text as after `-f NAME=`: 4, [1, 2, 4], range(1, 9), "auto"."""
@@ -99,6 +99,7 @@ class ExplainOptions(TypedDict, total=False):
     input: File
     out: File
     shell: bool
+    swap: bool
 
 
 class CompareOptions(Options, total=False):

@@ -3,7 +3,6 @@
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -18,7 +17,7 @@ from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.verdict import Gates
 from corescale.conclude.conclusion import Comparisons
 from corescale.declare import command_line
-from corescale.declare.request import CompareRequest, RunRequest, ScanRequest, TuneRequest
+from corescale.declare.request import CompareRequest, ExplainRequest, RunRequest, ScanRequest, TuneRequest
 from corescale.errors import InterruptedRunError, ProgramError
 from corescale.machine import Machine
 from corescale.observe import foreign, launchers
@@ -82,17 +81,14 @@ def compare(*commands: str, progress: Follow = None, **given: Unpack[options.Com
     return _measured(declare, request, machine, progress, gate)
 
 
-def explain(
-    command: Command, *, swap: bool = True, progress: Follow = None, **given: Unpack[options.ExplainOptions]
-) -> Explained:
+def explain(command: Command, *, progress: Follow = None, **given: Unpack[options.ExplainOptions]) -> Explained:
     """Where every thread-second of a program goes, and where in its code; `{threads}` in the command is filled.
 
-    `swap`: whether causes are tested by launches with one thing changed each. Options are those of `corescale explain`.
-    Raises CorescaleError: ProgramError also where the program fails.
+    Options are those of `corescale explain`. Raises CorescaleError: ProgramError also where the program fails.
     """
-    request = options.request(ScanRequest, options.ExplainOptions, given)
-    request = replace(request, budget=request.budget or explaining.BUDGET)
-    found, experiment = explaining.found(request, _words(command), Machine.here(), _noting(progress), swap=swap)
+    asked = options.request(ExplainRequest, options.ExplainOptions, given)
+    request = asked.scan
+    found, experiment = explaining.found(request, _words(command), Machine.here(), _noting(progress), swap=asked.swap)
     file = kept.keep(found.shown, kept.folder_of(request, experiment))
     if found.late is not None:
         raise found.late

@@ -10,7 +10,7 @@ import typer
 
 from corescale.declare import request as requests
 
-R = TypeVar("R", bound=requests.RunRequest)
+R = TypeVar("R", bound=requests.RunRequest | requests.ExplainRequest)
 Verb = Callable[[list[str], R], None]
 
 Words = Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND", help="the program; {name} is a placeholder")]

@@ -206,7 +206,33 @@ class StudyRequest(RunRequest):
     )
 
 
-REQUESTS = (ScanRequest, TuneRequest, CompareRequest, StudyRequest)
+@dataclass(frozen=True, kw_only=True)
+class ExplainRequest:
+    """Options of `explain`."""
+
+    threads: str = option("", "--threads", "-t", metavar="1,N", help="thread counts; the largest is explained")
+    ranks: str = option("", "--ranks", metavar="1,N", help="numbers of MPI ranks (docs/mpi.md)")
+    before: str = option(
+        "", "--before", metavar="RUN", help="an earlier result to show next to this one: file or folder"
+    )
+    swap: bool = option(True, "--swap/--no-swap", help="test causes: launches with one thing changed each")
+    budget: str = option("2m", "--budget", metavar="2m", help="limit for these launches")
+    input: str = option("", "--input", metavar="FILE", help="standard input (default: nothing)")
+    timeout: str | None = option(None, "--timeout", metavar="60s", help="kill a launch after this long")
+    shell: bool = option(False, "--shell", help="run the command through /bin/sh")
+    out: str = option("", "--out", metavar="DIR", help="where results are kept (default ./corescale-runs)")
+    outputs: str = option("", "--outputs", metavar="DIR", help="write every view there as PNG and SVG")
+    quiet: bool = option(False, "-q", "--quiet", help="show no progress")
+    json: bool = option(False, "--json", help="print the result as JSON")
+
+    @property
+    def scan(self) -> ScanRequest:
+        """What it asks of its launches, as `scan` would ask."""
+        shared = ("threads", "ranks", "budget", "input", "timeout", "shell", "out", "quiet")
+        return ScanRequest(**{name: getattr(self, name) for name in shared})
+
+
+REQUESTS = (ScanRequest, TuneRequest, CompareRequest, StudyRequest, ExplainRequest)
 
 
 def joined(words: list[str]) -> list[str]:
@@ -236,7 +262,7 @@ def joined(words: list[str]) -> list[str]:
     return result
 
 
-def options(request: type[RunRequest]) -> tuple[dataclasses.Field[Any], ...]:
+def options(request: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
     """The fields of a request that are options: what is particular first."""
     common = {field.name for field in dataclasses.fields(RunRequest)}
     return tuple(sorted(dataclasses.fields(request), key=lambda field: field.name in common))

@@ -17,7 +17,7 @@ from corescale.api import options
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
-from corescale.declare.request import CompareRequest, RunRequest, ScanRequest, TuneRequest
+from corescale.declare.request import CompareRequest, ExplainRequest, RunRequest, ScanRequest, TuneRequest
 from corescale.errors import ProgramError, StoreError, UsageError
 from corescale.observe import store
 from corescale.show import exchange
@@ -39,10 +39,14 @@ KINDS = [
     (ScanRequest, options.ScanOptions),
     (TuneRequest, options.TuneOptions),
     (CompareRequest, options.CompareOptions),
+    (ExplainRequest, options.ExplainOptions),
 ]
 
-ONLY_TYPED = {"dry_run", "json", "verbose", "quiet", "report", "model", "more", "no_shell", "against", "parameter_list",
-              "parameter_scan", "parameter_step"} | {f"export_{name}" for name in exchange.EXPORTERS}  # fmt: skip
+ONLY_TYPED = {
+    *("dry_run", "json", "verbose", "quiet", "report", "outputs", "model", "more", "no_shell", "against", "before"),
+    *("parameter_list", "parameter_scan", "parameter_step"),
+    *(f"export_{name}" for name in exchange.EXPORTERS),
+}
 """Options of the command line alone: a Run prints and exports, and a mapping has levels."""
 
 
@@ -64,7 +68,7 @@ def test_the_import_waits_for_nothing() -> None:
 
 
 @pytest.mark.parametrize(("kind", "keywords"), KINDS)
-def test_every_option_is_a_keyword(kind: type[RunRequest], keywords: type) -> None:
+def test_every_option_is_a_keyword(kind: type[RunRequest | ExplainRequest], keywords: type) -> None:
     fields = {field.name for field in dataclasses.fields(kind)}
     assert {*get_type_hints(keywords)} == fields - ONLY_TYPED
 
