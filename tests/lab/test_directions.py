@@ -3,6 +3,8 @@
 
 import ast
 import re
+from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,51 @@ def test_python_imports_point_to_earlier_stages(room: str) -> None:
     assert files
     wrong = {str(file.relative_to(LAB)): bad for file in files if (bad := rooms(file.read_text()) - MAY_IMPORT[room])}
     assert not wrong
+
+
+MODULES = {
+    ".".join(("corescale", *path.relative_to(LAB).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in LAB.rglob("*.py")
+}
+
+
+def loaded(source: str) -> set[str]:
+    """The modules that a module loads with itself: what functions import, or type checkers alone, is not among them."""
+    found = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ImportFrom):
+            each = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in MODULES else str(node.module) for name in each}
+    return found & MODULES.keys()
+
+
+def folder(module: str) -> str:
+    return module if MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
+
+
+def in_order(graph: Mapping[str, Iterable[str]]) -> bool:
+    """Raises CycleError for what leads back to itself."""
+    return len(list(TopologicalSorter(graph).static_order())) >= len(graph)
+
+
+def test_no_file_and_no_folder_leads_back_to_itself() -> None:
+    """A folder and the one that it lies in are one here, as its `__init__` and its files are."""
+    files = {name: loaded(path.read_text()) - {name} for name, path in MODULES.items()}
+    assert len(files) > 200 and in_order(files)
+    folders: dict[str, set[str]] = {}
+    for name, those in files.items():
+        here = folder(name)
+        beside = {there for there in map(folder, those) if not f"{here}.".startswith(f"{there}.")}
+        folders.setdefault(here, set()).update(there for there in beside if not there.startswith(f"{here}."))
+    assert in_order(folders)
+
+
+def test_a_circle_is_seen() -> None:
+    assert loaded("from corescale.show import html, text\ndef f():\n    from corescale.show import plot\n") == {
+        "corescale.show.html", "corescale.show.text"
+    }  # fmt: skip
+    with pytest.raises(CycleError):
+        in_order({"corescale.show.charts": {"corescale.show.html"}, "corescale.show.html": {"corescale.show.charts"}})
 
 
 def test_leaves_import_no_room() -> None:

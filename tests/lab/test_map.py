@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from corescale.declare.programs import WORKLOADS
+from corescale.show.exchange import EXPORTERS
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "ARCHITECTURE.md").read_text()
@@ -131,3 +132,19 @@ def test_the_map_test_sees_what_is_not_there() -> None:
         Path("src/corescale/show/plot.py"),
     }
     assert written("`observe/dream.py`, `KINDS` and `docs/NAME.md`") == {"observe/dream.py"}
+
+
+def named_in(file: str, pattern: str) -> list[str]:
+    return re.findall(pattern, (ROOT / file).read_text())
+
+
+@pytest.mark.parametrize(("names", "row", "page"), [
+    (named_in("runtime/src/parallel_for/policies.cpp", r'block_policy\{"(\w+)"'), "| `{}` |", "runtime/README.md"),
+    (named_in("runtime/src/team/systems/systems.cpp", r'\{"(\w+)"'), "| `{}` |", "runtime/README.md"),
+    ([*EXPORTERS], "| `--export-{}` |", "docs/output.md"),
+    ([*EXPORTERS], "`{}`", "docs/python.md"),
+])  # fmt: skip
+def test_each_entry_of_a_table_has_its_place_on_a_page(names: list[str], row: str, page: str) -> None:
+    text = (ROOT / page).read_text()
+    assert len(names) > 3
+    assert not [name for name in names if row.format(name) not in text]

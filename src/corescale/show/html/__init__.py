@@ -48,8 +48,8 @@ FOLDED = 200
 REST = 3
 """lines beneath the headline that the page shows before a person opens the others"""
 
-MOST_CURVES = 12
-"""curves of a study that fit into one chart; a larger study declares the charts that show it"""
+MOST_MODELS = 12
+"""curves of a study whose models a page lists"""
 
 
 def report(result: Result, frame: pd.DataFrame | None = None) -> str:
@@ -153,7 +153,7 @@ def curves_of(result: Result) -> Scan | None:
     """The curves, also of a tune that varied threads."""
     if isinstance(result.conclusion, Study):
         found = result.conclusion.found
-        return found if len(found.curves) <= MOST_CURVES else None
+        return found if len(found.curves) <= MOST_MODELS else None
     if isinstance(result.conclusion, Scan):
         return result.conclusion
     if not result.experiment.makes_p:
