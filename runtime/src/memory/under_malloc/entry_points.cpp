@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -109,6 +110,7 @@ void show_stats() noexcept {
 }
 
 [[gnu::destructor]] void end() noexcept {
+  end_process();
   if (chosen.show_stats) show_stats();
 }
 
@@ -146,7 +148,11 @@ CORESCALE_ENTRY void* reallocarray(void* memory, size_t count, size_t size) noex
 CORESCALE_ENTRY void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
   return aligned(alignment, bytes);
 }
-CORESCALE_ENTRY void* memalign(size_t alignment, size_t bytes) noexcept { return aligned(alignment, bytes); }
+/// As glibc: an alignment that is no power of two is rounded up to one.
+CORESCALE_ENTRY void* memalign(size_t alignment, size_t bytes) noexcept {
+  if (alignment > SIZE_MAX / 2 + 1) return errno = EINVAL, nullptr;
+  return aligned(std::bit_ceil(alignment), bytes);
+}
 
 CORESCALE_ENTRY int posix_memalign(void** memory, size_t alignment, size_t bytes) noexcept {
   if (!is_power_of_two(alignment) || alignment % sizeof(void*)) return EINVAL;

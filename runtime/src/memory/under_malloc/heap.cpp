@@ -8,7 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
+#include <utility>
 
 #include "mappings.hpp"
 
@@ -27,7 +29,7 @@ constexpr std::array<page*, num_classes> no_pages = [] {
   none.fill(&no_page);
   return none;
 }();
-constinit heap no_heap{no_pages, no_pages};
+constinit heap no_heap{no_pages, no_pages, {}, &no_page};
 constinit thread_local heap* current __attribute__((tls_model("initial-exec"))) = &no_heap;
 constinit std::uintptr_t secret = 0;
 
@@ -35,15 +37,18 @@ namespace {
 
 // The thread's heap. `current` is it too, unless each call has to take the slow path: hardened.
 constinit thread_local heap* own __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local bool is_ending __attribute__((tls_model("initial-exec"))) = false;
 
 constinit lock heaps_lock;
 constinit heap* all_heaps = nullptr;
+constinit heap* abandoned_heaps = nullptr;
 constinit heap* look_here = nullptr;  // for heaps whose threads ended without a word
 constinit char* heap_room = nullptr;
 constinit std::size_t heap_room_left = 0;
 constinit pthread_key_t end_key = 0;
 constinit bool has_key = false;
 constinit std::atomic<bool> watches_forks{false};
+constinit std::uintptr_t filling = 0;  // hardened: what blocks are filled with that wait
 
 constexpr std::uintptr_t wants_notice = 1;
 constexpr unsigned count_shift = 48;
@@ -79,24 +84,16 @@ void push_second(heap& h, page* p) noexcept {
 }
 
 void remove(heap& h, page* p) noexcept {
+  if (h.look_next == p) h.look_next = p->next;
   (p->previous ? p->previous->next : h.lists[p->size_class]) = p->next;
   if (p->next != &no_page) p->next->previous = p->previous;
-}
-
-/// Guard pages lie at the end of a hardened page.
-void protect(page* p, int rights) noexcept {
-  if (!chosen.hardened) return;
-  const int before = errno;
-  mprotect(memory_of(p) + p->slices * slice - system_page, system_page, rights);
-  errno = before;
 }
 
 void release(heap& h, page* p) noexcept {
   remove(h, p);
   if (h.bins[p->size_class] == p) h.bins[p->size_class] = h.lists[p->size_class];
   p->owner.store(nullptr, std::memory_order_relaxed);
-  protect(p, PROT_READ | PROT_WRITE);
-  give_span(p);
+  give_span(p, !h.abandoned.load(std::memory_order_relaxed));
 }
 
 /// Takes in what others returned to a page, which wants no notice then.
@@ -161,12 +158,10 @@ page* add_page(heap& h, std::size_t size_class) noexcept {
   bool zero = false;
   page* const p = take_span(slices_of_class(size_class), zero);
   if (!p) return nullptr;
-  const std::size_t room = p->slices * slice - (chosen.hardened ? system_page : 0);
   p->size_class = static_cast<std::uint8_t>(size_class);
   p->block_size = static_cast<std::uint32_t>(class_size(size_class));
-  p->reserved = static_cast<std::uint32_t>(room / p->block_size);
+  p->reserved = static_cast<std::uint32_t>(bytes_of(p) / p->block_size);
   p->owner.store(&h, std::memory_order_relaxed);
-  protect(p, PROT_NONE);
   push_front(h, p);
   return p;
 }
@@ -185,20 +180,32 @@ void settle(heap& h, page* p) noexcept {
   }
 }
 
-/// Releases pages that are free by now: all of them, or those that stay for the next request, but of one class.
-void trim_heap(heap& h, bool all, std::size_t but) noexcept {
-  for (std::size_t c = 0; c < num_classes; ++c) {
-    page* p = c == but ? &no_page : h.lists[c];
+/// Releases all pages that are free by now.
+void trim_heap(heap& h) noexcept {
+  for (page* p : h.lists)
     while (p != &no_page) {
-      page* const next = all ? p->next : &no_page;
-      all ? take_in(p) : collect(p);
+      page* const next = p->next;
+      take_in(p);
       p->slow_at = 0;
-      if (!p->used) {
-        release(h, p);
-      }
+      if (!p->used) release(h, p);
       p = next;
     }
+}
+
+/// Looks at a listed page, each in its turn: no notice comes of what others return to it. If it is free it goes, also if it stayed for the
+/// next request.
+void look_around(heap& h) noexcept {
+  for (std::size_t lists = 0; h.look_next == &no_page && lists < num_classes; ++lists) {
+    h.look_class = (h.look_class + 1) % num_classes;
+    h.look_next = h.lists[h.look_class];
   }
+  page* const p = h.look_next;
+  if (p == &no_page) return;
+  h.look_next = p->next;
+  collect(p);
+  if (p->used) return;
+  p->slow_at = 0;
+  release(h, p);
 }
 
 /// Lists a page that was full. False where another thread is about to notify: then it has to wait for that.
@@ -242,7 +249,7 @@ page* page_with_block(heap& h, std::size_t size_class) noexcept {
     if (p->free || carve(h, p)) return p;
     set_full(h, p);
   }
-  if (++h.pages_taken % 32 == 0) trim_heap(h, false, size_class);
+  look_around(h);
   page* const p = add_page(h, size_class);
   if (p) carve(h, p);
   return p;
@@ -267,10 +274,10 @@ auto insist(Take take) noexcept {
 }
 
 void* try_large(std::size_t bytes, std::size_t alignment, bool& zero) noexcept {
-  if (bytes > largest_run || alignment > slice) return take_mapping(bytes, alignment, zero);
-  page* const run = take_span(static_cast<unsigned>((bytes + slice - 1) / slice), zero);
+  if (bytes > largest_run - guard_bytes() || alignment > slice) return take_mapping(bytes, alignment, zero);
+  page* const run = take_span(static_cast<unsigned>((bytes + guard_bytes() + slice - 1) / slice), zero);
   if (!run) return nullptr;
-  run->block_size = static_cast<std::uint32_t>(run->slices * slice);
+  run->block_size = static_cast<std::uint32_t>(bytes_of(run));
   return memory_of(run);
 }
 
@@ -280,22 +287,25 @@ void* take_large(std::size_t bytes, std::size_t alignment, bool& zero) noexcept 
 
 // --- blocks of other threads' pages ---
 
+/// False where a thread has the heap by now.
+bool give_to_abandoned(const heap& h, page* to, block* first, std::uint32_t count) noexcept {
+  const locked hold(heaps_lock);
+  if (!h.abandoned.load(std::memory_order_relaxed) || h.lost) return false;
+  if (!to->full) take_in(to);  // what came while its thread was ending
+  for (block* b = first; count > 0; --count) {
+    block* const next = next_of(b);
+    b->word = 0;
+    give_to_page(to, b);
+    b = next;
+  }
+  return true;
+}
+
 /// A block of a page that is not this thread's to change goes home; so do those that are linked behind it.
 void send(page* to, block* first, block* last, std::uint32_t count) noexcept {
   heap* const owner = to->owner.load(std::memory_order_relaxed);
-  if (owner->abandoned.load(std::memory_order_acquire)) {
-    const locked hold(heaps_lock);
-    if (owner->abandoned.load(std::memory_order_relaxed) && !owner->lost) {
-      if (!to->full) take_in(to);  // what came while its thread was ending
-      for (block* b = first; count > 0; --count) {
-        block* const next = next_of(b);
-        b->word = 0;
-        give_to_page(to, b);
-        b = next;
-      }
-      return;
-    }
-  }
+  if (owner->abandoned.load(std::memory_order_acquire) && give_to_abandoned(*owner, to, first, count))
+    return age_spans();
   std::uintptr_t there = to->returned.load(std::memory_order_relaxed), after = 0;
   do {
     set_next(last, blocks_of(there));
@@ -349,8 +359,10 @@ bool has_ended(const heap& h) noexcept {
 
 /// A heap whose thread ended: by its word, or, of a few that are looked at, without one.
 heap* find_abandoned() noexcept {
-  for (heap* h = all_heaps; h; h = h->next)
-    if (h->abandoned.load(std::memory_order_relaxed) && !h->lost) return h;
+  if (heap* const h = abandoned_heaps) {
+    abandoned_heaps = h->next_abandoned;
+    return h;
+  }
   for (int looks = 0; looks < 4; ++looks) {
     if (!look_here && !(look_here = all_heaps)) return nullptr;
     heap* const h = look_here;
@@ -367,7 +379,7 @@ heap* make_heap() noexcept {
     heap_room_left = heap_room ? bytes : 0;
     if (!heap_room) return nullptr;
   }
-  heap* const made = new (heap_room) heap{no_pages, no_pages};
+  heap* const made = new (heap_room) heap{no_pages, no_pages, {}, &no_page};
   heap_room += sizeof(heap);
   heap_room_left -= sizeof(heap);
   made->random = random_word() | 1;
@@ -381,6 +393,7 @@ void own_by_kernel(heap& h) noexcept {
 }
 
 void end_of_thread(void*) noexcept;
+void leave_quarantine(heap& h, void* memory) noexcept;
 
 /// The calling thread's, made if need be; null where there is no memory.
 heap* attached() noexcept {
@@ -390,7 +403,10 @@ heap* attached() noexcept {
   bool key = false;
   {
     const locked hold(heaps_lock);
-    if (!secret) secret = random_word() & ~std::uintptr_t{15};
+    if (!secret) {
+      secret = random_word() & ~std::uintptr_t{15};
+      filling = random_word() | 1;
+    }
     if (!has_key) has_key = pthread_key_create(&end_key, end_of_thread) == 0;
     key = has_key;
     mine = find_abandoned();
@@ -405,12 +421,19 @@ heap* attached() noexcept {
   return mine;
 }
 
+/// Whether this may be the link of a free block of that page.
+bool is_block(page* p, const block* next) noexcept {
+  const auto offset = reinterpret_cast<std::uintptr_t>(next) - reinterpret_cast<std::uintptr_t>(memory_of(p));
+  return !next || (offset / p->block_size < p->carved && offset % p->block_size == 0);
+}
+
 /// Of a page that may have to be made first; null where there is no memory.
 void* take_from_page(std::size_t size_class) noexcept {
-  heap* const mine = attached();
+  heap* const mine = insist(attached);
   page* const p = mine ? insist([&] { return page_with_block(*mine, size_class); }) : nullptr;
   if (!p) return nullptr;
   mine->bins[size_class] = p;
+  if (chosen.hardened && !is_block(p, next_of(p->free))) die("free memory was written to", p->free);
   return take_first(p);
 }
 
@@ -419,18 +442,16 @@ void end_of_thread(void*) noexcept {
   heap* const left = own;
   if (!left) return;
   own = nullptr;
+  is_ending = true;
   current = &no_heap;
-  while (left->quarantined) {
-    void* const memory = left->quarantine[--left->quarantined].memory;
-    page* const p = page_of(memory);
-    p->owner.load(std::memory_order_relaxed) == left ? give_to_page(p, static_cast<block*>(memory))
-                                                     : post(*left, p, static_cast<block*>(memory));
-  }
+  while (left->quarantined) leave_quarantine(*left, left->quarantine[--left->quarantined]);
   for (parcel& one : left->parcels) flush(one);
   read_notices(*left);
-  trim_heap(*left, true, num_classes);
+  trim_heap(*left);
   const locked hold(heaps_lock);
   left->process = 0;
+  left->next_abandoned = abandoned_heaps;
+  abandoned_heaps = left;
   left->abandoned.store(true, std::memory_order_release);
 }
 
@@ -467,7 +488,10 @@ void after_fork_in_parent() noexcept {
 void after_fork_in_child() noexcept {
   for (heap* h = all_heaps; h; h = h->next)
     if (h != own && !h->abandoned.load(std::memory_order_relaxed)) h->lost = true;
-  if (own) own_by_kernel(*own);
+  if (own) {
+    own_by_kernel(*own);
+    own->random = random_word() | 1;  // another order than the parent's
+  }
   if (!in_fork) return;
   leave_all();
   if (_IO_list_resetlock) _IO_list_resetlock();
@@ -477,30 +501,53 @@ void after_fork_in_child() noexcept {
 
 constexpr std::size_t quarantine_length = 256;
 
-/// Keeps what was returned for a while, filled with a pattern that has to be there still when it leaves.
-void quarantine(heap& h, void* memory, std::size_t bytes) noexcept {
-  constexpr int pattern = 0xdf;
-  if (!h.quarantine)
-    h.quarantine = static_cast<heap::waiting*>(map(quarantine_length * sizeof(heap::waiting)));
-  if (bytes > system_page) bytes = system_page;
-  if (!h.quarantine) return;
-  for (std::size_t k = 0; k < h.quarantined; ++k)
-    if (h.quarantine[k].memory == memory) report_double(memory);
-  memset(memory, pattern, bytes);
-  heap::waiting leaving{};
+std::size_t filled_words(const page* p) noexcept {
+  return (p->block_size < system_page ? p->block_size : system_page) / sizeof filling;
+}
+
+/// Whether a block waits, wherever: nobody else can fill it so.
+bool is_filled(const void* memory, std::size_t words) noexcept {
+  const auto* const at = static_cast<const std::uintptr_t*>(memory);
+  for (std::size_t k = 0; k < words; ++k)
+    if (at[k] != filling) return false;
+  return filling != 0;
+}
+
+void expect_filled(const void* memory) noexcept {
+  if (!is_filled(memory, filled_words(page_of(memory)))) die("free memory was written to", memory);
+}
+
+void leave_quarantine(heap& h, void* memory) noexcept {
+  expect_filled(memory);
+  auto* const b = static_cast<block*>(memory);
+  page* const p = page_of(b);
+  b->word = 0;
+  if (is_run(p)) return give_span(p, true);
+  p->owner.load(std::memory_order_relaxed) == &h ? give_to_page(p, b) : post(h, p, b);
+}
+
+/// Keeps what was returned for a while. What it is filled with has to be there still when it leaves.
+void quarantine(heap& h, void* memory) noexcept {
+  const page* const p = page_of(memory);
+  std::fill_n(static_cast<std::uintptr_t*>(memory), filled_words(p), filling);
+  if (!h.quarantine) h.quarantine = static_cast<void**>(map(quarantine_length * sizeof(void*)));
+  if (!h.quarantine) return leave_quarantine(h, memory);
   if (h.quarantined < quarantine_length) {
-    h.quarantine[h.quarantined++] = {memory, bytes};
+    h.quarantine[h.quarantined++] = memory;
     return;
   }
-  heap::waiting& place = h.quarantine[draw(h) % quarantine_length];
-  leaving = place;
-  place = {memory, bytes};
-  for (std::size_t k = 0; k < leaving.bytes; ++k)
-    if (static_cast<unsigned char*>(leaving.memory)[k] != pattern)
-      die("free memory was written to", leaving.memory);
-  auto* const b = static_cast<block*>(leaving.memory);
-  page* const p = page_of(b);
-  p->owner.load(std::memory_order_relaxed) == &h ? give_to_page(p, b) : post(h, p, b);
+  leave_quarantine(h, std::exchange(h.quarantine[draw(h) % quarantine_length], memory));
+}
+
+/// The page of a block. Ends the program where none begins there; of the blocks of a page only if hardened.
+page* page_of_block(const void* memory) noexcept {
+  page* const p = page_of(memory);
+  if (!p->block_size) die("free() or realloc() of memory that is not in use", memory);
+  const auto offset = static_cast<std::size_t>(static_cast<const char*>(memory) - memory_of(p));
+  if (is_run(p) ? offset != 0 : chosen.hardened && offset % p->block_size)
+    die("free() or realloc() of a pointer into a block", memory);
+  if (chosen.hardened && is_filled(memory, filled_words(p))) report_double(memory);
+  return p;
 }
 
 }  // namespace
@@ -537,21 +584,18 @@ void give_slowly(void* memory) noexcept {
     if (!give_mapping(memory)) die("free() of a pointer that is none of malloc()", memory);
     return;
   }
-  page* const p = page_of(memory);
-  if (is_run(p)) {
-    if (memory != memory_of(p)) die("free() of a pointer into a block", memory);
-    return give_span(p);
-  }
-  if (chosen.hardened && (static_cast<char*>(memory) - memory_of(p)) % p->block_size)
-    die("free() of a pointer into a block", memory);
+  page* const p = page_of_block(memory);
   auto* const b = static_cast<block*>(memory);
-  heap* const mine = own;
-  if (!mine) return set_next(b, nullptr), send(p, b, b, 1);
-  if (chosen.hardened) {
+  if (!chosen.hardened && is_run(p)) return give_span(p, true);
+  heap* const mine =
+      is_ending ? own : attached();  // so that it has parcels, also if it never asks for memory
+  if (mine && chosen.hardened) {
     if (p->owner.load(std::memory_order_relaxed) == mine && is_link(b, next_of(b)) && is_free(p, b))
       report_double(b);
-    return quarantine(*mine, memory, p->block_size);
+    return quarantine(*mine, memory);
   }
+  if (is_run(p)) return give_span(p, true);
+  if (!mine) return set_next(b, nullptr), send(p, b, b, 1);
   post(*mine, p, b);
 }
 
@@ -577,13 +621,15 @@ std::size_t usable_bytes(const void* memory) noexcept {
 }
 
 void* resize(void* memory, std::size_t bytes) noexcept {
-  const std::size_t have = usable_bytes(memory);
+  const bool in_segment = is_in_segment(memory);
+  page* const p = in_segment ? page_of_block(memory) : &no_page;
+  const std::size_t have = in_segment ? p->block_size : mapping_bytes(memory);
   if (!have) die("realloc() of a pointer that is none of malloc()", memory);
   if (bytes <= have && (bytes >= have / 2 || have <= 64)) return memory;
-  if (!is_in_segment(memory)) {
+  if (!in_segment) {
     if (bytes > largest_run)
       if (void* const same = resize_mapping(memory, bytes)) return same;
-  } else if (page* const p = page_of(memory); is_run(p) && bytes > largest_block && bytes <= largest_run) {
+  } else if (is_run(p) && bytes > largest_block && bytes <= largest_run) {
     if (resize_run(p, static_cast<unsigned>((bytes + slice - 1) / slice))) return memory;
   }
   void* const moved = take(bytes);
@@ -598,17 +644,23 @@ void begin_process() noexcept {
   if (chosen.hardened) current = &no_heap;
 }
 
+void end_process() noexcept {
+  if (!own) return;
+  for (std::size_t k = 0; k < own->quarantined; ++k) expect_filled(own->quarantine[k]);
+}
+
 bool trim() noexcept {
   if (heap* const mine = own) {
+    for (parcel& one : mine->parcels) flush(one);
     read_notices(*mine);
-    trim_heap(*mine, true, num_classes);
+    trim_heap(*mine);
   }
   {
     const locked hold(heaps_lock);
     for (heap* h = all_heaps; h; h = h->next) {
       if (!h->abandoned.load(std::memory_order_relaxed) || h->lost) continue;
       read_notices(*h);
-      trim_heap(*h, true, num_classes);
+      trim_heap(*h);
     }
   }
   return purge_spans() + purge_mappings() > 0;

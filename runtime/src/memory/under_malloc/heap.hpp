@@ -28,16 +28,14 @@ struct alignas(cache_line) heap {
       bins;  ///< of each class, the page to take from: the one that a block came back to last
   std::array<page*, num_classes> lists;  ///< the first page of each list; no_page for none
   std::array<parcel, 64> parcels{};      ///< by page
-  std::size_t pages_taken = 0;
+  page* look_next;                       ///< the listed page to look at when another is needed
+  std::size_t look_class = 0;
   std::uint64_t random = 0;     ///< hardened
   int process = 0, thread = 0;  ///< the kernel's numbers; 0: no thread has it
   bool lost = false;            ///< in a child of fork(): its thread is in the parent only
   heap* next = nullptr;         ///< of all heaps; never changes
-  struct waiting {
-    void* memory;
-    std::size_t bytes;
-  };
-  waiting* quarantine = nullptr;  ///< hardened: what was returned last
+  heap* next_abandoned = nullptr;
+  void** quarantine = nullptr;  ///< hardened: what was returned last
   std::size_t quarantined = 0;
 
   alignas(cache_line) std::atomic<page*> notices{
@@ -122,8 +120,9 @@ void* resize(void* memory, std::size_t bytes) noexcept;
 /// 0 for what is none of our memory.
 std::size_t usable_bytes(const void* memory) noexcept;
 
-/// From the library's load on.
+/// From the library's load on, and until its end.
 void begin_process() noexcept;
+void end_process() noexcept;
 
 /// Registers our handlers of fork(), once.
 void watch_forks() noexcept;

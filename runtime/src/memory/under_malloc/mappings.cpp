@@ -19,6 +19,8 @@ namespace {
 struct mapping {
   char* memory;
   std::size_t bytes;
+  std::uint32_t behind = 0;  ///< bytes behind these, for a guard: hardened
+  guard guarded = guard::none;
 };
 
 struct kept_mapping : mapping {
@@ -47,7 +49,7 @@ std::size_t find(const void* memory) noexcept {
 }
 
 bool grow() noexcept {
-  const std::size_t old_room = room, wanted = room ? 2 * room : system_page / sizeof(mapping);
+  const std::size_t old_room = room, wanted = room ? 2 * room : 256;
   auto* const made = static_cast<mapping*>(map(wanted * sizeof(mapping)));
   if (!made) return false;
   mapping* const old = places;
@@ -102,8 +104,8 @@ mapping resized(mapping old, std::size_t bytes) noexcept {
   return {static_cast<char*>(moved), bytes};
 }
 
-/// The kept one of the nearest size, so that few pages are new: grown if it is smaller, its front if it is more than a quarter larger.
-/// Nothing for none. What is to be aligned to more than a page stays where it is.
+/// The kept one of the nearest size, so that few pages are new: its front if it is more than a quarter larger. It may be smaller.
+/// Nothing for none. What is to be aligned to more than a page need not move.
 mapping reuse(std::size_t bytes, std::size_t alignment) noexcept {
   const auto apart = [bytes](const mapping& one) {
     return one.bytes > bytes ? one.bytes - bytes : bytes - one.bytes;
@@ -120,19 +122,23 @@ mapping reuse(std::size_t bytes, std::size_t alignment) noexcept {
   mapping& one = kept[best];
   if (one.bytes > bytes + bytes / 4) {
     const mapping front{one.memory, bytes};
-    one = {one.memory + bytes, one.bytes - bytes};
+    one.memory += bytes;
+    one.bytes -= bytes;
     counts.kept_bytes -= bytes;
     return front;
   }
-  const mapping fitting = one.bytes < bytes ? resized(one, bytes) : one;
-  if (fitting.memory) unkeep(best);
-  return fitting;
+  return unkeep(best);
 }
 
-void drop_oldest() noexcept {
-  const mapping dropped = unkeep(0);
-  unmap(dropped.memory, dropped.bytes);
+/// Under the lock, which it leaves for as long as the kernel works.
+void drop(mapping one) noexcept {
+  mapping_lock.leave();
+  unprotect(one.memory + one.bytes, one.guarded);
+  unmap(one.memory, one.bytes + one.behind);
+  mapping_lock.take();
 }
+
+void drop_oldest() noexcept { drop(unkeep(0)); }
 
 /// Kept for reuse, together: 64 MiB, or three eighths of what is in use if that is more. With less, a program that replaces large blocks
 /// loses its time to pages that the kernel has to clear anew; with half, its peak was a sixth above that of the leanest allocator.
@@ -142,13 +148,14 @@ std::size_t most_kept() noexcept {
   return share > always ? share : always;
 }
 
+/// None of a hardened process: so whoever uses a block that was returned finds nothing there.
 void keep(mapping one) noexcept {
   const std::uint64_t now = now_ms();
-  const std::size_t most = most_kept(), wanted = one.bytes <= most / 2 ? one.bytes : 0;
-  while (num_kept && (now - kept[0].since >= chosen.decay_ms || num_kept == kept.size() ||
+  const std::size_t most = most_kept(), wanted = !one.behind && one.bytes <= most / 2 ? one.bytes : 0;
+  while (num_kept && (kept[0].since + chosen.decay_ms <= now || num_kept == kept.size() ||
                       counts.kept_bytes + wanted > most))
     drop_oldest();
-  if (!wanted) return unmap(one.memory, one.bytes);
+  if (!wanted) return drop(one);
   kept[num_kept++] = {one, now};
   oldest_since.store(kept[0].since, std::memory_order_relaxed);
   counts.kept_bytes += one.bytes;
@@ -158,14 +165,28 @@ void keep(mapping one) noexcept {
 
 void* take_mapping(std::size_t bytes, std::size_t alignment, bool& zero) noexcept {
   if (bytes > PTRDIFF_MAX - 2 * slice) return nullptr;
-  bytes = round_up(bytes ? bytes : 1, system_page);
-  const locked hold(mapping_lock);
-  mapping taken = reuse(bytes, alignment);
+  const std::size_t behind = guard_bytes();
+  bytes = round_up((bytes ? bytes : 1) + behind, slice) - behind;
+  mapping taken{};
+  if (!behind) {
+    const locked hold(mapping_lock);
+    taken = reuse(bytes, alignment);
+  }
+  if (taken.memory && taken.bytes < bytes) {
+    const mapping grown = resized(taken, bytes);
+    if (!grown.memory) unmap(taken.memory, taken.bytes);
+    taken = grown;
+  }
   zero = !taken.memory;
-  if (!taken.memory) taken = {static_cast<char*>(map_aligned(bytes, alignment)), bytes};
-  if (!taken.memory) return nullptr;
+  if (!taken.memory) {
+    taken = {static_cast<char*>(map_aligned(bytes + behind, alignment)), bytes,
+             static_cast<std::uint32_t>(behind)};
+    if (!taken.memory) return nullptr;
+    if (behind) taken.guarded = protect(taken.memory + bytes);
+  }
+  const locked hold(mapping_lock);
   if (insert(taken)) return taken.memory;
-  unmap(taken.memory, taken.bytes);
+  drop(taken);
   return nullptr;
 }
 
@@ -187,14 +208,19 @@ std::size_t mapping_bytes(const void* memory) noexcept {
 
 void* resize_mapping(void* memory, std::size_t bytes) noexcept {
   if (bytes > PTRDIFF_MAX - 2 * slice) return nullptr;
-  bytes = round_up(bytes, system_page);
+  bytes = round_up(bytes, slice);
   const locked hold(mapping_lock);
   const mapping* const at = known(memory);
-  if (!at) return nullptr;
-  const mapping moved = resized(*at, bytes);
-  if (!moved.memory) return nullptr;
+  if (!at || at->behind) return nullptr;
+  const mapping old = *at;
+  // Before it moves: another thread may be given the old place at once. Its room in the table stays.
   erase(static_cast<std::size_t>(at - places));
-  insert(moved);  // in the room of the old one
+  ++counts.blocks;
+  mapping_lock.leave();
+  const mapping moved = resized(old, bytes);
+  mapping_lock.take();
+  --counts.blocks;
+  insert(moved.memory ? moved : old);
   return moved.memory;
 }
 

@@ -24,7 +24,8 @@ constexpr std::size_t huge_from = 4096;
 constexpr std::uint64_t all_slices = ~std::uint64_t{1};  // slice 0 is the header
 
 // All of these under span_lock.
-constinit segment* partial = nullptr;
+constinit std::array<segment*, 64> by_longest{};
+constinit std::uint64_t lists_in_use = 0;  // a bit for each of these lists that is not empty
 constinit segment* oldest_dirty = nullptr;
 constinit segment* newest_dirty = nullptr;
 constinit span_counts counts{};
@@ -43,21 +44,30 @@ int find_run(std::uint64_t bits, unsigned count) noexcept {
   return bits ? std::countr_zero(bits) : -1;
 }
 
-void enlist(segment* s) noexcept {
-  if (s->partial) return;
-  s->partial = true;
-  s->previous = nullptr;
-  s->next = partial;
-  if (partial) partial->previous = s;
-  partial = s;
+unsigned longest_run(std::uint64_t bits) noexcept {
+  unsigned length = 0;
+  for (; bits; bits &= bits >> 1) ++length;
+  return length;
 }
 
-void delist(segment* s) noexcept {
-  if (!s->partial) return;
-  s->partial = false;
-  (s->previous ? s->previous->next : partial) = s->next;
-  if (s->next) s->next->previous = s->previous;
+/// Puts a segment into the list of its longest free run; into none if that is 0.
+void list_by(segment* s, unsigned longest) noexcept {
+  if (s->longest == longest) return;
+  if (s->longest) {
+    (s->previous ? s->previous->next : by_longest[s->longest]) = s->next;
+    if (s->next) s->next->previous = s->previous;
+    if (!by_longest[s->longest]) lists_in_use &= ~(std::uint64_t{1} << s->longest);
+  }
+  s->longest = longest;
+  if (!longest) return;
+  s->previous = nullptr;
+  s->next = by_longest[longest];
+  if (s->next) s->next->previous = s;
+  by_longest[longest] = s;
+  lists_in_use |= std::uint64_t{1} << longest;
 }
+
+void enlist(segment* s) noexcept { list_by(s, longest_run(s->free)); }
 
 void mark(const segment* s, bool here) noexcept {
   const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(s) / segment_bytes;
@@ -66,15 +76,19 @@ void mark(const segment* s, bool here) noexcept {
   __atomic_store_n(&word, here ? word | bit : word & ~bit, __ATOMIC_RELAXED);
 }
 
+/// Under the lock, which it leaves for as long as the kernel works.
 segment* add_segment() noexcept {
+  const bool huge = chosen.huge_pages && counts.used_slices >= huge_from;
+  span_lock.leave();
   void* const room = map_aligned(segment_bytes, segment_bytes);
-  if (!room) return nullptr;
-  if (chosen.huge_pages && counts.used_slices >= huge_from) {
+  if (room && huge) {
     const int before = errno;
     madvise(room, segment_bytes, MADV_HUGEPAGE);
     errno = before;
   }
-  segment* const made = new (room) segment;
+  segment* const made = room ? new (room) segment : nullptr;
+  span_lock.take();
+  if (!made) return nullptr;
   made->free = all_slices;
   ++counts.segments;
   mark(made, true);
@@ -82,11 +96,11 @@ segment* add_segment() noexcept {
   return made;
 }
 
+/// The kernel gets it later, without the lock.
 void remove_segment(segment* s) noexcept {
-  delist(s);
+  list_by(s, 0);
   mark(s, false);
   --counts.segments;
-  unmap(s, segment_bytes);
 }
 
 struct place {
@@ -94,21 +108,16 @@ struct place {
   int first;
 };
 
-/// The first segment with memory that the kernel need not give anew; else the first with any.
+/// Of the first few segments with room, the fullest first: one with memory that the kernel need not give anew; else the first.
 place find_place(unsigned slices) noexcept {
   place clean{nullptr, -1};
   unsigned looks = 0;
-  for (segment* s = partial; s; s = s->next) {
-    if (s->too_long && slices >= s->too_long) continue;
-    const int any = find_run(s->free, slices);
-    if (any < 0) {
-      s->too_long = slices;
-      continue;
+  for (std::uint64_t lists = lists_in_use >> slices << slices; lists; lists &= lists - 1)
+    for (segment* s = by_longest[static_cast<unsigned>(std::countr_zero(lists))]; s; s = s->next) {
+      if (const int used = find_run(s->free & s->dirty, slices); used >= 0) return {s, used};
+      if (!clean.in) clean = {s, find_run(s->free, slices)};
+      if (++looks == 16) return clean;
     }
-    if (const int used = find_run(s->free & s->dirty, slices); used >= 0) return {s, used};
-    if (!clean.in) clean = {s, any};
-    if (++looks == 16) break;
-  }
   return clean;
 }
 
@@ -118,53 +127,75 @@ void claim(segment* s, std::uint64_t bits) noexcept {
   counts.used_slices += static_cast<std::size_t>(std::popcount(bits));
   s->free &= ~bits;
   s->dirty |= bits;
-  if (!s->free) delist(s);
+  s->idle &= ~bits;
+  enlist(s);
 }
 
-void release(segment* s, std::uint64_t bits) noexcept {
-  const auto count = static_cast<std::size_t>(std::popcount(bits));
-  counts.used_slices -= count;
-  counts.dirty_slices += count;
-  s->free |= bits;
-  s->too_long = 0;
-  s->dirtied_at = now_ms();
-  enlist(s);
+void wait(segment* s, std::uint64_t now) noexcept {
   if (s->waits) return;
   s->waits = true;
+  s->waits_since = now;
+  s->idle = s->free & s->dirty;
   s->next_dirty = nullptr;
   (newest_dirty ? newest_dirty->next_dirty : oldest_dirty) = s;
   newest_dirty = s;
 }
 
-void purge_segment(segment* s) noexcept {
-  counts.dirty_slices -= static_cast<std::size_t>(std::popcount(s->free & s->dirty));
-  if (s->free == all_slices) return remove_segment(s);
-  for (std::uint64_t bits = s->free & s->dirty; bits;) {
+void release(segment* s, std::uint64_t bits, std::uint64_t now) noexcept {
+  const auto count = static_cast<std::size_t>(std::popcount(bits));
+  counts.used_slices -= count;
+  counts.dirty_slices += count;
+  s->free |= bits;
+  enlist(s);
+  wait(s, now);
+}
+
+/// Hands free slices of the segment that waits longest back to the kernel: all that are dirty, or those that have been for all the time;
+/// the others wait anew. Under the lock, which it leaves for as long as the kernel works: nobody has these slices then.
+std::size_t purge_oldest(bool all, std::uint64_t now) noexcept {
+  segment* const s = oldest_dirty;
+  oldest_dirty = s->next_dirty;
+  if (!oldest_dirty) newest_dirty = nullptr;
+  s->waits = false;
+  const std::uint64_t dirty = s->free & s->dirty, going = all ? dirty : s->idle;
+  const bool whole = s->free == all_slices && going == dirty;
+  counts.dirty_slices -= static_cast<std::size_t>(std::popcount(going));
+  if (whole) {
+    remove_segment(s);
+  } else {
+    s->free &= ~going;
+    enlist(s);
+    if (dirty != going) wait(s, now);
+    if (!going) return 0;  // nothing keeps others from taking the segment away
+  }
+  span_lock.leave();
+  if (whole) unmap(s, segment_bytes);
+  for (std::uint64_t bits = whole ? 0 : going; bits;) {
     const auto first = static_cast<unsigned>(std::countr_zero(bits));
     const auto count = static_cast<unsigned>(std::countr_one(bits >> first));
     purge(reinterpret_cast<char*>(s) + first * slice, count * slice);
     bits &= ~slices_from(first, count);
   }
-  s->dirty &= ~s->free;
+  span_lock.take();
+  if (whole) return segment_bytes;
+  s->dirty &= ~going;
+  s->free |= going;
+  enlist(s);
+  if (s->free == all_slices) wait(s, now);  // it may go as a whole
+  return static_cast<std::size_t>(std::popcount(going)) * slice;
 }
 
 /// Purges, oldest first, what has been free for the time of decay, and what is more than may be kept.
 void decay(std::uint64_t now) noexcept {
   const auto keeps = [] { return counts.used_slices > kept_slices ? counts.used_slices : kept_slices; };
   bool too_much = counts.dirty_slices > keeps();
-  for (segment* s = oldest_dirty; s && (too_much || now - s->dirtied_at >= chosen.decay_ms);
-       s = oldest_dirty) {
-    oldest_dirty = s->next_dirty;
-    if (!oldest_dirty) newest_dirty = nullptr;
-    s->waits = false;
-    purge_segment(s);
+  while (oldest_dirty && (too_much || oldest_dirty->waits_since + chosen.decay_ms <= now)) {
+    purge_oldest(too_much, now);
     too_much = too_much && counts.dirty_slices > keeps() / 2;
   }
 }
 
-}  // namespace
-
-page* take_span(unsigned slices, bool& zero) noexcept {
+page* claim_span(unsigned slices, bool& zero) noexcept {
   const locked hold(span_lock);
   place at = find_place(slices);
   if (!at.in) at = {add_segment(), 1};
@@ -179,21 +210,41 @@ page* take_span(unsigned slices, bool& zero) noexcept {
   return p;
 }
 
-void give_span(page* p) noexcept {
+}  // namespace
+
+page* take_span(unsigned slices, bool& zero) noexcept {
+  page* const p = claim_span(slices, zero);
+  if (p && guard_bytes()) p->guarded = protect(memory_of(p) + bytes_of(p));
+  return p;
+}
+
+void give_span(page* p, bool ages) noexcept {
+  if (p->guarded != guard::none) unprotect(memory_of(p) + bytes_of(p), p->guarded);
+  const std::uint64_t now = now_ms();
+  {
+    const locked hold(span_lock);
+    segment* const s = segment_of(p);
+    const unsigned first = s->index_of(p);
+    if (p->slices == 0 || s->first[first] != first)
+      die("free() of memory that is not in use", s->memory_of(p));
+    const std::uint64_t bits = slices_from(first, p->slices);
+    p->slices = 0;
+    p->block_size = 0;
+    p->guarded = guard::none;
+    release(s, bits, now);
+    if (ages) decay(now);
+  }
+  if (ages) age_mappings(now);
+}
+
+void age_spans() noexcept {
+  const std::uint64_t now = now_ms();
   const locked hold(span_lock);
-  segment* const s = segment_of(p);
-  const unsigned first = s->index_of(p);
-  if (p->slices == 0 || s->first[first] != first) die("free() of memory that is not in use", s->memory_of(p));
-  const std::uint64_t bits = slices_from(first, p->slices);
-  p->slices = 0;
-  p->block_size = 0;
-  release(s, bits);
-  const std::uint64_t now = s->dirtied_at;
   decay(now);
-  age_mappings(now);
 }
 
 bool resize_run(page* run, unsigned slices) noexcept {
+  if (guard_bytes()) return false;
   const locked hold(span_lock);
   segment* const s = segment_of(run);
   const unsigned first = s->index_of(run), have = run->slices;
@@ -204,7 +255,7 @@ bool resize_run(page* run, unsigned slices) noexcept {
     claim(s, more);
     for (unsigned k = first + have; k < first + slices; ++k) s->first[k] = static_cast<std::uint8_t>(first);
   } else if (slices < have) {
-    release(s, slices_from(first + slices, have - slices));
+    release(s, slices_from(first + slices, have - slices), now_ms());
   }
   run->slices = static_cast<std::uint8_t>(slices);
   run->block_size = static_cast<std::uint32_t>(slices * slice);
@@ -213,14 +264,10 @@ bool resize_run(page* run, unsigned slices) noexcept {
 
 std::size_t purge_spans() noexcept {
   const locked hold(span_lock);
-  const std::size_t before = counts.dirty_slices;
-  while (segment* const s = oldest_dirty) {
-    oldest_dirty = s->next_dirty;
-    s->waits = false;
-    purge_segment(s);
-  }
-  newest_dirty = nullptr;
-  return (before - counts.dirty_slices) * slice;
+  std::size_t bytes = 0;
+  for (std::size_t most = counts.segments; most && oldest_dirty; --most)
+    bytes += purge_oldest(true, now_ms());
+  return bytes;
 }
 
 span_counts count_spans() noexcept {

@@ -30,7 +30,8 @@ struct page {
   std::uint32_t reserved = 0;  ///< blocks that fit
   std::uint8_t size_class = 0;
   std::uint8_t slices = 0;
-  bool full = false;  ///< and in no list
+  guard guarded = guard::none;  ///< the last bytes
+  bool full = false;            ///< and in no list
   page* next = nullptr;
   page* previous = nullptr;
 
@@ -43,10 +44,10 @@ struct page {
 struct segment {
   std::uint64_t free = 0;   ///< slices
   std::uint64_t dirty = 0;  ///< slices that were used since the kernel gave them
-  std::uint64_t dirtied_at = 0;
-  unsigned too_long = 0;  ///< no run of so many slices is free; 0: unknown
-  bool partial = false;   ///< in the list of those with free slices
-  bool waits = false;     ///< in the list of those with free slices that are dirty
+  std::uint64_t idle = 0;   ///< free ones that are dirty, and have been since `waits_since`
+  std::uint64_t waits_since = 0;
+  unsigned longest = 0;  ///< most free slices in a row; there is a list for each
+  bool waits = false;    ///< in the list of those with free slices that are dirty
   segment* next = nullptr;
   segment* previous = nullptr;
   segment* next_dirty = nullptr;
@@ -83,8 +84,14 @@ inline page* page_of(const void* memory) noexcept {
 }
 
 /// So many slices in a row, of no owner; null where there is no memory. `zero` is set to whether they read as zero.
+/// The last guard_bytes() are none of the program's.
 page* take_span(unsigned slices, bool& zero) noexcept;
-void give_span(page* p) noexcept;
+
+/// With `ages`, what has been free for the time of decay goes back to the kernel: not for callers under a lock.
+void give_span(page* p, bool ages) noexcept;
+void age_spans() noexcept;
+
+inline std::size_t bytes_of(const page* p) noexcept { return p->slices * slice - guard_bytes(); }
 
 /// Makes a run longer or shorter in its place; false where others are in the way.
 bool resize_run(page* run, unsigned slices) noexcept;

@@ -41,6 +41,11 @@ bool is_aligned(const void* memory, std::size_t alignment) noexcept {
 // Where the next aligned mapping may fit: below the last one, as the kernel fills the address space downwards.
 constinit std::atomic<std::uintptr_t> below{0};
 
+constexpr int guard_install = 102,
+              guard_remove = 103;  // MADV_GUARD_INSTALL and MADV_GUARD_REMOVE, which headers may lack
+constexpr std::size_t most_guards_by_rights = 16'384;
+constinit std::atomic<std::size_t> guards_by_rights{0};
+
 void note(std::string_view word) noexcept {
   char line[200];
   const int length = snprintf(line, sizeof line,
@@ -114,6 +119,32 @@ void purge(void* memory, std::size_t bytes) noexcept {
   if (madvise(memory, bytes, MADV_DONTNEED)) memset(memory, 0, bytes);
   errno = before;
   of_system.purged.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+guard protect(void* page) noexcept {
+  const int before = errno;
+  guard by = guard::none;
+  if (!madvise(page, system_page, guard_install)) {
+    by = guard::installed;
+  } else if (guards_by_rights.fetch_add(1, std::memory_order_relaxed) < most_guards_by_rights &&
+             !mprotect(page, system_page, PROT_NONE)) {
+    by = guard::by_rights;
+  } else {
+    guards_by_rights.fetch_sub(1, std::memory_order_relaxed);
+  }
+  errno = before;
+  return by;
+}
+
+void unprotect(void* page, guard by) noexcept {
+  if (by == guard::none) return;
+  const int before = errno;
+  if (by == guard::installed) {
+    madvise(page, system_page, guard_remove);
+  } else if (!mprotect(page, system_page, PROT_READ | PROT_WRITE)) {
+    guards_by_rights.fetch_sub(1, std::memory_order_relaxed);
+  }
+  errno = before;
 }
 
 std::uint64_t now_ms() noexcept {

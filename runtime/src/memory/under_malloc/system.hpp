@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sizes.hpp"
+
 /// What lies below malloc(): the kernel's memory, a clock, locks that survive fork(), and the line that ends a process.
 /// Nothing here asks for memory by malloc(), or needs the C++ library, so that C programs need not load it.
 namespace corescale::inline v0::process_heap {
@@ -18,6 +20,14 @@ void unmap(void* memory, std::size_t bytes) noexcept;
 
 /// The kernel takes the memory back; it reads as zero afterwards.
 void purge(void* memory, std::size_t bytes) noexcept;
+
+/// What keeps a program from a page: nothing, the kernel's own guards (since Linux 6.13), or the rights of a mapping of its own.
+enum class guard : std::uint8_t { none, installed, by_rights };
+
+/// A page of the kernel's behind a block. Guards by rights are 16,384 at most, as each splits a mapping in two, and the kernel allows a
+/// process 65,530; further ones, and those of kernels whose pages are larger than 4 KiB, are none.
+guard protect(void* page) noexcept;
+void unprotect(void* page, guard by) noexcept;
 
 /// Milliseconds, of a clock that costs a few nanoseconds and is a few milliseconds late.
 std::uint64_t now_ms() noexcept;
@@ -62,6 +72,9 @@ struct options {
   std::uint64_t decay_ms = 1000;  ///< after which free memory goes back to the kernel
 };
 extern constinit options chosen;
+
+/// What a page or a large block has behind it.
+inline std::size_t guard_bytes() noexcept { return chosen.hardened ? system_page : 0; }
 
 /// Reads a value of CORESCALE_MALLOC: words with commas between. A word that is unknown is named in one line, and ignored.
 void read_options(const char* words) noexcept;

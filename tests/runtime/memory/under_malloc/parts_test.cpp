@@ -183,6 +183,21 @@ TEST(Malloc, AThreadsMemoryIsFreeOnceAllOfItIsReturned) {
   EXPECT_LE(count_spans().used_slices, before + 3);
 }
 
+// So what it returns goes home in parcels.
+TEST(Malloc, AThreadThatOnlyReturnsHasAHeap) {
+  std::vector<void*> blocks(100);
+  for (void*& one : blocks) one = take(64);
+  const auto with_a_thread = [] { return count_heaps().heaps - count_heaps().abandoned; };
+  const std::size_t before = with_a_thread();
+  std::size_t meanwhile = 0;
+  std::thread([&] {
+    for (void* const one : blocks) give(one);
+    meanwhile = with_a_thread();
+  }).join();
+  EXPECT_EQ(meanwhile, before + 1);
+  EXPECT_EQ(with_a_thread(), before);
+}
+
 TEST(Malloc, ForeignMemoryHasNoSize) {
   int local = 0;
   EXPECT_EQ(usable_bytes(&local), 0U);

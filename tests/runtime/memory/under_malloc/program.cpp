@@ -2,19 +2,25 @@
 // A program on corescale::malloc, one case a run. `malloc_program CASE`; a case that fails says where, and exits with 1.
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
@@ -152,6 +158,14 @@ void bad_requests() {
     void* unchanged = &errno;
     REQUIRE(posix_memalign(&unchanged, opaque(alignment), 100) == EINVAL && unchanged == &errno);
   }
+  // Rounded up, as glibc does.
+  for (const auto& [asked, got] : {std::pair{0, 16}, {3, 16}, {24, 32}, {5000, 8192}}) {
+    void* const rounded = memalign(static_cast<std::size_t>(opaque(asked)), 100);
+    REQUIRE(is_aligned(rounded, static_cast<std::size_t>(got)));
+    use(rounded, 100);
+    free(rounded);
+  }
+  REQUIRE(says(memalign(opaque(SIZE_MAX), 100), EINVAL));
   void* unchanged = &errno;
   REQUIRE(posix_memalign(&unchanged, 64, too_large) == ENOMEM && unchanged == &errno);
   REQUIRE(says(aligned_alloc(opaque(std::size_t{1} << 62), 100), ENOMEM));
@@ -197,6 +211,17 @@ void no_memory() {
     }
     malloc_trim(0);
   }
+  // A block can be made smaller also then.
+  void* const shrunk = malloc(60'000);
+  void* rest = nullptr;
+  for (std::size_t bytes = 5'000'000; bytes >= 16; bytes /= 2)
+    while (void* const memory = malloc(bytes)) {
+      *static_cast<void**>(memory) = rest;
+      rest = memory;
+    }
+  REQUIRE(shrunk && realloc(shrunk, 100));
+  while (rest) free(std::exchange(rest, *static_cast<void**>(rest)));
+  malloc_trim(0);
   // What is kept for reuse is in the way of a large request, and makes room for it.
   std::array<void*, 20> blocks;
   for (void*& one : blocks) REQUIRE(one = malloc(5'000'000));
@@ -485,6 +510,58 @@ void large_blocks_age() {
   REQUIRE(resident_kib() < 20'000);
 }
 
+/// One segment is used all the time; what is free of the others goes back all the same.
+void one_segment_in_use() {
+  std::vector<char*> blocks(240);
+  for (char*& one : blocks) one = static_cast<char*>(memset(malloc(300'000), 1, 300'000));
+  const auto segment_of = [](const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) >> 22; };
+  const std::uintptr_t first = segment_of(blocks[0]);
+  for (std::size_t k = 0; k < blocks.size(); ++k)
+    if (segment_of(blocks[k]) == first || k % 2) free(blocks[k]);
+  const std::size_t before = resident_kib();
+  alarm(20);
+  while (resident_kib() > before * 2 / 3) {
+    free(opaque(malloc(1'900'000)));
+    usleep(5000);
+  }
+}
+
+/// What another thread returns to pages that are listed already is found once pages of another size are needed.
+void listed_pages_come_back() {
+  std::vector<void*> blocks(60'000'000 / 700);
+  for (void*& one : blocks) one = memset(malloc(700), 1, 700);
+  const auto give_by_another = [&](std::size_t from, std::size_t step) {
+    std::thread([&] {
+      for (std::size_t k = from; k < blocks.size(); k += step)
+        if (k % 40 || step == 40) free(blocks[k]);
+    }).join();
+  };
+  give_by_another(0, 40);
+  free(opaque(malloc(1500)));  // lists all pages
+  give_by_another(1, 1);
+  for (int k = 0; k < 20'000; ++k) memset(opaque(malloc(3000)), 1, 3000);
+  std::printf("60 MB of one size, then of another: %zu MB\n", resident_kib() / 1000);
+  REQUIRE(resident_kib() < 90'000);
+}
+
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// A request does not take the longer the more segments there are that have a little room.
+void many_segments() {
+  std::array<double, 4> took{};
+  for (double& quarter : took) {
+    const double start = cpu_seconds();
+    for (int k = 0; k < 2500; ++k) REQUIRE(opaque(malloc(1'900'000)));
+    quarter = cpu_seconds() - start;
+  }
+  std::printf("2,500 requests each: %.3f %.3f %.3f %.3f s\n", took[0], took[1], took[2], took[3]);
+  REQUIRE(took[3] < 4 * took[0]);
+}
+
 std::mutex of_a_library;
 
 void register_early(int, char**, char**) {
@@ -576,10 +653,100 @@ void use_after_free() {
   }
 }
 
-void write_behind_page() {
-  std::vector<char*> all;
-  for (int k = 0; k < 20'000; ++k) all.push_back(static_cast<char*>(malloc(4000)));
-  for (char* const one : all) memset(one, 1, opaque(std::size_t{70'000}));
+// --- mistakes that a hardened process finds ---
+
+/// A write behind the last block of a page, a run, a mapping.
+void write_behind(std::size_t bytes) {
+  auto* const block = static_cast<volatile char*>(malloc(bytes));
+  for (std::size_t k = 0; k <= 65'536 + malloc_usable_size(opaque(const_cast<char*>(block))); ++k)
+    block[k] = 1;
+}
+void write_behind_page() { write_behind(4000); }
+void write_behind_run() { write_behind(100'000); }
+void write_behind_mapping() { write_behind(3'000'000); }
+
+/// The same by a kernel that has no guards: a filter refuses them.
+void write_behind_by_rights() {
+  const std::array<sock_filter, 6> filter{
+      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 3),
+      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 102, 0, 1),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program{filter.size(), const_cast<sock_filter*>(filter.data())};
+  REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+  REQUIRE(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+  // More than the kernel has mappings for: all are there, and so are mappings for others.
+  for (int k = 0; k < 40'000; ++k) REQUIRE(opaque(malloc(70'000)));
+  REQUIRE(mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+  free(opaque(malloc(70'000)));
+  write_behind(3'000'000);
+}
+
+void write_to_free(std::size_t bytes) {
+  remembered = malloc(bytes);
+  free(remembered);
+  static_cast<volatile char*>(remembered)[40] = 1;
+}
+
+/// Found when the block leaves the quarantine.
+void use_after_free_of_run() {
+  write_to_free(100'000);
+  for (int k = 0; k < 5000; ++k) free(opaque(malloc(100'000)));
+}
+/// When its thread ends, and when the process does.
+void use_after_free_at_end_of_thread() { std::thread(write_to_free, 100).join(); }
+void use_after_free_at_exit() { write_to_free(100); }
+/// At once.
+void use_after_free_of_mapping() { write_to_free(3'000'000); }
+
+/// By a thread that got none of them, and by one that is ending.
+void double_free_by_another() {
+  void* const memory = malloc(100);
+  remembered = memory;
+  free(memory);
+  std::thread([] { free(remembered); }).join();
+}
+void double_free_of_run_by_another() {
+  void* const memory = malloc(100'000);
+  remembered = memory;
+  free(memory);
+  std::thread([] { free(remembered); }).join();
+}
+
+/// The link of a free block, changed within its segment.
+void changed_link() {
+  std::vector<char*> blocks(20'000);
+  for (char*& one : blocks) one = static_cast<char*>(malloc(64));
+  for (char* const one : blocks) free(one);
+  for (char* const one : blocks) static_cast<volatile char*>(one)[0] = static_cast<char>(one[0] ^ 8);
+  for (char*& one : blocks) one = static_cast<char*>(malloc(64));
+}
+
+void realloc_into_block() { remembered = realloc(opaque(static_cast<char*>(malloc(4000)) + 64), 5000); }
+void realloc_of_free() {
+  remembered = malloc(100'000);
+  free(remembered);
+  remembered = realloc(remembered, 90'000);
+}
+
+/// Children place their blocks in another order than each other.
+void order_of_children() {
+  free(malloc(1000));
+  std::array<std::array<std::uintptr_t, 40>, 2> orders{};
+  for (auto& order : orders) {
+    std::array<int, 2> ends{};
+    REQUIRE(pipe(ends.data()) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      for (std::uintptr_t& one : order) one = reinterpret_cast<std::uintptr_t>(malloc(500));
+      _exit(write(ends[1], order.data(), sizeof order) == sizeof order ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(read(ends[0], order.data(), sizeof order) == sizeof order && waitpid(child, &status, 0) == child);
+  }
+  REQUIRE(orders[0] != orders[1]);
 }
 
 struct test_case {
@@ -608,13 +775,33 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"double_free_of_run", double_free_of_run},
                            test_case{"foreign_pointer", foreign_pointer},
                            test_case{"use_after_free", use_after_free},
-                           test_case{"write_behind_page", write_behind_page}};
+                           test_case{"one_segment_in_use", one_segment_in_use},
+                           test_case{"listed_pages_come_back", listed_pages_come_back},
+                           test_case{"many_segments", many_segments},
+                           test_case{"order_of_children", order_of_children},
+                           test_case{"write_behind_page", write_behind_page},
+                           test_case{"write_behind_run", write_behind_run},
+                           test_case{"write_behind_mapping", write_behind_mapping},
+                           test_case{"write_behind_by_rights", write_behind_by_rights},
+                           test_case{"use_after_free_of_run", use_after_free_of_run},
+                           test_case{"use_after_free_at_end_of_thread", use_after_free_at_end_of_thread},
+                           test_case{"use_after_free_at_exit", use_after_free_at_exit},
+                           test_case{"use_after_free_of_mapping", use_after_free_of_mapping},
+                           test_case{"double_free_by_another", double_free_by_another},
+                           test_case{"double_free_of_run_by_another", double_free_of_run_by_another},
+                           test_case{"changed_link", changed_link},
+                           test_case{"realloc_into_block", realloc_into_block},
+                           test_case{"realloc_of_free", realloc_of_free}};
 
 }  // namespace
 
 int main(int argc, char** argv) {
   setvbuf(stdout, nullptr, _IONBF, 0);
   signal(SIGABRT, [](int) { _exit(3); });  // what a mistake ends with; ctest takes an abort for a failure
+  signal(SIGSEGV, [](int) {
+    REQUIRE(write(STDERR_FILENO, "no access\n", 10) == 10);
+    _exit(3);
+  });
   for (const test_case& one : cases)
     if (argc == 2 && !strcmp(argv[1], one.name)) return one.run(), 0;
   for (const test_case& one : cases) std::printf("%s\n", one.name);
