@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a person's program does: `simulated pass` sends a byte to the next rank and back; `simulated work` computes for some CPU time;
-   `simulated fail` fails in its last rank. */
+   `simulated fail` fails in its last rank; in `simulated stuck` the last rank waits for a message that nobody sends. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,10 @@ int main(int argc, char** argv) {
     MPI_Recv(&byte, 1, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 1) MPI_Send(&byte, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
   }
-  if (rank == 0) printf("{\"seconds\": %.9g, \"size\": %d}\n", MPI_Wtime() - begun, size);
+  if (strcmp(what, "stuck") == 0 && rank == size - 1)
+    MPI_Recv(&byte, 1, MPI_CHAR, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank == 0)
+    printf("{\"seconds\": %.9g, \"size\": %d, \"words\": %d}\n", MPI_Wtime() - begun, size, argc);
   fflush(stdout);
   if (strcmp(what, "fail") == 0 && rank == size - 1) {
     fprintf(stderr, "rank %d has had enough\n", rank);

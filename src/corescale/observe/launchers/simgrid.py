@@ -28,11 +28,15 @@ from corescale.records import Configuration, Layout, Phase, Record, canonical
 
 BUILD = ".smpi"
 """how the name of a simulated build ends"""
+ELF = b"\x7fELF"
+"""how every compiled program begins"""
 LIBRARY = b"libsimgrid"
 """what every program that smpicxx linked names"""
 THREADED = b"corescale_simulates_threads"
 """what a program holds that charges its computing itself (workloads/driver/simulated_loop.cpp)"""
 CLOCK = re.compile(r"Simulated time: (\S+) seconds")
+DEADLOCK = re.compile(r"Deadlock detected(?s:.*?)(\d+) actors? ")
+"""what SimGrid 3.32 says of ranks that wait for ever, before it ends as if all was well"""
 OF_SIMULATOR = (
     *(
         "user",
@@ -100,9 +104,12 @@ class Simgrid(Local):
     def open(self, note: Callable[[str], None], keep: Callable[[bytes], str]) -> None:
         super().open(note, keep)
         for words in self._commands():
-            if LIBRARY not in _content(environment.locate(words[0])):
+            content = _content(environment.locate(words[0]))
+            if LIBRARY not in content or not content.startswith(ELF):
                 remedy = f"compile it by smpicxx as {words[0]}{BUILD} (docs/cluster.md)"
                 raise ProgramError("is no build for SimGrid", where=words[0], remedy=remedy)
+            if "--" in words[1:]:
+                raise UsageError("SimGrid drops the word --", where=words[0], remedy="leave it out")
         note(f"simulated: {self._platform.in_words()}; computing as measured on one core here")
 
     def subject(self) -> Mapping[str, Any]:
@@ -115,7 +122,7 @@ class Simgrid(Local):
 
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
         folder = scratch.of("simgrid")
-        platform, hosts, clock = folder / "platform.xml", folder / "hosts", folder / "clock"
+        platform, hosts, clock, engine = (folder / name for name in ("platform.xml", "hosts", "clock", "engine"))
         threaded = THREADED in _content(environment.locate(request.argv[0]))
         platform.write_text(self._platform.xml(layout, threaded=threaded))
         hosts.write_text("".join(f"node-{node}\n" * layout.ranks_per_node for node in range(layout.nodes)))
@@ -124,11 +131,12 @@ class Simgrid(Local):
             *(f"--cfg=smpi/np:{layout.ranks_per_node * layout.nodes}", f"--cfg=smpi/hostfile:{hosts}"),
             *(f"--cfg=smpi/tmpdir:{folder}", "--cfg=network/model:SMPI", "--cfg=surf/precision:1e-9"),
             *("--log=root.thres:critical", "--log=smpi_utils.thres:info", f"--log=smpi_utils.app:file:{clock}"),
+            *("--log=ker_engine.thres:info", f"--log=ker_engine.app:file:{engine}"),
             f"--cfg=smpi/coll-selector:{self._platform.collectives}",
             f"--cfg=smpi/host-speed:{CORE_FLOPS:.0f}f",
             *(f"--cfg=smpi/simulate-computation:{'no' if threaded else 'yes'}", "--cfg=smpi/display-timing:yes"),
             *("--cfg=smpi/bw-factor:0:1", "--cfg=smpi/lat-factor:0:1"),  # a link is as the platform has it
-            *(str(platform), *request.argv[1:]),
+            *(str(platform), "--", *request.argv[1:]),  # else SimGrid takes words of the program that look like its own
         )
         t, costs = layout.threads_per_rank, {}
         for name, table in self._platform.fork_join.items() if t > 1 else ():
@@ -138,8 +146,10 @@ class Simgrid(Local):
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
         """Nothing that the simulator took is the program's; simulated cores count as busy."""
-        clock = scratch.of("simgrid") / "clock"
-        said = CLOCK.search(clock.read_text(errors="replace") if clock.is_file() else "")
+        said, stuck = CLOCK.search(_written(scratch, "clock")), DEADLOCK.search(_written(scratch, "engine"))
+        if stuck is not None and report.status == "ok":
+            tail = f"deadlock: ranks that wait for ever: {stuck[1]}\n"
+            report = replace(report, status="failed", tail=tail)
         if report.status == "ok" and said is None:
             raise CorescaleError("smpirun reported no simulated time", where="simgrid", remedy="try SimGrid 3.32")
         wall = float(said[1]) if said is not None and report.status == "ok" else report.wall
@@ -166,6 +176,12 @@ def _platform(option: str) -> Platform:
         remedy = "add --platform FILE.toml (docs/cluster.md has an example)"
         raise UsageError("the simgrid launcher needs a platform", where="--on simgrid", remedy=remedy)
     return Platform.read(Path(option))
+
+
+def _written(scratch: Scratch, name: str) -> str:
+    """What SimGrid wrote into a file of its own."""
+    path = scratch.of("simgrid") / name
+    return path.read_text(errors="replace") if path.is_file() else ""
 
 
 @functools.cache

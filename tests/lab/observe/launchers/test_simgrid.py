@@ -74,12 +74,32 @@ def test_a_rank_that_fails_is_a_failure_with_its_words(experiment: Make, program
 
 
 @needs_simgrid
+def test_ranks_that_wait_for_ever_are_a_failure(experiment: Make, program: str, tmp_path: Path) -> None:
+    with pytest.raises(ProgramError, match=r"failed .*deadlock: ranks that wait for ever: 1;"):
+        simulated(experiment(program, "stuck", levels={"layout": ["1x1x2"]}), platform(tmp_path))
+
+
+@needs_simgrid
+def test_no_word_of_the_program_is_the_simulators(experiment: Make, program: str, tmp_path: Path) -> None:
+    words = ("pass", "--cfg=smpi/np:7", "--help")
+    e = experiment(program, *words, levels={"layout": ["1x1x2"]}, response="metric:seconds")
+    (record,) = simulated(e, platform(tmp_path))
+    assert (record.metrics["size"], record.metrics["words"]) == (2, 4)
+    with pytest.raises(UsageError, match="SimGrid drops the word --"):
+        simulated(experiment(program, "--"), platform(tmp_path))
+
+
+@needs_simgrid
 def test_what_cannot_be_simulated_is_one_line(
     experiment: Make, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = platform(tmp_path)
     with pytest.raises(ProgramError, match=r"true: is no build for SimGrid; compile it by smpicxx as true.smpi"):
         simulated(experiment("true"), cluster)
+    (tmp_path / "script").write_text("#!/bin/sh\nexec smpirun libsimgrid\n")
+    (tmp_path / "script").chmod(0o755)
+    with pytest.raises(ProgramError, match="script: is no build for SimGrid"):
+        simulated(experiment(str(tmp_path / "script")), cluster)
     with pytest.raises(UsageError, match="5 nodes, and there are 4 "):
         simulated(experiment(program, levels={"layout": ["1x1x5"]}), cluster)
     with pytest.raises(UsageError, match="no library is preloaded into a simulated program"):
