@@ -340,8 +340,8 @@ void run_alone(const loop_call& call, bool timed) {
 
 /// How a loop that was predicted not to pay for a fork is watched: in slices, each behind a look at the clock.
 struct watched_slices {
-  // A look takes 10 to 20 ns: 3% of this.
-  static constexpr double least_ns = 500;
+  // A look takes 20 to 30 ns, as the loop starts again behind it: 3% of this.
+  static constexpr double least_ns = 1000;
   // A prediction is another loop's from here on: what it changes by from call to call is less.
   static constexpr double off_by = 4;
   static constexpr std::uint64_t most = 64;
@@ -386,7 +386,8 @@ void run_watched(const loop_call& call, double iteration_ns, bool timed, bool co
   const std::uint64_t start = ticks();
   std::uint64_t begin = 0, size = slices.first, last = start;
   for (int late = 0;;) {
-    const std::uint64_t end = begin + std::min(size, call.n - begin);
+    const bool last_one = call.n - begin <= size + size / 2;  // no look for less than half a slice
+    const std::uint64_t end = last_one ? call.n : begin + size;
     call.body(begin, end);
     if (end == call.n && !timed) return;
     const std::uint64_t now = ticks();
