@@ -102,10 +102,11 @@ void pool::discard(block* b) noexcept {
   slabs.put(b);
 }
 
-// Before more memory is got: a program that goes on with other sizes leaves what it had of the last ones.
+// Before more memory is got: a program that goes on with other sizes leaves what it had of the last ones. Of an array that grows by
+// doubling, the last block but one is a third of what is held.
 void pool::release_excess() noexcept {
   if (held() < next_look_) return;
-  if (available() > held() / 2) return release_available();
+  if (available() > held() / 4) return release_available();
   next_look_ = std::max(first_look, held() + look_every);
 }
 

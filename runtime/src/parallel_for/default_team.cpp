@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "corescale/parallel_for/default_team.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -10,6 +13,7 @@
 #include <utility>
 
 #include "corescale/machine/affinity.hpp"
+#include "corescale/machine/thread_end.hpp"
 #include "corescale/machine/topology.hpp"
 #include "corescale/team/calling_thread.hpp"
 #include "corescale/team/spin.hpp"
@@ -58,6 +62,10 @@ void replace(std::unique_ptr<spin_team> made, std::size_t threads) noexcept {
   size.store(threads, std::memory_order_release);
 }
 
+/// The end of a thread that was the team's master.
+void end_master(void*) noexcept;
+constinit detail::thread_end end_of_master(end_master);
+
 bool make(std::size_t threads) noexcept {
   const turn only;
   if (!only.is_mine() || in_parallel()) return false;
@@ -65,6 +73,7 @@ bool make(std::size_t threads) noexcept {
     const detail::affinity_of_process meanwhile;
     std::unique_ptr<spin_team> made = spin_team::create(threads);
     if (made) {
+      end_of_master.await(&end_of_master);
       replace(std::move(made), threads);
       failures.store(0, std::memory_order_relaxed);
       return true;
@@ -77,10 +86,21 @@ bool make(std::size_t threads) noexcept {
 
 bool take_over(spin_team& team) noexcept {
   try {
+    end_of_master.await(&end_of_master);
     return team.take_over() == outcome::done;
   } catch (const std::exception&) {  // std::bad_alloc
     return false;
   }
+}
+
+// By pthread_exit() in main(): the team must not be what keeps the process alive. Later loops have a team until their thread ends.
+constinit std::atomic<bool> main_has_ended{false};
+
+void end_master(void*) noexcept {
+  if (syscall(SYS_gettid) == getpid()) main_has_ended = true;
+  if (!main_has_ended) return;
+  const turn only;
+  if (only.is_mine()) replace(nullptr, 0);
 }
 
 template <class Round>

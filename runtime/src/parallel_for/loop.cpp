@@ -20,6 +20,7 @@
 #include "corescale/machine/made_once.hpp"
 #include "corescale/machine/topology.hpp"
 #include "corescale/parallel_for/block_policy.hpp"
+#include "corescale/team/calling_thread.hpp"
 #include "learned.hpp"
 #include "policies.hpp"
 #include "shared_ranges.hpp"
@@ -408,6 +409,34 @@ void run_watched(const loop_call& call, double iteration_ns, bool timed, bool co
   }
 }
 
+// A try costs 0.3 to 1 us.
+constexpr double between_tries_ns = 50'000;
+
+/// On the calling thread, until the team takes the rest: now another thread's loop has it.
+void run_until_taken(const loop_call& call, bool timed) {
+  const double tick = ns_per_tick();
+  std::uint64_t begin = 0, size = 1, own_ticks = 0;
+  bool taken = false;
+  for (std::uint64_t last = ticks(); begin < call.n && !taken; last = ticks()) {
+    const std::uint64_t end = begin + std::min(size, call.n - begin);
+    call.body(begin, end);
+    const std::uint64_t took = ticks() - last;
+    const double ns = static_cast<double>(took) * tick;
+    const double iteration_ns = ns / static_cast<double>(end - begin);
+    own_ticks += took;
+    begin = end;
+    if (ns < between_tries_ns) {
+      size *= 2;
+    } else {
+      size = std::max<std::uint64_t>(1, size / 2);
+      taken = begin < call.n && divide_rest(call, begin, iteration_ns);
+    }
+  }
+  if (timed && call.record)
+    call.record->learn(static_cast<double>(own_ticks) * tick / static_cast<double>(begin),
+                       call.record->spread.load(std::memory_order_relaxed));
+}
+
 }  // namespace
 
 void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, const loop_options& options,
@@ -446,6 +475,7 @@ void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, cons
   const bool by_choice = record && plan.counters == 0 && loop.threads > 1 && loop.iteration_ns > 0;
   if (by_choice) record->alone_up_to.store(n, std::memory_order_relaxed);
   if (by_choice && !options.statistics) return run_watched(call, loop.iteration_ns, timed, !may_fork);
+  if (plan.counters > 0 && !in_parallel() && !options.statistics) return run_until_taken(call, timed);
   run_alone(call, timed);
 }
 

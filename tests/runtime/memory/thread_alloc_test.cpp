@@ -148,6 +148,17 @@ TYPED_TEST(Holding, MoreThanIsInUseGoesBackBeforeOtherSizesAreGot) {
     EXPECT_LT(kept_beside(bytes), std::size_t{32} << 20) << bytes;
 }
 
+TYPED_TEST(Holding, WhatAnArrayThatGrowsHasLeftGoesBack) {
+  void* last = this->get(std::size_t{1} << 20);
+  for (std::size_t bytes = std::size_t{2} << 20; bytes <= std::size_t{256} << 20; bytes *= 2) {
+    void* const next = this->get(bytes);
+    TypeParam::return_memory(last);
+    last = next;
+  }
+  EXPECT_LT(TypeParam::available(this->self), std::size_t{200} << 20);
+  TypeParam::return_memory(last);
+}
+
 TYPED_TEST(Holding, GivesToTheSystemAtOnceWhenToldNotToHold) {
   void* const before = this->get(200);
   TypeParam::hold_memory(false);

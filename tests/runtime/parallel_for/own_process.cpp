@@ -291,6 +291,41 @@ void a_second_thread_while_the_first_lives() {
   }).join();
 }
 
+// Iterations sleep, so that it does not matter how busy the cores are.
+void a_loop_that_begins_during_another_threads_loop() {
+  std::atomic<bool> begun{false}, released{false}, ended{false};
+  std::thread first([&] {
+    parallel_for(0, 2, [&](int) {
+      begun = true;
+      while (!released) usleep(1000);
+    });
+    ended = true;
+  });
+  while (!begun) usleep(1000);
+  std::atomic<int> others{0}, run{0};
+  const auto caller = std::this_thread::get_id();
+  parallel_for(0, 60, [&](int) {
+    ++run;
+    released = true;
+    while (!ended) usleep(1000);
+    usleep(3000);
+    others += std::this_thread::get_id() != caller;
+  });
+  first.join();
+  expect(run == 60, "each iteration runs once");
+  expect(others > 0, "what is left is divided once the other loop has ended");
+}
+
+// Its alarm ends a process that does not end by itself.
+void pthread_exit_in_main() {
+  parallel_for(0, 10, [](int) {});
+  std::thread([] {
+    usleep(50'000);
+    parallel_for(0, 10, [](int) {});
+  }).detach();
+  pthread_exit(nullptr);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -307,6 +342,8 @@ int main(int argc, char** argv) {
       {"deep", deep_loops_in_loops},
       {"exit", exit_in_a_worker},
       {"second_thread", a_second_thread_while_the_first_lives},
+      {"two_threads", a_loop_that_begins_during_another_threads_loop},
+      {"exit_of_main", pthread_exit_in_main},
   };
   const auto one = cases.find(argc > 1 ? argv[1] : "");
   if (one == cases.end()) return std::puts("which case?"), 2;

@@ -10,7 +10,9 @@ namespace corescale::inline v0 {
 
 /// The team that loops use where none is named: a `spin` team with a thread for each core that the process may use, whichever of
 /// its threads may. Made at the first use, made anew if the process gets more cores, ended by restart() alone.
-/// Any thread may use it, one at a time: nobody waits, and loops of other threads meanwhile run on their callers.
+/// Any thread may use it, one at a time: nobody waits. Loops of other threads meanwhile run on their callers, and what is left of them is
+/// divided once the team is free.
+/// Its threads do not keep a process alive whose main() has ended by pthread_exit().
 /// If threads or memory run out, num_threads() is 1, and later calls try again.
 class process_wide_team {
  public:
