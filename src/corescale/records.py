@@ -214,8 +214,6 @@ class Record:
     oversubscribed: bool = False
     sources: tuple[str, ...] = ()
     """probes that were active; records taken with different ones are never mixed"""
-    sidecars: Mapping[str, str] = field(default_factory=dict)
-    """What is too large for a record, by name: the hash of its content, under which the run folder keeps it."""
     reads: tuple[str, ...] | None = None
     """known variables that its programs read; None where nothing recorded env reads"""
     leftovers: int = 0

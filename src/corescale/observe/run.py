@@ -78,7 +78,7 @@ def run(
     """
     began, watcher = time.monotonic() if began is None else began, watcher or Watcher()
     try:
-        launcher.open(watcher.note, store.keep)
+        launcher.open(watcher.note)
         subject = launcher.subject()
         store.start(subject)
         launcher.recall(store.records)

@@ -17,8 +17,6 @@ from corescale.observe.store import capsule
 from support.commands import corescale
 from support.runs import FIXTURES
 
-ADDED = "sidecars/" + "0" * 64 + ".gz"
-
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -41,8 +39,6 @@ def test_every_kind_of_run_comes_back_byte_for_byte(kind: str, tmp_path: Path) -
     run = tmp_path / "given" / "1"
     shutil.copytree(FIXTURES[kind], run)
     (run / "sealed.json").write_bytes(b"\x00 as it is")
-    (run / "sidecars").mkdir(exist_ok=True)
-    (run / ADDED).write_bytes(gzip.compress(b"a profile"))
     text = capsule.packed({"given/1": run})
     (tmp_path / "page.html").write_text(f"<!DOCTYPE html>{capsule.BEGIN}{text}{capsule.END}")
     done = corescale("report", "--extract", "page.html", "-o", "back", cwd=tmp_path)
@@ -66,7 +62,6 @@ def test_what_is_extracted_says_the_same(page: Path, tmp_path: Path) -> None:
     assert contents(tmp_path / "corescale-runs") == {
         f"scan-1/1/{name}": content for name, content in contents(FIXTURES["scan"]).items()
     }
-    assert (tmp_path / "corescale-runs" / "scan-1" / "1" / "sidecars").is_dir()
     again = corescale("report", "--extract", page.name, cwd=tmp_path)
     assert again.returncode == ExitCode.STORE and "is there already" in again.stderr
 

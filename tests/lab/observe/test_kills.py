@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 
 from corescale.observe import store
-from support.blobs import SIZE
 
 KILLS = int(os.environ.get("CORESCALE_KILLS", "20"))
 LAB = Path(__file__).parents[1]
@@ -63,16 +62,6 @@ def acknowledged(text: str, word: str = "kept") -> list[tuple[int, ...]]:
     return [tuple(map(int, line[1:])) for line in whole if line[:1] == [word]]
 
 
-def orphans(folder: Path) -> set[str]:
-    """Sidecars that no record names. What a record names must be there, whole."""
-    run = store.load(folder)
-    for record in run.all_records:
-        assert set(record.sidecars) == {"timeline", "stacks", "same"}
-        assert [len(run.sidecar(record, name)) for name in ("timeline", "stacks", "same")] == [SIZE, SIZE, 4000]
-    named = {f"{name}.gz" for record in run.all_records for name in record.sidecars.values()}
-    return {path.name for path in (folder / "sidecars").iterdir()} - named
-
-
 def check_kept(folder: Path, said: str, ends: int, before: tuple[int, int]) -> tuple[int, int]:
     """How many records are kept and how many launches ran to their end, from `before` the kill to after it."""
     kept = [(r.block, r.attempt, r.order) for r in store.load(folder).all_records]
@@ -95,7 +84,6 @@ def test_kills_at_random_instants_lose_at_most_the_launch_in_flight(tmp_path: Pa
         kill_one(program, root, log, rng)
         wait_until_gone(program)
         for folder in root.glob("*/1"):
-            orphans(folder)
             so_far = check_kept(folder, log.read_text(), ends.read_text().count("\n"), so_far)
     assert so_far[0] > KILLS // 2, "the kills came too early to say anything"
     finish(program, root, next(iter(root.glob("*/1"))))
@@ -111,24 +99,6 @@ def kill_one(program: Path, root: Path, log: Path, rng: random.Random) -> None:
         assert driver.poll() is None, log.read_text()[-2000:]
         driver.kill()
         driver.wait()
-
-
-def test_a_kill_between_sidecars_and_their_record_leaves_orphans_that_the_next_open_removes(tmp_path: Path) -> None:
-    program, root = tmp_path / "program", tmp_path / "runs"
-    program.write_text(PROGRAM)
-    program.chmod(0o755)
-    driver = start(program, root, 10**6, subprocess.DEVNULL, KILL_AT_RECORD="4")
-    assert driver.wait(timeout=60) == -signal.SIGKILL
-    wait_until_gone(program)
-    (folder,) = root.glob("*/1")
-    assert len(store.load(folder).all_records) == 4
-    left = orphans(folder)
-    assert len(left) == 2, "what is the same every time has its record already"
-    draft = folder / "sidecars" / ".half.gz.new"
-    draft.write_bytes(b"x")
-    finish(program, root, folder)
-    assert not draft.exists()
-    assert not left & {path.name for path in (folder / "sidecars").iterdir()}
 
 
 def test_ctrl_c_abandons_the_block_and_leaves_nothing_running(tmp_path: Path) -> None:
@@ -165,5 +135,4 @@ def finish(program: Path, root: Path, folder: Path) -> None:
         assert len({r.attempt for r in made}) == 1
         assert all(r.ok and r.leftovers == 1 for r in made)
     assert not list(root.glob("*/2"))
-    assert not orphans(folder), "the next open removes them"
     wait_until_gone(program)

@@ -57,11 +57,8 @@ class Launcher(Protocol):
     def cannot(cls, layout: Layout) -> str | None:
         """Why it cannot start that many ranks, nodes and threads here; None where it can."""
 
-    def open(self, note: Callable[[str], None], keep: Callable[[bytes], str]) -> None:
-        """Before the first launch; raises ProgramError.
-
-        `note` takes what a person should know; `keep` takes a blob, and gives the name for Record.sidecars.
-        """
+    def open(self, note: Callable[[str], None]) -> None:
+        """Before the first launch; `note` takes what a person should know. Raises ProgramError."""
 
     def recall(self, history: Sequence[Record]) -> None:
         """Behind `open`: what an earlier part of the same run gave."""

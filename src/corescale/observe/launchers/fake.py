@@ -69,8 +69,7 @@ class Fake:
         text = canonical(self._landscape.model_dump(mode="json"))
         return f"fake-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
-    def open(self, note: Callable[[str], None], keep: Callable[[bytes], str]) -> None:
-        del keep
+    def open(self, note: Callable[[str], None]) -> None:
         note("fake: nothing is launched, every number comes from a landscape")
         for line in self._landscape.without_effect(self._experiment):
             note(line)

@@ -87,7 +87,7 @@ class Local:
         """How a launch ended, of which `report` says what was spawned, and what each rank gave."""
         raise NotImplementedError
 
-    def open(self, note: Callable[[str], None], keep: Callable[[bytes], str]) -> None:
+    def open(self, note: Callable[[str], None]) -> None:
         self._note = note
         sweep(self.place)
         other_load.announce()
@@ -102,7 +102,6 @@ class Local:
             redirects.must_work(self._experiment)
         for words in self._commands():
             environment.locate(words[0])
-        self._recorder.open(keep)
 
     def recall(self, history: Sequence[Record]) -> None:
         self._timeouts.recall(history)

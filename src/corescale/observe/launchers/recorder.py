@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From what one launch gave to its record."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from corescale.declare import grid, paths
 from corescale.declare.experiment import SHOWN, Experiment
@@ -28,11 +28,6 @@ class Recorder:
         self._experiment, self._machine, self._probes = experiment, machine, probes
         self._baseline = grid.baseline(experiment)
         self._references: dict[bool, str] = {}
-        self._keep: Callable[[bytes], str] = lambda _: ""
-
-    def open(self, keep: Callable[[bytes], str]) -> None:
-        """Before the first launch; see Launcher.open."""
-        self._keep = keep
 
     def recall(self, history: Sequence[Record]) -> None:
         """See Launcher.recall."""
@@ -51,10 +46,6 @@ class Recorder:
         """The record: how the launch ended (`report`), what each rank gave (`ranks`), what sources found."""
         configuration = invocation.configuration
         preloaded = () if scratch.launch.preload else None
-        own = {
-            "metrics": self._metrics(report, found, scratch),
-            "sidecars": {name: self._keep(blob) for name, blob in found.blobs.items()},
-        }
         return invocation.record(
             self._experiment.hash,
             **{name: getattr(report, name) for name in AS_REPORTED},
@@ -69,7 +60,7 @@ class Recorder:
             noise=_noise(report),
             oversubscribed=configuration.layout.of_node > self._machine.default_max_threads,
             sources=self._probes,
-            **{**found.fields, **own},
+            **{**found.fields, "metrics": self._metrics(report, found, scratch)},
         )
 
     def _tail(self, report: SpawnReport, scratch: Scratch) -> str:

@@ -101,8 +101,8 @@ class Simgrid(Local):
         del layout
         return None if simulator() else "needs SimGrid, and smpirun is not here (apt-get install libsimgrid-dev)"
 
-    def open(self, note: Callable[[str], None], keep: Callable[[bytes], str]) -> None:
-        super().open(note, keep)
+    def open(self, note: Callable[[str], None]) -> None:
+        super().open(note)
         for words in self._commands():
             content = _content(environment.locate(words[0]))
             if LIBRARY not in content or not content.startswith(ELF):

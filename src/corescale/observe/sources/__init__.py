@@ -49,7 +49,6 @@ def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Fou
     """What all of them found, as one; a source that objects to a launch that failed anyway gives nothing."""
     fields: dict[str, Any] = {}
     processes: dict[int, dict[str, Any]] = {}
-    blobs: dict[str, bytes] = {}
     measured: dict[str, float] = {}
     warnings: tuple[str, ...] = ()
     unproved = False
@@ -61,13 +60,12 @@ def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Fou
                 raise
             continue
         fields |= {name: _joined(name, fields.get(name), value) for name, value in found.fields.items()}
-        blobs |= found.blobs
         measured |= found.measured
         warnings += found.warnings
         unproved = unproved or found.unproved
         for pid, values in found.processes.items():
             processes[pid] = processes.get(pid, {}) | dict(values)
-    return Found(fields, processes, unproved, measured, warnings, blobs)
+    return Found(fields, processes, unproved, measured, warnings)
 
 
 PRELOAD = "LD_PRELOAD"

@@ -23,8 +23,6 @@ class Found:
     """Numbers for metrics, by what these are declared as: `counter:page-faults` of a source that gives `counter`."""
     warnings: tuple[str, ...] = ()
     """What a reader of the record should know, a sentence each."""
-    blobs: Mapping[str, bytes] = field(default_factory=dict)
-    """What is too large for a record, by name: it becomes a sidecar."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run folder: ROOT/<verb>-<experiment>/<n>/ with plan.json, environment.json, records.jsonl and sidecars/.
+"""The run folder: ROOT/<verb>-<experiment>/<n>/ with plan.json, environment.json and records.jsonl.
 
 An unfinished folder is resumed, after a finished one comes the next n. Whatever was acknowledged is on the disk; a
 block that was cut short is made again whole as its next attempt, and its partial records stay, marked.

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from corescale.errors import StoreError
-from corescale.observe.store import durable, sidecars
+from corescale.observe.store import durable
 
 BEGIN, END = '<script type="text/plain" id="capsule">', "</script>"
 FILES = ("plan.json", "environment.json", "records.jsonl", "finished", "sealed.json")
-"""files of a run folder beside its sidecars"""
+"""files of a run folder"""
 NAME = re.compile(r"[\w+,=@-][\w+,=@.-]*")
 """what a part of a member's path may be: it leads nowhere else"""
 
@@ -29,7 +29,7 @@ def packed(runs: Mapping[str, Path]) -> str:
 
 
 def archive(run: Path) -> bytes:
-    """RUN.tar.xz of a run folder, or of a file that holds one, without sidecars. Equal runs give equal bytes."""
+    """RUN.tar.xz of a run folder, or of a file that holds one. Equal runs give equal bytes."""
     return lzma.compress(_tar((name, content) for name, content in files(run) if name in FILES), preset=9)
 
 
@@ -75,7 +75,7 @@ def members(path: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
 def extract(page: Path, root: Path) -> list[Path]:
     """Writes the run folders of a page under `root`, byte for byte as they were; nothing that is there is touched."""
     found = list(members(page))
-    folders = list(dict.fromkeys(root / _folder(name) for name, _ in found))
+    folders = list(dict.fromkeys(root / name.parent for name, _ in found))
     if there := next((folder for folder in folders if folder.exists()), None):
         raise StoreError("is there already", where=str(there), remedy="name another folder: --output DIR")
     for name, content in found:
@@ -83,26 +83,19 @@ def extract(page: Path, root: Path) -> list[Path]:
         with durable.writing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             durable.write_whole(target, content)
-    for folder in folders:  # what goes on from it adds to them
-        (folder / sidecars.FOLDER).mkdir(exist_ok=True)
     return folders
-
-
-def _folder(name: PurePosixPath) -> PurePosixPath:
-    return name.parent.parent if name.parent.name == sidecars.FOLDER else name.parent
 
 
 def files(path: Path) -> Iterator[tuple[str, bytes]]:
     """What belongs to a run, under its path in the folder: outputs do not, for they follow from it."""
     if path.is_dir():
-        names = [*FILES, *sorted(f"{sidecars.FOLDER}/{each.name}" for each in (path / sidecars.FOLDER).glob("[!.]*"))]
-        yield from ((name, (path / name).read_bytes()) for name in names if (path / name).is_file())
+        yield from ((name, (path / name).read_bytes()) for name in FILES if (path / name).is_file())
     elif is_page(path):
         found = list(members(path))
-        if len({_folder(name) for name, _ in found}) > 1:
+        if len({name.parent for name, _ in found}) > 1:
             remedy = "corescale report --extract writes each, and corescale report shows them together"
             raise StoreError("carries several runs", where=str(path), remedy=remedy)
-        yield from ((str(name.relative_to(_folder(name))), content) for name, content in found)
+        yield from ((name.name, content) for name, content in found)
     else:
         with tarfile.open(path) as file:
             for member in file:

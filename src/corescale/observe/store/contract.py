@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the loop keeps records: the contract, and the smallest thing that meets it."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -20,9 +19,6 @@ class Store(Protocol):
 
     def begin(self) -> tuple[int, int]:
         """The number of the block to make, and which attempt at it this is."""
-
-    def keep(self, blob: bytes) -> str:
-        """Keeps a sidecar and returns the name by which a record may name it from now on."""
 
     def append(self, record: Record) -> None:
         """Keeps a record of the block begun."""
@@ -44,7 +40,6 @@ class Memory:
         self._complete: list[Record] = []
         self._block: list[Record] = []
         self._number = self._attempt = 0
-        self.blobs: dict[str, bytes] = {}
         self.abandoned: list[Record] = []
 
     @property
@@ -56,11 +51,6 @@ class Memory:
 
     def begin(self) -> tuple[int, int]:  # noqa: D102
         return self._number, self._attempt
-
-    def keep(self, blob: bytes) -> str:  # noqa: D102
-        name = hashlib.sha256(blob).hexdigest()
-        self.blobs[name] = blob
-        return name
 
     def append(self, record: Record) -> None:  # noqa: D102
         self._block.append(record)

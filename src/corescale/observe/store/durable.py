@@ -45,12 +45,12 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def create_folder(path: Path, files: Mapping[str, str]) -> None:
-    """A new folder with these files and an empty `sidecars`, whole or not at all; `path` must not exist."""
+    """A new folder with these files, whole or not at all; `path` must not exist."""
     draft = path.with_name(f".{path.name}.new")
     with writing(path):
         shutil.rmtree(draft, ignore_errors=True)
         try:
-            (draft / "sidecars").mkdir(parents=True)
+            draft.mkdir(parents=True)
             for name, text in files.items():
                 write_whole(draft / name, text)
             draft.rename(path)

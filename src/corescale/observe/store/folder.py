@@ -20,7 +20,7 @@ from corescale.declare.stop import Stop
 from corescale.errors import StoreError
 from corescale.machine import Machine
 from corescale.observe import environment
-from corescale.observe.store import durable, sidecars
+from corescale.observe.store import durable
 from corescale.observe.store.history import History, recovered
 from corescale.observe.store.run import ENVIRONMENT, FINISHED, PLAN, RECORDS, Run, circumstances, load, numbers, planned
 from corescale.records import FORMAT, Record, encode
@@ -120,7 +120,6 @@ class Folder:
             durable.write_whole(self.path / PLAN, plan)
         else:
             durable.create_folder(self.path, {PLAN: plan, ENVIRONMENT: durable.pretty(now), RECORDS: ""})
-        sidecars.sweep(self.path / sidecars.FOLDER, self._history.sidecars)
         self._lines = durable.Lines(self.path / RECORDS)
         for block, attempt in self._history.open_attempts:
             self._event("block-abandoned", block, attempt)
@@ -128,9 +127,6 @@ class Folder:
     def begin(self) -> tuple[int, int]:
         self._block = self._history.next_block
         return self._block
-
-    def keep(self, blob: bytes) -> str:
-        return sidecars.write(self.path / sidecars.FOLDER, blob)
 
     def append(self, record: Record) -> None:
         self._writable.append(encode(record))

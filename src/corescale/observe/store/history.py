@@ -91,11 +91,6 @@ class History:
             self._next = max(self._next, attempt[0] + 1)
 
     @property
-    def sidecars(self) -> set[str]:
-        """The sidecars that a record names, whether it counts or not."""
-        return {name for record in self.all_records for name in record.sidecars.values()}
-
-    @property
     def open_attempts(self) -> list[tuple[int, int]]:
         """The blocks that were cut short."""
         return list(self._open)

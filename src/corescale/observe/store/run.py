@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run folders as analysis reads them, finished or not, and as one file without sidecars: NAME.tar.xz, or a page."""
+"""Run folders as analysis reads them, finished or not, and as one file: NAME.tar.xz, or a page."""
 
 import contextlib
 import hashlib
@@ -20,7 +20,7 @@ from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import strange_level
 from corescale.errors import CorescaleError, StoreError
-from corescale.observe.store import capsule, sidecars
+from corescale.observe.store import capsule
 from corescale.observe.store.history import History, read
 from corescale.records import FORMAT, Record
 
@@ -71,10 +71,6 @@ class Run:
     """what failed when all was measured"""
     origin: str = ""
     """whether its records were just made, continue others or are shown again (Folder.origin), or end too early"""
-
-    def sidecar(self, record: Record, name: str) -> bytes:
-        """The sidecar that a record names; raises StoreError, or KeyError where the record names none of that name."""
-        return sidecars.read(self.folder / sidecars.FOLDER, record.sidecars[name])
 
 
 def load(path: Path) -> Run:

@@ -34,7 +34,7 @@ def sealed(run: Run) -> Sequence[Mapping[str, Any]] | None:
     try:
         before = run.records[: int(values["launches"])]
         forecasts: list[Mapping[str, Any]] = list(values["forecasts"])
-        intact = values["of"] in (_fingerprint(before), _fingerprint(before, _format_1_line))
+        intact = values["of"] in (_fingerprint(before, line) for line in (encode, _with_sidecars, _format_1_line))
         early = {(tuple(r.configuration.levels), r.configuration.layout.p) for r in before}
         intact &= not any(p == one["p"] and dict(levels).items() >= one["levels"].items()
                           for levels, p in early for one in forecasts)  # fmt: skip
@@ -53,5 +53,14 @@ def _fingerprint(records: Sequence[Record], line: Callable[[Record], str] = enco
     return hashlib.sha256("\n".join(map(line, records)).encode()).hexdigest()
 
 
+def _old(record: Record) -> dict[str, Any]:
+    """As it was when a record could name files beside it."""
+    return {**to_dict(record), "sidecars": {}}
+
+
+def _with_sidecars(record: Record) -> str:
+    return canonical(_old(record))
+
+
 def _format_1_line(record: Record) -> str:
-    return canonical(format_1.record_back(to_dict(record)))
+    return canonical(format_1.record_back(_old(record)))

@@ -252,7 +252,7 @@ def test_the_subject_names_every_program_by_content(experiment: Make, two_cores:
 def test_a_cancelled_launcher_launches_nothing_more(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
     e = experiment("touch", str(tmp_path / "launched"))
     launcher = Direct(e, two_cores)
-    launcher.open(lambda _: None, store.Memory().keep)
+    launcher.open(lambda _: None)
     launcher.recall(())
     launcher.cancel()
     with pytest.raises(KeyboardInterrupt):

@@ -179,7 +179,7 @@ def test_what_a_landscape_says_of_levels_that_are_not_here_is_told(experiment: M
     said: list[str] = []
     here = Failure(levels={"threads": 2}, probability=0.0)
     other = Interaction(levels={"threads": 64}, times=2.0)
-    Fake(experiment(), Landscape(failures=(here,), interactions=(other,))).open(said.append, store.Memory().keep)
+    Fake(experiment(), Landscape(failures=(here,), interactions=(other,))).open(said.append)
     assert said[1:] == ["landscape interactions: threads=64 is no configuration here, so it changes nothing"]
 
 

@@ -94,7 +94,7 @@ def test_every_launcher_meets_the_contract(
     command = (simgrid.compiled(tmp_path), "pass") if name == "simgrid" else ("sleep", "0.05")
     e = experiment(*command, levels={"layout": [str(layout) for layout in layouts]})
     launcher = launchers.create(name, e, two_cores, given.get(name, {}))
-    launcher.open(lambda _: None, store.Memory().keep)
+    launcher.open(lambda _: None)
     launcher.recall(())
     assert "sources" in launcher.subject()
     assert all(launcher.line(c) for c in configurations(e))
@@ -147,13 +147,12 @@ def test_what_several_sources_find_is_joined() -> None:
     def source(name: str, **found: Any) -> sources.Source:
         return sources.Source(name, lambda _: True, lambda _: {}, lambda _: sources.Found(**found))
 
-    first = source("a", fields={"metrics": {"x": 1}, "regions": (1,)}, processes={7: {"node": "a"}}, blobs={"p": b"1"})
-    second = source("b", fields={"metrics": {"y": 2}, "regions": (2,)}, processes={7: {"rank": 3}}, blobs={"q": b"2"})
+    first = source("a", fields={"metrics": {"x": 1}, "regions": (1,)}, processes={7: {"node": "a"}})
+    second = source("b", fields={"metrics": {"y": 2}, "regions": (2,)}, processes={7: {"rank": 3}})
     with Scratch() as held:
         found = sources.read([first, second], held, succeeded=True)
     assert found.fields == {"metrics": {"x": 1, "y": 2}, "regions": (1, 2)}
     assert found.processes == {7: {"node": "a", "rank": 3}}
-    assert found.blobs == {"p": b"1", "q": b"2"}
 
 
 def test_everything_that_a_metric_can_be_declared_as_is_given(experiment: Make, two_cores: Machine) -> None:
@@ -170,11 +169,11 @@ def test_everything_that_a_metric_can_be_declared_as_is_given(experiment: Make, 
 def test_a_new_source_is_one_entry_of_the_table(
     experiment: Make, two_cores: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Its variable reaches the program, its fields and blobs the record, and its name keeps runs apart."""
+    """Its variable reaches the program, its fields the record, and its name keeps runs apart."""
 
     def read(held: Scratch) -> sources.Found:
-        text = (held.of("clock") / "said").read_bytes()
-        return sources.Found({"metrics": {"said": float(text)}}, blobs={"said": text})
+        text = (held.of("clock") / "said").read_text()
+        return sources.Found({"metrics": {"said": float(text)}})
 
     clock = sources.Source("clock", lambda _: True, lambda held: {"CLOCK": str(held.of("clock"))}, read)
     monkeypatch.setattr(sources, "SOURCES", (*sources.SOURCES, clock))
@@ -183,8 +182,8 @@ def test_a_new_source_is_one_entry_of_the_table(
         run(e, folder, Direct(e, two_cores), blocks(e, 1))
         (folder.path / "finished").unlink()
         made = store.load(folder.path)
-    told = [("clock" in r.sources, r.metrics["said"], made.sidecar(r, "said")) for r in made.records]
-    assert told == [(True, 42.0, b"42\n")] * 2
+    told = [("clock" in r.sources, r.metrics["said"]) for r in made.records]
+    assert told == [(True, 42.0)] * 2
     monkeypatch.undo()
     with (
         store.open_run(e, two_cores, tmp_path, continued=True) as folder,
@@ -199,7 +198,7 @@ def test_a_new_source_gets_the_output_and_a_folder_for_each_rank_where_it_asks_f
 ) -> None:
     def read(held: Scratch) -> sources.Found:
         text = " ".join(sorted(path.parent.name + path.read_text() for path in held.of("place").rglob("said")))
-        return sources.Found(blobs={"said": text.encode(), "output": held.said(4).encode()})
+        return sources.Found(warnings=(text, held.said(4)))
 
     place = sources.Source(
         "place", lambda _: True, lambda held: {"PLACE": str(held.of("place"))}, read, by_rank=("PLACE",),
@@ -207,7 +206,5 @@ def test_a_new_source_gets_the_output_and_a_folder_for_each_rank_where_it_asks_f
     )  # fmt: skip
     monkeypatch.setattr(sources, "SOURCES", (*sources.SOURCES, place))
     e = experiment("sh", "-c", 'printf :$PMI_RANK > "$PLACE/said"; echo out', levels={"layout": ["1x2x1"]})
-    memory = store.Memory()
-    (made,) = run(e, memory, launchers.create("wrapped", e, two_cores), blocks(e, 1))
-    assert memory.blobs[made.sidecars["said"]] == b"0:0 1:1"
-    assert memory.blobs[made.sidecars["output"]] == b"out\n"
+    (made,) = run(e, store.Memory(), launchers.create("wrapped", e, two_cores), blocks(e, 1))
+    assert made.warnings[-2:] == ("0:0 1:1", "out\n")  # behind those of other programs

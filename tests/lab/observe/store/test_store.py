@@ -39,7 +39,6 @@ def test_a_finished_run_gives_back_what_was_appended(open_run: Any, experiment: 
         "finished",
         "plan.json",
         "records.jsonl",
-        "sidecars",
     ]
 
 
@@ -255,22 +254,7 @@ def test_another_launcher_has_a_folder_of_its_own(experiment: Make, two_cores: M
 def test_half_made_folders_of_a_crash_are_swept_away(open_run: Any, experiment: Make, tmp_path: Path) -> None:
     e = experiment()
     home = tmp_path / "runs" / f"tune-{e.hash}"
-    (home / ".1.new" / "sidecars").mkdir(parents=True)
+    (home / ".1.new").mkdir(parents=True)
     with open_run(e) as folder:
         folder.start(SUBJECT)
     assert sorted(path.name for path in home.iterdir()) == ["1", "lock"]
-
-
-def test_a_sidecar_is_kept_once_and_given_back_by_its_name(open_run: Any, experiment: Make) -> None:
-    e, blob = experiment(), b"timeline " * 10_000
-    with open_run(e) as folder:
-        folder.start(SUBJECT)
-        names = {folder.keep(blob) for _ in range(3)}
-        folder.begin()
-        folder.append(record(e, sidecars={"timeline": names.pop()}))
-        folder.complete()
-        run = folder.finished()
-    assert not names
-    (path,) = (run.folder / "sidecars").iterdir()
-    assert path.stat().st_size < len(blob) / 50
-    assert run.sidecar(run.records[0], "timeline") == blob

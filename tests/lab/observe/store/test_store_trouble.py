@@ -2,7 +2,6 @@
 """What a full disk, a damaged file or a missing right does to a run folder: one clear error, and nothing is lost."""
 
 import errno
-import gzip
 import os
 import resource
 import subprocess
@@ -18,33 +17,10 @@ from corescale.declare.experiment import Experiment
 from corescale.errors import StoreError
 from corescale.machine import Machine
 from corescale.observe import store
-from corescale.observe.store import durable, sidecars
+from corescale.observe.store import durable
 from support.stores import SUBJECT, make_block, record
 
 Make = Callable[..., Experiment]
-
-
-@pytest.mark.parametrize("damage", [b"", b"no gzip", gzip.compress(b"another", mtime=0)])
-def test_a_damaged_sidecar_is_refused_by_its_file(open_run: Any, experiment: Make, damage: bytes) -> None:
-    with open_run(experiment()) as folder:
-        folder.start(SUBJECT)
-        name = folder.keep(b"content")
-    path = folder.path / "sidecars" / f"{name}.gz"
-    path.write_bytes(damage)
-    with pytest.raises(StoreError, match=f"sidecars/{name}.gz: .*; restore the file"):
-        sidecars.read(path.parent, name)
-    path.unlink()
-    with pytest.raises(StoreError, match="cannot be read"):
-        sidecars.read(path.parent, name)
-
-
-def test_a_full_disk_leaves_no_half_sidecar(small_disk: Path, experiment: Make, two_cores: Machine) -> None:
-    e = experiment()
-    with store.open_run(e, two_cores, small_disk) as folder:
-        folder.start(SUBJECT)
-        with pytest.raises(StoreError, match=r"sidecars/.*: cannot be written: No space left"):
-            folder.keep(os.urandom(100_000))
-        assert list((folder.path / "sidecars").iterdir()) == []
 
 
 @pytest.fixture
@@ -201,22 +177,3 @@ def test_no_bytes_make_the_reader_fail_otherwise(tmp_path_factory: pytest.TempPa
         return
     assert lines[0] == {"event": "x"}
     assert 0 <= torn <= len(data)
-
-
-def test_a_sweep_removes_sidecars_and_nothing_else(tmp_path: Path) -> None:
-    own, letter = tmp_path / f"{'0' * 64}.gz", tmp_path / "letter"
-    for path in (own, letter, tmp_path / f".{'1' * 64}.gz.new"):
-        path.write_text("")
-    sidecars.sweep(tmp_path, ())
-    assert list(tmp_path.iterdir()) == [letter]
-
-
-def test_a_link_to_another_folder_is_not_swept(tmp_path: Path) -> None:
-    kept = tmp_path / "foreign" / f"{'0' * 64}.gz"
-    kept.parent.mkdir()
-    kept.write_text("")
-    link = tmp_path / "sidecars"
-    link.symlink_to(kept.parent)
-    with pytest.raises(StoreError, match="sidecars: is a link; put the folder"):
-        sidecars.sweep(link, ())
-    assert kept.exists()
