@@ -103,7 +103,7 @@ def table(found: Mapping[str, list[Facts]]) -> Iterator[str]:
     yield "| program | iterations a second | times the baseline | goal |\n|---|---|---|---|"
     for row, facts in found.items():
         ratio = ratio_interval(rates(facts), rates(found[BASELINE]))
-        yield f"| {row} | {statistics.median(rates(facts)):.1f} | {written(ratio)} | {GOALS.get(row, 'printed')} |"
+        yield f"| {row} | {statistics.median(rates(facts)):.1f} | {written(ratio)} | {GOALS.get(row, 'none')} |"
 
 
 def efficiency(found: Mapping[str, list[Facts]]) -> str:

@@ -144,7 +144,9 @@ VARIED: dict[str, Callable[[Column], float]] = {
 def directions(table: tuple[Column, ...]) -> None:
     """Pairs of columns that differ in one quantity alone: is the best block of the larger one larger or smaller?"""
     print("\nBest blocks of pairs of columns that differ in one quantity alone, as that grows. The paper says")
-    print("smaller, but for L3 domains larger; threads and groups grow together in each of its tables. Many pairs")
+    print(
+        "that they get smaller, but larger with L3 domains. In its tables threads and groups grow together. Many pairs"
+    )
     print("differ by noise. A slope is the median of their log-log slopes: -1 is inversely proportional.\n")
     print("| quantity | larger | smaller | the same | slope |\n|---|---|---|---|---|")
     for name, of in VARIED.items():

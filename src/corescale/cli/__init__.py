@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: one file for each verb. Only this room composes the others, and only it exits."""
+"""The command line: one file for each verb. Only this room exits and writes standard output."""
 
 import contextlib
 import errno

@@ -15,9 +15,9 @@ VERBS = {
     "explain": "Where every thread-second goes: corescale explain -- ./program {threads}",
     "compare": "Which command is faster: corescale compare 'xz -T1 -k FILE' 'xz -T2 -k FILE'",
     "doctor": "What this machine has (cores, quota, allocators, threading systems, MPI) and how noisy it is now.",
-    "study": "Studies as files: list | check | run | new | claims.",
+    "study": "Studies as files: list | check | run | new | publish | claims.",
     "report": "Show runs again, and write report.html and declared outputs; with several runs the machine is a factor.",
-    "history": "Keep one line a commit, and say where times changed: corescale history performance.jsonl RUN",
+    "history": "Keep one line for each commit, and say where times changed: corescale history performance.jsonl RUN",
     "predict": "What more cores would give: corescale predict corescale-runs/scan-1234/1 --cores 64",
     "calibrate": "Measure this machine for 5 s, and write the file from which parallel_for chooses blocks.",
 }
@@ -38,6 +38,8 @@ class Verb(typer.core.TyperCommand):
         made = typer.main.get_command(alone)
         for command in (made, *getattr(made, "commands", {}).values()):
             for option in command.params:
+                if getattr(option, "is_flag", False):
+                    option.metavar = ""  # a recent typer would show <bool>, as if it took a value
                 if option.param_type_name == "option" and option.default in ("", []):
                     option.callback = _given
         return made

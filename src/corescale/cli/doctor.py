@@ -23,7 +23,8 @@ from corescale.topology import parts
 
 def doctor(
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="-- COMMAND", help="of --noise: a command beside the sentinel")
+        list[str] | None,
+        typer.Argument(metavar="-- COMMAND", help="with --noise: a command to measure next to the sentinel"),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="print the result as JSON")] = False,
     noise: Annotated[
@@ -36,7 +37,7 @@ def doctor(
     outputs: Annotated[
         str, typer.Option("--outputs", metavar="DIR", help="of --topology: draw it there, as PNG and SVG")
     ] = "",
-    no_noise: Annotated[bool, typer.Option("--no-noise", help="leave out the test of 2 s how noisy it is")] = False,
+    no_noise: Annotated[bool, typer.Option("--no-noise", help="leave out the 2 s test of how noisy it is")] = False,
 ) -> None:
     """What this machine has (cores, quota, allocators, threading systems, MPI) and how noisy it is now."""
     usage_errors.must_have({"-- COMMAND": words and not noise}, "--noise 5m")

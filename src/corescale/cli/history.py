@@ -34,10 +34,12 @@ def history(
     runs: Annotated[
         list[Path] | None, typer.Argument(metavar="[RUN...]", help="runs to add, as report takes them")
     ] = None,
-    commit: Annotated[str, typer.Option("--commit", metavar="REV", help="whose runs these are (default: HEAD)")] = "",
+    commit: Annotated[
+        str, typer.Option("--commit", metavar="REV", help="the commit that was measured (default: HEAD)")
+    ] = "",
     json: Annotated[bool, typer.Option("--json", help="print the series as JSON")] = False,
 ) -> None:
-    """Keep one line a commit, and say where times changed: corescale history performance.jsonl RUN"""
+    """Keep one line for each commit, and say where times changed: corescale history performance.jsonl RUN"""
     known = _read(file)
     if runs:
         revision, when = _commit(commit or "HEAD")

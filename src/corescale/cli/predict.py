@@ -56,7 +56,9 @@ def predict(
     grade: Annotated[
         str,
         typer.Option(
-            "--grade", metavar="mpi|slurm|ssh", help="of --simulate: then launch what can be, and print errors"
+            "--grade",
+            metavar="mpi|slurm|ssh",
+            help="with --simulate: also launch what can be launched, and print errors",
         ),
     ] = "",
     response: Annotated[str, typer.Option("--response", help="of --simulate: wall or metric:NAME")] = "wall",

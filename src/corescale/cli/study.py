@@ -140,7 +140,7 @@ def check(
 
 
 def new(file: Annotated[Path, typer.Argument(help="the file to write")] = Path("study.toml")) -> None:
-    """Write a commented study to start from, and beside it the schema that editors complete it by."""
+    """Write a commented study to start from, and next to it the schema by which editors complete it."""
     if paths.exists(file):
         raise UsageError("exists already", where=str(file), remedy="name another file")
     kinds = ", ".join(name for name, kind in KINDS.items() if kind.named)

@@ -23,7 +23,9 @@ def option(default: Any, *flags: str, help: str, metavar: str = "") -> Any:  # n
 class RunRequest:
     """How a run is made and shown, whatever is measured."""
 
-    on: str = option("", "--on", help="the launcher, one that doctor lists (default: the first that works)")
+    on: str = option(
+        "", "--on", metavar="NAME", help="the launcher, one that doctor lists (default: the first that works)"
+    )
     landscape: str = option("", "--landscape", metavar="FILE", help="times, for --on fake (docs/fake.md)")
     platform: str = option("", "--platform", metavar="FILE", help="a cluster, for --on simgrid (docs/cluster.md)")
     hosts: str = option("", "--hosts", metavar="FILE", help="lines HOST slots=CORES, for --on ssh (docs/cluster.md)")
@@ -34,7 +36,7 @@ class RunRequest:
         1, "--jobs", metavar="K", help="K launches at once, if pairs show that they do not disturb each other"
     )
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
-    fresh: bool = option(False, "--fresh", help="start a new run, also if one could be continued or shown")
+    fresh: bool = option(False, "--fresh", help="start a new run, even if one could be continued or shown")
     continued: bool = option(False, "--continue", help="continue the last run of this command, or fail")
     wait_quiet: bool = option(
         False, "--wait-quiet", help="before each block wait until other programs leave the CPUs, 10 minutes in all"
@@ -92,7 +94,7 @@ class Request(RunRequest):
         "", "--baseline", metavar="NAME=LEVEL,...", help="levels of the baseline, if they differ from this shell's"
     )
     response: str = option(
-        "wall", "--response", help="what is compared, less is better: wall, region:NAME or metric:NAME"
+        "wall", "--response", metavar="WHAT", help="what is compared, less is better: wall, region:NAME or metric:NAME"
     )
     metric: list[str] = option(
         [],

@@ -30,8 +30,8 @@ def table(calibration: Calibration) -> Table:
                 constant.name + loops, f"{value:.3g} {constant.unit}", said, constant.meaning, constant.limit(value)
             )
     shown.caption = (
-        "* loops do not read it; models, the simulator and you may. A value is the lower quartile of its runs,\n"
-        "spread what the middle half of them differ by."
+        "* not read by loops; models and the simulator use it. A value is the lower quartile of its runs,\n"
+        "and spread is how far the middle half of them differ."
     )
     return shown
 

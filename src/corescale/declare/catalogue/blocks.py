@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Block sizes worth trying: powers of two around the one that a model predicts for this machine.
 
-The model is that of the library's policy auto (runtime/src/parallel_for/policies): claims and the wait for the last
+The model is that of the library's policy auto (runtime/src/parallel_for/policies.cpp): claims and the wait for the last
 block cost the same at sqrt(2 N c / (T w u)), c what a claim takes, w an iteration, u how uneven blocks of one size are.
 Of a program's loops nothing is known before it is launched, so N and w are those of the study's loop; the race finds
 out.

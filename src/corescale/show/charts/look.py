@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Colours and shapes of every chart, for both renderers.
 
-The palette follows Okabe and Ito's, which colour-blind people can distinguish ; shapes differ too, so that no meaning
-is carried by colour alone. In a page each colour is a CSS variable (page/report.css), so that dark pages work.
+The palette follows Okabe and Ito's, which colour-blind people can distinguish; shapes differ too, so that no meaning
+is carried by colour alone. In a page each colour is a CSS variable (html/templates/report.css), so that dark pages work.
 """
 
 import functools
