@@ -2,7 +2,7 @@
 """Colours and shapes of every chart, for both renderers.
 
 The palette follows Okabe and Ito's, which colour-blind people can distinguish; shapes differ too, so that no meaning
-is carried by colour alone. In a page each colour is a CSS variable (html/templates/report.css), so that dark pages work.
+is carried by colour alone. In a page each is a CSS variable (html/templates/report.css), so that dark pages work.
 """
 
 import functools
