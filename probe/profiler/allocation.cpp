@@ -36,14 +36,16 @@ struct Reals {
   void* (*memalign)(std::size_t, std::size_t) = nullptr;
 } real;
 
-// What is asked for before the next allocator is known, by the search for it; never given back.
+// What the search for the next allocator asks for, and the loader for the profiler; never given back.
 alignas(16) char early[1 << 16];
 std::atomic<std::size_t> early_used;
 bool resolving = false, resolved = false;
 bool has_new = false;        // the next allocator has `new` and `delete`: others ask malloc, and count there
 bool new_is_malloc = false;  // of the C++ library, and malloc is this one
 
-bool is_early(const void* place) { return place >= early && place < early + sizeof early; }
+bool is_early(const void* place) {
+  return reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(early) < sizeof early;
+}
 
 void* early_memory(std::size_t size) {
   const std::size_t place =
@@ -84,12 +86,32 @@ std::uint32_t cycles_more(std::uint64_t with, std::uint64_t without) {
   return with > without ? static_cast<std::uint32_t>((with - without) / (2 * batch)) : 0;
 }
 
+// An allocator of one block: to try the real one would move the program's memory.
+struct Trial {
+  Trial* next;
+};
+Trial trial_block;
+Trial* trial_list = &trial_block;
+void* trial_malloc(std::size_t) {
+  Trial* const taken = trial_list;
+  trial_list = taken->next;
+  return taken;
+}
+void trial_free(void* place) {
+  auto* const given = static_cast<Trial*>(place);
+  given->next = trial_list;
+  trial_list = given;
+}
+
 // What timing adds to a call, and what going through here adds, which the reader books too. Both in calls, since a
-// processor hides much of a look at the counter behind its neighbours.
+// processor hides much of a look at the counter behind its neighbours. Before the program has a second thread.
 void calibrate() {
   static bool done = false;
   if (done) return;
   done = true;
+  const Reals theirs = real;
+  real.malloc = trial_malloc;
+  real.free = trial_free;
   void* (*volatile get)(std::size_t) = real.malloc;
   void (*volatile give)(void*) = real.free;
   const auto in_one = [&] {
@@ -114,6 +136,7 @@ void calibrate() {
   get = ::malloc;
   give = ::free;
   file->header.cycles_of_a_call = cycles_more(fewest(in_one), direct);
+  real = theirs;
 }
 
 // The gap in which a thread ended goes on in the next one to begin: threads of few calls would never come to its end.
@@ -127,15 +150,18 @@ std::int32_t next_gap() {
   return 1 + static_cast<std::int32_t>(local.random % static_cast<std::uint32_t>(2 * mean - 1));
 }
 
-// A call that is timed, or in no profiled thread, or made by another of these; `left` is what the countdown would be.
-// `size` is 0 for what gives back.
-template <class Call>
-__attribute__((noinline)) auto rarely(std::size_t size, std::int32_t left, Call call) {
-  if (left < 0) return call();
+// A call that is timed, or in no profiled thread, or made by another of these. `size` is 0 for what gives back.
+template <class Call, class Own>
+__attribute__((noinline)) auto rarely(std::size_t size, Call call, Own instead) {
+  if (local.own) return local.countdown = 0, instead();
+  const bool sampled = local.countdown <= 0;
+  if (!local.thread || local.in_allocator) {
+    if (sampled) local.countdown = local.thread ? 1 : std::numeric_limits<std::int32_t>::max();
+    return call();
+  }
   Thread& thread = *local.thread;
-  const bool sampled = left == 0;
   const std::int64_t weight = sampled ? local.gap : 1;
-  local.countdown = sampled ? -1 : -left;
+  local.in_allocator = true;
   const std::uint64_t began = cycles();
   auto result = call();
   std::uint64_t length = cycles() - began;
@@ -146,24 +172,34 @@ __attribute__((noinline)) auto rarely(std::size_t size, std::int32_t left, Call 
     (size ? thread.allocations : thread.frees) += weight;
     thread.bytes += static_cast<std::int64_t>(size) * weight;
     ++local.timed;
-    left = local.gap = next_gap();
+    local.countdown = local.gap = next_gap();
   }
-  local.countdown = left;
+  local.in_allocator = false;
+  return result;
+}
+
+// Keeps nothing over the call: a program may make a hundred million of them in a second.
+template <class Call, class Own>
+inline __attribute__((always_inline)) auto counted(std::size_t size, Call call, Own instead) {
+  if (__builtin_expect(size >= large || --local.countdown <= 0, 0)) return rarely(size, call, instead);
+  local.in_allocator = true;
+  auto result = call();
+  local.in_allocator = false;
   return result;
 }
 
 template <class Call>
 inline __attribute__((always_inline)) auto counted(std::size_t size, Call call) {
-  const std::int32_t left = local.countdown - 1;
-  if (__builtin_expect(left <= 0 || size >= large, 0)) return rarely(size, left, call);
-  local.countdown = -left;
-  auto result = call();
-  local.countdown = left;
-  return result;
+  return counted(size, call, call);
 }
 
 inline __attribute__((always_inline)) void* allocate(std::size_t size) {
-  return counted(size, [=] { return real.malloc(size); });
+  return counted(
+      size, [=] { return real.malloc(size); },
+      [=] {
+        void* const place = early_memory(size);
+        return place ? place : real.malloc(size);
+      });
 }
 
 inline __attribute__((always_inline)) void give_back(void* place) {
@@ -215,7 +251,12 @@ CORESCALE_EXPORT void* malloc(std::size_t size) noexcept { return allocate(size)
 CORESCALE_EXPORT void free(void* place) noexcept { give_back(place); }
 
 CORESCALE_EXPORT void* calloc(std::size_t count, std::size_t size) noexcept {
-  return counted(count * size, [=] { return real.calloc(count, size); });
+  return counted(
+      count * size, [=] { return real.calloc(count, size); },
+      [=] {
+        void* const place = count && size > sizeof early / count ? nullptr : early_memory(count * size);
+        return place ? place : real.calloc(count, size);
+      });
 }
 
 CORESCALE_EXPORT void* realloc(void* place, std::size_t size) noexcept {
@@ -245,28 +286,31 @@ CORESCALE_EXPORT void* memalign(std::size_t alignment, std::size_t size) noexcep
 
 // Allocators define these beside malloc, and are then asked by no malloc. The C++ library's own are asked where malloc
 // gives nothing: they throw.
-#define NEW(name)                                              \
-  CORESCALE_EXPORT void* name(std::size_t size) {              \
-    if (new_is_malloc) {                                       \
-      void* const place = allocate(size);                      \
-      if (__builtin_expect(place != nullptr, 1)) return place; \
-    }                                                          \
-    REAL(name, void*(std::size_t));                            \
-    if (!has_new) return real_##name(size);                    \
-    return counted(size, [=] { return real_##name(size); });   \
+#define NEW(name)                                                                                            \
+  static __attribute__((noinline)) void* new_by_##name(std::size_t size, const void* from) {                 \
+    REAL_FROM(from, name, void*(std::size_t));                                                               \
+    return has_new ? counted(size, [=] { return real_##name(size); }) : real_##name(size);                   \
+  }                                                                                                          \
+  CORESCALE_EXPORT void* name(std::size_t size) {                                                            \
+    void* const place = new_is_malloc ? allocate(size) : nullptr;                                            \
+    return __builtin_expect(place != nullptr, 1) ? place : new_by_##name(size, __builtin_return_address(0)); \
   }
 NEW(_Znwm)
 NEW(_Znam)
 #undef NEW
-#define DELETE(name, parameters, given)               \
-  CORESCALE_EXPORT void name parameters noexcept {    \
-    if (new_is_malloc) return give_back(place);       \
-    REAL(name, void parameters);                      \
-    if (!has_new) return real_##name given;           \
-    counted(0, [=] { return real_##name given, 0; }); \
+#define UNPACK(...) __VA_ARGS__
+#define DELETE(name, parameters, given)                                                             \
+  static __attribute__((noinline)) void delete_by_##name(const void* from, UNPACK parameters) {     \
+    REAL_FROM(from, name, void parameters);                                                         \
+    if (!has_new) return real_##name given;                                                         \
+    counted(0, [=] { return real_##name given, 0; });                                               \
+  }                                                                                                 \
+  CORESCALE_EXPORT void name parameters noexcept {                                                  \
+    new_is_malloc ? give_back(place) : delete_by_##name(__builtin_return_address(0), UNPACK given); \
   }
 DELETE(_ZdlPv, (void* place), (place))
 DELETE(_ZdaPv, (void* place), (place))
 DELETE(_ZdlPvm, (void* place, std::size_t size), (place, size))
 DELETE(_ZdaPvm, (void* place, std::size_t size), (place, size))
 #undef DELETE
+#undef UNPACK

@@ -29,8 +29,9 @@ constexpr Word zero() {
   return word;
 }
 
-// Divides `length` between the shares.
-inline void book(Word word, std::int64_t length, int processors, std::int64_t* share) {
+// Divides `length` between the shares. `idle`: threads that wait for an event, which the word does not count. While another
+// computes they have nothing to do; else all of the launch waits.
+inline void book(Word word, std::int64_t length, int processors, int idle, std::int64_t* share) {
   int free = processors;
   const auto take = [&](Share to, int threads) {
     const int taken = threads < free ? threads : free;
@@ -45,6 +46,7 @@ inline void book(Word word, std::int64_t length, int processors, std::int64_t* s
   take(barrier_wait, count(word, barriers));
   take(block_wait, count(word, blocks));
   take(join_wait, count(word, joins));
+  if (!now) take(block_wait, idle);
   share[absent] += length * free;
 }
 

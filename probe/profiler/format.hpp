@@ -10,7 +10,7 @@
 namespace corescale::profiler {
 
 inline constexpr char magic[8] = {'c', 'o', 'r', 'e', 'p', 'r', 'o', 'f'};
-inline constexpr std::uint32_t format = 4;
+inline constexpr std::uint32_t format = 5;
 
 // What a thread does: the one state that it is in, and what its CPU ticks and stacks are booked under.
 enum State : std::uint32_t {
@@ -19,11 +19,12 @@ enum State : std::uint32_t {
   locking,     // waits for a mutex, a read-write lock, a critical section
   barrier,     // waits at a barrier, or at the end of a parallel region
   joining,     // waits for a thread to end
-  blocked,     // waits for a condition, a semaphore, a futex, time, or a descriptor
+  blocked,     // waits for time or a descriptor, or for what another thread says while none computes
   message,     // in a call of MPI
   spinning,    // in a spin lock, or yields again and again
   pooled,      // a worker of a runtime without work
-  serial,      // only a stack's: computing while other threads of the launch had nothing to do
+  event,   // waits for what another thread says, by a condition, a semaphore or a futex, while one computes
+  serial,  // only a stack's: computing while other threads of the launch had nothing to do
   states
 };
 
@@ -121,6 +122,8 @@ struct Header {
   std::int32_t rank;                      // its number, by what starts ranks; -1: not said
   std::uint32_t reserved;
   char executable[512];
+  std::int64_t still;       // how long no thread computed
+  std::int32_t idle;        // threads that wait for an event
   alignas(64) Word census;  // see census.hpp
 };
 

@@ -102,6 +102,7 @@ void* Symbol::kept_for(const link_map* object, bool all_see) {
 }
 
 void* Symbol::found_for(const void* caller, bool all_see) {
+  const OwnMemory memory;
   // A region's body whose last act is a call has left: what called it is here.
   const link_map* const object = object_of(caller);
   const bool is_own = object && object == object_of(reinterpret_cast<const void*>(in_any_object));

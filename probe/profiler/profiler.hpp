@@ -22,11 +22,12 @@ namespace corescale::profiler {
 // Of the calling thread. The program's own thread-local storage is not touched.
 struct Local {
   Thread* thread;
-  // Allocations until one is timed: negative while the thread is in one, and 0 where it is not profiled.
-  std::int32_t countdown;
+  std::int32_t countdown;  // allocations until one is timed
   std::int32_t gap;
   std::uint32_t random;
   std::uint32_t timed;  // allocations
+  bool in_allocator;
+  bool own;  // what it allocates is the profiler's: see OwnMemory
   bool spinning;
   struct Wait* wait;     // the one that it is in
   const void* runtime;   // a function of the one that its parallel region runs on; null outside
@@ -79,9 +80,29 @@ void add(Number& to, Amount what) {
   __atomic_fetch_add(&to, static_cast<Number>(what), __ATOMIC_RELAXED);
 }
 
+// What the loader allocates for the profiler comes from a memory of the profiler's own: the program's lies where it would
+// without, so that data which share a cache line do so with it too.
+struct OwnMemory {
+  OwnMemory() {
+    local.countdown = 0;
+    local.own = true;
+  }
+  ~OwnMemory() {
+    local.countdown = before;
+    local.own = outer;
+  }
+  OwnMemory(const OwnMemory&) = delete;
+  OwnMemory& operator=(const OwnMemory&) = delete;
+
+ private:
+  const std::int32_t before = local.countdown;
+  const bool outer = local.own;
+};
+
 // The next library's function of this name, where that is one library for all objects: the C library's.
 template <class Function>
 Function* next(const char* name, const char* version = nullptr) {
+  const OwnMemory memory;
   void* found = version ? dlvsym(RTLD_NEXT, name, version) : nullptr;
   return reinterpret_cast<Function*>(found ? found : dlsym(RTLD_NEXT, name));
 }
@@ -133,6 +154,7 @@ void resolve_waits();
 
 // wait.cpp
 Word counted(State state);  // what a thread in this state is counted as
+void turn(State to, State from);
 struct Wait {
   explicit Wait(State state);
   ~Wait();
@@ -141,8 +163,11 @@ struct Wait {
   void end();
 
  private:
+  void book(State state, std::int64_t length);
+
   State state_;
   Stack* stack_ = nullptr;
+  std::int64_t still_ = 0;
 };
 
 // openmp.cpp

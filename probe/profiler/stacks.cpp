@@ -93,7 +93,7 @@ namespace {
 
 State state_of(const Thread& thread, std::int64_t time) {
   if (local.spinning || time - thread.last_yield < yields_again) return spinning;
-  return local.countdown < 0 ? allocating : computing;
+  return local.in_allocator ? allocating : computing;
 }
 
 void tick(int number, siginfo_t* info, void* context) {

@@ -110,8 +110,11 @@ void change(Word to, Word from) {
     if (time < last) time = last;
     const Word made = ((old & ~census::time_mask) + to - from) | static_cast<Word>(time);
     if (!__sync_bool_compare_and_swap(&word, old, made)) continue;
+    const std::int64_t length = (time - last) * census::step;
+    const int idle = __atomic_load_n(&file->header.idle, __ATOMIC_RELAXED);
     std::int64_t share[shares] = {};
-    census::book(old, (time - last) * census::step, static_cast<int>(file->header.processors), share);
+    census::book(old, length, static_cast<int>(file->header.processors), idle, share);
+    if (!census::count(old, census::running)) add(file->header.still, length);
     Thread& owner = local.thread ? *local.thread : file->thread[0];
     for (unsigned i = 0; i < shares; ++i)
       if (share[i]) add(owner.share[i], share[i]);
@@ -147,6 +150,7 @@ void end_thread() {
     thread->burnt[thread->state] += cpu_since(thread->cpu_since);
   }
   change(0, counted(static_cast<State>(thread->state)));
+  if (thread->state == event) add(file->header.idle, -1);
   end_allocation();
   local = {};
   __atomic_store_n(&thread->ended, time, __ATOMIC_RELEASE);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One wait of a thread: its time, its CPU time and its place.
+#include <algorithm>
 #include <cerrno>
 
 #include "profiler/profiler.hpp"
@@ -22,10 +23,17 @@ Word counted(State state) {
     case blocked:
       return census::one(census::blocks);
     case pooled:
+    case event:
       return 0;
     default:
       return census::one(census::running);
   }
+}
+
+void turn(State to, State from) {
+  change(counted(to), counted(from));
+  if (to == event) add(file->header.idle, 1);
+  if (from == event) add(file->header.idle, -1);
 }
 
 Wait::Wait(State state) : state_(state) {
@@ -33,15 +41,18 @@ Wait::Wait(State state) : state_(state) {
   const int error = errno;
   local.wait = this;
   Thread& thread = *local.thread;
-  if (state_ != pooled && (thread.unsited[state_] >= worth_a_stack || !thread.calls[state_])) {
+  const State other = state_ == event ? blocked : state_;
+  const std::int64_t unsited = std::max(thread.unsited[state_], thread.unsited[other]);
+  if (state_ != pooled && (unsited >= worth_a_stack || !thread.calls[state_])) {
     stack_ = here();
-    thread.unsited[state_] = 0;
+    thread.unsited[state_] = thread.unsited[other] = 0;
   }
   thread.since = now();
   thread.cpu_since = cpu_now();
   ++thread.calls[state_];
   __atomic_store_n(&thread.state, static_cast<std::uint32_t>(state_), __ATOMIC_RELAXED);
-  change(counted(state_), census::one(census::running));
+  turn(state_, computing);
+  still_ = __atomic_load_n(&file->header.still, __ATOMIC_RELAXED);
   errno = error;
 }
 
@@ -53,18 +64,25 @@ void Wait::end() {
   if (!live()) return;
   const int error = errno;
   Thread& thread = *local.thread;
-  change(census::one(census::running), counted(state_));
+  turn(computing, state_);
   __atomic_store_n(&thread.state, static_cast<std::uint32_t>(computing), __ATOMIC_RELAXED);
   const std::int64_t length = now() - thread.since;
-  thread.spent[state_] += length;
+  const std::int64_t since = __atomic_load_n(&file->header.still, __ATOMIC_RELAXED) - still_;
+  const std::int64_t still = state_ == event ? std::min(length, since) : 0;
   thread.burnt[state_] += cpu_since(thread.cpu_since);
-  thread.unsited[state_] += length;
-  log(state_, length, stack_);
-  if (stack_) {
-    weigh(stack_, state_, thread.unsited[state_]);
-    thread.unsited[state_] = 0;
-  }
+  book(state_, length - still);
+  if (still) book(blocked, still);
   errno = error;
+}
+
+void Wait::book(State state, std::int64_t length) {
+  Thread& thread = *local.thread;
+  thread.spent[state] += length;
+  thread.unsited[state] += length;
+  log(state, length, stack_);
+  if (!stack_) return;
+  weigh(stack_, state, thread.unsited[state]);
+  thread.unsited[state] = 0;
 }
 
 }  // namespace corescale::profiler

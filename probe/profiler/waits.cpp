@@ -34,7 +34,7 @@ struct Reals {
 
 // What a thread waits for by futex: a runtime of tasks has its workers wait for work, and others for its tasks' end.
 State futex_wait_by(const void* caller) {
-  if (!live() || !local.thread || !of_tasks(caller)) return blocked;
+  if (!live() || !local.thread || !of_tasks(caller)) return event;
   return local.thread->pool == task_pool ? pooled : joining;
 }
 
@@ -116,19 +116,19 @@ CORESCALE_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
 
 CORESCALE_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   if (!real.cond_wait) resolve_waits();
-  return waited(blocked, real.cond_wait, condition, mutex);
+  return waited(event, real.cond_wait, condition, mutex);
 }
 
 CORESCALE_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                                             const timespec* until) {
   REAL_NEW(pthread_cond_timedwait, "GLIBC_2.3.2", int(pthread_cond_t*, pthread_mutex_t*, const timespec*));
-  return waited(blocked, real_pthread_cond_timedwait, condition, mutex, until);
+  return waited(event, real_pthread_cond_timedwait, condition, mutex, until);
 }
 
 CORESCALE_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                                             clockid_t clock, const timespec* until) {
   REAL(pthread_cond_clockwait, int(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*));
-  return waited(blocked, real_pthread_cond_clockwait, condition, mutex, clock, until);
+  return waited(event, real_pthread_cond_clockwait, condition, mutex, clock, until);
 }
 
 CORESCALE_EXPORT int pthread_barrier_wait(pthread_barrier_t* at) noexcept {
@@ -147,12 +147,12 @@ CORESCALE_EXPORT int sem_wait(sem_t* semaphore) {
   const int error = errno;
   if (real_sem_trywait(semaphore) == 0) return 0;
   errno = error;
-  return waited(blocked, real_sem_wait, semaphore);
+  return waited(event, real_sem_wait, semaphore);
 }
 
 CORESCALE_EXPORT int sem_timedwait(sem_t* semaphore, const timespec* until) {
   REAL(sem_timedwait, int(sem_t*, const timespec*));
-  return waited(blocked, real_sem_timedwait, semaphore, until);
+  return waited(event, real_sem_timedwait, semaphore, until);
 }
 
 CORESCALE_EXPORT int mtx_lock(mtx_t* mutex) {
@@ -164,12 +164,12 @@ CORESCALE_EXPORT int mtx_lock(mtx_t* mutex) {
 
 CORESCALE_EXPORT int cnd_wait(cnd_t* condition, mtx_t* mutex) {
   REAL(cnd_wait, int(cnd_t*, mtx_t*));
-  return waited(blocked, real_cnd_wait, condition, mutex);
+  return waited(event, real_cnd_wait, condition, mutex);
 }
 
 CORESCALE_EXPORT int cnd_timedwait(cnd_t* condition, mtx_t* mutex, const timespec* until) {
   REAL(cnd_timedwait, int(cnd_t*, mtx_t*, const timespec*));
-  return waited(blocked, real_cnd_timedwait, condition, mutex, until);
+  return waited(event, real_cnd_timedwait, condition, mutex, until);
 }
 
 CORESCALE_EXPORT int mtx_timedlock(mtx_t* mutex, const timespec* until) {

@@ -18,6 +18,7 @@ STATES = (
     "message",
     "spinning",
     "pooled",
+    "event",
     "serial",
 )
 """What a thread does; as State in probe/profiler/format.hpp."""

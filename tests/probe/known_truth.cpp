@@ -19,6 +19,7 @@
 #include <atomic>
 #include <barrier>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -182,6 +183,37 @@ int main(int count, char** word) {
       }
     });
   }
+  if (part == "event") {  // that nobody computes for
+    bool ready = false;
+    parallel([&](int k) {
+      grind(second / 2);
+      std::unique_lock held(mutex);
+      if (k == 0) {
+        held.unlock();
+        usleep(static_cast<useconds_t>(second / 2 * 1e6));
+        held.lock();
+        ready = true;
+        condition.notify_all();
+      } else {
+        condition.wait(held, [&] { return ready; });
+      }
+    });
+  }
+  if (part == "pool") {  // of workers that wait for what the first thread merges
+    int merged = 0;
+    parallel([&](int k) {
+      for (int round = 1; round <= 5; ++round) {
+        if (k == 0) grind(second / 5);
+        {
+          std::unique_lock held(mutex);
+          if (k == 0) merged = round;
+          condition.notify_all();
+          condition.wait(held, [&] { return merged >= round; });
+        }
+        grind(second / 5);
+      }
+    });
+  }
   if (part == "spin") {
     pthread_spinlock_t lock;
     pthread_spin_init(&lock, 0);
@@ -250,6 +282,9 @@ int main(int count, char** word) {
     sigaltstack(&stack, nullptr);
     grind(second);
   }
+  if (part == "addresses")  // within a page: where blocks lie on cache lines
+    for (const std::size_t size : {8, 24, 48, 64, 500, 4096, 100'000, 48})
+      std::printf("%zu ", reinterpret_cast<std::uintptr_t>(malloc(size)) % 4096);
   if (part == "exit") {
     grind(second);
     _exit(0);

@@ -13,7 +13,7 @@ import pytest
 from corescale import native
 from corescale.conclude.explain import ledger, sites
 from corescale.declare.factors import Launch
-from corescale.observe.profiler import profiled
+from corescale.observe.profiler import environment, profiled
 from corescale.observe.symbols import Symbols
 from support.profiles import Seen, see, undisturbed
 
@@ -39,7 +39,9 @@ TRUTHS: dict[tuple[str, int], dict[str, float]] = {
     ("lock", 1): {"computing": 1.0},
     ("lock", 2): {"computing": 0.7, "lock wait": 0.3},
     ("condition", 1): {"computing": 1.0},
-    ("condition", 2): {"computing": 0.5, "blocked": 0.5},
+    ("condition", 2): {"computing": 0.5, ENDED: 0.5},
+    ("pool", 2): {"computing": 0.75, ENDED: 0.25},
+    ("event", 2): {"computing": 0.5, "blocked": 0.5},
     ("spin", 2): {"computing": 0.5, "spinning": 0.5},
     ("yield", 2): {"computing": 0.5, "spinning": 0.5},
 }
@@ -50,7 +52,7 @@ OF_FOUR = {
     ("slow", "tbb"): (2.5, ""),
     ("serial", "threads"): (5.0, ""),
     ("lock", "std"): (2.2, "lock wait"),
-    ("condition", "threads"): (1.0, "blocked"),
+    ("condition", "threads"): (1.0, ENDED),
     ("spin", "threads"): (1.0, "spinning"),
 }
 """Of 4 threads, on as many cores or fewer: the seconds that they compute, and what else they do until one ends."""
@@ -155,6 +157,7 @@ def test_five_thousand_regions_are_counted() -> None:
     ("malloc", "allocating", "allocate_a_fifth"),
     ("imbalance", "computing", "grind"),
     ("serial", "absent (serial)", "grind"),
+    ("pool", "absent (serial)", "grind"),
 ])  # fmt: skip
 def test_planted_call_sites_are_named(part: str, row: str, function: str) -> None:
     profile = known(part, "threads", 2).profile
@@ -195,6 +198,17 @@ def test_it_goes_before_another_allocator(allocator: str, monkeypatch: pytest.Mo
     profile = known("malloc", "threads", 2).profile
     assert allocator.split(".", maxsplit=1)[0] in profile.modules
     assert sum(thread.allocations for thread in profile.threads) > 10_000
+
+
+def test_the_memory_of_a_program_lies_where_it_does_without(tmp_path: Path) -> None:
+    """So its data share the cache lines that they share without the profiler."""
+    line = (str(native.find("known_truth")), "addresses", "threads", "1")
+    made = [
+        subprocess.run(line, check=True, capture_output=True, text=True, env=os.environ | given).stdout
+        for given in ({}, environment(tmp_path, 1, os.environ.get("LD_PRELOAD")))
+    ]
+    assert made[0] == made[1]
+    assert list(tmp_path.glob("profile-*"))
 
 
 def test_a_static_program_has_no_profile() -> None:

@@ -24,7 +24,7 @@ FOLDER = "CORESCALE_PROFILER"
 """The variable that says where it writes."""
 THREADS = "CORESCALE_PROFILER_THREADS"
 """The variable that says how many threads of the launch count."""
-FORMAT = 4
+FORMAT = 5
 BUCKET = 10_000_000
 """nanoseconds of each count of CPUs in use"""
 
@@ -58,7 +58,9 @@ _HEADER = np.dtype(
         ("rank", "i4"),
         ("reserved", "u4"),
         ("executable", "S512"),
-        ("gap", "V16"),
+        ("still", "i8"),
+        ("idle", "i4"),
+        ("gap", "V4"),
         ("census", "u8", 2),
         ("tail", "V48"),
     ]
@@ -254,8 +256,10 @@ def _shares(header: Any, threads: Any, end: int) -> dict[str, float]:
         found[name] += rest * min(there, free)
         if name == "active":
             found["excess"] += rest * max(0, there - free)
+            idle = 0 if there else int(header["idle"])
         free -= min(there, free)
-    found["absent"] += rest * free
+    found["blocked"] += rest * min(idle, free)
+    found["absent"] += rest * (free - min(idle, free))
     return found
 
 

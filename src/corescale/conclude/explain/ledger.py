@@ -16,7 +16,7 @@ BARELY = 0.01
 MOST = 0.99
 """share of the CPU time that the explained programs have; what is left, like a shell's, explains nothing"""
 
-_WAITS = ("locking", "message", "barrier", "blocked", "joining", "pooled")
+_WAITS = ("locking", "message", "barrier", "blocked", "joining", "pooled", "event")
 """In the order in which waiting threads have what the computing ones leave; as in probe/profiler/census.hpp."""
 
 

@@ -35,8 +35,12 @@ class Row(StrEnum):
     UNATTRIBUTED = "unattributed"
 
 
-ROW_OF: Mapping[str, Row] = {state: row for row in Row for state in row.states} | {"pooled": Row.ABSENT}
-"""The row of each state. Idle workers of a runtime are absent; the call sites of that are where others compute."""
+ROW_OF: Mapping[str, Row] = {
+    **{state: row for row in Row for state in row.states},
+    "pooled": Row.ABSENT,
+    "event": Row.ABSENT,
+}
+"""The row of each state. Idle workers are absent; the call sites of that are where others compute."""
 ON_CPU = tuple(state for row in Row if row.used for state in row.states)
 """states outside waits"""
 
