@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 (more than 300 lines: all functions of an allocator, and what timing them costs)
 // The malloc family. One call in 64 is timed, after a random number of others: to time each would cost a third of them.
 // In a thread of many calls it is one in 512 from then on, which are as exact.
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -72,7 +73,7 @@ void* first_realloc(void* place, std::size_t size) {
   return resolved ? real.realloc(place, size) : place ? nullptr : early_memory(size);
 }
 
-std::uint64_t cycles_of_a_look = 0;
+std::uint64_t cycles_of_a_look = 0, cycles_of_a_fault = 0;
 
 // The fewest cycles of a batch, by what a batch says of itself.
 template <class Batch>
@@ -84,59 +85,6 @@ std::uint64_t fewest(Batch cycles_of_batch) {
 
 std::uint32_t cycles_more(std::uint64_t with, std::uint64_t without) {
   return with > without ? static_cast<std::uint32_t>((with - without) / (2 * batch)) : 0;
-}
-
-// An allocator of one block: to try the real one would move the program's memory.
-struct Trial {
-  Trial* next;
-};
-Trial trial_block;
-Trial* trial_list = &trial_block;
-void* trial_malloc(std::size_t) {
-  Trial* const taken = trial_list;
-  trial_list = taken->next;
-  return taken;
-}
-void trial_free(void* place) {
-  auto* const given = static_cast<Trial*>(place);
-  given->next = trial_list;
-  trial_list = given;
-}
-
-// What timing adds to a call, and what going through here adds, which the reader books too. Both in calls, since a
-// processor hides much of a look at the counter behind its neighbours. Before the program has a second thread.
-void calibrate() {
-  static bool done = false;
-  if (done) return;
-  done = true;
-  const Reals theirs = real;
-  real.malloc = trial_malloc;
-  real.free = trial_free;
-  void* (*volatile get)(std::size_t) = real.malloc;
-  void (*volatile give)(void*) = real.free;
-  const auto in_one = [&] {
-    const std::uint64_t began = cycles();
-    for (int k = 0; k < batch; ++k) give(get(48));
-    return cycles() - began;
-  };
-  const auto each = [&] {
-    std::uint64_t sum = 0;
-    for (int k = 0; k < batch; ++k) {
-      const std::uint64_t began = cycles();
-      void* const block = get(48);
-      const std::uint64_t between = cycles();
-      give(block);
-      sum += cycles() - between + between - began;
-    }
-    return sum;
-  };
-  local.countdown = std::numeric_limits<std::int32_t>::max();
-  const std::uint64_t direct = fewest(in_one);
-  cycles_of_a_look = cycles_more(fewest(each), direct);
-  get = ::malloc;
-  give = ::free;
-  file->header.cycles_of_a_call = cycles_more(fewest(in_one), direct);
-  real = theirs;
 }
 
 // The gap in which a thread ended goes on in the next one to begin: threads of few calls would never come to its end.
@@ -168,6 +116,8 @@ __attribute__((noinline)) auto rarely(std::size_t size, Call call, Own instead) 
   length = length > cycles_of_a_look ? length - cycles_of_a_look : 0;
   if (sampled && length > longest) length = longest;
   thread.allocating += static_cast<std::int64_t>(length) * weight;
+  if (cycles_of_a_fault && length >= cycles_of_a_fault)
+    thread.faults_timed += static_cast<std::int64_t>(length / cycles_of_a_fault) * weight;
   if (sampled) {
     (size ? thread.allocations : thread.frees) += weight;
     thread.bytes += static_cast<std::int64_t>(size) * weight;
@@ -205,6 +155,80 @@ inline __attribute__((always_inline)) void* allocate(std::size_t size) {
 inline __attribute__((always_inline)) void give_back(void* place) {
   if (__builtin_expect(is_early(place), 0) || !place) return;
   counted(0, [=] { return real.free(place), 0; });
+}
+
+// An allocator of one block: to try the real one would move the program's memory.
+struct Trial {
+  Trial* next;
+};
+Trial trial_block;
+Trial* trial_list = &trial_block;
+void* trial_malloc(std::size_t) {
+  Trial* const taken = trial_list;
+  trial_list = taken->next;
+  return taken;
+}
+void trial_free(void* place) {
+  auto* const given = static_cast<Trial*>(place);
+  given->next = trial_list;
+  trial_list = given;
+}
+
+void* (*volatile trial_get)(std::size_t) = trial_malloc;
+void (*volatile trial_give)(void*) = trial_free;
+
+// What the first touch of a page costs: the kernel's work in it, which clears the page.
+void calibrate_faults() {
+  constexpr std::size_t page = 4096, pages = 32, tries = 3;
+  std::uint64_t least = ~std::uint64_t{0};
+  std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t i = 0; i < tries; ++i) {
+    void* const place =
+        mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (place == MAP_FAILED) return;
+    const std::int64_t time = cpu_now();
+    const std::uint64_t began = cycles();
+    for (std::size_t k = 0; k < pages; ++k) static_cast<volatile char*>(place)[k * page] = 1;
+    least = std::min(least, cycles() - began);
+    shortest = std::min(shortest, cpu_now() - time);
+    munmap(place, pages * page);
+  }
+  cycles_of_a_fault = least / pages;
+  file->header.time_of_a_fault = static_cast<std::uint32_t>(shortest / static_cast<std::int64_t>(pages));
+  local.thread->faults_before += tries * pages;
+}
+
+// What timing adds to a call, and what going through here adds, which the reader books too. Both in calls, since a
+// processor hides much of a look at the counter behind its neighbours.
+void calibrate() {
+  static bool done = false;
+  if (done) return;
+  done = true;
+  void* (*volatile get)(std::size_t) = trial_get;
+  void (*volatile give)(void*) = trial_give;
+  const auto in_one = [&] {
+    const std::uint64_t began = cycles();
+    for (int k = 0; k < batch; ++k) give(get(48));
+    return cycles() - began;
+  };
+  const auto each = [&] {
+    std::uint64_t sum = 0;
+    for (int k = 0; k < batch; ++k) {
+      const std::uint64_t began = cycles();
+      void* const block = get(48);
+      const std::uint64_t between = cycles();
+      give(block);
+      sum += cycles() - between + between - began;
+    }
+    return sum;
+  };
+  local.countdown = std::numeric_limits<std::int32_t>::max();
+  const std::uint64_t direct = fewest(in_one);
+  cycles_of_a_look = cycles_more(fewest(each), direct);
+  get = [](std::size_t size) { return counted(size, [=] { return trial_get(size); }); };
+  give = [](void* place) { counted(0, [=] { return trial_give(place), 0; }); };
+  file->header.cycles_of_a_call = cycles_more(fewest(in_one), direct);
+  calibrate_faults();
 }
 
 }  // namespace

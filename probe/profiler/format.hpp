@@ -73,6 +73,8 @@ struct Thread {
   std::uint64_t argument;
   std::int64_t cpu_before, queued_before;  // of its clocks when it began, without what others had here
   std::int64_t timer;                      // of its ticks; -1: none
+  std::int64_t faults, faults_before;      // pages touched first, as of the last look; and when it began
+  std::int64_t faults_timed;               // at most these are in `allocating` already
 };
 
 struct Stack {
@@ -120,7 +122,7 @@ struct Header {
   std::uint32_t confined;                 // it finished when it forbade itself calls of the system
   std::uint32_t full;                     // something found no room on the disk
   std::int32_t rank;                      // its number, by what starts ranks; -1: not said
-  std::uint32_t reserved;
+  std::uint32_t time_of_a_fault;          // nanoseconds of CPU time; 0: unknown
   char executable[512];
   std::int64_t still;       // how long no thread computed
   std::int32_t idle;        // threads that wait for an event

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 
@@ -102,6 +103,7 @@ void tick(int number, siginfo_t* info, void* context) {
   if (!thread || !live()) return;
   const int error = errno;
   const std::int64_t time = now();
+  const std::int64_t touched = thread->faults;
   look(*thread);
   const std::int64_t used = thread->cpu - thread->ticked;
   ++thread->ticks;
@@ -109,7 +111,10 @@ void tick(int number, siginfo_t* info, void* context) {
   if (thread->state == computing) {  // a wait is weighed whole, where it began
     const State state = state_of(*thread, time);
     Stack* const stack = here(context);
-    weigh(stack, state, used);
+    const std::int64_t clearing = (thread->faults - touched) * file->header.time_of_a_fault;
+    const std::int64_t cleared = state == computing ? std::min(used, clearing) : 0;
+    weigh(stack, state, used - cleared);
+    weigh(stack, allocating, cleared);
     log(state, used, stack);
     const Word word = file->header.census;
     const int others = census::nobody(word, static_cast<int>(file->header.processors));

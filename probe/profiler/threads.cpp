@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
@@ -49,8 +50,15 @@ std::int64_t queued(const char* path) {
   return value;
 }
 
+// Pages that the calling thread was the first to touch.
+std::int64_t faults() {
+  rusage used{};
+  return getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_minflt : 0;
+}
+
 // One of this process that still runs.
 void look_at(Thread& thread) {
+  if (&thread == local.thread) thread.faults = faults() - thread.faults_before;
   const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(thread.id) << 3) | 6);
   if (const std::int64_t cpu = now(clock) - thread.cpu_before; cpu > thread.cpu) thread.cpu = cpu;
   book_busy(thread, now());
@@ -64,6 +72,7 @@ void occupy(Thread& thread) {
   if (thread.id) ++thread.others;
   thread.cpu_before -= thread.cpu;
   thread.queued_before -= thread.queued;
+  thread.faults_before -= thread.faults;
   thread.id = static_cast<std::int32_t>(syscall(SYS_gettid));
   thread.since = now();
   if (!thread.started) thread.started = thread.since;
@@ -80,7 +89,7 @@ void occupy(Thread& thread) {
 template <class Result>
 Result run(void* given) {
   auto& thread = *static_cast<Thread*>(given);
-  thread.cpu_before = thread.queued_before = 0;
+  thread.cpu_before = thread.queued_before = thread.faults_before = 0;
   occupy(thread);
   return std::bit_cast<Result (*)(void*)>(thread.start)(std::bit_cast<void*>(thread.argument));
 }
@@ -128,6 +137,7 @@ void begin_main_thread() {
   if (!thread) return;
   thread->cpu_before = cpu_now();  // what this process used before it executed the program
   thread->queued_before = queued("/proc/thread-self/schedstat");
+  thread->faults_before = faults();
   occupy(*thread);
 }
 
@@ -135,6 +145,7 @@ void look(Thread& thread) {
   thread.cpu = cpu_now() - thread.cpu_before;
   const std::int64_t wait = queued("/proc/thread-self/schedstat") - thread.queued_before;
   if (wait > thread.queued) thread.queued = wait;
+  thread.faults = faults() - thread.faults_before;
 }
 
 void end_thread() {

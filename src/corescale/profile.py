@@ -45,6 +45,7 @@ class ThreadTimes:
     allocated: int
     """bytes; like the two counts, an estimate from the calls that are timed"""
     allocating: float
+    """seconds in the malloc family, and in first touches of pages"""
     ticks: int
     started: float = 0.0
     """from the start of its program"""

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 (more than 300 lines: a part for each kind of thread-second)
 // Programs whose thread-seconds are known: known_truth PART threads|openmp|std|tbb THREADS [SCALE]. Work is CPU time of
 // the thread that does it, so that a busy machine changes no share of it.
 #include <malloc.h>
@@ -120,6 +120,20 @@ __attribute__((noinline)) void allocate_a_fifth(double seconds) {
   free(last);
 }
 
+// A fifth of the time in first touches of pages.
+__attribute__((noinline)) void touch_a_fifth(double seconds) {
+  constexpr std::size_t page = 4096, bytes = 256 * page;
+  for (const double until = cpu() + seconds; cpu() < until;) {
+    void* const place = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    madvise(place, bytes, MADV_NOHUGEPAGE);
+    const double began = cpu();
+    for (std::size_t at = 0; at < bytes; at += page) static_cast<volatile char*>(place)[at] = 1;
+    const double touched = cpu();
+    munmap(place, bytes);
+    grind(4 * (touched - began) - (cpu() - touched));
+  }
+}
+
 std::mutex mutex;
 std::condition_variable condition;
 
@@ -137,6 +151,7 @@ int main(int count, char** word) {
     on_pthreads(threads, body);
   };
   if (part == "malloc") parallel([&](int) { allocate_a_fifth(second); });
+  if (part == "touch") parallel([&](int) { touch_a_fifth(second); });
   if (part == "imbalance") parallel([&](int k) { grind(k == 0 ? second : second / 2); });
   if (part == "slow") parallel([&](int k) { grind(k == threads - 1 ? second : second / 2); });
   if (part == "serial") {

@@ -29,6 +29,8 @@ WAITS = "barrier and join wait"
 TRUTHS: dict[tuple[str, int], dict[str, float]] = {
     ("malloc", 1): {"computing": 0.8, "allocating": 0.2},
     ("malloc", 2): {"computing": 0.8, "allocating": 0.2},
+    ("touch", 1): {"computing": 0.8, "allocating": 0.2},
+    ("touch", 2): {"computing": 0.8, "allocating": 0.2},
     ("imbalance", 1): {"computing": 1.0},
     ("imbalance", 2): {"computing": 0.75, WAITS: 0.25},
     ("slow", 2): {"computing": 0.75, WAITS: 0.25},

@@ -56,7 +56,7 @@ _HEADER = np.dtype(
         ("confined", "u4"),
         ("full", "u4"),
         ("rank", "i4"),
-        ("reserved", "u4"),
+        ("time_of_a_fault", "u4"),
         ("executable", "S512"),
         ("still", "i8"),
         ("idle", "i4"),
@@ -101,6 +101,9 @@ _THREAD = np.dtype(
         ("cpu_before", "i8"),
         ("queued_before", "i8"),
         ("timer", "i8"),
+        ("faults", "i8"),
+        ("faults_before", "i8"),
+        ("faults_timed", "i8"),
     ]
 )
 
@@ -219,7 +222,7 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
         wall=_seconds(end - int(header["started"])),
         finished=bool(header["finished"] or replaced),
         shares=_shares(header, threads, end),
-        threads=tuple(_thread(one, int(header["started"]), end, _cycles(header)) for one in threads),
+        threads=tuple(_thread(one, int(header["started"]), end, _costs(header)) for one in threads),
         lost_threads=int(header["lost_threads"]),
         stacks=tuple(_stack(one) for one in stacks),
         regions=tuple(_region(one) for one in regions[regions["calls"] > 0]),
@@ -267,14 +270,16 @@ def _by_state(values: Sequence[Any]) -> Mapping[str, float]:
     return {state: _seconds(value) for state, value in zip(STATES, values, strict=True) if value}
 
 
-def _cycles(header: Any) -> tuple[float, int]:
-    """The seconds of a cycle, and the cycles that the profiler added to each call."""
+def _costs(header: Any) -> tuple[float, int, float]:
+    """Seconds of a cycle, cycles that the profiler added to each call, and seconds of a page's first touch."""
     cycles = int(header["last_cycle"]) - int(header["first_cycle"])
     length = _seconds(header["ended"] - header["started"]) / cycles if cycles > 0 else 0.0
-    return length, int(header["cycles_of_a_call"])
+    return length, int(header["cycles_of_a_call"]), _seconds(header["time_of_a_fault"])
 
 
-def _thread(one: Any, begun: int, end: int, cycle: tuple[float, int]) -> ThreadTimes:
+def _thread(one: Any, begun: int, end: int, costs: tuple[float, int, float]) -> ThreadTimes:
+    cycle, added, fault = costs
+    touched = max(0, int(one["faults"] - one["faults_timed"]))
     spent = _by_state(one["spent"])
     if not one["ended"] and one["state"] != 0:  # it waits to this day
         state = STATES[int(one["state"])]
@@ -290,7 +295,7 @@ def _thread(one: Any, begun: int, end: int, cycle: tuple[float, int]) -> ThreadT
         allocations=int(one["allocations"]),
         frees=int(one["frees"]),
         allocated=int(one["bytes"]),
-        allocating=(int(one["allocating"]) + cycle[1] * int(one["allocations"] + one["frees"])) * cycle[0],
+        allocating=(int(one["allocating"]) + added * int(one["allocations"] + one["frees"])) * cycle + touched * fault,
         ticks=int(one["ticks"]),
         started=_seconds(one["started"] - begun),
     )

@@ -33,5 +33,6 @@ def _chance(name: str, shares: Mapping[str, float], *, compared: bool) -> Chance
         return Chance(name, likely=True, why="no row of the ledger bounds what it gives back")
     if Row.INFLATED in rows and not compared:
         return Chance(name, likely=True, why=f"{Row.INFLATED} is not known without a launch with 1 thread")
-    share = sum(shares[row] for row in rows)
-    return Chance(name, likely=share >= WORTH, why=f"{share:.1%} of the thread-seconds are {' or '.join(rows)}")
+    given = 1.0 if Row.QUEUED in rows else 1.0 - shares[Row.QUEUED]  # another program's share is no share of this one's
+    share = sum(shares[row] for row in rows) / given if given > 0 else 1.0
+    return Chance(name, likely=share >= WORTH, why=f"{share:.1%} of its thread-seconds are {' or '.join(rows)}")

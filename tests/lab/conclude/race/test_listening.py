@@ -54,6 +54,13 @@ def test_what_may_matter_is_raced_beside_all_that_may() -> None:
     assert not any({"OMP_WAIT_POLICY", "allocator"} <= one for one in changed)
 
 
+def test_what_other_programs_took_hides_nothing() -> None:
+    """Half of the time waits for a core: what allocates is then twice its share of the rest."""
+    shares = dict.fromkeys(Row, 0.0) | {"allocating": 0.006}
+    found = [chances(("allocator",), shares | {"waiting for a core": part}, compared=True) for part in (0.0, 0.5, 1.0)]
+    assert [each[0].likely for each in found] == [False, True, True]
+
+
 def test_what_the_ledger_does_not_know_may_matter() -> None:
     names = ("threads", "allocator", "bind", "MALLOC_CONF")
     found = chances(names, dict.fromkeys(Row, 0.0), compared=False)
