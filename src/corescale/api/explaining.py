@@ -18,6 +18,7 @@ from corescale.conclude.explain import (
     explanation,
     ledger,
     outside,
+    ranks_as_typed,
     swaps,
     worth_swapping,
 )
@@ -103,6 +104,8 @@ def with_one_thread(experiment: Experiment, alone: Configuration | None, machine
 
 def explained(seen: Profiled, chosen: Configuration, serial: Ledger | None) -> Explanation:
     """What a launch showed, beside the ledger of one with one thread."""
+    if chosen.layout.p == chosen.layout.threads_per_rank:
+        seen = replace(seen, profiles=ranks_as_typed(seen.profiles))
     made = _ledger(seen, chosen.layout.p, serial)
     return explanation(made, [(profile, Symbols(profile.modules)) for profile in seen.profiles])
 

@@ -3,7 +3,7 @@
 
 from corescale.conclude.explain.chances import Chance, chances
 from corescale.conclude.explain.explanation import Explanation, explanation
-from corescale.conclude.explain.ledger import Efficiency, Ledger, ledger, outside
+from corescale.conclude.explain.ledger import Efficiency, Ledger, ledger, outside, ranks_as_typed
 from corescale.conclude.explain.rows import CHANGES, Change, Row
 from corescale.conclude.explain.sites import Namer, Site, sites
 from corescale.conclude.explain.swaps import Swap, swaps, worth_swapping
@@ -23,6 +23,7 @@ __all__ = [
     "explanation",
     "ledger",
     "outside",
+    "ranks_as_typed",
     "sites",
     "swaps",
     "worth_swapping",

@@ -4,7 +4,7 @@
 import bisect
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corescale.conclude.explain.rows import ROW_OF, Row
 from corescale.profile import Profile, ThreadTimes
@@ -95,6 +95,23 @@ def ledger(profiles: Sequence[Profile], wall: float, alone: Ledger | None = None
         efficiency=_efficiency(mains, threads, wall, scaling),
         notes=tuple(_notes(mains, profiles, others)),
     )
+
+
+def ranks_as_typed(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
+    """Of a command that starts ranks itself: nobody said how many threads each has, so those that compute count."""
+    return tuple(_narrowed(profile) if profile.is_rank else profile for profile in profiles)
+
+
+def _narrowed(profile: Profile) -> Profile:
+    """With a slot for each thread that computes; what the others had is taken from what waits, the last first."""
+    useful = [_useful(thread) for thread in profile.threads]
+    slots = min(profile.processors, max(1, sum(one > BARELY * sum(useful) for one in useful)))
+    surplus, shares = (profile.processors - slots) * profile.wall, dict(profile.shares)
+    for name in ("absent", "join", "blocked", "barrier", "message", "lock"):
+        taken = min(shares[name], surplus)
+        shares[name] -= taken
+        surplus -= taken
+    return replace(profile, processors=slots, shares=shares)
 
 
 def mains_of(profiles: Sequence[Profile]) -> tuple[Profile, ...]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corescale.conclude.explain import Row, ledger, outside, sites
+from corescale.conclude.explain import Row, ledger, outside, ranks_as_typed, sites
 from corescale.conclude.explain.explanation import Explanation, explanation, in_use, over_time
 from corescale.profile import SHARES, MessageTimes, Place, Profile, RegionTimes, StackTimes, ThreadTimes
 from corescale.show.exchange.explain_json import as_json
@@ -122,6 +122,15 @@ def rank(useful: float, wall: float = 1.0) -> Profile:
     """One rank of one thread that waited for messages, spinning, when it did not compute."""
     one = thread(cpu=wall, burnt={"message": wall - useful})
     return replace(profile(one, processors=1, wall=wall, active=useful, message=wall - useful), is_rank=True)
+
+
+def test_ranks_of_a_command_as_typed_have_the_threads_that_compute() -> None:
+    """Two were asked for: the second of one rank waits for the network, and the other rank computes with both."""
+    waiting = thread(cpu=0.001, spent={"blocked": 0.999})
+    alone = replace(profile(thread(), waiting, active=1.0, blocked=0.999, absent=0.001), is_rank=True)
+    both = replace(profile(thread(), thread(), active=2.0), is_rank=True)
+    found = ledger(ranks_as_typed([alone, both, profile(thread(cpu=0.005), active=2.0)]), 1.0)
+    assert (found.threads, found.rows[Row.COMPUTING], found.rows[Row.BLOCKED]) == pytest.approx((3, 3.0, 0.0))
 
 
 def test_ranks_are_summed_and_what_started_them_is_not_among_them() -> None:
