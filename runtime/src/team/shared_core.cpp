@@ -43,15 +43,20 @@ bool get_allowed(cpu_set_t& allowed) noexcept { return sched_getaffinity(0, size
 
 void may_be_moved() noexcept { of_this_thread.may_move = get_allowed(of_this_thread.allowed_at_start); }
 
-// Rounds of one mark behind which another thread of the team is.
+// Not by the team's address, which a later team may have: the marks that the earlier one left would be ahead of its own.
+std::uint64_t mark_of_a_team() noexcept {
+  static constinit std::atomic<std::uint64_t> teams{0};
+  return teams.fetch_add(1, std::memory_order_relaxed) * 0x9e3779b97f4a7c15U;
+}
+
+// Rounds by which a thread may be ahead of another one of its team.
 constexpr std::uint64_t recent = 1 << 16;
 
-// Two rounds with one mark cost a move that was not needed.
-bool shares_core(const void* team, std::uint64_t round) noexcept {
+bool shares_core(std::uint64_t mark, std::uint64_t round) noexcept {
   const auto core = static_cast<std::size_t>(sched_getcpu());  // -1, for unknown, is beyond all
   if (core >= marks.size()) return false;
   std::atomic<std::uint64_t>& last = marks[core].last_share;
-  const std::uint64_t own = reinterpret_cast<std::uintptr_t>(team) * 0x9e3779b97f4a7c15U + round;
+  const std::uint64_t own = mark + round;
   if (last.load(std::memory_order_relaxed) - own < recent) return true;
   last.store(own, std::memory_order_relaxed);
   return false;

@@ -15,9 +15,12 @@ namespace corescale::inline v0::detail {
 /// The calling thread is one of a team, and starts: it alone is moved, never a program's own.
 void may_be_moved() noexcept;
 
-/// To be called by each thread of `team` as it begins its share of a round: whether another one has begun its share on the same core.
-/// Some 2 ns. Cores from the 257th on are not looked at.
-bool shares_core(const void* team, std::uint64_t round) noexcept;
+/// The mark of a new team, far from those of all teams before it.
+std::uint64_t mark_of_a_team() noexcept;
+
+/// To be called by each thread of the team with this mark as it begins its share of a round, or finds it claimed: whether
+/// another one did so on the same core in this round, or in one shortly after. Some 2 ns. Cores from the 257th on are not looked at.
+bool shares_core(std::uint64_t mark, std::uint64_t round) noexcept;
 
 /// Moves the calling thread, if it may be, to another core that it is allowed on: at most once in 0.2 ms, and in twice that time after each move,
 /// up to 13 ms, while moving does not help.

@@ -106,7 +106,11 @@ bool spin_watch::goes_on() noexcept {
 }
 
 bool order_all_threads() noexcept {
-  return threads_can_be_ordered.load(std::memory_order_relaxed) && membarrier(private_expedited);
+  if (!threads_can_be_ordered.load(std::memory_order_relaxed)) return false;
+  if (membarrier(private_expedited)) return true;
+  threads_can_be_ordered.store(
+      false, std::memory_order_relaxed);  // e.g. a filter that came since, or a restored process
+  return false;
 }
 
 futex_word::futex_word(std::atomic<std::uint64_t>& number) noexcept

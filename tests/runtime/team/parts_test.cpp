@@ -93,9 +93,9 @@ std::vector<int> two_cores() {
 
 /// Whether a thread that begins on `core` sees one that began on `beside` before it.
 bool seen_on(int core, int beside, std::uint64_t round, std::uint64_t round_beside) {
-  static constexpr char team = 0;
+  static const std::uint64_t team = detail::mark_of_a_team();
   const auto begin = [](int on, std::uint64_t number) {
-    return std::async(std::launch::async, [=] { return stay_on(on), detail::shares_core(&team, number); })
+    return std::async(std::launch::async, [=] { return stay_on(on), detail::shares_core(team, number); })
         .get();
   };
   begin(beside, round_beside);
@@ -110,12 +110,13 @@ TEST(SharedCore, TwoThreadsThatBeginARoundOnOneCoreAreSeen) {
   EXPECT_FALSE(seen_on(cores[0], cores[1], 10, 10));
 }
 
-TEST(SharedCore, AnotherTeamsThreadIsNotSeen) {
-  static constexpr char teams[2] = {};
+TEST(SharedCore, WhatAnotherTeamLeftIsNotSeen) {
   std::thread([] {
     stay_on(two_cores()[0]);
-    detail::shares_core(&teams[0], 1);
-    EXPECT_FALSE(detail::shares_core(&teams[1], 1));
+    const std::uint64_t earlier = detail::mark_of_a_team(), later = detail::mark_of_a_team();
+    detail::shares_core(earlier, 1000);
+    EXPECT_FALSE(detail::shares_core(later, 1));
+    EXPECT_FALSE(detail::shares_core(later, 2));
   }).join();
 }
 

@@ -225,7 +225,7 @@ struct spin_crew {
   }
 
   void leave_shared_core(round_word round) noexcept {
-    if (shares_core(this, round.number()) && process_has_a_core_for_each()) [[unlikely]]
+    if (shares_core(mark, round.number()) && process_has_a_core_for_each()) [[unlikely]]
       find_another_core(now_ns());
   }
 
@@ -237,12 +237,15 @@ struct spin_crew {
     return std::min(first_child(id) + fan_out, round.threads());
   }
 
-  // Late shares first: only what others run is waited for.
+  // Late shares first: all of them run before anything is waited for.
   void await_children(std::size_t id, round_word round, const assignment& what) noexcept {
     const std::uint32_t taken = what.anywhere ? take_late_shares(id, round, what) : 0;
     const std::size_t first = first_child(id);
     for (std::size_t child = first; child < end_of_children(id, round); ++child)
-      if (!(taken >> (child - first) & 1)) members[child].to_parent.ended.await(round.number(), spin_for);
+      if (taken >> (child - first) & 1)
+        await_children(child, round, what);
+      else
+        members[child].to_parent.ended.await(round.number(), spin_for);
   }
 
   /// Runs the shares of those children that have not begun, in their place; a bit for each of these.
@@ -257,7 +260,6 @@ struct spin_crew {
       taken |= std::uint32_t{1} << (child - first);
       give_orders(child, round, what);
       core.run(what.worker, child, round.threads());
-      await_children(child, round, what);
     }
     return taken;
   }
@@ -288,6 +290,7 @@ struct spin_crew {
   const std::chrono::nanoseconds spin_for;
   const std::size_t stack_bytes;
   const bool leave_shared_cores;
+  const std::uint64_t mark = mark_of_a_team();
   const bool shares_stay;  // where the program knows what is on which thread
   std::vector<member> members;
   std::vector<posix_thread> threads;
