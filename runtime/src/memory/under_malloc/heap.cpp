@@ -505,11 +505,16 @@ std::size_t filled_words(const page* p) noexcept {
   return (p->block_size < system_page ? p->block_size : system_page) / sizeof filling;
 }
 
+/// Of its address too, so that it is none elsewhere.
+std::uintptr_t filling_of(const void* memory) noexcept {
+  return filling ^ reinterpret_cast<std::uintptr_t>(memory);
+}
+
 /// Whether a block waits, wherever: nobody else can fill it so.
 bool is_filled(const void* memory, std::size_t words) noexcept {
   const auto* const at = static_cast<const std::uintptr_t*>(memory);
   for (std::size_t k = 0; k < words; ++k)
-    if (at[k] != filling) return false;
+    if (at[k] != filling_of(memory)) return false;
   return filling != 0;
 }
 
@@ -529,7 +534,7 @@ void leave_quarantine(heap& h, void* memory) noexcept {
 /// Keeps what was returned for a while. What it is filled with has to be there still when it leaves.
 void quarantine(heap& h, void* memory) noexcept {
   const page* const p = page_of(memory);
-  std::fill_n(static_cast<std::uintptr_t*>(memory), filled_words(p), filling);
+  std::fill_n(static_cast<std::uintptr_t*>(memory), filled_words(p), filling_of(memory));
   if (!h.quarantine) h.quarantine = static_cast<void**>(map(quarantine_length * sizeof(void*)));
   if (!h.quarantine) return leave_quarantine(h, memory);
   if (h.quarantined < quarantine_length) {

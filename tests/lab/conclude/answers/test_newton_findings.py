@@ -84,6 +84,7 @@ HOLDS_AND_FAILS: dict[tuple[str, str], tuple[Truth, Truth]] = {
     (ALLOCATORS, "false_sharing"): (but(4, memory="contiguous", **TWO), perfect),
     (ALLOCATORS, "false_sharing_beside_its_control"): (
         but(4, memory="contiguous", **TWO), but(4, but(4, memory="contiguous", **TWO), memory="separate", **TWO)),
+    (ALLOCATORS, "cost_of_2011_0"): (but(1.2, memory="system"), but(1.2, memory="bare")),
     (ALLOCATORS, "one_at_a_time"): (but(1.3, MALLOC_ARENA_MAX="1", **TWO), but(0.8, MALLOC_ARENA_MAX="1", **TWO)),
 }  # fmt: skip
 """a truth at which a finding holds, and one at which it does not"""

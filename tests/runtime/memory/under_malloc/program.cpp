@@ -731,6 +731,16 @@ void realloc_of_free() {
   remembered = realloc(remembered, 90'000);
 }
 
+/// What a returned block holds may lie in others, too.
+void copy_of_free() {
+  auto* const first = static_cast<char*>(malloc(64));
+  auto* const second = static_cast<char*>(malloc(64));
+  remembered = first;
+  free(first);
+  memcpy(second, remembered, 64);
+  free(second);
+}
+
 /// Children place their blocks in another order than each other.
 void order_of_children() {
   free(malloc(1000));
@@ -779,6 +789,7 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"listed_pages_come_back", listed_pages_come_back},
                            test_case{"many_segments", many_segments},
                            test_case{"order_of_children", order_of_children},
+                           test_case{"copy_of_free", copy_of_free},
                            test_case{"write_behind_page", write_behind_page},
                            test_case{"write_behind_run", write_behind_run},
                            test_case{"write_behind_mapping", write_behind_mapping},
