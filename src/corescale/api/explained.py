@@ -68,7 +68,7 @@ class Explained:
 
     @cached_property
     def _charts(self) -> "tuple[Chart, ...]":
-        from corescale.show.charts.explained import views  # noqa: PLC0415
+        from corescale.show.charts.of_explain import views  # noqa: PLC0415
 
         return views(self.shown)
 

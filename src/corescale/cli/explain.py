@@ -34,9 +34,9 @@ def explain(words: list[str], asked: ExplainRequest) -> None:
     except CorescaleError as error:
         note(f"the result is not kept: {error}")
     if asked.outputs:
-        from corescale.show.charts import explained  # noqa: PLC0415  the charts' library takes half a second to load
+        from corescale.show.charts import of_explain  # noqa: PLC0415  the charts' library takes half a second to load
 
-        explained.write(found.shown, Path(asked.outputs))
+        of_explain.write(found.shown, Path(asked.outputs))
     if found.late is not None:
         sys.stdout.flush()
         raise found.late

@@ -84,11 +84,11 @@ def report(
 def _explained(place: Path, output: str, folder: str, *, as_json: bool) -> None:
     """A result of explain: its page, and its pictures where they are asked for."""
     from corescale.show import explain, html  # noqa: PLC0415
-    from corescale.show.charts import explained  # noqa: PLC0415
+    from corescale.show.charts import of_explain  # noqa: PLC0415
 
     _, shown = kept.earlier(str(place), "report")
     if folder:
-        explained.write(shown, Path(folder))
+        of_explain.write(shown, Path(folder))
     with _unasked(output):
         _must_be_ours(Path(output or PAGE), [], html.GENERATOR)
         written(output or PAGE, html.explained(shown))

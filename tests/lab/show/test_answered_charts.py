@@ -11,8 +11,8 @@ from corescale.declare.outputs import Finding, Output, Overheads
 from corescale.records import Configuration
 from corescale.show import charts
 from corescale.show.charts import interactive, static
-from corescale.show.charts.answered import answered
 from corescale.show.charts.model import Chart, Series
+from corescale.show.charts.of_answers import of_answers
 from support.samples import records, result
 
 GRAIN, SQUARE = 60.0, 4.0
@@ -60,7 +60,7 @@ def said(*outputs: Output) -> Study:
 
 @pytest.fixture(scope="module")
 def chart() -> Chart:
-    (made,) = answered(said(OVERHEADS).answers)
+    (made,) = of_answers(said(OVERHEADS).answers)
     return made
 
 
@@ -101,13 +101,13 @@ def test_the_sum_that_stands_is_beside_the_claimed_one(chart: Chart) -> None:
 def test_a_fit_that_is_said_to_be_worse_than_elsewhere_has_that_one_beside_it() -> None:
     changed = {"models": ("grain",), "each": (), "where": {"threading": "ports"}, "worse_than": {"threading": "tbb"}}
     asked = OVERHEADS.model_copy(update=changed)
-    (made,) = answered(said(asked).answers)
+    (made,) = of_answers(said(asked).answers)
     lines = [series.label for panel in made.panels for series in panel.series if series.kind == "dotted"]
     assert lines == ["grain", "grain as fitted elsewhere"]
 
 
 def test_a_difference_has_a_row_for_each_answer() -> None:
-    (made,) = answered(said(LARGER).answers)
+    (made,) = of_answers(said(LARGER).answers)
     (panel,) = made.panels
     marks = {str(mark.x): float(mark.y) for series in panel.series for mark in series.marks}
     assert made.references == (0.0,)

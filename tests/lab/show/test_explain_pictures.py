@@ -13,7 +13,7 @@ from corescale.conclude.explain import CHANGES
 from corescale.declare.catalogue import space
 from corescale.errors import ExitCode
 from corescale.show import explain
-from corescale.show.charts import explained, look, static
+from corescale.show.charts import look, of_explain, static
 from support.commands import ROOT, corescale, refused
 
 KNOWN = str(native.find("known_truth"))
@@ -78,7 +78,7 @@ def test_a_damaged_result_is_refused_in_a_line(kept: Path, tmp_path: Path) -> No
 
 
 def test_every_row_has_a_colour_of_its_own() -> None:
-    assert len({look.of(slot).colour for slot in explained.SLOTS.values()}) == len(explained.SLOTS)
+    assert len({look.of(slot).colour for slot in of_explain.SLOTS.values()}) == len(of_explain.SLOTS)
 
 
 @pytest.mark.parametrize(("name", "short"), [
@@ -97,7 +97,7 @@ def test_a_name_on_a_terminal_is_that_of_the_function(name: str, short: str) -> 
 
 
 def test_a_picture_has_a_place_for_every_row(shown: dict[str, Any]) -> None:
-    for chart in explained.views(shown):
+    for chart in of_explain.views(shown):
         if chart.turned:
             bottom, top = static.plotted([chart], "", None).get_ylim()
             assert top < 0 and bottom > len(chart.x.categories) - 1
@@ -114,6 +114,6 @@ def test_a_picture_has_every_pair_of_ranks(shown: dict[str, Any]) -> None:
         {"rank": rank, "call": "MPI_Recv", "partner": partner, "calls": 2, "seconds": 0.5}
         for rank, partner in ((1, 0), (2, 0), (2, None), (0, -1))
     ]
-    (chart,) = (one for one in explained.views(shown | {"messages": calls}) if one.name == "messages")
+    (chart,) = (one for one in of_explain.views(shown | {"messages": calls}) if one.name == "messages")
     assert chart.x.categories == chart.y.categories == ("0", "1", "2")
     assert {(mark.y, mark.x): mark.value for mark in chart.cells} == {("1", "0"): 0.5, ("2", "0"): 0.5}

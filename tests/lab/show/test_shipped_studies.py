@@ -17,7 +17,7 @@ from corescale.declare.outputs import Chart
 from corescale.machine import Machine
 from corescale.records import Configuration, Record
 from corescale.show import charts
-from corescale.show.charts.answered import answered
+from corescale.show.charts.of_answers import of_answers
 from support.samples import records
 
 MACHINE = Machine.here()
@@ -52,7 +52,7 @@ def test_every_output_comes_of_launches(name: str) -> None:
     said = study(made, experiment).answers
     assert said or not any(not isinstance(one, Chart) for one in experiment.study.outputs)
     statements = {one.finding.name for one in said}
-    assert {chart.name for chart in answered(said)} <= statements - drawn
+    assert {chart.name for chart in of_answers(said)} <= statements - drawn
 
 
 HEADERS = [

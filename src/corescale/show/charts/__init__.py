@@ -13,13 +13,13 @@ from corescale.declare import outputs
 from corescale.declare.experiment import Experiment
 from corescale.errors import StoreError
 from corescale.show.charts import static
-from corescale.show.charts.answered import answered
-from corescale.show.charts.concluded import concluded
 from corescale.show.charts.declared import declared, to_draw
 from corescale.show.charts.model import Chart
+from corescale.show.charts.of_answers import of_answers
+from corescale.show.charts.of_run import of_run
 from corescale.show.result import Result
 
-__all__ = ["Chart", "concluded", "declared", "must_have_references", "of", "of_study", "write"]
+__all__ = ["Chart", "declared", "must_have_references", "of", "of_run", "of_study", "write"]
 
 
 LONGEST = 100
@@ -35,14 +35,14 @@ def of(result: Result, scan: Scan | None, rows: pd.DataFrame | None = None) -> t
         rows = frame(result.records, result.experiment)
     own = of_study(result, rows)
     taken = {chart.name for chart in own}
-    return (*own, *(chart for chart in concluded(result, scan) if chart.name not in taken))
+    return (*own, *(chart for chart in of_run(result, scan) if chart.name not in taken))
 
 
 def of_study(result: Result, rows: pd.DataFrame | None) -> tuple[Chart, ...]:
     """The declared charts, and those of what the study says."""
     own = of_declared(rows, result.experiment) if rows is not None else ()
     said = result.conclusion.answers if isinstance(result.conclusion, Study) else ()
-    return (*own, *(chart.labelled(result.origins) for chart in answered(said)))
+    return (*own, *(chart.labelled(result.origins) for chart in of_answers(said)))
 
 
 def of_declared(rows: pd.DataFrame, experiment: Experiment) -> tuple[Chart, ...]:

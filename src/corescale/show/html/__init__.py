@@ -27,7 +27,7 @@ from corescale.observe.store import capsule
 from corescale.records import Configuration
 from corescale.show import charts, columns, explain, headline, text
 from corescale.show.charts import interactive, static
-from corescale.show.charts.explained import views
+from corescale.show.charts.of_explain import views
 from corescale.show.exchange import result_json
 from corescale.show.html import again, said
 from corescale.show.naming import label, raw

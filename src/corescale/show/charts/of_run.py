@@ -30,7 +30,7 @@ FASTEST = 30
 GROUPS = {"measure": "measuring", "confirm": "confirming"}
 
 
-def concluded(result: Result, scan: Scan | None) -> tuple[Chart, ...]:
+def of_run(result: Result, scan: Scan | None) -> tuple[Chart, ...]:
     """Every chart that the records allow, the verb's own first. `scan` is None where no parallelism was varied."""
     found = [chart for chart in (_ladder(result), _forest(result), _order(result)) if chart is not None]
     if scan is not None and scan.weak is not None:

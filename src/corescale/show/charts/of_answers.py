@@ -24,7 +24,7 @@ MOST_TICKS = 4
 """round numbers on the axis of a factor, beside 0"""
 
 
-def answered(answers: Iterable[Answer | Modelled]) -> Iterator[Chart]:
+def of_answers(answers: Iterable[Answer | Modelled]) -> Iterator[Chart]:
     """A chart for each statement about overhead, and for each about a difference that has several answers."""
     by_name: dict[str, list[Answer | Modelled]] = {}
     for one in answers:
