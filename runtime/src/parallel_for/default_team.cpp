@@ -8,9 +8,10 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <exception>
 #include <memory>
+#include <new>
 #include <utility>
+#include <vector>
 
 #include "corescale/machine/affinity.hpp"
 #include "corescale/machine/thread_end.hpp"
@@ -23,8 +24,16 @@ namespace {
 
 constexpr std::uint64_t nobody = ~std::uint64_t{0};
 
+/// A team, and for each share of its rounds the team of that share's loops in loops, made at the first use.
+struct crew_of_process {
+  std::unique_ptr<spin_team> team;
+  std::vector<std::unique_ptr<spin_team>> below;  // one at most is used by whoever runs that share
+};
+
 // Never destroyed: a loop in a destructor of static storage still finds it.
-constinit std::atomic<spin_team*> crew{nullptr};
+constinit std::atomic<crew_of_process*> crew{nullptr};
+constinit std::atomic<const void*> identity{
+    nullptr};  // of its team: who finds it in current_team() knows that the crew stays meanwhile
 constinit std::atomic<std::size_t> size{0};
 constinit std::atomic<bool> size_stays{false};  // restart() was told it
 constinit std::atomic<std::uint32_t> failures{0};
@@ -57,7 +66,31 @@ bool try_now() noexcept {
   return std::has_single_bit(call) || call % 1024 == 0;
 }
 
-void replace(std::unique_ptr<spin_team> made, std::size_t threads) noexcept {
+/// Null if threads or memory run out. Throws what on_thread_start throws.
+std::unique_ptr<spin_team> make_spin_team(std::size_t threads, const team_options& options) {
+  try {
+    const detail::affinity_of_process meanwhile;
+    return spin_team::create(threads, options);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+/// Likewise.
+std::unique_ptr<crew_of_process> make_crew(std::size_t threads, const team_options& options) {
+  std::unique_ptr<spin_team> team = make_spin_team(threads, options);
+  if (!team) return nullptr;
+  try {
+    return std::make_unique<crew_of_process>(
+        crew_of_process{std::move(team), std::vector<std::unique_ptr<spin_team>>(threads)});
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void replace(std::unique_ptr<crew_of_process> made) noexcept {
+  const std::size_t threads = made ? made->team->num_threads() : 0;
+  identity.store(made ? made->team->identity() : nullptr, std::memory_order_relaxed);
   delete crew.exchange(made.release(), std::memory_order_acq_rel);
   size.store(threads, std::memory_order_release);
 }
@@ -66,19 +99,23 @@ void replace(std::unique_ptr<spin_team> made, std::size_t threads) noexcept {
 void end_master(void*) noexcept;
 constinit detail::thread_end end_of_master(end_master);
 
+bool awaits_end() noexcept {
+  try {
+    end_of_master.await(&end_of_master);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 bool make(std::size_t threads) noexcept {
   const turn only;
   if (!only.is_mine() || in_parallel()) return false;
-  try {
-    const detail::affinity_of_process meanwhile;
-    std::unique_ptr<spin_team> made = spin_team::create(threads);
-    if (made) {
-      end_of_master.await(&end_of_master);
-      replace(std::move(made), threads);
-      failures.store(0, std::memory_order_relaxed);
-      return true;
-    }
-  } catch (const std::exception&) {  // std::bad_alloc
+  std::unique_ptr<crew_of_process> made = make_crew(threads, {});
+  if (made && awaits_end()) {
+    replace(std::move(made));
+    failures.store(0, std::memory_order_relaxed);
+    return true;
   }
   failures.fetch_add(1, std::memory_order_relaxed);
   return false;
@@ -86,9 +123,8 @@ bool make(std::size_t threads) noexcept {
 
 bool take_over(spin_team& team) noexcept {
   try {
-    end_of_master.await(&end_of_master);
-    return team.take_over() == outcome::done;
-  } catch (const std::exception&) {  // std::bad_alloc
+    return awaits_end() && team.take_over() == outcome::done;
+  } catch (const std::bad_alloc&) {
     return false;
   }
 }
@@ -100,17 +136,44 @@ void end_master(void*) noexcept {
   if (syscall(SYS_gettid) == getpid()) main_has_ended = true;
   if (!main_has_ended) return;
   const turn only;
-  if (only.is_mine()) replace(nullptr, 0);
+  if (only.is_mine()) replace(nullptr);
+}
+
+/// How many threads a loop in a loop may use: the one that runs it, and its part of those that take no part in the outer loop.
+std::size_t threads_below(const team_place& here) noexcept {
+  const std::size_t all = size.load(std::memory_order_relaxed);
+  return 1 + (all - std::min(all, here.num_threads)) / here.num_threads;
+}
+
+bool is_own(const team_place& here) noexcept {
+  return here.team && here.team == identity.load(std::memory_order_relaxed);
+}
+
+/// The team of the loops in the calling thread's share; null if there is none.
+spin_team* team_below() noexcept {
+  const team_place here = current_team();
+  if (!is_own(here) || threads_below(here) < 2) return nullptr;
+  std::unique_ptr<spin_team>& below = crew.load(std::memory_order_relaxed)->below[here.id];
+  if (!below || below->num_threads() < threads_below(here)) below = make_spin_team(threads_below(here), {});
+  return below.get();
+}
+
+template <class Round>
+outcome run_on(spin_team& team, Round round) {
+  const outcome first = round(team);
+  return first == outcome::not_master && take_over(team) ? round(team) : first;
 }
 
 template <class Round>
 outcome run(Round round) {
-  if (in_parallel()) return outcome::nested;
+  if (in_parallel()) {
+    spin_team* const below = team_below();
+    return below ? run_on(*below, round) : outcome::nested;
+  }
   const turn only;
-  spin_team* const team = crew.load(std::memory_order_relaxed);
-  if (!only.is_mine() || !team) return outcome::not_master;
-  const outcome first = round(*team);
-  return first == outcome::not_master && take_over(*team) ? round(*team) : first;
+  const crew_of_process* const all = crew.load(std::memory_order_relaxed);
+  if (!only.is_mine() || !all) return outcome::not_master;
+  return run_on(*all->team, round);
 }
 
 }  // namespace
@@ -124,6 +187,7 @@ outcome process_wide_team::work_anywhere(std::size_t k, worker_ref worker) {
 }
 
 std::size_t process_wide_team::num_threads() const noexcept {
+  if (const team_place here = current_team(); is_own(here)) return threads_below(here);
   const std::size_t known = size.load(std::memory_order_acquire);
   if (size_stays.load(std::memory_order_relaxed) && known > 0) return known;
   const std::size_t cores = process_cores(known + 1);
@@ -134,10 +198,9 @@ std::size_t process_wide_team::num_threads() const noexcept {
 bool process_wide_team::restart(std::size_t threads, const team_options& options) {
   const turn only;
   if (!only.is_mine() || in_parallel()) return false;
-  const detail::affinity_of_process meanwhile;
-  std::unique_ptr<spin_team> made = spin_team::create(threads, options);
+  std::unique_ptr<crew_of_process> made = make_crew(threads, options);
   if (!made) return false;
-  replace(std::move(made), threads);
+  replace(std::move(made));
   size_stays.store(true, std::memory_order_relaxed);
   return true;
 }
@@ -146,7 +209,7 @@ bool process_wide_team::restart() {
   const turn only;
   if (!only.is_mine() || in_parallel()) return false;
   size_stays.store(false, std::memory_order_relaxed);
-  replace(nullptr, 0);
+  replace(nullptr);
   return true;
 }
 

@@ -18,6 +18,7 @@
 #include <new>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "corescale/parallel_for/parallel_for.hpp"
@@ -316,8 +317,50 @@ void a_loop_that_begins_during_another_threads_loop() {
   expect(others > 0, "what is left is divided once the other loop has ended");
 }
 
-// Its alarm ends a process that does not end by itself.
+const loop_options one_share_each{.policy = find_block_policy("static")};
+
+/// Iterations that wait, for a while, until another thread runs one too.
+bool two_threads_run_a_loop() {
+  std::atomic<int> threads{0};
+  const auto body = [&](int) {
+    thread_local const std::atomic<int>* seen = nullptr;
+    if (std::exchange(seen, &threads) != &threads) ++threads;
+    for (int ms = 0; threads < 2 && ms < 5000; ++ms) usleep(1000);
+    seen = nullptr;
+  };
+  parallel_for(0, 2, body, one_share_each);
+  return threads == 2;
+}
+
+bool is_refused() {
+  return default_team().work(1, [](std::size_t) {}) == outcome::nested;
+}
+
+void loops_in_a_loop_that_leaves_threads_idle() {
+  expect(default_team().restart(4), "the team has four threads");
+  std::atomic<int> shared{0}, refused{0};
+  for (int call = 0; call < 3; ++call) {
+    const outcome worked = default_team().work(2, [&](std::size_t) {
+      shared += default_team().num_threads() == 2 && two_threads_run_a_loop();
+      parallel_for(
+          0, 2, [&](int) { refused += is_refused(); }, one_share_each);
+    });
+    expect(worked == outcome::done, "the outer round");
+  }
+  expect(shared == 6, "each of two threads has one of the other two for its loops");
+  expect(refused == 12, "loops further inside have none");
+  refused = 0;
+  expect(
+      default_team().work(4, [&](std::size_t) { refused += is_refused(); }) == outcome::done && refused == 4,
+      "nor have those of four");
+  expect(default_team().restart(), "all of them end");
+}
+
+// Its alarm ends a process that does not end by itself, as one with the thread that ThreadSanitizer adds never does.
 void pthread_exit_in_main() {
+#ifdef __SANITIZE_THREAD__
+  std::_Exit(77);
+#endif
   parallel_for(0, 10, [](int) {});
   std::thread([] {
     usleep(50'000);
@@ -344,6 +387,7 @@ int main(int argc, char** argv) {
       {"second_thread", a_second_thread_while_the_first_lives},
       {"two_threads", a_loop_that_begins_during_another_threads_loop},
       {"exit_of_main", pthread_exit_in_main},
+      {"nested", loops_in_a_loop_that_leaves_threads_idle},
   };
   const auto one = cases.find(argc > 1 ? argv[1] : "");
   if (one == cases.end()) return std::puts("which case?"), 2;

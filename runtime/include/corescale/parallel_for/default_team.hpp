@@ -16,11 +16,14 @@ namespace corescale::inline v0 {
 /// If threads or memory run out, num_threads() is 1, and later calls try again.
 class process_wide_team {
  public:
-  /// Refused inside any worker too, so that nested loops do not compete for the cores.
+  /// Inside a worker of its own, on the threads that the outer loop leaves idle, shared out among those that take part in it; refused if
+  /// there are none, and inside any other worker, so that nested loops do not compete for the cores.
   [[nodiscard]] outcome work(std::size_t k, worker_ref worker);
 
   /// As work(), for workers that never wait for each other: the caller runs the share of a thread that comes late.
   [[nodiscard]] outcome work_anywhere(std::size_t k, worker_ref worker);
+
+  /// Those that the calling thread's next loop may use.
   std::size_t num_threads() const noexcept;
 
   /// Ends its threads and makes new ones: so many, pinned and so on as the options say. From then on their number stays.

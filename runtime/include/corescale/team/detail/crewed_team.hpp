@@ -46,6 +46,9 @@ class crewed_team {
   [[nodiscard]] outcome take_over();
   std::size_t num_threads() const noexcept;
 
+  /// What team_place::team is inside its workers.
+  const void* identity() const noexcept;
+
  private:
   explicit crewed_team(std::unique_ptr<Crew> crew) noexcept;
   template <class Round>
@@ -144,6 +147,11 @@ outcome crewed_team<Crew>::take_over() {
 template <class Crew>
 std::size_t crewed_team<Crew>::num_threads() const noexcept {
   return crew_->num_threads;
+}
+
+template <class Crew>
+const void* crewed_team<Crew>::identity() const noexcept {
+  return static_cast<const master_gate*>(&crew_->core);
 }
 
 }  // namespace corescale::detail
