@@ -42,7 +42,7 @@ struct loop_share {
   std::uint64_t iterations = 0;
   std::uint64_t claims = 0;  ///< blocks that it ran
   std::uint64_t steals = 0;  ///< ranges that it took from others' shares
-  double start_ns = 0;       ///< from the call to this thread's first block
+  double start_ns = 0;       ///< from the call to this share's first block
   double busy_ns = 0;        ///< from its first block to the end of its last, claims between them included
 };
 

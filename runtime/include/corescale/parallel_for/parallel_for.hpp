@@ -15,12 +15,15 @@
 // Loops over the threads of a team; where none is named, over those of default_team().
 //
 // Every iteration runs exactly once, in no order that is promised, and before the call returns; what it wrote is then
-// visible to the caller. The caller takes part. An iteration must not wait for another one: each may run on any thread, also those of
-// one share in the policy `static`, unless the team has team_options::pin or on_thread_start. Nothing is allocated, but for what a process reads of the machine once.
+// visible to the caller. The caller takes part. Nothing is allocated, but for what a process reads of the machine once.
+// An iteration must not wait for another one. Each may run on any thread, also those of one share in the policy `static`,
+// and has that thread's rounding mode, priority and thread_local objects, unless the team has team_options::pin or
+// on_thread_start: then each share has its thread.
 // A body that throws ends the loop early: no further block is begun, and after all threads have ended the first
 // exception leaves the call. Iterations that were not begun are not run.
 // Where the team cannot be used now, the whole loop runs on the calling thread: in a loop within a loop of the same
-// team (default_team() has more to say), on another thread than the team's master, in a fork() of its owner, and on an empty any_team.
+// team (but see default_team()), on another thread than the team's master, in a fork() of its owner, and on an empty
+// any_team.
 // first > last throws std::invalid_argument. Up to 2^64 - 1 iterations; from 2^30 on, blocks are multiples of a power
 // of two, so that there are fewer than 2^30 of them.
 
