@@ -122,7 +122,7 @@ struct Header {
   std::uint32_t confined;                 // it finished when it forbade itself calls of the system
   std::uint32_t full;                     // something found no room on the disk
   std::int32_t rank;                      // its number, by what starts ranks; -1: not said
-  std::uint32_t time_of_a_fault;          // nanoseconds of CPU time; 0: unknown
+  std::uint32_t cycles_of_a_fault;        // what the first touch of a page costs
   char executable[512];
   std::int64_t still;       // how long no thread computed
   std::int32_t idle;        // threads that wait for an event

@@ -97,6 +97,14 @@ State state_of(const Thread& thread, std::int64_t time) {
   return local.in_allocator ? allocating : computing;
 }
 
+// How long first touches of so many pages took, by the length of a cycle until now.
+std::int64_t clearing(std::int64_t pages, std::int64_t time) {
+  const Header& header = file->header;
+  const double cycle =
+      static_cast<double>(time - header.started) / static_cast<double>(cycles() - header.first_cycle);
+  return static_cast<std::int64_t>(static_cast<double>(pages) * cycle * header.cycles_of_a_fault);
+}
+
 void tick(int number, siginfo_t* info, void* context) {
   if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &period) return pass_on(number, info, context);
   Thread* const thread = local.thread;
@@ -111,8 +119,8 @@ void tick(int number, siginfo_t* info, void* context) {
   if (thread->state == computing) {  // a wait is weighed whole, where it began
     const State state = state_of(*thread, time);
     Stack* const stack = here(context);
-    const std::int64_t clearing = (thread->faults - touched) * file->header.time_of_a_fault;
-    const std::int64_t cleared = state == computing ? std::min(used, clearing) : 0;
+    const std::int64_t cleared =
+        state == computing ? std::min(used, clearing(thread->faults - touched, time)) : 0;
     weigh(stack, state, used - cleared);
     weigh(stack, allocating, cleared);
     log(state, used, stack);

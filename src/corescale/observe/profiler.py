@@ -56,7 +56,7 @@ _HEADER = np.dtype(
         ("confined", "u4"),
         ("full", "u4"),
         ("rank", "i4"),
-        ("time_of_a_fault", "u4"),
+        ("cycles_of_a_fault", "u4"),
         ("executable", "S512"),
         ("still", "i8"),
         ("idle", "i4"),
@@ -274,7 +274,7 @@ def _costs(header: Any) -> tuple[float, int, float]:
     """Seconds of a cycle, cycles that the profiler added to each call, and seconds of a page's first touch."""
     cycles = int(header["last_cycle"]) - int(header["first_cycle"])
     length = _seconds(header["ended"] - header["started"]) / cycles if cycles > 0 else 0.0
-    return length, int(header["cycles_of_a_call"]), _seconds(header["time_of_a_fault"])
+    return length, int(header["cycles_of_a_call"]), length * int(header["cycles_of_a_fault"])
 
 
 def _thread(one: Any, begun: int, end: int, costs: tuple[float, int, float]) -> ThreadTimes:
