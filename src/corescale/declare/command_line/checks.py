@@ -51,7 +51,7 @@ def metric(text: str) -> tuple[str, str]:
     """Name and source of `--metric NAME=SOURCE`."""
     name, source = pair(text, "--metric")
     if not re.fullmatch(metric_sources.PATTERN, source):
-        remedy = f"write {name}= and one of {', '.join(metric_sources.WRITTEN)}"
+        remedy = f"write {name}={', ='.join(metric_sources.WRITTEN)}"
         raise UsageError(f"{source!r} is no source of a metric", where="--metric", remedy=remedy)
     return name, source
 
