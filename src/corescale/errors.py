@@ -80,15 +80,17 @@ class InconclusiveError(CorescaleError):
 
 
 class InterruptedRunError(CorescaleError):
-    """Ctrl-C during a run in this folder, or a signal that ends it as well. `known`: what it said until then."""
+    """Ctrl-C during a run in this folder, or a signal that ends it as well. `known`: what it said until then.
+
+    `folder`: empty where no block was complete.
+    """
 
     exit_code = ExitCode.INTERRUPTED
 
     def __init__(self, folder: str, known: str = "") -> None:
         self.known = known
-        super().__init__(
-            f"interrupted; what was measured is kept in {folder} (corescale report); the same command continues"
-        )
+        kept = f"what was measured is kept in {folder} (corescale report); the same command continues"
+        super().__init__(f"interrupted; {kept if folder else 'no block was complete, so nothing was measured'}")
 
 
 class AfterwardsError(CorescaleError):

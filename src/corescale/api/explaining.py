@@ -123,7 +123,8 @@ def launched(
         launch = launch.within((launch.affinity or machine.affinity)[:1])
     seen = profiled(launch, chosen.layout.threads_per_rank, experiment.timeout, stdin, ranked)
     if seen.report.status != "ok":
-        note(f"{shlex.join(launch.argv)} {ending(seen.report)}")
+        p = chosen.layout.p
+        note(f"{shlex.join(launch.argv)} {ending(seen.report)} at {p} thread{'s' * (p > 1)}")
     return seen
 
 

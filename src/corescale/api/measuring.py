@@ -110,7 +110,8 @@ def measure(
             first = checked if request.jobs > 1 else lambda: None
             loop.run(experiment, folder, launcher, sealed, watcher, began=began, quiet=waits, first=first)
         except KeyboardInterrupt as end:
-            raise InterruptedRunError(str(folder.path), interim.known(folder.records, experiment)) from end
+            place = str(folder.path) if folder.records else ""
+            raise InterruptedRunError(place, interim.known(folder.records, experiment)) from end
         except AfterwardsError as error:
             return replace(folder.finished(), late=error)
         return folder.finished()

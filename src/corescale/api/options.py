@@ -123,9 +123,12 @@ def request(kind: type[R], keywords: "type[Options | ExplainOptions]", given: "O
 def _value(field: "dataclasses.Field[Any]", value: Any) -> Any:
     """As the command line would have it: a text, a list of texts, or a number."""
     if "str" not in str(field.type):
-        if not isinstance(value, Integral):
-            raise UsageError(f"{value!r} is no whole number", where=field.name)
-        return value if isinstance(value, bool) else int(value)
+        switch = isinstance(field.default, bool)
+        if not isinstance(value, bool if switch else Integral) or isinstance(value, bool) != switch:
+            raise UsageError(
+                f"{value!r} is {'neither True nor False' if switch else 'no whole number'}", where=field.name
+            )
+        return value if switch else int(value)
     several = field.default_factory is not dataclasses.MISSING
     if isinstance(value, Mapping):
         pairs = [f"{name}={_text(field.name, level)}" for name, level in value.items()]
@@ -144,6 +147,8 @@ def _text(where: str, value: Any) -> str:
     if not isinstance(value, Iterable):
         return str(value)
     texts = [str(each) for each in value]
+    if not texts:
+        raise UsageError("is empty", where=where, remedy="give a level, or leave it out")
     if split := next((text for text in texts if "," in text), None):
         raise UsageError(f"{split!r} has a comma, which separates levels", where=where, remedy="give a word for it")
     return ",".join(texts)

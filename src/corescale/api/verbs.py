@@ -18,7 +18,7 @@ from corescale.conclude.answers.verdict import Gates
 from corescale.conclude.conclusion import Comparisons
 from corescale.declare import command_line
 from corescale.declare.request import CompareRequest, ExplainRequest, RunRequest, ScanRequest, TuneRequest
-from corescale.errors import InterruptedRunError, ProgramError
+from corescale.errors import InterruptedRunError, ProgramError, UsageError
 from corescale.machine import Machine
 from corescale.observe import foreign, launchers
 from corescale.show.progress import Called, Progress
@@ -37,7 +37,7 @@ def load(path: str | PathLike[str]) -> Run[Any]:
 
     Raises StoreError.
     """
-    run = results.loaded(Path(path))
+    run = results.loaded(_path(path))
     return Run(run.folder, results.result(run, Machine.here()))
 
 
@@ -46,7 +46,7 @@ def read(path: str | PathLike[str]) -> "pd.DataFrame":
 
     Columns: name, metric, value (seconds), repetition, and one for each parameter. Raises UsageError.
     """
-    return foreign.read(Path(path))
+    return foreign.read(_path(path))
 
 
 def scan(command: Command, *, progress: Follow = None, **given: Unpack[options.ScanOptions]) -> Run[Scan]:
@@ -110,13 +110,26 @@ def _noting(progress: Follow) -> explaining.Note:
 
 
 def _words(command: Command) -> Sequence[str]:
+    """Raises UsageError for what is neither a text nor words."""
+    if not isinstance(command, str | Sequence):
+        raise UsageError(f"{command!r} is no command", remedy='write "./program {threads}", or a list of its words')
     return [command] if isinstance(command, str) else [*map(str, command)]
+
+
+def _path(path: str | PathLike[str]) -> Path:
+    if not isinstance(path, str | PathLike):
+        raise UsageError(f"{path!r} is no path", remedy="give a text or a pathlib.Path")
+    return Path(path)
 
 
 def _measured(
     declare: measuring.Declare, request: RunRequest, machine: Machine, progress: Follow, gate: Gates | None = None
 ) -> Run[Any]:
     """Raises KeyboardInterrupt for Ctrl-C, as any function does, with what was kept."""
+    if progress is not None and not callable(progress):
+        raise UsageError(
+            f"{progress!r} is no function", where="progress", remedy="give one of a Progress, such as print"
+        )
     follow = measuring.silent if progress is None else partial(Called, function=progress)
     try:
         run = measuring.loadable(declare, request, machine, follow)

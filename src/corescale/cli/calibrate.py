@@ -11,7 +11,7 @@ from corescale.api.results import result
 from corescale.calibration import VARIABLE, file_text, of_machine, standard_file
 from corescale.cli import usage_errors
 from corescale.cli.measure import measure
-from corescale.cli.output import console, outputs
+from corescale.cli.output import console, outputs, printed
 from corescale.declare import studies, study_file
 from corescale.declare.request import StudyRequest
 from corescale.errors import UsageError
@@ -54,7 +54,7 @@ def _write(machine: Machine, file: Path, *, quiet: bool) -> None:
     with Console(stderr=True, quiet=quiet).status("measuring this machine") as status:
         found = constants.measure(machine, status.update)
     files.write(str(file), file_text(found, machine.in_words))
-    console().print(show.table(found))
+    printed(console(), show.table(found))
     if found.warning:
         typer.echo(
             f"doubtful: {found.warning} meanwhile, and loops would believe it; calibrate again on a quiet machine"
@@ -71,7 +71,7 @@ def _train(machine: Machine, request: StudyRequest) -> None:
     outputs(result(made, machine), made.folder / "outputs")
     groups = len({cpu.l3_domain for cpu in machine.usable})
     found, (known, missing) = own.scores(own.trained(made.records, groups)), of_machine(machine.fingerprint())
-    console().print(show.scores(found), show.fitted(found, known.values if known else {}))
+    printed(console(), show.scores(found), show.fitted(found, known.values if known else {}))
     if known is not None and known.warning:
         typer.echo(f"the calibrated constants are doubtful: {known.warning} while they were measured")
     if missing:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from corescale.cli import usage_errors
 from corescale.cli.noise import measured
-from corescale.cli.output import console
+from corescale.cli.output import console, printed
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe.doctor import doctor as diagnose
@@ -53,7 +53,7 @@ def doctor(
     if json:
         typer.echo(show.to_json(diagnosis))
     else:
-        show.render(diagnosis, console())
+        printed(console(), show.render(diagnosis))
     return None
 
 

@@ -26,6 +26,8 @@ def explain(words: list[str], asked: ExplainRequest) -> None:
         files.make_folder(Path(asked.outputs))
     request = stdin.kept(asked.scan)
     found, experiment = explaining.found(request, words, Machine.here(), note, loadable, swap=asked.swap)
+    if not found.ok and not asked.json:
+        typer.echo("the program failed; until then:")
     typer.echo(json.dumps(found.shown, indent=2) if asked.json else "\n".join(show.lines(found.shown)))
     if earlier is not None and not asked.json:
         typer.echo("\n".join(show.side_by_side(earlier, found.shown)))

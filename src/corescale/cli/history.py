@@ -113,7 +113,8 @@ def _entries(path: Path, commit: str, when: float) -> Iterator[Entry]:
         found = stats.median_interval(times.column(chosen), shown.confidence)
         if math.isfinite(found.estimate):
             command = "" if COMMAND in dict(chosen.levels) else shlex.join(shown.experiment.commands[0].argv)
-            name = " ".join(filter(None, (command, label(chosen))))
+            of = "" if text.is_time(shown.experiment.response) else f"({shown.experiment.response})"
+            name = " ".join(filter(None, (command, label(chosen), of)))
             yield Entry(commit, when, name, found.estimate, found.low, found.high, machine_name(run.environment))
 
 
@@ -127,7 +128,13 @@ def _said(name: tuple[str, str], each: list[Entry]) -> str:
     values = [one.value for one in each[-SHOWN:]]
     low, high = min(values), max(values)
     bars = "".join(BARS[round((value - low) / (high - low) * 7) if high > low else 0] for value in values)
-    return f"{text.clean(name[1])} on {text.clean(name[0])}: {each[-1].value:.4g} at {each[-1].commit[:10]}  {bars}"
+    last = f"{_value(name[1], each[-1].value)} at {each[-1].commit[:10]}"
+    return f"{text.clean(name[1])} on {text.clean(name[0])}: {last}  {bars}"
+
+
+def _value(name: str, value: float) -> str:
+    """With its unit, of a time; of another response, which the name ends with, the number alone."""
+    return f"{value:.4g}" if name.endswith(")") and "(metric:" in name else f"{value:.4g} s"
 
 
 def _change(each: list[Entry], at: int) -> str:

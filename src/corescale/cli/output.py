@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from corescale.api.results import machine_name
 from corescale.conclude.answers.findings import MOSTLY
@@ -125,7 +125,17 @@ def show(result: Result, *, as_json: bool, verbose: bool = False, model: bool = 
     else:
         onto = console(stderr=aside)
         rendered = terminal.render(result, brief=onto.is_terminal and not verbose, model=model)
-        onto.print(rendered, crop=False)  # a line to paste is never cut
+        printed(onto, rendered)
+
+
+def printed(onto: Console, *shown: RenderableType) -> None:
+    """On a terminal as it is; elsewhere without the blanks that fill its lines. A line to paste is never cut."""
+    if onto.is_terminal:
+        onto.print(*shown, crop=False)
+        return
+    with onto.capture() as captured:
+        onto.print(*shown, crop=False)
+    onto.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -50,8 +50,11 @@ class Stream(io.TextIOWrapper):
 
 def install() -> None:
     """In the place of Python's own; of one that was closed (`>&-`) nowhere."""
+    closed = sys.stdout is None
     sys.stdout = Stream(sys.stdout or _nowhere(1), "standard output")
     sys.stderr = Stream(sys.stderr or _nowhere(2), "standard error")
+    if closed:
+        sys.stderr.write("note: standard output is closed, so the answer is not printed\n")
 
 
 def _nowhere(number: int) -> TextIO:

@@ -134,13 +134,16 @@ def check(
     stop = experiment.stop
     blocks = f"{stop.min_blocks}" if stop.min_blocks == stop.max_blocks else f"{stop.min_blocks} to {stop.max_blocks}"
     typer.echo(
-        f"{stdin.shown(str(path))}: in order: {len(configurations(experiment))} configurations, {blocks} blocks,"
+        f"{stdin.shown(str(path))}: in order:"
+        f" {text.count(len(configurations(experiment)), 'configuration')}, {blocks} blocks,"
         f" {text.count(len(experiment.study.outputs), 'output')}"
     )
 
 
 def new(file: Annotated[Path, typer.Argument(help="the file to write")] = Path("study.toml")) -> None:
     """Write a commented study to start from, and next to it the schema by which editors complete it."""
+    if file.suffix != ".toml":
+        raise UsageError("would be TOML", where=str(file), remedy="name a file that ends in .toml")
     if paths.exists(file):
         raise UsageError("exists already", where=str(file), remedy="name another file")
     kinds = ", ".join(name for name, kind in KINDS.items() if kind.named)

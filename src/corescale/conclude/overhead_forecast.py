@@ -6,6 +6,7 @@ forecasts are scored: from what a run has at p <= P / 2, beside what it measured
 """
 
 import ast
+import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WHERE = "--overhead"
+NAMES = tuple(f"x{k}" for k in range(100))
+"""of the formulas, in their order"""
 
 
 def split(model: str) -> tuple[str, ...]:
@@ -41,6 +44,16 @@ def split(model: str) -> tuple[str, ...]:
     return (ast.unparse(tree), *reversed(parts))
 
 
+@contextlib.contextmanager
+def _of_the_option() -> Iterator[None]:
+    """What is wrong with a formula is of the option that has it, and not of the name that it has here."""
+    try:
+        yield
+    except UsageError as error:
+        error.where = WHERE if error.where in NAMES else error.where
+        raise
+
+
 def predict(records: Sequence[Record], experiment: Experiment, p: int, models: Sequence[str]) -> tuple[Prediction, ...]:
     """The time at p of every combination of what does not make p; of several models the one that predicts best.
 
@@ -48,10 +61,11 @@ def predict(records: Sequence[Record], experiment: Experiment, p: int, models: S
     ranks, where both make p. Raises UsageError for a formula of what p alone does not determine, such as `ranks`, or
     where nothing can be fitted.
     """
-    rows, asked = _asked(records, experiment, models)
-    return tuple(
-        one for maker, group in _alike(rows, experiment) for one in _fitted(group, experiment, asked, p, maker)
-    )
+    with _of_the_option():
+        rows, asked = _asked(records, experiment, models)
+        return tuple(
+            one for maker, group in _alike(rows, experiment) for one in _fitted(group, experiment, asked, p, maker)
+        )
 
 
 def held_back(records: Sequence[Record], experiment: Experiment, models: Sequence[str]) -> tuple[Scored, ...]:
@@ -59,8 +73,11 @@ def held_back(records: Sequence[Record], experiment: Experiment, models: Sequenc
 
     Nothing where those determine no sum. Raises UsageError as `predict`.
     """
-    rows, asked = _asked(records, experiment, models)
-    return tuple(one for maker, group in _alike(rows, experiment) for one in _scored(group, experiment, asked, maker))
+    with _of_the_option():
+        rows, asked = _asked(records, experiment, models)
+        return tuple(
+            one for maker, group in _alike(rows, experiment) for one in _scored(group, experiment, asked, maker)
+        )
 
 
 def _scored(rows: "pd.DataFrame", experiment: Experiment, asked: "Asked", maker: str) -> Iterator[Scored]:
@@ -91,7 +108,7 @@ def _asked(records: Sequence[Record], experiment: Experiment, models: Sequence[s
     declared = Overheads(
         name="overhead",
         statement="",
-        factors={f"x{k}": text for k, text in enumerate(dict.fromkeys(part for one in sums for part in one))},
+        factors=dict(zip(NAMES, dict.fromkeys(part for one in sums for part in one), strict=False)),
         models=("x0",),
         claim="x0",
     )

@@ -29,16 +29,22 @@ def read(path: Path) -> "pd.DataFrame":
     import pandas as pd  # noqa: PLC0415
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         rows = [*_rows(text, path)]
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", where=str(path)) from None
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError) as error:
-        what = f"is damaged, or of no format that can be read ({type(error).__name__}: {' '.join(str(error).split())})"
+    except _RefusedError as error:
+        raise UsageError(str(error), where=str(path), remedy="give a file as its tool wrote it") from None
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError):
+        what = "is damaged, or of none of the formats: hyperfine, Google Benchmark, pyperf, Extra-P, CSV"
         raise UsageError(what, where=str(path), remedy="give a file as its tool wrote it") from None
     if not rows:
         raise UsageError("holds no measured value", where=str(path), remedy="give a file as its tool wrote it")
     return pd.DataFrame(rows)
+
+
+class _RefusedError(ValueError):
+    """What is wrong with a file, in words for its reader."""
 
 
 def _rows(text: str, path: Path) -> Iterator[Row]:
@@ -51,7 +57,7 @@ def _rows(text: str, path: Path) -> Iterator[Row]:
     for key, reader in READERS.items():
         if key in whole and (key != "context" or "benchmarks" in whole):
             return reader(whole)
-    raise ValueError("not one of hyperfine, Google Benchmark, pyperf, Extra-P")
+    raise ValueError
 
 
 def _of_hyperfine(whole: Mapping[str, Any]) -> Iterator[Row]:
@@ -70,7 +76,9 @@ def _of_google(whole: Mapping[str, Any]) -> Iterator[Row]:
             continue
         threads = int(one.get("threads", 1))
         if old and threads > 1:
-            raise ValueError("Google Benchmark below 1.9 divides real_time by threads: measure with a newer one")
+            raise _RefusedError("Google Benchmark below 1.9 divides real_time by threads: measure with a newer one")
+        if one["time_unit"] not in UNITS:
+            raise _RefusedError(f"has times in {one['time_unit']!r}, which is none of {', '.join(UNITS)}")
         unit, k = UNITS[one["time_unit"]], int(one.get("repetition_index", 0)) + 1
         for metric, key in (("time", "real_time"), ("cpu_time", "cpu_time")):
             yield _row(one.get("run_name", one["name"]), metric, unit * one[key], k) | {"threads": threads}
@@ -103,15 +111,15 @@ def _of_csv(path: Path) -> Iterator[Row]:
     table = pd.read_csv(path)
     column = next((name for name in VALUES if name in table), None)
     if column is None:
-        raise ValueError(f"a CSV needs a column {', '.join(VALUES)}")
+        raise _RefusedError(f"has none of the columns {', '.join(VALUES)}, one of which a CSV needs")
     for k, row in enumerate(table.to_dict("records"), 1):
         others = {str(name): value for name, value in row.items() if name not in (column, "name")}
         yield _row(str(row.get("name", path.stem)), "time", row[column], k) | others
 
 
 def _row(name: str, metric: str, value: float, repetition: int) -> Row:
-    if isinstance(value, bool) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is no measured value")
+    if isinstance(value, bool) or not math.isfinite(value) or (value < 0 and metric.endswith("time")):
+        raise _RefusedError(f"has {value!r}, which is no measured value")
     return {"name": name, "metric": metric, "value": float(value), "repetition": repetition}
 
 

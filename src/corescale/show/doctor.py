@@ -5,7 +5,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Iterator
 
-from rich.console import Console
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -18,8 +18,8 @@ Line = tuple[str, Text]
 """A heading, which may be empty, and the text next to it."""
 
 
-def render(diagnosis: Diagnosis, console: Console) -> None:
-    """Print it; what is missing says how to get it, what is doubtful what to do."""
+def render(diagnosis: Diagnosis) -> RenderableType:
+    """It as a table; what is missing says how to get it, what is doubtful what to do."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True, style="bold")
     grid.add_column(overflow="fold")
@@ -29,7 +29,7 @@ def render(diagnosis: Diagnosis, console: Console) -> None:
         grid.add_row("", "")
     for heading, text in _warnings(diagnosis):
         grid.add_row(heading, text)
-    console.print(grid)
+    return grid
 
 
 def to_json(diagnosis: Diagnosis) -> str:

@@ -304,7 +304,9 @@ def beside(found: Recommendation, response: str) -> list[str]:
     if found.tied_with:
         shown = [_tied(c, most) for c, most in found.tied_with[:TIES_SHOWN]]
         more = len(found.tied_with) - len(shown)
-        lines.append(f"tied with it: {'; '.join(shown)}" + (f"; {more} more" if more else ""))
+        proved = all(most is not None and most <= text.BOUND for _, most in found.tied_with)
+        said = "tied with it" if proved else "not yet distinguishable from it"
+        lines.append(f"{said}: {'; '.join(shown)}" + (f"; {more} more" if more else ""))
     return lines
 
 

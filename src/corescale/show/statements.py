@@ -4,6 +4,7 @@
 import math
 from collections.abc import Iterator, Sequence
 
+from corescale.conclude.answers.absence import LEFT_OUT
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.judging import Verdict
 from corescale.conclude.answers.machines import Difference
@@ -52,7 +53,8 @@ def answer(found: Answer | Modelled) -> str:
     at = " ".join(f"{name}={level}" for name, level in found.at.items())
     where = f"at {at}: " if at else ""
     if found.verdict == "not on this machine":
-        return text.clean(f"{where}not on this machine: {found.why}")
+        here = "not measured" if found.why.startswith(LEFT_OUT) else "not on this machine"
+        return text.clean(f"{where}{here}: {found.why}")
     alone = f"{found.finding.y} over a straight line of {found.finding.line}" if found.finding.line else found.finding.y
     what = "difference" if found.finding.difference else "ratio" if found.finding.b is not None else alone
     written = text.number if found.reached else text.ratio  # the ends of a level may be 0 and infinity
@@ -67,7 +69,7 @@ def answer(found: Answer | Modelled) -> str:
         said += f" ({text.count(found.ratio.n, 'block')}: too few for an interval)"
     if found.extremes:
         (least, low), (most, high) = found.extremes
-        said += f". It ranges from {low:.3g} at {least} to {high:.3g} at {most}"
+        said += f". Its medians range from {low:.3g} at {least} to {high:.3g} at {most}"
     if found.against:
         level, ratio = found.against
         said += f". It is not shown at {level}: {text.join(text.ratio(ratio))}"
@@ -96,8 +98,11 @@ def powers(found: Sequence[Power]) -> Iterator[str]:
         at = "".join(f" {name}={level}" for name, level in one.answer.at.items())
         yield text.clean(f"{one.answer.finding.name}{at}: {_power(one)}")
     able = [one for one in found if one.blocks is not None]
+    if not able:
+        yield "no answer can be shown within its margin by so many blocks: a wider margin, or less noise, is needed"
+        return
     seconds = text.duration(sum(one.seconds for one in able))
-    yield f"{len(able)} of {text.count(len(found), 'answer')} can be decided about the margin, in at most {seconds}"
+    yield f"{len(able)} of {text.count(len(found), 'answer')} can be shown within the margin, in {seconds} at most"
 
 
 def _power(one: Power) -> str:

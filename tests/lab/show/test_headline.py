@@ -86,7 +86,7 @@ def test_a_tune_of_few_launches_decides_nothing(budget: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("noise", "said"), [(0.0, "2 threads are 1.048x slower than 1"), (0.6, "no difference shown: 2 threads take 1.")]
+    ("noise", "said"), [(0.0, "2 threads are 1.048x slower than 1"), (0.6, "no difference shown: 2 threads take ")]
 )
 def test_what_may_be_faster_is_not_called_never_faster(noise: float, said: str) -> None:
     experiment = command_line.scan(ScanRequest(threads="1,2", runs=8), ["x"], MACHINE)

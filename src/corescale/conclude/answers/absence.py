@@ -10,6 +10,9 @@ from corescale.declare.outputs import Selection
 if TYPE_CHECKING:
     import pandas as pd
 
+LEFT_OUT = "left out of this run"
+"""the begin of what is said of levels that are not among the run's"""
+
 
 def lacking(rows: "pd.DataFrame", needs: Mapping[str, int]) -> str:
     """What the claim needs and these launches do not have; empty for nothing. More threads than cores do not count."""
@@ -28,7 +31,7 @@ def absent(found: "pd.DataFrame", wanted: Selection) -> str:
     if found.empty:
         return "no launch was made"
     if found[selected(found, levels)].empty:
-        return f"left out of this run: {_first_absent(found, levels)}"
+        return f"{LEFT_OUT}: {_first_absent(found, levels)}"
     if found[selected(found, wanted)].empty:
         return f"oversubscribed on this machine: {said(levels)}"
     return f"no launch succeeded at {said(wanted) or 'any level'}"

@@ -138,9 +138,14 @@ def _useful(thread: ThreadTimes) -> float:
 
 
 def outside(threads: int, wall: float, cpu: float, queued: float, why: str) -> Ledger:
-    """The ledger of a launch that could not be profiled: what the kernel accounts to it."""
-    queued = min(queued, wall * threads)
-    rows = dict.fromkeys(Row, 0.0) | {Row.QUEUED: queued, Row.UNATTRIBUTED: wall * threads - queued}
+    """The ledger of a launch that could not be profiled: what the kernel accounts to it.
+
+    CPU time is computing, although some of it may be allocating or spinning.
+    """
+    computed = min(cpu, wall * threads)
+    queued = min(queued, wall * threads - computed)
+    left = wall * threads - computed - queued
+    rows = dict.fromkeys(Row, 0.0) | {Row.COMPUTING: computed, Row.QUEUED: queued, Row.UNATTRIBUTED: left}
     return Ledger(threads, wall, rows, cpu, burnt=0.0, compared=False, notes=(why,))
 
 

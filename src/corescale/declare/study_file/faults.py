@@ -45,7 +45,7 @@ _BRANCHES = frozenset({"str", "int", "float", "literal['auto']", "literal['none'
 
 def in_file(error: UsageError, path: Path, text: str) -> UsageError:
     """The same error with the file, and the line of its key where there is one."""
-    if error.where.startswith("--"):
+    if error.where.startswith("-"):
         return error
     kind, _, name = error.where.partition(" ")
     named = [place for place, line in enumerate(text.splitlines(), 1) if _names(line, name)] if name else []

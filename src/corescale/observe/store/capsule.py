@@ -18,6 +18,8 @@ from corescale.observe.store import durable
 BEGIN, END = '<script type="text/plain" id="capsule">', "</script>"
 FILES = ("plan.json", "environment.json", "records.jsonl", "finished", "sealed.json")
 """files of a run folder"""
+MOST = 1 << 30
+"""bytes of one file of an archive, which is in memory meanwhile"""
 NAME = re.compile(r"[\w+,=@-][\w+,=@.-]*")
 """what a part of a member's path may be: it leads nowhere else"""
 
@@ -100,6 +102,9 @@ def files(path: Path) -> Iterator[tuple[str, bytes]]:
         with tarfile.open(path) as file:
             for member in file:
                 name = PurePosixPath(member.name).name
+                if name in FILES and member.size > MOST:
+                    what = f"{name} of {member.size:,} bytes is too large for a run"
+                    raise StoreError(what, where=str(path), remedy="unpack it, and give the folder")
                 if name in FILES and member.isreg() and (content := file.extractfile(member)):
                     yield name, content.read()
 

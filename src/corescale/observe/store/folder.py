@@ -153,12 +153,10 @@ class Folder:
         """Whether the records are new, or of an earlier try, and what is different since the run before; empty for a
         first run of these launches.
         """
-        blocks = len({record.block for record in self.records})
         if self._before and len(self.records) == self._before:
             return f"shown from run {self.path.name}, nothing was measured: --fresh measures again"
         if self._before:
-            before = len({record.block for record in self.records[: self._before]})
-            return f"continues run {self.path.name}, which had {before} of these {blocks} blocks"
+            return f"continues run {self.path.name}, which had {self._before} of these {len(self.records)} launches"
         if (earlier := self._earlier) is None:
             return ""
         made = time.strftime("%H:%M", time.localtime(float(circumstances(earlier).get("created", 0))))

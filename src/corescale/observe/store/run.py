@@ -177,6 +177,8 @@ def _found(path: Path) -> dict[str, Any]:
 def circumstances(path: Path) -> dict[str, Any]:
     """environment.json of a run; raises StoreError, also where one of its parts is no object."""
     values = {"variables": {}, "description": {}} | read_object(path / ENVIRONMENT)
+    if "machine" not in values:
+        raise StoreError("names no machine", where=str(path / ENVIRONMENT), remedy=CHANGED)
     for name in ("variables", "description"):
         if not isinstance(values[name], dict):
             raise StoreError(f"{name} is no JSON object", where=str(path / ENVIRONMENT), remedy=CHANGED)
@@ -186,16 +188,22 @@ def circumstances(path: Path) -> dict[str, Any]:
     return values
 
 
+MOST = 64 << 20
+"""bytes of plan.json and environment.json"""
+
+
 def read_object(path: Path) -> dict[str, Any]:
     """The JSON object that a file of a run holds; raises StoreError."""
     try:
+        if (size := path.stat().st_size) > MOST:
+            raise StoreError(f"{size:,} bytes are too many for it", where=str(path), remedy=CHANGED)
         values = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise StoreError(f"no run folder: {error.strerror}", where=str(path), remedy=HOME) from error
     except (ValueError, RecursionError) as error:
-        raise StoreError(f"not JSON: {error}", where=str(path)) from error
+        raise StoreError("is damaged: no JSON", where=str(path), remedy=CHANGED) from error
     if not isinstance(values, dict):
-        raise StoreError("not a JSON object", where=str(path))
+        raise StoreError("is damaged: no JSON object", where=str(path), remedy=CHANGED)
     return values
 
 

@@ -118,7 +118,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan --confidence 40% -- true",
         2,
-        "corescale: --confidence: '40%' is not between 50% and 100%; write 95% or 0.95",
+        "corescale: --confidence: '40%' is not above 50% and below 100%; write 95% or 0.95",
     ),
     (
         "corescale tune --metric b=stdout-size --subject-to 'b<=1e999' -- true",
@@ -205,7 +205,7 @@ TRIES: tuple[Try, ...] = (
             ('title = "x"\\ncommand = "true"\\ntimeout = inf\\n', "3: timeout: 'inf' is not a time above 0"),
             (
                 'title = "x"\\ncommand = "true"\\n[stop]\\nconfidence = 0.3\\n',
-                "4: stop.confidence: '0.3' is not between",
+                "4: stop.confidence: '0.3' is not above",
             ),
             (
                 'title = "x"\\ncommand = "true"\\n[stop]\\nbudget = -5\\n',

@@ -178,7 +178,7 @@ def test_a_busy_second_core_is_seen() -> None:
 
 def shown(diagnosis: Diagnosis, width: int = 100) -> str:
     console = Console(file=io.StringIO(), width=width, force_terminal=False)
-    render(diagnosis, console)
+    console.print(render(diagnosis))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

@@ -188,7 +188,7 @@ def test_doctor_says_what_the_cluster_has() -> None:
         assert (first.name, first.is_default, first.nodes, first.usable, first.cores) == ("debug", True, 2, 1, 2)
         assert (second.accounts, second.time_limit, first.constraints) == (("ours",), "infinite", ("fast",))
         diagnosis, page = doctor(noise=False), io.StringIO()
-        show.render(diagnosis, Console(file=page, width=200))
+        Console(file=page, width=200).print(show.render(diagnosis))
         assert "-p debug (default): 1 of 2 nodes usable of 2 cores" in page.getvalue()
         assert json.loads(show.to_json(diagnosis))["cluster"]["partitions"][1]["name"] == "closed"
     finally:

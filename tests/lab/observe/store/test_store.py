@@ -187,7 +187,7 @@ def test_whether_a_run_is_new_continued_or_shown_again_is_told(open_run: Any, ex
             told.append((folder.path.name, folder.finished().origin))
     assert told[0] == ("1", "")
     assert told[1][0] == "2" and told[1][1].startswith("run 2; run 1 of ")
-    assert told[2] == ("2", "continues run 2, which had 1 of these 2 blocks")
+    assert told[2] == ("2", "continues run 2, which had 2 of these 4 launches")
     assert told[3] == ("2", "shown from run 2, nothing was measured: --fresh measures again")
 
 
