@@ -18,6 +18,17 @@ constexpr std::string_view group_prefix = "corescale-";
 constexpr std::uint64_t no_limit = std::uint64_t{1}
                                    << 62;  // bytes; version 1 writes none as 2^63 less a page
 
+/// Removes a group, and before it those that the program made in it.
+bool remove_empty(const std::string& directory) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(directory.c_str()),
+                                                    [](DIR* d) { return closedir(d); });
+  while (const dirent* entry = entries ? readdir(entries.get()) : nullptr) {
+    const std::string name = entry->d_name;
+    if (entry->d_type == DT_DIR && name != "." && name != "..") remove_empty(directory + "/" + name);
+  }
+  return rmdir(directory.c_str()) == 0;
+}
+
 /// Removes groups whose spawner was killed before it could; those that still hold processes stay.
 void sweep(const std::string& parent) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(parent.c_str()),
@@ -26,7 +37,7 @@ void sweep(const std::string& parent) {
     const std::string_view name = entry->d_name;
     if (!name.starts_with(group_prefix)) continue;
     const auto owner = parse_number<pid_t>(name.substr(group_prefix.size()));
-    if (owner && kill(*owner, 0) != 0 && errno == ESRCH) rmdir((parent + "/" + entry->d_name).c_str());
+    if (owner && kill(*owner, 0) != 0 && errno == ESRCH) remove_empty(parent + "/" + entry->d_name);
   }
 }
 
@@ -40,7 +51,7 @@ std::string new_group(const std::string& parent) {
 /// Tries for a while: the kernel lets go of the last process a little after its end.
 void remove_group(const std::string& directory) {
   if (directory.empty()) return;
-  for (int tries = 0; rmdir(directory.c_str()) != 0 && errno == EBUSY && tries < 50; ++tries) usleep(1000);
+  for (int tries = 0; !remove_empty(directory) && errno == EBUSY && tries < 50; ++tries) usleep(1000);
 }
 
 /// Switches the memory controller on for groups below `parent`, where that is allowed.

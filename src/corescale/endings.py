@@ -68,6 +68,6 @@ def outcome(record: Ended) -> str:
         "not-started": "could not be started",
         "check": f"broke its own check {broken}".strip(),
         "output-differs": "wrote another output than the baseline",
-        "unproved": "succeeded, but the allocator was not detected in the program in which it had been proved",
+        "unproved": "succeeded, but nothing shows that the allocator was in it",
         "capped": f"lost: killed after {record.wall:.3g} s",
     }[record.status]

@@ -38,6 +38,8 @@ esac
 test $? -lt 128 || echo {killed} >"$report"
 test "$(head -c {length} "$report")" = {ok}
 """
+WORDS = SpawnRequest(argv=()).tail_bytes
+"""bytes of the end of standard error that are kept of a rank"""
 _OK = '{"status":"ok"'
 _KILLED = "killed"
 """what replaces the report of a spawner that was killed while its rank was to go on"""
@@ -50,7 +52,7 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
     `afar`: the ranks are no descendants of the lab, so that each accounts for itself, has the time limit, and inherits
     no descriptor.
     """
-    folder = scratch.of("ranks")
+    folder, scratch.ranks = scratch.of("ranks"), len(cpus)
     for name in scratch.by_rank:
         for rank in range(len(cpus)):
             Path(str(request.environment[name]), str(rank)).mkdir(exist_ok=True)
@@ -112,7 +114,11 @@ def ended(
     lines of `chatter`, where there are others.
     """
     ranks, undetected = _reports(scratch)
-    all_told = bool(ranks) and not undetected and all(each.peak_memory_kind == "process" for each in ranks.values())
+    all_told = (
+        bool(ranks)
+        and len(ranks) >= scratch.ranks
+        and all(each.peak_memory_kind == "process" for each in ranks.values())
+    )
     report = replace(
         report,
         ranked=True,
@@ -182,6 +188,7 @@ def _last_words(ranks: Mapping[int, SpawnReport], chatter: re.Pattern[str] | Non
     lines: list[str] = []
     for rank, why in ranks.items():
         words = (why.trouble or why.tail).splitlines()
+        words = words[1:] if len(why.tail.encode()) >= WORDS and not why.trouble else words  # begins within a line
         said = [line for line in words if line.strip() and not (chatter and chatter.match(line))] or words
         lines += [f"rank {rank}: {line}\n" for line in said]
     return "".join(lines)

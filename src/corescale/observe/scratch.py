@@ -45,15 +45,19 @@ class Scratch:
         """descriptors that the program gets; closed at the end"""
         self.by_rank: tuple[str, ...] = ()
         """variables that name a folder, of which each rank gets one of its own in it, named by the rank's number"""
+        self.ranks = 0
+        """ranks that are to report"""
         self.output: Path | None = None
         """file that keeps standard output, if one does"""
         self.processes: tuple[SpawnedProcess, ...] = ()
         """processes of all ranks, after the launch"""
 
     def of(self, name: str) -> Path:
-        """The folder of one source, made when it is first asked for."""
+        """The folder of one source, made when it is first asked for, and when the program has taken it away."""
         folder = self.folder / name
-        folder.mkdir(exist_ok=True)
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            folder.unlink()
+        folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def said(self, size: int) -> str:

@@ -64,6 +64,7 @@ def experiment(
         chosen = [Factor(name="command", kind="command", levels=tuple(c.name for c in commands)), *chosen]
     checks.must_be_a_response(request.response)
     checks.must_be_few(chosen)
+    checks.must_be_there(commands)
     checks.must_be_preloadable(commands, chosen)
     missing = checks.not_there(os.environ.get("LD_PRELOAD", ""))
     left_out += [f"LD_PRELOAD={path} of this shell: no such file, so it is in no launch" for path in missing]

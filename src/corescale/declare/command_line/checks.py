@@ -93,6 +93,17 @@ def must_say_how_many(commands: Iterable[Command]) -> None:
             raise UsageError("corescale starts the ranks itself", where=name, remedy=remedy)
 
 
+OPEN = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
+
+
+def must_be_there(commands: Iterable[Command]) -> None:
+    """Raises UsageError for a file that is open in this shell alone, as `<(COMMAND)` is: launches do not get it."""
+    for word in (word for command in commands for word in command.argv):
+        if (found := OPEN.fullmatch(word)) and int(found[1]) > 2:
+            remedy = "write it into a file, or give it as standard input: --input"
+            raise UsageError("is open in this shell alone, and can be read once", where=word, remedy=remedy)
+
+
 PRELOADED = re.compile(r"(?<!\w)LD_PRELOAD=(['\"]?)([^'\"\s]+)")
 
 

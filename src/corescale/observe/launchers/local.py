@@ -3,6 +3,7 @@
 
 import contextlib
 import math
+import os
 import shlex
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from corescale.declare import grid, template
 from corescale.declare.experiment import SHOWN, Experiment
 from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
-from corescale.errors import InconclusiveError, UsageError
+from corescale.errors import InconclusiveError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, hooks, other_load, preload, redirects, sources
 from corescale.observe.hooks import HookRunner
@@ -89,6 +90,9 @@ class Local:
 
     def open(self, note: Callable[[str], None]) -> None:
         self._note = note
+        if str(Path("/proc/self").readlink()) != str(os.getpid()):
+            remedy = "mount its own: unshare --mount-proc"
+            raise UnavailableError("is of another pid namespace", where="/proc", remedy=remedy)
         sweep(self.place)
         other_load.announce()
         orphans.adopt()

@@ -20,7 +20,8 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        space = "free some space, or " if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else ""
+        space = "free some space, or " if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        space = "raise ulimit -f, or " if error.errno == errno.EFBIG else space
         raise StoreError(
             f"cannot be written: {error.strerror or error}",
             where=str(path),

@@ -13,6 +13,14 @@ TRIES: tuple[Try, ...] = (
     (f"corescale scan {QUIETLY} -- true | head -c 1", 0, ""),
     (f"corescale scan {QUIETLY} -- true >/dev/full", 6, "corescale: standard output: cannot be written: No space left"),
     ("corescale study list >&-", 0, ""),
+    ("corescale study list 2>&1 >&-", 0, "note: standard output is closed"),
+    # A program that takes the folder of its launch away.
+    (f"corescale scan {QUIETLY} -- sh -c 'rm -rf \"$(dirname $CORESCALE_RESULT)\"' | head -1", 0, "1 thread: "),
+    (
+        f"corescale scan {QUIETLY} -- sh -c 'rmdir $CORESCALE_RESULT; mkfifo $CORESCALE_RESULT' | head -1",
+        0,
+        "1 thread: ",
+    ),
     (f"corescale scan {QUIETLY} -- true $'\\xff' >/dev/null", 0, ""),
     ("corescale scan $'--\\xff' -- true", 2, r"corescale: scan: no such option: --\\udcff"),
     # Records that somebody changed.
@@ -30,6 +38,16 @@ TRIES: tuple[Try, ...] = (
         "cp -r kept copied; corescale report kept copied",
         2,
         "corescale: report: copied: has launches that kept has too; give each run once",
+    ),
+    (
+        "cp -r kept unknown; echo {} > unknown/environment.json; corescale report unknown",
+        6,
+        "corescale: unknown/environment.json: names no machine; restore the file",
+    ),
+    (
+        "cp -r kept torn; echo '{' > torn/plan.json; corescale report torn",
+        6,
+        "corescale: torn/plan.json: is damaged: no JSON; restore the file",
     ),
     # What was launched otherwise is not pooled; the same once more is.
     (
