@@ -82,7 +82,7 @@ class InconclusiveError(CorescaleError):
 class InterruptedRunError(CorescaleError):
     """Ctrl-C during a run in this folder, or a signal that ends it as well. `known`: what it said until then.
 
-    `folder`: empty where no block was complete.
+    `folder`: empty where no launch had ended.
     """
 
     exit_code = ExitCode.INTERRUPTED
@@ -90,7 +90,7 @@ class InterruptedRunError(CorescaleError):
     def __init__(self, folder: str, known: str = "") -> None:
         self.known = known
         kept = f"what was measured is kept in {folder} (corescale report); the same command continues"
-        super().__init__(f"interrupted; {kept if folder else 'no block was complete, so nothing was measured'}")
+        super().__init__(f"interrupted; {kept if folder else 'no launch had ended, so nothing was measured'}")
 
 
 class AfterwardsError(CorescaleError):

@@ -110,7 +110,7 @@ def measure(
             first = checked if request.jobs > 1 else lambda: None
             loop.run(experiment, folder, launcher, sealed, watcher, began=began, quiet=waits, first=first)
         except KeyboardInterrupt as end:
-            place = str(folder.path) if folder.records else ""
+            place = str(folder.path) if folder.has_launches else ""
             raise InterruptedRunError(place, interim.known(folder.records, experiment)) from end
         except AfterwardsError as error:
             return replace(folder.finished(), late=error)

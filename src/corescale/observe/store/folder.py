@@ -107,6 +107,11 @@ class Folder:
     def records(self) -> Sequence[Record]:
         return self._history.records
 
+    @property
+    def has_launches(self) -> bool:
+        """Whether a launch has ended, be it of a block that was cut short."""
+        return bool(self._history.all_records)
+
     def start(self, subject: Mapping[str, Any]) -> None:
         now = environment.describe(self._machine, subject)
         if self.path.exists() and not self._goes_on(now):

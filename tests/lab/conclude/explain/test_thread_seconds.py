@@ -113,7 +113,8 @@ def test_what_starts_ranks_is_said_if_it_computed() -> None:
 def test_without_a_profile_there_is_what_the_kernel_says() -> None:
     found = outside(2, 1.0, 1.2, 0.1, "why")
     assert found.rows[Row.QUEUED] == 0.1
-    assert found.rows[Row.UNATTRIBUTED] == pytest.approx(1.9)
+    assert found.rows[Row.COMPUTING] == 1.2
+    assert found.rows[Row.UNATTRIBUTED] == pytest.approx(0.7)
     with pytest.raises(ValueError, match="profile"):
         ledger([], 1.0)
 
