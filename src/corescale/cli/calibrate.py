@@ -50,6 +50,8 @@ def calibrate(
 
 
 def _write(machine: Machine, file: Path, *, quiet: bool) -> None:
+    if str(file) == "-":
+        raise UsageError("writes a file", where="--output -", remedy="name one")
     files.must_be_writable(str(file))
     with Console(stderr=True, quiet=quiet).status("measuring this machine") as status:
         found = constants.measure(machine, status.update)

@@ -136,6 +136,7 @@ def printed(onto: Console, *shown: RenderableType) -> None:
     with onto.capture() as captured:
         onto.print(*shown, crop=False)
     onto.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+    onto.file.flush()
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -60,6 +60,8 @@ def report(
     if len(runs) == 1 and kept.is_result(runs[0]):
         _explained(runs[0], output, folder, as_json=json)
         return
+    if single := next((run for run in runs if kept.is_result(run)), None):
+        raise UsageError("is a result of explain, which is shown by itself", where=str(single), remedy="give it alone")
     from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
     machine = Machine.here()

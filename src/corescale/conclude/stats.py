@@ -149,9 +149,14 @@ def typical_times(times: npt.ArrayLike) -> Floats:
 
 
 def signed_rank_p(log_ratios: npt.ArrayLike) -> float:
-    """Two-sided p-value of "the pseudomedian is 0" (Wilcoxon 1945): exact given the mid-ranks, zeros left out."""
-    values = _finite(log_ratios)
-    values = values[values != 0]
+    """Two-sided p-value of "the pseudomedian is 0" (Wilcoxon 1945): exact given the mid-ranks, zeros left out.
+
+    NaN where there is no ratio.
+    """
+    found = _finite(log_ratios)
+    if found.size == 0:
+        return math.nan
+    values = found[found != 0]
     if values.size == 0:
         return 1.0
     doubled = np.rint(2 * rankdata(np.abs(values))).astype(np.int64)

@@ -33,7 +33,7 @@ def share(text: str, where: str, *, zero: bool = False, usual: float = 0.02, lea
         return value
     what = f"{text!r} is no percentage"
     if math.isfinite(value):
-        what = f"{text!r} is not above {100 * least:g}% and below 100%"
+        what = f"{text!r} is not {'at least' if zero else 'above'} {100 * least:g}% and below 100%"
         if value >= 1 and 100 * least < value < 100 and not text.endswith("%"):
             what, usual = f"{text!r} would be {100 * value:g}%", value / 100
     raise UsageError(what, where=where, remedy=f"write {100 * usual:g}% or {usual:g}")

@@ -11,7 +11,7 @@ from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.conclusion import Conclusion
-from corescale.conclude.stats import Interval
+from corescale.conclude.stats import Interval, fewest_blocks
 from corescale.conclude.stopping import Decision
 from corescale.declare.experiment import Experiment
 from corescale.records import Configuration, Record
@@ -66,6 +66,12 @@ class Result:
     def confidence(self) -> float:
         """Confidence of every interval that has no other one."""
         return self.experiment.stop.confidence
+
+    @cached_property
+    def fewest_blocks(self) -> int:
+        """Blocks below which there is no interval; comparisons that hold together need more."""
+        found = self.conclusion if isinstance(self.conclusion, tuple) else ()
+        return max((fewest_blocks(one.confidence) for one in found), default=fewest_blocks(self.confidence))
 
     @cached_property
     def origins(self) -> tuple[str, ...]:

@@ -145,7 +145,8 @@ class Landscape(Finite):
         try:
             return cls.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
         except OSError as error:
-            raise UsageError(f"cannot be read: {error.strerror}", where=str(path)) from error
+            remedy = "docs/fake.md has an example"
+            raise UsageError(f"cannot be read: {error.strerror}", where=str(path), remedy=remedy) from error
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))

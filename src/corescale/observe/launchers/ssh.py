@@ -101,7 +101,8 @@ def read(option: str) -> Sequence[Host]:
         lines = Path(option).read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise UsageError(f"cannot be read: {why}", where=option) from None
+        remedy = "docs/cluster.md has an example"
+        raise UsageError(f"cannot be read: {why}", where=option, remedy=remedy) from None
     found: list[Host] = []
     for number, line in enumerate(lines, 1):
         match = LINE.fullmatch(line)

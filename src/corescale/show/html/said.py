@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from corescale.conclude import stats
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
@@ -62,8 +61,8 @@ def _notes(result: Result) -> Iterator[str]:
     if isinstance(result.conclusion, Study):
         yield from (f"{one.finding.statement} {statements.answer(one)}" for one in result.conclusion.answers)
     yield headline.stop(result)
-    if 0 < result.blocks < stats.fewest_blocks(result.confidence):
-        yield text.no_interval(result.confidence)
+    if 0 < result.blocks < result.fewest_blocks:
+        yield text.no_interval(result.confidence, result.fewest_blocks)
     if isinstance(result.conclusion, Recommendation):
         yield headline.exploratory(result.conclusion)
         yield from headline.beside(result.conclusion, result.experiment.response)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
-from corescale.conclude import stats
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.overheads import Modelled
 from corescale.conclude.answers.recommendation import Recommendation
@@ -196,8 +195,8 @@ def _footer(result: Result, *, brief: bool) -> Iterable[RenderableType]:
 def _notes(result: Result) -> Iterable[Text]:
     """What is to know beside the numbers, the most important first."""
     yield from _failures(result)
-    if 0 < result.blocks < stats.fewest_blocks(result.confidence):
-        missing = text.no_interval(result.confidence)
+    if 0 < result.blocks < result.fewest_blocks:
+        missing = text.no_interval(result.confidence, result.fewest_blocks)
         yield Text(f"{missing}: numbers without brackets are estimates only", style="yellow")
     if isinstance(result.conclusion, Recommendation):
         yield from map(Text, headline.beside(result.conclusion, result.experiment.response))
