@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from corescale.declare import grid, template
+from corescale.declare import grid, paths, template
 from corescale.declare.experiment import SHOWN, Experiment
 from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
@@ -90,7 +90,7 @@ class Local:
 
     def open(self, note: Callable[[str], None]) -> None:
         self._note = note
-        if str(Path("/proc/self").readlink()) != str(os.getpid()):
+        if paths.exists("/proc/self") and str(Path("/proc/self").readlink()) != str(os.getpid()):
             remedy = "mount its own: unshare --mount-proc"
             raise UnavailableError("is of another pid namespace", where="/proc", remedy=remedy)
         sweep(self.place)

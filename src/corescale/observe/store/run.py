@@ -177,11 +177,11 @@ def _found(path: Path) -> dict[str, Any]:
 def circumstances(path: Path) -> dict[str, Any]:
     """environment.json of a run; raises StoreError, also where one of its parts is no object."""
     values = {"variables": {}, "description": {}} | read_object(path / ENVIRONMENT)
-    if "machine" not in values:
-        raise StoreError("names no machine", where=str(path / ENVIRONMENT), remedy=CHANGED)
     for name in ("variables", "description"):
         if not isinstance(values[name], dict):
             raise StoreError(f"{name} is no JSON object", where=str(path / ENVIRONMENT), remedy=CHANGED)
+    if "machine" not in values:
+        raise StoreError("names no machine", where=str(path / ENVIRONMENT), remedy=CHANGED)
     for name in ("machine", "description"):
         if isinstance(described := values.get(name), dict):
             values[name] = format_1.machine(described)
