@@ -19,7 +19,11 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan --confidence 50% -- true", 2, "corescale: --confidence: '50%' is not above 50% and below 100%"),
     ("corescale study new x.json", 2, "corescale: x.json: would be TOML; name a file that ends in .toml"),
     ("corescale study run demo -r 0", 2, "corescale: -r: 0 runs are no measurement; write -r 10"),
-    ("corescale scan -r 1 -f n=1-9 -q -- echo {n} 2>&1 | grep range", 0, "left out: n=1-9 is one level; a range is -P"),
+    (
+        "corescale scan -r 1 -t 1 -f n=1-9 -q -- echo {n} 2>&1 | grep range",
+        0,
+        "left out: n=1-9 is one level; a range is -P",
+    ),
     # Options that would have no effect.
     ("corescale doctor --noise 4s --no-noise", 2, "corescale: --noise --no-noise: contradict each other"),
     ("corescale predict x --cores 2 --grade mpi", 2, "corescale: --grade: no effect without --simulate FILE"),
