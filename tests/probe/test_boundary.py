@@ -256,7 +256,7 @@ class TestSpawnerItself:
         script = f"sleep 1000 & echo $! >> {pids}; setsid sleep 1000 & echo $! >> {pids}; echo $PPID >> {pids}; wait"
         killer = threading.Thread(target=kill_last_line, args=(pids, 3))
         killer.start()
-        with pytest.raises(UnavailableError, match="was killed by SIGKILL, with [1-9] more of the launch"):
+        with pytest.raises(UnavailableError, match=r"was killed by SIGKILL, with [1-9] more of the launch"):
             spawn("sh", "-c", script)
         killer.join()
         assert not any(alive(int(pid)) for pid in pids.read_text().split())
