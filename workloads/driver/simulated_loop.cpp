@@ -112,7 +112,8 @@ class SimulatedLoop final : public BlockLoop {
     const double begun = cpu_seconds();
     for (std::size_t b = 0; b < blocks; ++b) block(b);
     const double spent = costs().mean(~place_of(place), cpu_seconds() - begun);
-    charge(spent / static_cast<double>(threads_) + fork_join_, threads_);
+    charge(spent / static_cast<double>(threads_), threads_);
+    if (fork_join_ > 0) simgrid::s4u::this_actor::sleep_for(fork_join_);  // seconds, whatever a core's rate
     resume_serial();
   }
 

@@ -24,14 +24,16 @@ inline std::size_t bytes_of(Precision precision) { return precision == Precision
 /// As uint16 a distance is a multiple of largest / 65535.
 class Distances {
  public:
-  /// Filled by set(). `largest`: no distance exceeds it. Throws std::bad_alloc.
-  Distances(std::size_t n, std::size_t rows, Precision precision, double largest)
+  /// Filled by set(). `largest`: no distance exceeds it. `kernel` multiplies. Throws std::bad_alloc.
+  Distances(std::size_t n, std::size_t rows, Precision precision, double largest,
+            const Kernel& kernel = widest_kernel())
       : n_(n),
         rows_(rows),
         panels_((rows + panel_rows - 1) / panel_rows),
         precision_(precision),
         largest_(largest),
-        data_(static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes(), 1), alignment))) {
+        data_(static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes(), 1), alignment))),
+        kernel_(&kernel) {
     ask_for_large_pages();
   }
 
@@ -96,7 +98,7 @@ class Distances {
   Precision precision_;
   double largest_;
   std::unique_ptr<std::byte, Free> data_;
-  const Kernel* kernel_ = &widest_kernel();
+  const Kernel* kernel_;
 };
 
 }  // namespace pairwise_clustering

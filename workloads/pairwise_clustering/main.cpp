@@ -21,6 +21,7 @@ using namespace pairwise_clustering;
 
 struct Request {
   std::string input = "mixture", precision = "float32", threading = "spin", exchange = "allgather";
+  std::string kernel = "widest";
   std::string cache, out;
   std::size_t points = 1000, planted = 5, dimensions = 3, threads = 1, blocks = 1;
   double separation = 10, divergence = 0.15, mutation = 0.1, indels = 0.01;
@@ -51,6 +52,8 @@ bool parse(int argc, char** argv, Request& r) {
                                  "to be found; 0: as many as the widest gap of temperatures names");
   arguments.integer<std::size_t>("at-most", r.at_most, 2, most_clusters, "clusters where --clusters is 0");
   arguments.choice("precision", r.precision, {"float32", "uint16"}, "of a distance");
+  arguments.choice("kernel", r.kernel, {"widest", "plain"},
+                   "of the product: what this processor has, or short vectors without fused multiply-adds");
   arguments.integer<std::size_t>("threads", r.threads, 1, 4096, "of each rank");
   arguments.integer<std::size_t>("blocks", r.blocks, 1, 100'000, "blocks of rows for each thread");
   arguments.choice("threading", r.threading, driver::loop_systems(), "whose loop runs the blocks");
@@ -95,7 +98,7 @@ class Loader {
     const auto cached = [&] { return cache_ && is_cached_; };
     if (!ranks_.agreed([&] {
           if (largest == 0) throw driver::Error(request_.input, "has no two points apart", "give others");
-          distances_.emplace(source_->points, rows(), precision(), largest);
+          distances_.emplace(source_->points, rows(), precision(), largest, kernel());
           if (cached()) return cache_->read(*distances_, first());
           source_->fill(*distances_, first(), crew);
           source_->check(*distances_, first());
@@ -113,6 +116,7 @@ class Loader {
   Precision precision() const {
     return request_.precision == "float32" ? Precision::float32 : Precision::uint16;
   }
+  const Kernel& kernel() const { return request_.kernel == "widest" ? widest_kernel() : kernels().back(); }
 
   /// The largest distance of this rank's rows.
   double examine() {
@@ -183,6 +187,7 @@ int report(const Request& r, const Loader& loader, const Outcome& outcome,
   result.text("threading", r.threading);
   result.text("exchange", r.exchange);
   result.text("precision", r.precision);
+  result.text("kernel", r.kernel);
   result.metric("points", static_cast<double>(labels.size()));
   result.metric("threads", static_cast<double>(r.threads));
   result.metric("ranks", ranks.size());

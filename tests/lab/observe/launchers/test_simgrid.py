@@ -32,6 +32,16 @@ def simulated(e: Experiment, cluster: Path) -> Sequence[Record]:
     return run(e, store.Memory(), launchers.create("simgrid", e, machine, options), blocks(e, 1))
 
 
+def clustering() -> Sequence[str]:
+    """A short one, of as many threads as a rank has; skips the test if there is no build of it for SimGrid."""
+    try:
+        built = native.find("pairwise_clustering.smpi")
+    except UnavailableError as error:
+        pytest.skip(error.what)
+    fixed = ("--points", "600", "--temperatures", "1", "--clusters", "4", "--threads", "{threads}")
+    return str(built).removesuffix(".smpi"), *fixed
+
+
 def seconds(made: Sequence[Record]) -> dict[str, float]:
     return {str(record.configuration.layout): record.metrics["seconds"] for record in made}
 
@@ -124,22 +134,28 @@ def test_the_clustering_gives_the_same_labels_however_many_ranks_are_simulated(
     experiment: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing but the clock is simulated; and no file is left."""
-    try:
-        built = native.find("pairwise_clustering.smpi")
-    except UnavailableError as error:
-        pytest.skip(error.what)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    words = (
-        str(built).removesuffix(".smpi"),
-        *["--points", "600", "--temperatures", "1", "--clusters", "4", "--threads", "{threads}"],
-    )
     layouts = ["1x1x1", "2x1x1", "2x2x3", "1x4x4"]
-    made = simulated(experiment(*words, levels={"layout": layouts}, response="metric:seconds"), platform(tmp_path))
+    made = simulated(
+        experiment(*clustering(), levels={"layout": layouts}, response="metric:seconds"), platform(tmp_path)
+    )
     assert len({record.metrics["energy"] for record in made}) == 1
     assert [r.metrics["ranks"] for r in sorted(made, key=lambda r: layouts.index(str(r.configuration.layout)))] == [
         1, 1, 6, 16,
     ]  # fmt: skip
     assert not [path for path in tmp_path.iterdir() if path.name != "cluster.toml"]
+
+
+@needs_simgrid
+def test_what_a_loop_costs_is_seconds_whatever_a_cores_rate(experiment: Make, tmp_path: Path) -> None:
+    e = experiment(*clustering(), levels={"layout": ["2x1x1"]}, response="metric:seconds")
+    found = []
+    for rate in (1.0, 0.1):
+        cluster = platform(tmp_path, both=rate)
+        cluster.write_text(cluster.read_text() + "[fork_join.default]\n2 = 10.0\n")
+        found.append(seconds(simulated(e, cluster))["2x1x1"])
+    assert found[0] > 50
+    assert found[1] == pytest.approx(found[0], rel=0.02)
 
 
 def test_a_table_is_linear_between_its_numbers_and_constant_outside() -> None:
