@@ -82,6 +82,7 @@ const std::map<std::string, option>& options() {
       {"--prove", flag(&arguments::prove)},
       {"--cgroup", {true, set_group}},
       {"--parent", number_option(&arguments::parent)},
+      {"--beside", number_option(&arguments::beside)},
   };
   return table;
 }
@@ -124,7 +125,8 @@ const char* usage() {
          "  --inherit FD                     an open descriptor that the program keeps\n"
          "  --cgroup auto|off                accounts by control groups where possible\n"
          "  --prove                          trace it and report what every process had mapped at its end\n"
-         "  --parent PID                     cancel once this process is gone\n";
+         "  --parent PID                     cancel once this process is gone\n"
+         "  --beside PID                     the same of one that is not the parent, seen within a second\n";
 }
 
 }  // namespace corescale::probe

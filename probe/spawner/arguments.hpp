@@ -52,6 +52,8 @@ struct arguments {
   bool groups = true;
   /// The process whose end cancels the launch; 0: the spawner's parent.
   pid_t parent = 0;
+  /// Another whose end cancels the launch, looked for as often as the tree is; 0: none.
+  pid_t beside = 0;
   std::vector<std::string> command;
 };
 

@@ -4,9 +4,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -14,6 +17,7 @@
 
 #include "kernel/clock.hpp"
 #include "kernel/descriptors.hpp"
+#include "kernel/file.hpp"
 #include "kernel/process_tree.hpp"
 
 namespace corescale::probe {
@@ -53,6 +57,15 @@ bool reader_gone(int report) {
   return poll(&ended, 1, 0) == 1 && (ended.revents & POLLERR) != 0;
 }
 
+/// Whether a process has ended, reaped or not; 0 is none.
+bool is_gone(pid_t process) {
+  if (process == 0) return false;
+  const descriptor held(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+  if (!held) return errno == ESRCH;
+  pollfd ended{held.get(), POLLIN, 0};
+  return poll(&ended, 1, 0) == 1;
+}
+
 /// When to look at the tree: soon, so that short programs are seen too, then less and less often, up to the
 /// interval asked for; and less often yet where a look is expensive.
 class watch {
@@ -86,7 +99,7 @@ verdict wait_for_end(const arguments& asked, reaping& children, double started, 
     if (signal != 0 && signal != SIGCHLD) return verdict::cancelled;
     if (now >= deadline) return verdict::timed_out;
     if (now < eyes.next()) continue;
-    if (reader_gone(report)) return verdict::cancelled;
+    if (reader_gone(report) || is_gone(asked.beside)) return verdict::cancelled;
     eyes.look(look);
   }
 }

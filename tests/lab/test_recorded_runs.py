@@ -58,7 +58,7 @@ def test_the_pictures_of_the_study_are_drawn_from_the_archive(
 
 
 def test_report_shows_an_archive_as_a_study_declares_it(tmp_path: Path) -> None:
-    name = "threads_and_mpi_grain"
+    name = "threads_and_mpi_nodes"
     archive = next(one for one in RUNS if study_of(one) == name)
     done = corescale("report", str(archive), "--study", name, "--json", cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr

@@ -35,7 +35,7 @@ def result(run: store.Run, machine: Machine, gate: Gates | None = None, *, every
     """
     lines = _lines(run, machine, None if every_variable else detected(run.records))
     shown = concluded(run.records, run.experiment, dict(lines), run.environment, gate, finished=run.finished)
-    return replace(shown, run=run.origin, runs={run_name(run): run.folder})
+    return replace(shown, run=run.origin, runs={run_name(run): run.folder}, launching=_launching(run))
 
 
 def concluded(
@@ -68,7 +68,7 @@ def _lines(run: store.Run, machine: Machine, reads: frozenset[str] | None) -> It
     As the run's launcher has it; of the fake one, what a person would launch.
     """
     with contextlib.suppress(CorescaleError):
-        kind = launchers.LAUNCHERS.get(run.launcher)
+        kind = _kind(run)
         if kind is not None and kind.only_if_asked:
             machine = kind.machine(run.option)
         launcher = kind.create(run.experiment, machine, run.option) if kind is not None else None
@@ -82,6 +82,20 @@ def _lines(run: store.Run, machine: Machine, reads: frozenset[str] | None) -> It
                         else launch(run.experiment, chosen, machine).needed(reads).line
                     ),
                 )
+
+
+def _kind(run: store.Run) -> type[launchers.Launcher] | None:
+    """The launcher of a run, whose name there may tell two platforms apart."""
+    return launchers.LAUNCHERS.get(run.launcher.partition("-")[0])
+
+
+def _launching(run: store.Run) -> tuple[str, ...]:
+    """The options that name the launcher of a run, if it is used only where it is asked for."""
+    kind = _kind(run)
+    if kind is None or not kind.only_if_asked:
+        return ()
+    option = (f"--{kind.takes}", run.option) if run.option else ()
+    return ("--on", run.launcher.partition("-")[0], *option)
 
 
 def run_name(run: store.Run) -> str:

@@ -10,13 +10,15 @@ from typing import Annotated
 import typer
 
 from corescale.cli import usage_errors
-from corescale.cli.simulate import simulated
+from corescale.cli.simulate import Asked, simulated
 from corescale.conclude import overhead_forecast
 from corescale.conclude.forecast import FAR, MODEL_NAMES, Prediction, Scored, held_back, score
 from corescale.conclude.forecast import predict as forecast
+from corescale.declare.factors import KINDS
 from corescale.errors import ExitCode, StoreError, UsageError
 from corescale.observe import store
-from corescale.show import forecasts
+from corescale.records import Layout
+from corescale.show import forecasts, text
 
 MOST = 10**9
 """cores that a forecast may be asked for"""
@@ -24,8 +26,9 @@ MOST = 10**9
 
 def predict(
     words: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="run folders of scans; with --simulate the program, after --")
-    ],
+        list[str] | None,
+        typer.Argument(metavar="RUN...", help="run folders of scans; with --simulate the program, after --"),
+    ] = None,
     cores: Annotated[
         int | None, typer.Option("--cores", min=1, max=MOST, metavar="P", help="number of cores to forecast")
     ] = None,
@@ -51,7 +54,12 @@ def predict(
         str, typer.Option("--simulate", metavar="FILE", help="launch the program on this cluster, by SimGrid")
     ] = "",
     layouts: Annotated[
-        str, typer.Option("--layouts", metavar="TxMxN,...", help="of --simulate (default: all that fill the cluster)")
+        str,
+        typer.Option(
+            "--layouts",
+            metavar="TxMxN,...",
+            help="to forecast; with --simulate by default all that fill 1, 2, 4, ... nodes",
+        ),
     ] = "",
     grade: Annotated[
         str,
@@ -61,6 +69,8 @@ def predict(
             help="with --simulate: also launch what can be launched, and print errors",
         ),
     ] = "",
+    hosts: Annotated[str, typer.Option("--hosts", metavar="FILE", help="of --grade ssh")] = "",
+    allocation: Annotated[str, typer.Option("--allocation", metavar="OPTIONS", help="of --grade slurm")] = "",
     response: Annotated[str, typer.Option("--response", help="of --simulate: wall or metric:NAME")] = "wall",
     json: Annotated[bool, typer.Option("--json", help="print the result as JSON")] = False,
 ) -> None:
@@ -69,11 +79,28 @@ def predict(
         if cores is not None or model or overhead or track_record:
             remedy = "leave out --cores, --model, --overhead and --track-record"
             raise UsageError("forecasts are from runs", where="--simulate", remedy=remedy)
-        simulated(words, simulate, layouts or "auto", response, grade, json=json)
+        if not words:
+            raise UsageError("no program to simulate", where="--simulate", remedy="write it behind --: -- ./program")
+        options = {name: value for name, value in {"hosts": hosts, "allocation": allocation}.items() if value}
+        simulated(Asked(words, simulate, response, grade, options, json), layouts)
         return
-    simulating = {"--layouts": layouts, "--grade": grade, "--response": response != "wall"}
-    usage_errors.must_have(simulating, "--simulate FILE")
+    simulating = {"--grade": grade, "--response": response != "wall"}
+    usage_errors.must_have(simulating | {"--hosts": hosts, "--allocation": allocation}, "--simulate FILE")
+    if not words:
+        raise UsageError("no run", remedy="give the folder of a scan, or --simulate FILE -- ./program")
     runs = [Path(word) for word in words]
+    if layouts:
+        if cores is not None or model or track_record:
+            remedy = "leave out --cores, --model and --track-record"
+            raise UsageError("names its own p", where="--layouts", remedy=remedy)
+        by_layout(runs, layouts.split(","), overhead or [], anyway=anyway, json=json)
+        return
+    _must_be_one(cores, model, overhead or [], track_record=track_record)
+    at_cores(runs, cores, model, overhead or [], anyway=anyway, json=json)
+
+
+def _must_be_one(cores: int | None, model: str, overhead: Sequence[str], *, track_record: bool) -> None:
+    """Raises UsageError for options that contradict each other."""
     if track_record == (cores is not None):
         what = "--track-record forecasts nothing new" if track_record else "no number of cores"
         raise UsageError(what, remedy="give --cores P or --track-record")
@@ -85,8 +112,13 @@ def predict(
         raise UsageError(
             "a model to score", where="--model", remedy="leave it out: a track record is of the model chosen"
         )
-    sums = overhead or []
-    found = [_scanned(path, study=bool(overhead)) for path in runs]
+
+
+def at_cores(
+    runs: Sequence[Path], cores: int | None, model: str, sums: Sequence[str], *, anyway: bool, json: bool
+) -> None:
+    """Forecast the time on so many cores; without a number how such forecasts have fared."""
+    found = [_scanned(path, study=bool(sums)) for path in runs]
     for run in found:
         if beyond := sorted({record.threads_asked for record in run.records if record.oversubscribed}):
             levels = ", ".join(map(str, beyond))
@@ -96,15 +128,49 @@ def predict(
         for run in found
     ]
     every = [one for _, of_run in said for one in of_run]
-    if not every and not track_record:
+    if not every and cores is not None:
         remedy = "scan at least 2 levels of threads or ranks"
         raise UsageError("no model can be fitted", where=str(runs[0]), remedy=remedy)
     lines = [forecasts.line(one, run.experiment.response) + _origin(run) for run, of_run in said for one in of_run]
-    if track_record:
+    if cores is None:
         lines.append(forecasts.coverage([one for one in every if isinstance(one, Scored)]))
     typer.echo(json_format.dumps([asdict(one) for one in every], indent=2) if json else "\n".join(lines))
     if not every:
         raise typer.Exit(ExitCode.INCONCLUSIVE)
+
+
+def by_layout(runs: Sequence[Path], names: Sequence[str], overhead: Sequence[str], *, anyway: bool, json: bool) -> None:
+    """Forecast each layout by a sum of overheads that was fitted to the layouts of a run, with the fastest first."""
+    wanted = [_layout(name) for name in names]
+    for run in (_scanned(path, study=True) for path in runs):
+        found = sorted(
+            overhead_forecast.of_layouts(run.records, run.experiment, wanted, overhead),
+            key=lambda pair: (pair[1].label, pair[1].seconds.estimate),
+        )
+        _must_be_near(run, max((one for _, one in found), key=lambda one: one.p), anyway=anyway)
+        if json:
+            typer.echo(json_format.dumps([{"layout": str(layout), **asdict(one)} for layout, one in found], indent=2))
+            continue
+        for layout, one in found:
+            label, seconds = (
+                f"{one.label} " if one.label else "",
+                text.join(text.quantity(run.experiment.response)(one.seconds)),
+            )
+            reach = (
+                ""
+                if one.beyond <= 1
+                else f", extrapolated {one.beyond:.3g} times beyond the {one.measured[1]:g} measured"
+            )
+            typer.echo(f"{label}{layout!s:>12}  {seconds}{reach}{_origin(run)}")
+        said = dict.fromkeys(f"model {one.model}: {one.reason}" for _, one in found)
+        typer.echo("\n".join(said))
+
+
+def _layout(name: str) -> Layout:
+    try:
+        return KINDS["layout"].layout(name.strip(), Layout())
+    except ValueError:
+        raise UsageError(f"not a layout: {name!r}", where="--layouts", remedy="write TxMxN, such as 4x2x1") from None
 
 
 def _origin(run: store.Run) -> str:
@@ -117,11 +183,15 @@ def _forecasts(
 ) -> Sequence[Prediction | Scored]:
     """Raises UsageError beyond the reach of what was measured."""
     found = _predicted(run, cores, model, overhead)
-    far = next((one for one in found if one.beyond > FAR), None)
-    if far is not None and not anyway:
-        reach = f"{cores} cores are {far.beyond:.3g} times the {far.measured[1]:g} that were measured"
-        raise UsageError(reach, where=str(run.folder), remedy="measure more cores, or give --anyway")
+    for one in found:
+        _must_be_near(run, one, anyway=anyway)
     return found
+
+
+def _must_be_near(run: store.Run, one: Prediction, *, anyway: bool) -> None:
+    if one.beyond > FAR and not anyway:
+        reach = f"{one.p} cores are {one.beyond:.3g} times the {one.measured[1]:g} that were measured"
+        raise UsageError(reach, where=str(run.folder), remedy="measure more cores, or give --anyway")
 
 
 def _predicted(run: store.Run, cores: int, model: str, overhead: Sequence[str]) -> Sequence[Prediction]:

@@ -8,7 +8,7 @@ forecasts are scored: from what a run has at p <= P / 2, beside what it measured
 import ast
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from corescale.declare import arithmetic
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Overheads
 from corescale.errors import UsageError
-from corescale.records import Level, Record
+from corescale.records import Layout, Level, Record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +68,36 @@ def predict(records: Sequence[Record], experiment: Experiment, p: int, models: S
         )
 
 
+LAYOUT_SUMS = (
+    "p - 1",
+    "(threads - 1) + (ranks - 1)",
+    "(threads - 1) + (ranks - 1) + (nodes - 1)",
+    "(threads - 1) + (ranks * nodes - 1)",
+)
+"""sums that are tried for layouts if none is asked for; each is 0 at 1x1x1"""
+IN_LAYOUT = ("threads", "ranks", "nodes")
+
+
+def of_layouts(
+    records: Sequence[Record], experiment: Experiment, layouts: Sequence[Layout], models: Sequence[str]
+) -> tuple[tuple[Layout, Prediction], ...]:
+    """The time of each layout, with every combination of what does not make p; all layouts share one fit.
+
+    Raises UsageError as `predict`.
+    """
+    rows, asked = _asked(records, experiment, models or LAYOUT_SUMS, IN_LAYOUT)
+    kinds = _kinds(experiment)
+    made = []
+    for _, group in rows.groupby(kinds) if kinds else [((), rows)]:
+        choice = _chosen(group, experiment, asked)
+        for layout in layouts:
+            t, m, n = layout.threads_per_rank, layout.ranks_per_node, layout.nodes
+            point = {"p": layout.p, "threads": t, "ranks": m, "nodes": n}
+            found = _forecasts(group, experiment, asked.declared, choice, point)
+            made += [(layout, one) for one in found]
+    return tuple(made)
+
+
 def held_back(records: Sequence[Record], experiment: Experiment, models: Sequence[str]) -> tuple[Scored, ...]:
     """The largest P of everything that shares a fit, forecast from the launches at p <= P / 2 alone.
 
@@ -102,8 +132,10 @@ class Asked:
     sums: Sequence[Sequence[str]]
 
 
-def _asked(records: Sequence[Record], experiment: Experiment, models: Sequence[str]) -> tuple["pd.DataFrame", Asked]:
-    """The launches on whole cores, and what is to be fitted to them."""
+def _asked(
+    records: Sequence[Record], experiment: Experiment, models: Sequence[str], known: Sequence[str] = ()
+) -> tuple["pd.DataFrame", Asked]:
+    """The launches on whole cores, and what is to be fitted to them. `known`: what formulas may have beside p."""
     sums = [split(model) for model in models]
     declared = Overheads(
         name="overhead",
@@ -114,7 +146,7 @@ def _asked(records: Sequence[Record], experiment: Experiment, models: Sequence[s
     )
     rows = frame(records, experiment)
     rows = rows[(rows["status"] == "ok") & ~rows["oversubscribed"].astype(bool)]
-    _must_follow_from_p(declared, experiment)
+    _must_follow(declared, experiment, known)
     if rows.empty:
         raise UsageError("no launch on whole cores succeeded", where=WHERE)
     return rows, Asked(declared, sums)
@@ -122,10 +154,15 @@ def _asked(records: Sequence[Record], experiment: Experiment, models: Sequence[s
 
 def _alike(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[str, "pd.DataFrame"]]:
     """The launches that share a fit, with the name of what makes their p."""
-    kinds = [f.name for f in experiment.factors if f.name not in experiment.makes_p and _are_words(f.levels)]
+    kinds = _kinds(experiment)
     for maker, of_one in _patterns(rows, experiment):
         for _, group in of_one.groupby(kinds) if kinds else [((), of_one)]:
             yield maker, group
+
+
+def _kinds(experiment: Experiment) -> list[str]:
+    """The factors that are no sizes: each level has a fit of its own."""
+    return [f.name for f in experiment.factors if f.name not in experiment.makes_p and _are_words(f.levels)]
 
 
 def _are_words(levels: Sequence[Level]) -> bool:
@@ -144,13 +181,19 @@ def _patterns(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[st
 
 
 def _fitted(rows: "pd.DataFrame", experiment: Experiment, asked: Asked, p: int, maker: str) -> Iterator[Prediction]:
+    choice = _chosen(rows, experiment, asked)
+    for one in _forecasts(rows, experiment, asked.declared, choice, {"p": p}):
+        yield replace(one, label=_label(maker, one.label))
+
+
+def _chosen(rows: "pd.DataFrame", experiment: Experiment, asked: Asked) -> OverheadChoice:
+    """The sum that predicts best; raises UsageError if none can be fitted."""
     found = configurations(rows, experiment, asked.declared, {})
     texts = {asked.declared.factors[name]: column for name, column in found.factors.items()}
     choice = choose(found.measured, texts, asked.sums, experiment.stop.confidence)
     if choice.best is None:
         raise UsageError(choice.statement, where=WHERE, remedy="scan more levels, or write fewer factors")
-    for one in _forecasts(rows, experiment, asked.declared, choice, p):
-        yield replace(one, label=_label(maker, one.label))
+    return choice
 
 
 def _label(maker: str, size: str) -> str:
@@ -164,9 +207,9 @@ def _sizes(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[str, 
         yield " ".join(f"{name}={level}" for name, level in zip(beside, levels, strict=True)), group
 
 
-def _must_follow_from_p(declared: Overheads, experiment: Experiment) -> None:
+def _must_follow(declared: Overheads, experiment: Experiment, also: Sequence[str]) -> None:
     beside = {f.name for f in experiment.factors if f.name not in experiment.makes_p}
-    known = {"p", *beside, *(along.name for along in experiment.along if along.factor in beside)}
+    known = {"p", *also, *beside, *(along.name for along in experiment.along if along.factor in beside)}
     for formula in declared.formulas().values():
         if unknown := sorted(formula.names - known):
             remedy = f"write it with {', '.join(sorted(known))}"
@@ -176,14 +219,14 @@ def _must_follow_from_p(declared: Overheads, experiment: Experiment) -> None:
 
 
 def _forecasts(
-    rows: "pd.DataFrame", experiment: Experiment, declared: Overheads, choice: OverheadChoice, p: int
+    rows: "pd.DataFrame", experiment: Experiment, declared: Overheads, choice: OverheadChoice, point: Mapping[str, int]
 ) -> Sequence[Prediction]:
     best = choice.best
     assert best is not None, "refused above"
-    made = []
+    made, p = [], point["p"]
     for label, group in _sizes(rows, experiment):
         reference = group[group["p"] == group["p"].min()]
-        known = {str(k): v for k, v in reference.iloc[0].to_dict().items()} | {"p": p}
+        known = {str(k): v for k, v in reference.iloc[0].to_dict().items()} | dict(point)
         values = {formula.text: float(formula.value(known, WHERE)) for formula in declared.formulas().values()}
         p_ref, base = float(reference["p"].iloc[0]), median_interval(reference["time"], best.confidence)
         seconds = _scattered(best.time(values, p, p_ref, base.estimate), base)

@@ -30,11 +30,12 @@ _LEAF = """\
 # Starts one rank, whose number the launcher has put into the environment, and fails where it fails.
 rank=${{OMPI_COMM_WORLD_RANK:-${{PMIX_RANK:-${{PMI_RANK:-${{SLURM_PROCID:?no rank is numbered}}}}}}}}
 report={folder}/rank.$rank
+test -x {spawn} || {{ echo "$(uname -n) has no "{spawn} >&2; exit 127; }}
 {node}
 case $rank in
 {bind}
 esac
-{spawn} --report "$report" $bound {options}
+{spawn} --report "$report" --beside $PPID $bound {options}
 test $? -lt 128 || echo {killed} >"$report"
 test "$(head -c {length} "$report")" = {ok}
 """

@@ -37,6 +37,8 @@ class Result:
     """whether the records are new, continue others or are shown again; empty for a first run, and for a report"""
     undisturbed: Conclusion | None = None
     """conclusion without the flagged blocks; None where nothing was flagged"""
+    launching: tuple[str, ...] = ()
+    """the options that name the launcher, if it is used only where it is asked for"""
     runs: Mapping[str, Path] = field(default_factory=dict)
     """folders, or archives, that the records are from, by their names: what a page carries"""
 

@@ -14,9 +14,6 @@ from corescale.show import text
 from corescale.show.result import Result
 from corescale.show.statements import alone
 
-ELSEWHERE = {"fake": ("--on", "fake", "--landscape", "FILE"), "simulated": ("--on", "simgrid", "--platform", "FILE")}
-"""options with which launches were made that were not measured"""
-
 
 def suggestion(result: Result) -> str:
     """The text behind `next:`; empty where there is nothing to suggest."""
@@ -47,10 +44,9 @@ def _after_scan(result: Result) -> str:
     """The same command, with the levels that its other placeholders need."""
     named = [f for f in result.experiment.factors if "threads" not in f.how.makes and not f.how.preloads]
     levels = [word for f in named for word in ("-f", f"{f.name}={f.how.separator.join(map(str, f.levels))}")]
-    where = [word for origin in result.origins for word in ELSEWHERE.get(origin, ())]
     command = result.experiment.commands[0]
     preloads = [] if "simulated" in result.origins or _no_preload(result, command) else ["--allocators", "auto"]
-    line = shlex.join(["corescale", "tune", *where, *preloads, *levels, "--", *command.argv])
+    line = shlex.join(["corescale", "tune", *result.launching, *preloads, *levels, "--", *command.argv])
     return text.clean(line) if line.isprintable() else ""  # else it could not be pasted
 
 

@@ -61,6 +61,20 @@ def test_a_sealed_forecast_comes_before_the_largest_p_and_is_scored(tmp_path: Pa
     assert done.stdout.startswith("8 cores from up to 4, sealed: ") and re.search(r"measured 4\d\d ms", done.stdout)
 
 
+def test_layouts_share_a_model_and_come_with_the_fastest_first(tmp_path: Path) -> None:
+    """Amdahl's law is f = serial (p - 1), whatever makes p: 2 (0.1 + 0.9 / p) seconds."""
+    run = scanned(tmp_path, "-r", "8", "-f", "layout=1x1x1,2x1x1,1x2x1")
+    done = corescale("predict", str(run), "--layouts", "2x1x1,2x2x1", "--overhead", "p - 1", "--json", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    found = {one["layout"]: one["seconds"] for one in json.loads(done.stdout)}
+    assert list(found) == ["2x2x1", "2x1x1"]
+    for name, truth in {"2x1x1": 1.1, "2x2x1": 0.65}.items():
+        assert found[name]["low"] < truth < found[name]["high"] < 1.3 * found[name]["low"]
+    said = corescale("predict", str(run), "--layouts", "2x2x1", cwd=tmp_path).stdout
+    assert "2x2x1" in said and "extrapolated 2 times beyond the 2 measured" in said and "model f = " in said
+    refused(corescale("predict", str(run), "--layouts", "4x4", cwd=tmp_path), ExitCode.USAGE, "write TxMxN")
+
+
 def test_a_seal_that_was_touched_is_refused(tmp_path: Path) -> None:
     run = scanned(tmp_path, "--seal", "-r", "6", "-t", "1,2,4")
     sealed = json.loads((run / "sealed.json").read_text())

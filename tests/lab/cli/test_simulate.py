@@ -31,11 +31,22 @@ def test_layouts_come_with_the_fastest_first_and_say_simulated(program: str, tmp
     assert last.startswith("fastest of 2 layouts: 1x2x1 (simulated, not measured; records in ")
 
 
+def test_layouts_near_the_fastest_are_simulated_again_and_ties_are_named(program: str, tmp_path: Path) -> None:
+    """A node more changes nothing that two ranks of one node do."""
+    words = ("predict", "--simulate", str(platform(tmp_path)), "--layouts", "1x2x1,1x4x1,1x1x2", "--json")
+    done = corescale(*words, "--response", "metric:seconds", "--", program, "pass", cwd=tmp_path)
+    rows = {row["layout"]: row for row in json.loads(done.stdout)["layouts"]}
+    assert {name: len(row["launches"]) for name, row in rows.items()} == {"1x2x1": 4, "1x4x1": 4, "1x1x2": 1}
+    said = corescale(*words[:-1], "--response", "metric:seconds", "--", program, "pass", cwd=tmp_path).stdout
+    assert ", tied with 1x" in said.splitlines()[-1]
+
+
 def test_all_layouts_that_fill_the_cluster_as_json(program: str, tmp_path: Path) -> None:
     cluster = platform(tmp_path, nodes=2, cores=4)
     done = corescale("predict", "--simulate", str(cluster), "--json", "--", program, "pass", cwd=tmp_path)
     found = json.loads(done.stdout)["layouts"]
-    assert {each["layout"] for each in found} == {"4x1x2", "2x2x2", "1x4x2"}
+    each_node = {"4x1x1", "2x2x1", "1x4x1"}
+    assert {each["layout"] for each in found} == each_node | {"4x1x2", "2x2x2", "1x4x2"}
     assert {each["origin"] for each in found} == {"simulated"}
 
 
@@ -44,7 +55,12 @@ def test_a_scan_over_nodes_is_labelled_and_names_the_cluster_in_its_next_line(pr
     done = corescale(*words, "--", program, "pass", cwd=tmp_path)
     assert done.returncode == ExitCode.INCONCLUSIVE, done.stderr
     assert "(simulated)" in done.stdout.splitlines()[0] + done.stdout.splitlines()[1]
-    assert "corescale tune --on simgrid --platform FILE -f nodes=1,2,4 --" in " ".join(done.stdout.split())
+    assert f"corescale tune --on simgrid --platform {tmp_path}/cluster.toml -f nodes=" in "".join(
+        done.stdout.split("\n")
+    )
+    assert "no MPI program" not in done.stdout
+    (run,) = (tmp_path / "corescale-runs").glob("scan-*/1")
+    assert "smpirun -np 4 " in corescale("report", str(run), "--json", cwd=tmp_path).stdout
     assert "starting the process" not in done.stdout
 
 
@@ -85,3 +101,10 @@ def test_what_contradicts_it_is_one_line(program: str, tmp_path: Path) -> None:
     done = corescale("predict", "--simulate", str(platform(tmp_path)), "--cores", "8", "--", program, cwd=tmp_path)
     assert done.returncode == ExitCode.USAGE
     assert done.stderr.strip().count("\n") == 0 and "--simulate: forecasts are from runs" in done.stderr
+    nowhere = ("predict", "--simulate", str(platform(tmp_path)), "--grade")
+    for grade, said in {"direct": "--grade: 'direct' starts no ranks", "ssh": "the ssh launcher needs hosts"}.items():
+        done = corescale(*nowhere, grade, "--", program, "pass", cwd=tmp_path)
+        assert done.returncode == ExitCode.USAGE and done.stderr.count("\n") == 1 and said in done.stderr
+    assert not (tmp_path / "corescale-runs").exists(), "nothing was simulated before"
+    done = corescale(*nowhere[:-1], cwd=tmp_path)
+    assert done.returncode == ExitCode.USAGE and "no program to simulate" in done.stderr

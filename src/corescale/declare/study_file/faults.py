@@ -14,8 +14,10 @@ from pydantic import BaseModel, ValidationError
 from corescale.errors import UsageError
 
 
-def fault(error: ValidationError, model: type[BaseModel], path: Path, text: str) -> UsageError:
-    """The error for the first fault that pydantic found."""
+def fault(
+    error: ValidationError, model: type[BaseModel], path: Path, text: str, guide: str = "docs/study.md"
+) -> UsageError:
+    """The error for the first fault that pydantic found in a TOML file, which `guide` explains."""
     first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # what is missing may be misspelt
     where = [part for part in first["loc"] if not (isinstance(part, str) and ("[" in part or part in _BRANCHES))]
     key = ".".join(str(part) for part in where if not isinstance(part, int)) or "file"
@@ -35,7 +37,7 @@ def fault(error: ValidationError, model: type[BaseModel], path: Path, text: str)
     return UsageError(
         f"{what[:1].lower()}{what[1:]}{given}",
         where=place,
-        remedy=remedy or ("" if "; " in what else "see docs/study.md"),
+        remedy=remedy or ("" if "; " in what else f"see {guide}"),
     )
 
 

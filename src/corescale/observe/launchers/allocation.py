@@ -24,8 +24,8 @@ REFUSED = re.compile(r"can't use|Invalid|NotAllowed|Partition(Node|Time)Limit|Ba
 """why a job waits that will never start"""
 POLL = 0.2
 """seconds between two looks at whether waiting was cancelled"""
-HOLD = 'echo "$SLURM_JOB_ID"; exec cat'
-"""what holds an allocation: it says its number, and ends when its pipe does"""
+HOLD = 'echo "$SLURM_JOB_ID" $(scontrol show hostnames "$SLURM_JOB_NODELIST"); exec cat'
+"""what holds an allocation: it says its number and its nodes, and ends when its pipe does"""
 
 
 class Allocation:
@@ -34,6 +34,7 @@ class Allocation:
     def __init__(self, nodes: int, words: Sequence[str]) -> None:
         self.job = ""
         """its number, once it is there"""
+        self.nodes: Sequence[str] = ()
         self._name = f"corescale-{os.getpid()}"
         argv = [
             "salloc",
@@ -68,7 +69,7 @@ class Allocation:
                 if REFUSED.search(why):
                     raise UsageError(why, where="slurm", remedy="see --allocation and sinfo")
                 note(f"waiting for nodes ({why}); squeue --name={self._name} shows the place; Ctrl-C gives up")
-        self.job = self._salloc.stdout.readline().decode().strip()
+        self.job, *self.nodes = self._salloc.stdout.readline().decode().split() or [""]
         if not self.job:
             self._salloc.wait()
             raise UsageError(self.said or "salloc gave no nodes", where="slurm", remedy="see --allocation and sinfo")

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 from corescale.declare import grid, paths, template
 from corescale.declare.experiment import SHOWN, Experiment
@@ -20,7 +20,7 @@ from corescale.machine import Machine
 from corescale.observe import environment, hooks, other_load, preload, redirects, sources
 from corescale.observe.hooks import HookRunner
 from corescale.observe.launchers.recorder import TAIL, Recorder, keeps_output
-from corescale.observe.launchers.seats import Seat, at_once, seats
+from corescale.observe.launchers.seats import Seat, at_once, on_nodes, seats
 from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, orphans
 from corescale.observe.timeouts import Timeouts
@@ -40,7 +40,7 @@ class Local:
     virtual: ClassVar[bool] = False
     takes: ClassVar[str] = ""
     has_seats: ClassVar[bool] = False
-    """whether several launches can be made at once, each on CPUs of its own"""
+    """whether several launches can be made at once, each on CPUs or nodes of its own"""
     place: Path | None = None
     """folder for what launches need, if they run on other machines, which share it; None: they run here"""
 
@@ -125,6 +125,9 @@ class Local:
             what = f"the {self.name} launcher starts one launch at a time"
             raise UsageError(what, where="--jobs", remedy="leave it out")
         chosen = grid.configurations(self._experiment)
+        if self.place is not None:
+            self._seats = on_nodes(self._experiment, jobs, max(e.layout.nodes for e in chosen), self._machine.nodes)
+            return
         width = self._width(max(each.layout.of_node for each in chosen))
         self._seats = seats(self._experiment, map(self._launch_of, chosen), jobs, width)
 
@@ -140,14 +143,17 @@ class Local:
             self._note_once(line)
         for invocation in block:
             self._prove(invocation.configuration)
-        if len(self._seats) == 1:
-            yield from map(self._launch_once, block)
-        else:
-            yield from at_once(self._seats, block, self._launch_in)
+        alone = len(self._seats) == 1
+        yield from map(self._launch_once, block) if alone else at_once(self._seats, block, self._launch_in)
 
     def _launch_in(self, invocation: Invocation, seat: Seat) -> Record:
         self._mine.seat = seat
         return self._launch_once(invocation)
+
+    @property
+    def _seat(self) -> Seat:
+        """Where the launch that is under way has its place."""
+        return cast(Seat, getattr(self._mine, "seat", self._seats[0]))
 
     def _width(self, threads: int) -> int:
         """CPUs that a launch with so many threads on a node takes here."""
@@ -248,12 +254,11 @@ class Local:
         scratch.output = self._output(scratch)
         usual = min(filter(None, (self._experiment.timeout, cap)), default=math.inf)
         longest = min(usual, self._timeouts.of_a_launch)
-        seat: Seat = getattr(self._mine, "seat", self._seats[0])
         request = SpawnRequest(
             argv=launch.command,
             environment=sources.environment(watching, launch.variables, scratch),
             inherited=scratch.inherited,
-            affinity=launch.affinity or seat.cpus,
+            affinity=launch.affinity or self._seat.cpus,
             timeout=None if math.isinf(longest) else longest,
             stdin=Path(self._experiment.input) if self._experiment.input else None,
             stdout=scratch.output,
@@ -262,7 +267,7 @@ class Local:
             prove=prove,
             memory_group=self._experiment.cgroup == "auto",
         )
-        report = seat.spawner.spawn(self.through(request, layout, scratch))
+        report = self._seat.spawner.spawn(self.through(request, layout, scratch))
         self._timeouts.launched()
         if report.status == "cancelled":
             raise KeyboardInterrupt

@@ -5,6 +5,7 @@ A core's rate is relative to a core of this machine: what the program computes i
 """
 
 import itertools
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,12 +14,15 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, ValidationError, field_validator
 
 from corescale.declare.model import Model
+from corescale.declare.study_file.faults import fault
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Layout
 
 CORE_FLOPS = 1e9
 """what SimGrid takes one second of a core here for; simulated_loop.cpp charges by it"""
+
+GUIDE = "docs/cluster.md"
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=65_536)]
@@ -58,9 +62,18 @@ class Platform(Model):
     @classmethod
     def _numbers(cls, given: Mapping[str, object]) -> Mapping[str, object]:
         tables = [each for each in given.values() if isinstance(each, Mapping)] or [given]
+        if not all(tables):
+            raise ValueError("a table needs a line, such as 2 = 1e-6")
         for name in itertools.chain(*tables):
             if not str(name).isdecimal() or int(name) < 1:
                 raise ValueError(f"{name!r} is no number of cores")
+        return given
+
+    @field_validator("fork_join")
+    @classmethod
+    def _systems(cls, given: Mapping[str, Table]) -> Mapping[str, Table]:
+        if wrong := next((name for name in given if not re.fullmatch(r"[A-Za-z0-9_]+", name)), None):
+            raise ValueError(f"{wrong!r} is no name of a threading system")
         return given
 
     @field_validator("rate")
@@ -74,15 +87,15 @@ class Platform(Model):
     def read(cls, path: Path) -> Self:
         """The platform of a file; raises UsageError."""
         try:
-            return cls.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+            text = path.read_text(encoding="utf-8-sig")
+            return cls.model_validate(tomllib.loads(text))
         except ValidationError as error:
-            first = error.errors()[0]
-            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise fault(error, cls, path, text, GUIDE) from None
         except OSError as error:
             what = f"cannot be read: {error.strerror}"
         except ValueError as error:
             what = f"not TOML: {error}"
-        raise UsageError(what, where=str(path), remedy="docs/cluster.md has an example")
+        raise UsageError(what, where=str(path), remedy=f"see {GUIDE}")
 
     def machine(self, here: Machine) -> Machine:
         """One of its nodes as a machine, on which cores share nothing; computing is that of `here`."""

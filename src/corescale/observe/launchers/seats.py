@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several launches at once on this machine, each on CPUs of its own."""
+"""Several launches at once, each on CPUs of its own of this machine, or on nodes of its own."""
 
 import queue
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,20 +21,37 @@ class Seat:
 
     cpus: tuple[int, ...] = ()
     """empty: all that may be used"""
+    first: int = 0
+    """place of its first node among those of the launcher"""
     spawner: Spawner = field(default_factory=Spawner)
 
 
 def seats(experiment: Experiment, launches: Iterable[Launch], jobs: int, width: int) -> tuple[Seat, ...]:
     """So many seats of `width` CPUs each. Raises UsageError if the launches cannot be beside each other."""
-    cpus, drop = Machine.here().affinity, "leave it out"
-    if experiment.hooks.prepare or experiment.hooks.conclude:
-        raise UsageError("a command around each launch meets its neighbours", where="--jobs", remedy=drop)
+    cpus = Machine.here().affinity
+    _must_bear(experiment)
     if any(each.affinity for each in launches):
-        raise UsageError("levels place their threads themselves", where="--jobs", remedy=drop)
+        raise UsageError("levels place their threads themselves", where="--jobs", remedy="leave it out")
     if jobs * width > len(cpus):
         what = f"{jobs} launches of up to {width} threads, and {len(cpus)} CPUs may be used"
         raise UsageError(what, where="--jobs", remedy="ask for fewer")
     return tuple(Seat(cpus[k * width : (k + 1) * width]) for k in range(jobs))
+
+
+def on_nodes(experiment: Experiment, jobs: int, width: int, nodes: int) -> tuple[Seat, ...]:
+    """So many seats of `width` nodes each. Raises UsageError as `seats`."""
+    _must_bear(experiment)
+    if jobs * width > nodes:
+        what = f"{jobs} launches of up to {width} nodes, and there are {nodes}"
+        raise UsageError(what, where="--jobs", remedy="ask for fewer")
+    return tuple(Seat(first=k * width) for k in range(jobs))
+
+
+def _must_bear(experiment: Experiment) -> None:
+    """Raises UsageError if a launch bears no neighbour."""
+    if experiment.hooks.prepare or experiment.hooks.conclude:
+        what = "a command around each launch meets its neighbours"
+        raise UsageError(what, where="--jobs", remedy="leave it out")
 
 
 def at_once(

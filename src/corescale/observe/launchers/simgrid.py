@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import Launch
 from corescale.declare.grid import must_fit
+from corescale.declare.plan import Invocation
 from corescale.errors import CorescaleError, ProgramError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment
@@ -160,6 +161,10 @@ class Simgrid(Local):
     def _width(self, threads: int) -> int:
         del threads  # which are simulated
         return 1
+
+    def _launch_once(self, invocation: Invocation) -> Record:
+        """Without env reads: SimGrid tells ranks their number, and no variable does."""
+        return self._watched(invocation, self._sources)
 
     def _watched(self, invocation: Any, watching: Sequence[Any]) -> Record:
         record = super()._watched(invocation, watching)

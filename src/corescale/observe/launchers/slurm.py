@@ -47,6 +47,7 @@ class Slurm(Local):
     starts_ranks = True
     only_if_asked = True
     takes: ClassVar[str] = "allocation"
+    has_seats: ClassVar[bool] = True
 
     def __init__(self, experiment: Experiment, machine: Machine, words: Sequence[str] = ()) -> None:
         super().__init__(experiment, machine)
@@ -91,7 +92,8 @@ class Slurm(Local):
         return f"{shlex.join(words)} {self._launch_of(configuration).needed(reads).line}"
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
-        with self._allocated(max(each.configuration.layout.nodes for each in block)):
+        widest = max(each.configuration.layout.nodes for each in block)
+        with self._allocated(self._seats[-1].first + widest):
             yield from super().launch(block)
 
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
@@ -100,7 +102,8 @@ class Slurm(Local):
         nobody = [()] * (layout.ranks_per_node * layout.nodes)  # Slurm binds
         leaf = ranks.leaf(request, scratch, nobody, afar=True)
         words = ("srun", f"--jobid={self._held.job}", "--kill-on-bad-exit=1", f"--mpi={mpi()}")
-        argv = (*words, *_shape(layout, self._machine), str(leaf))
+        nodes = ",".join(self._held.nodes[self._seat.first :][: layout.nodes])
+        argv = (*words, *_shape(layout, self._machine), f"--nodelist={nodes}", str(leaf))
         return ranks.afar(request, argv, {}, allowance=ALLOWANCE, grace=GRACE)
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches ranks x threads on several hosts without a scheduler, by Open MPI's mpirun and ssh.
 
-The hosts stand in a file as Open MPI has it, a line `HOST slots=CORES` each. A rank's leaf accounts for itself, and
-what a launch needs is kept in the working folder, which hosts must share.
+The hosts stand in a file as Open MPI has it, a line `HOST slots=CORES` each (max_slots is not used). A rank's leaf
+accounts for itself, and what a launch needs is kept in the working folder, which hosts must share.
 """
 
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from typing import ClassVar, Self
 
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import must_fit
+from corescale.endings import RULE
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import ranks
@@ -25,7 +27,13 @@ GRACE = 10.0
 """seconds for mpirun to end its daemons on all hosts"""
 EXPORTED = ("PATH", "LD_LIBRARY_PATH")
 """variables of this shell that ranks get; ssh passes none"""
-LINE = re.compile(r"\s*([^\s#]+)(?:\s+slots\s*=\s*([1-9]\d{0,4}))?\s*(?:#.*)?")
+ARGUMENTS = "OMPI_MCA_plm_rsh_args"
+"""variable with words for ssh, which a person may have set"""
+WHOLE_NAMES = ("OMPI_MCA_orte_keep_fqdn_hostnames", "PRTE_MCA_prte_keep_fqdn_hostnames")
+"""variables with which Open MPI 4 and 5 leave a host its domain"""
+LINE = re.compile(
+    r"\s*([A-Za-z0-9_][\w.:@-]*)\s+slots\s*=\s*([1-9]\d{0,4})(?:\s+max_slots\s*=\s*\d+)?\s*(?:#.*)?", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,7 @@ class Ssh(Mpi):
     summary = "ranks x threads on several hosts, by Open MPI over ssh"
     only_if_asked = True
     takes: ClassVar[str] = "hosts"
+    has_seats: ClassVar[bool] = True
 
     def __init__(self, experiment: Experiment, machine: Machine, hosts: Sequence[Host]) -> None:
         super().__init__(experiment, machine)
@@ -75,18 +84,21 @@ class Ssh(Mpi):
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
         each = layout.ranks_per_node
         file = scratch.of("ssh") / "hosts"
-        file.write_text("".join(f"{host.name} slots={each}\n" for host in self._hosts[: layout.nodes]))
+        mine = self._hosts[self._seat.first :][: layout.nodes]
+        file.write_text("".join(f"{host.name} slots={each}\n" for host in mine))
         leaf = ranks.leaf(request, scratch, [()] * (each * layout.nodes), afar=True)
         exported = (word for name in EXPORTED for word in ("-x", name))
         options = (*self._mpirun(layout), "--hostfile", str(file), "--map-by", f"ppr:{each}:node", *UNBOUND, *exported)
         argv = (*options, "--wdir", str(Path.cwd()), "-n", str(each * layout.nodes), str(leaf))
-        variables = {"OMPI_MCA_plm_rsh_args": "-o BatchMode=yes", "OMPI_MCA_plm_rsh_no_tree_spawn": "1"}
+        arguments = " ".join(filter(None, (os.environ.get(ARGUMENTS, ""), "-o BatchMode=yes")))
+        variables = {ARGUMENTS: arguments, "OMPI_MCA_plm_rsh_no_tree_spawn": "1"} | dict.fromkeys(WHOLE_NAMES, "1")
         return ranks.afar(request, argv, variables, allowance=GRACE, grace=GRACE)
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
         outcome, found = ranks.ended(report, scratch, TRACE)
         if outcome.status == "failed" and not found:
-            first = next((line for line in report.tail.splitlines() if "ssh: " in line or "denied" in line), "")
+            before = RULE.split(report.tail)[0].splitlines()
+            first = next((line for line in before if line.strip() and not TRACE.match(line)), "")
             outcome = replace(outcome, tail=f"{first or refusal(report.tail)}\n")
         return ranks.folded(outcome, found), found
 
@@ -106,7 +118,9 @@ def read(option: str) -> Sequence[Host]:
     found: list[Host] = []
     for number, line in enumerate(lines, 1):
         match = LINE.fullmatch(line)
-        if match is not None and match[2]:
+        if match is not None and any(host.name == match[1] for host in found):
+            raise UsageError(f"{match[1]} once more", where=f"{option}:{number}", remedy="write each host once")
+        if match is not None:
             found.append(Host(match[1], int(match[2])))
         elif line.partition("#")[0].strip():
             raise UsageError(

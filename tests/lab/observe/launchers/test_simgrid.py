@@ -172,12 +172,14 @@ def test_ranks_of_a_program_that_does_not_charge_its_threads_are_t_times_as_fast
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("cores = 0", "cores: Input should be greater than or equal to 1"),
-        ("nodes = 2", "cores: Field required"),
-        ("cores = 2\nrate = {x = 1.0}", "rate: .*'x' is no number of cores"),
+        ("cores = 0", "cores: input should be greater than or equal to 1"),
+        ("nodes = 2", "cores: field required"),
+        ("cores = 2\nrate = {x = 1.0}", "rate: 'x' is no number of cores"),
         ("cores = 2\nrate = {1 = 0.0}", "a core must have a rate above 0"),
-        ('cores = 2\ncollectives = "best"', "collectives: Input should be 'ompi'"),
-        ("cores = 2\nspeed = 3", "speed: Extra inputs are not permitted"),
+        ('cores = 2\ncollectives = "best"', "collectives: input should be 'ompi'"),
+        ("cores = 2\nrates = 3", "unknown key 'rates'; did you mean rate?"),
+        ("cores = 2\nfork_join = { tbb = {} }", "fork_join: a table needs a line"),
+        ("cores = 2\nfork_join = { 'A=B' = { 2 = 1.0 } }", "'A=B' is no name of a threading system"),
         ("cores = [", "not TOML"),
     ],
 )

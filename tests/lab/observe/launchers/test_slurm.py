@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 
 import corescale
+from corescale.api import measuring
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.errors import InconclusiveError, UnavailableError, UsageError
@@ -81,6 +82,18 @@ def test_tune_and_a_study_go_through_it_too(place: Path) -> None:
     (folder,) = (path for path in (place / "corescale-runs").glob("study-*/1"))
     layouts = {str(record.configuration.layout) for record in corescale.load(folder).result.records}
     assert layouts == {"1x1x1", "1x2x1", "1x1x2", "1x2x2"}
+
+
+def test_launches_at_once_have_nodes_of_their_own(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each waits until there is another on the other node. Whether they disturb each other is tested elsewhere."""
+    monkeypatch.setattr(measuring, "must_not_disturb", lambda *_: None)
+    both = "until [ -e n1 ] && [ -e n2 ]; do i=$((i+1)); [ $i -lt 99 ] || exit {s}; sleep 0.1; done"
+    meet = "touch $SLURMD_NODENAME; i=0; " + both
+    made = corescale.scan(["sh", "-c", meet], on="slurm", factor={"s": ["7", "8"]}, nodes=[1], runs=1, jobs=2)
+    assert [record.status for record in made.result.records] == ["ok", "ok"]
+    assert {record.processes[0].node for record in made.result.records} == {"n1", "n2"}
+    with pytest.raises(UsageError, match="--jobs: 2 launches of up to 2 nodes, and there are 2"):
+        corescale.scan("true", on="slurm", nodes=[1, 2], runs=1, jobs=2)
 
 
 def test_a_job_that_ends_within_a_launch_is_made_again_by_the_same_command(place: Path) -> None:

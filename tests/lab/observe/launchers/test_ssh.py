@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks on two hosts by ssh: network namespaces with host names and an sshd of their own."""
 
+import os
 import re
 import signal
 import subprocess
@@ -35,6 +36,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert not list(tmp_path.glob("corescale-launch-*"))
 
 
+def parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 @needs_hosts
 def test_a_scan_over_hosts_has_each_ranks_host_and_accounts(file: Path) -> None:
     work = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"
@@ -50,6 +55,23 @@ def test_a_scan_over_hosts_has_each_ranks_host_and_accounts(file: Path) -> None:
     assert found["1x2x2"].user > 2 * found["1x1x1"].user > 0
     assert re.match(r"mpirun --host \S+:2,\S+:2 .*-n 4 ", made.result.lines[found["1x2x2"].configuration])
     assert corescale.load(made.folder).result.lines == made.result.lines
+
+
+@needs_hosts
+def test_the_rank_of_a_daemon_that_ended_ends_too(file: Path, place: Path) -> None:
+    """The daemon of a host starts its ranks. What is left if it, or the way to its host, is gone."""
+    words = ("scan", "--on", "ssh", "--hosts", str(file), "--nodes", "2", "-r", "1", "--", "sh", "-c")
+    running = subprocess.Popen(
+        (sys.executable, "-m", "corescale", *words, "echo $$ >pid.$(uname -n); exec sleep 99"),
+        cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    pid = place / "pid.h2"
+    assert eventually(lambda: pid.exists() and pid.read_text().strip() != "", 60)
+    leaf = parent(parent(int(pid.read_text())))
+    os.kill(parent(leaf), signal.SIGKILL)
+    assert eventually(lambda: not alive(int(pid.read_text())), 20)
+    running.send_signal(signal.SIGINT)
+    running.wait(60)
 
 
 @needs_hosts
@@ -86,7 +108,7 @@ def test_more_nodes_than_hosts_are_refused(file: Path) -> None:
 
 
 def test_a_file_of_hosts_is_as_open_mpi_has_it(place: Path) -> None:
-    (place / "hosts").write_text("# mine\na.b slots=4  # four\n\nc slots = 16\n")
+    (place / "hosts").write_text("# mine\na.b slots=4  # four\n\nc slots = 16 max_slots=32\n")
     assert list(read("hosts")) == [Host("a.b", 4), Host("c", 16)]
 
 
@@ -97,6 +119,8 @@ def test_a_file_of_hosts_is_as_open_mpi_has_it(place: Path) -> None:
         ("a\n", "hosts:1: not a host: 'a'; write HOST slots=CORES"),
         ("a slots=2\nb slots=0\n", "hosts:2: not a host: 'b slots=0'"),
         ("a slots=2 b\n", "hosts:1: not a host"),
+        ("-oProxyCommand=id slots=2\n", "hosts:1: not a host"),
+        ("a slots=2\na slots=2\n", "hosts:2: a once more"),
     ],
 )
 def test_a_file_without_hosts_is_one_line(text: str, said: str, place: Path) -> None:
