@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: the state of a run and the four ways to follow it)
 """Progress of a run, on stderr only: live on a terminal, elsewhere one line for each block, or nothing."""
 
 import sys
