@@ -2,26 +2,35 @@
 """Nodes that Slurm keeps for one block of launches, and what its commands say."""
 
 import contextlib
-import functools
 import os
+import platform
 import re
 import select
 import subprocess
 import time
 from collections.abc import Callable, Sequence
 
+from corescale import native
 from corescale.errors import UnavailableError, UsageError
 from corescale.observe import environment
 
 REMEDY = "is the cluster up? try sinfo"
+SEE = "see --allocation and sinfo"
 GRACE = 10.0
 """seconds for srun to end its ranks on all nodes, and for salloc to give an allocation back"""
 FOLLOWS = re.compile(r"Granted|Relinquish|Pending|Nodes|job \d")
 """what salloc says that is no reason"""
 PATIENCE = 2.0
 """seconds after which a note says that an allocation is waited for"""
-REFUSED = re.compile(r"can't use|Invalid|NotAllowed|Partition(Node|Time)Limit|BadConstraints")
+LONGEST_LOOK = 60.0
+"""seconds between two looks at why it waits: each is twice as late as the one before, so that no controller is busy"""
+REFUSED = re.compile(r"can't use|Invalid|NotAllowed|Partition(Config|Node|Time)|BadConstraints|NeverSatisfied")
 """why a job waits that will never start"""
+OURS = (
+    *("-N", "--nodes", "-n", "--ntasks", "--ntasks-per-node", "-c", "--cpus-per-task"),
+    *("-J", "--job-name", "--no-shell", "-H", "--hold", "-h", "--help", "--usage", "-V", "--version"),
+)
+"""options of salloc by which an allocation would not be ours to hold, or not be as the layout has it"""
 POLL = 0.2
 """seconds between two looks at whether waiting was cancelled"""
 HOLD = 'echo "$SLURM_JOB_ID" $(scontrol show hostnames "$SLURM_JOB_NODELIST"); exec cat'
@@ -35,8 +44,9 @@ class Allocation:
         self.job = ""
         """its number, once it is there"""
         self.nodes: Sequence[str] = ()
-        self._name = f"corescale-{os.getpid()}"
+        self._name = f"corescale-{platform.node()}-{os.getpid()}"
         argv = [
+            *_guard(),
             "salloc",
             "--exclusive",
             "--kill-command",
@@ -59,30 +69,44 @@ class Allocation:
     def wait(self, cancelled: Callable[[], bool], note: Callable[[str], None]) -> None:
         """Returns when the nodes are there. Raises UsageError for what Slurm refuses, and KeyboardInterrupt."""
         assert self._salloc.stdout is not None
-        began, said = time.monotonic(), False
+        began, look = time.monotonic(), PATIENCE
         while not select.select([self._salloc.stdout], [], [], POLL)[0]:
             if cancelled():
                 raise KeyboardInterrupt
-            if not said and time.monotonic() - began > PATIENCE:
-                said = True
-                why = asked("squeue", "-h", f"--name={self._name}", "-o", "%r").strip()
-                if REFUSED.search(why):
-                    raise UsageError(why, where="slurm", remedy="see --allocation and sinfo")
-                note(f"waiting for nodes ({why}); squeue --name={self._name} shows the place; Ctrl-C gives up")
-        self.job, *self.nodes = self._salloc.stdout.readline().decode().split() or [""]
-        if not self.job:
-            self._salloc.wait()
-            raise UsageError(self.said or "salloc gave no nodes", where="slurm", remedy="see --allocation and sinfo")
+            if time.monotonic() - began > look:
+                why = self._why()
+                if look == PATIENCE:
+                    note(f"waiting for nodes ({why}); squeue --name={self._name} shows the place; Ctrl-C gives up")
+                look += min(look, LONGEST_LOOK)
+        job, *self.nodes = self._salloc.stdout.readline().decode().split() or [""]
+        if not job.isdecimal():
+            raise UsageError((not job and self._said()) or "salloc gave no nodes", where="slurm", remedy=SEE)
+        self.job = job
+
+    def _why(self) -> str:
+        """Why it waits. Raises UsageError for what never ends."""
+        try:
+            why = asked("squeue", "-h", f"--name={self._name}", "--me", "-o", "%r", seconds=GRACE / 2).strip()
+        except UnavailableError as error:
+            return error.what
+        if REFUSED.search(why):
+            raise UsageError(why, where="slurm", remedy=SEE)
+        return why
 
     @property
     def is_gone(self) -> bool:
-        """Whether Slurm has taken the nodes back."""
-        with contextlib.suppress(UnavailableError):  # of a job that is forgotten
+        """Whether Slurm has taken the nodes back; not if it cannot be asked."""
+        try:
             return asked("squeue", "-h", "-j", self.job, "-o", "%T").strip() != "RUNNING"
-        return True
+        except UnavailableError as error:  # of a job that is forgotten
+            return "Invalid job" in error.what
 
-    @functools.cached_property
-    def said(self) -> str:
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing of it runs here any more."""
+        return self._salloc.poll() is not None
+
+    def _said(self) -> str:
         """Why salloc ended, on one line: its errors without those that follow from others."""
         assert self._salloc.stderr is not None
         text = self._salloc.stderr.read().decode(errors="replace")
@@ -94,17 +118,39 @@ class Allocation:
         for pipe in (self._salloc.stdin, self._salloc.stdout):
             if pipe is not None:
                 pipe.close()
-        if self._salloc.poll() is None:
-            if not self.job:
-                self._salloc.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._salloc.wait(GRACE)
-        if self._salloc.poll() is None:
-            asked("scancel", f"--name={self._name}", "--me")
-            self._salloc.kill()
+        if not self.job:
+            self._salloc.terminate()
+        try:
+            self._salloc.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            self._salloc.terminate()
+            self.job = ""
             self._salloc.wait()
+        if not self.job:
+            with contextlib.suppress(UnavailableError):
+                asked("scancel", f"--name={self._name}", "--me", seconds=GRACE / 2)
         if self._salloc.stderr is not None:
             self._salloc.stderr.close()
+
+
+def permitted(option: Sequence[str]) -> tuple[str, ...]:
+    """The options of salloc that a person gives; raises UsageError for those that are ours."""
+    for word in option:
+        name = word.partition("=")[0]
+        long = name.startswith("--") and len(name) > 2 and any(each.startswith(name) for each in OURS)
+        if long or any(len(each) == 2 and name.startswith(each) for each in OURS):
+            remedy = "leave it out: nodes and CPUs are those of the layout"
+            raise UsageError(f"{word} is not for an allocation of ours", where="--allocation", remedy=remedy)
+    return tuple(option)
+
+
+def _guard() -> tuple[str, ...]:
+    """What salloc is started through: whatever ends corescale then ends salloc, also while that waits in the queue."""
+    files = (
+        word for name, file in (("in", 0), ("out", 1), ("err", 2)) for word in (f"--std{name}", f"/proc/self/fd/{file}")
+    )
+    spawner = (str(native.find("corescale-spawn")), "--report", "/dev/null", "--parent", str(os.getpid()))
+    return (*spawner, *files, "--grace", f"{GRACE / 2:g}", "--sample-ms", "0", "--cgroup", "off", "--")
 
 
 def asked(*words: str, seconds: float | None = None) -> str:

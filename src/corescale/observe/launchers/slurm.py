@@ -13,6 +13,7 @@ import re
 import shlex
 import shutil
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Self
@@ -24,7 +25,7 @@ from corescale.declare.plan import Invocation
 from corescale.errors import InconclusiveError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, ranks
-from corescale.observe.launchers.allocation import GRACE, Allocation, asked
+from corescale.observe.launchers.allocation import GRACE, Allocation, asked, permitted
 from corescale.observe.launchers.local import Local
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
@@ -59,22 +60,27 @@ class Slurm(Local):
 
     @classmethod
     def machine(cls, option: str = "") -> Machine:
-        """A node of the partition with the fewest CPUs, and how many nodes there are. Raises UnavailableError."""
+        """The node with the fewest CPUs, and how many nodes one partition has. Raises UnavailableError."""
         if why := cls.cannot(Layout()):
             raise UnavailableError(f"the slurm launcher {why}")
-        wanted = _partition(_words(option))
+        wanted = set(filter(None, _partition(_words(option)).split(",")))
         found = [line.split("|") for line in asked("sinfo", "-h", "-N", "-o", "%P|%c|%t|%N").splitlines()]
-        rows = [row for row in found if row[0].rstrip("*") == wanted or (not wanted and row[0].endswith("*"))]
-        if not rows:
-            known = ", ".join(sorted({row[0].rstrip("*") for row in found})) or "none"
-            what = f"no partition {wanted!r}" if wanted else "no default partition"
-            raise UsageError(what, where="--allocation", remedy=f"-p takes one of: {known}")
-        usable = {row[3]: int(row[1]) for row in rows if row[2].startswith(USABLE)}
+        known = {row[0].rstrip("*") for row in found}
+        if not wanted:
+            wanted = {row[0].rstrip("*") for row in found if row[0].endswith("*")}
+        if not wanted or wanted - known:
+            what = f"no partition {', '.join(map(repr, sorted(wanted - known)))}" if wanted else "no default partition"
+            remedy = f"-p takes one of: {', '.join(sorted(known)) or 'none'}"
+            raise UsageError(what, where="--allocation", remedy=remedy)
+        name = f"partition {', '.join(sorted(wanted))}"
+        rows = [row for row in found if row[0].rstrip("*") in wanted]
+        usable = [row for row in rows if row[2].startswith(USABLE)]
         if not usable:
-            what = f"no node of partition {rows[0][0].rstrip('*')} can be used ({', '.join(row[2] for row in rows)})"
+            what = f"no node of {name} can be used ({', '.join(row[2] for row in rows)})"
             raise UnavailableError(what, where="slurm", remedy="sinfo -R says why")
-        name = f"nodes of partition {rows[0][0].rstrip('*')} of the cluster {_cluster()}"
-        cores, nodes = min(usable.values()), len(usable)
+        cores = min(int(row[1]) for row in usable)
+        nodes = max(Counter(row[0] for row in usable).values())
+        name = f"nodes of {name} of the cluster {_cluster()}"
         return Machine.here().elsewhere(_cluster(), name, cores=cores, nodes=nodes, source="Slurm")
 
     @classmethod
@@ -164,7 +170,7 @@ def mpi() -> str:
 
 
 def _words(option: str) -> tuple[str, ...]:
-    return tuple(template.words(option, "--allocation")) if option.strip() else ()
+    return permitted(template.words(option, "--allocation")) if option.strip() else ()
 
 
 def _partition(words: Sequence[str]) -> str:

@@ -31,9 +31,10 @@ CLI = (sys.executable, "-m", "corescale")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with slurm.cluster(tmp_path_factory.mktemp("slurm")):
-        yield
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("slurm")
+    with slurm.cluster(folder):
+        yield folder
 
 
 @pytest.fixture(autouse=True)
@@ -156,6 +157,34 @@ def test_whatever_ends_corescale_ends_its_allocation(place: Path) -> None:
     corescale.scan("true", on="slurm", nodes=[1], runs=1, out=place / "later")
 
 
+def test_a_place_in_the_queue_ends_with_corescale(place: Path) -> None:
+    full = subprocess.Popen(["salloc", "-N2", "--exclusive", "cat"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert eventually(lambda: "RUNNING" in slurm.queue(), 20)
+    waiting = begun(place, "scan", "--on", "slurm", "--nodes", "1", "-r", "1", "--", "true")
+    assert eventually(lambda: "PENDING" in slurm.queue(), 60)
+    waiting.kill()
+    waiting.communicate(timeout=30)
+    try:
+        assert eventually(lambda: "PENDING" not in slurm.queue(), 20)
+    finally:
+        full.communicate(b"", timeout=30)
+
+
+def test_a_place_in_the_queue_is_given_up_though_the_controller_is_silent(
+    monkeypatch: pytest.MonkeyPatch, nodes: Path
+) -> None:
+    """No process is left, and no error: what Slurm gets to know it knows once it goes on."""
+    monkeypatch.setattr(launcher, "GRACE", 1.0)
+    held, controller = launcher.Allocation(1, ["--begin=now+1hour"]), int((nodes / "slurmctld.pid").read_text())
+    assert eventually(lambda: "PENDING" in slurm.queue(), 20)
+    os.kill(controller, signal.SIGSTOP)
+    try:
+        held.release()
+        assert held.has_ended
+    finally:
+        os.kill(controller, signal.SIGCONT)
+
+
 def test_a_node_that_is_drained_in_the_middle_counts_no_more(place: Path) -> None:
     """The allocation that has it goes on; later ones are made without it."""
     try:
@@ -178,6 +207,11 @@ def test_a_node_that_is_drained_in_the_middle_counts_no_more(place: Path) -> Non
         ("--time=soon", "slurm: .*time.*; see --allocation and sinfo"),
         ("-C gpus", "slurm: .*(F|f)eature.*; see --allocation and sinfo"),
         ("-p 'debug", "--allocation: "),
+        ("--no-shell", "--allocation: --no-shell is not for an allocation of ours"),
+        *(
+            (f"{word} 1", "--allocation: .* is not for")
+            for word in ("--no-s", "-Jmine", "--nodes=1", "-n7", "-c", "-h")
+        ),
     ],
 )
 def test_what_slurm_refuses_is_one_line(allocation: str, said: str) -> None:
@@ -187,6 +221,8 @@ def test_what_slurm_refuses_is_one_line(allocation: str, said: str) -> None:
 
 
 def test_the_machine_is_a_node_of_the_partition() -> None:
+    found = launchers.machine("slurm", {"allocation": "-p debug,closed"})
+    assert (found.nodes, "partition closed, debug of" in found.in_words) == (2, True)
     found = launchers.machine("slurm", {"allocation": "-p debug"})
     assert (found.nodes, found.default_max_threads, found.hostname) == (2, 2, "lab")
     assert "partition debug of the cluster lab" in found.in_words
