@@ -9,8 +9,9 @@ import contextlib
 import os
 import re
 import shlex
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corescale import native
@@ -44,6 +45,8 @@ WORDS = SpawnRequest(argv=()).tail_bytes
 _OK = '{"status":"ok"'
 _KILLED = "killed"
 """what replaces the report of a spawner that was killed while its rank was to go on"""
+PATIENCE = 3.0
+"""seconds for the word of a rank whose launch has ended"""
 
 
 def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]], *, afar: bool = False) -> Path:
@@ -57,6 +60,8 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
     for name in scratch.by_rank:
         for rank in range(len(cpus)):
             Path(str(request.environment[name]), str(rank)).mkdir(exist_ok=True)
+    for rank in range(len(cpus) if afar else 0):
+        (folder / f"node.{rank}").touch()
     own = replace(
         request,
         affinity=(),
@@ -133,7 +138,7 @@ def ended(
     if report.status == "failed" and late and not any(each.status in FAILURES for each in ranks.values()):
         report = replace(report, status="timeout", exit_code=None)
     if report.status == "timeout":
-        return replace(report, tail=_last_words(ranks, chatter) or report.tail), ranks
+        return replace(report, tail=_last_words(ranks, chatter) or _without(report.tail, chatter)), ranks
     failed = [(_reported(scratch, rank), rank) for rank, each in ranks.items() if each.status in FAILURES]
     if report.status == "failed" and not failed and undetected:
         tail = "".join(f"rank {rank}: the spawner that measured it was killed\n" for rank in undetected)
@@ -193,6 +198,33 @@ def _last_words(ranks: Mapping[int, SpawnReport], chatter: re.Pattern[str] | Non
         said = [line for line in words if line.strip() and not (chatter and chatter.match(line))] or words
         lines += [f"rank {rank}: {line}\n" for line in said]
     return "".join(lines)
+
+
+def _without(tail: str, chatter: re.Pattern[str] | None) -> str:
+    """The end of what a launcher wrote, without its own chatter."""
+    return "".join(line for line in tail.splitlines(keepends=True) if not (chatter and chatter.match(line)))
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What ranks on other machines left of themselves, after a launch that did not succeed."""
+
+    all_began: bool
+    silent: tuple[str, ...]
+    """nodes with ranks that began and left no word, although it was waited for"""
+
+
+def left(scratch: Scratch) -> Left:
+    """See Left; of ranks that `leaf` started with `afar`."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        nodes = {path.suffix: path.read_text().strip() for path in scratch.of("ranks").glob("node.*")}
+        words = {path.suffix: path.read_bytes().strip() for path in scratch.of("ranks").glob("rank.*")}
+        silent = {node for rank, node in nodes.items() if node and not words.get(rank)}
+        if not silent or time.monotonic() > end:
+            break
+        time.sleep(0.05)
+    return Left(all(nodes.values()), tuple(sorted(silent)))
 
 
 def _reports(scratch: Scratch) -> tuple[dict[int, SpawnReport], list[int]]:

@@ -13,6 +13,8 @@ from pathlib import Path
 SSHD = "/usr/sbin/sshd"
 NUMBERS = (1, 2)
 AGENT_VARIABLE = "OMPI_MCA_plm_rsh_agent"
+HIDDEN = "hidden"
+"""folder beside the file of hosts that the second of them does not see"""
 START = 20.0
 """seconds in which the hosts must answer"""
 
@@ -73,6 +75,8 @@ def two(folder: Path) -> Iterator[Path]:
     agent, forward = folder / "agent", Path("/proc/sys/net/ipv4/ip_forward")
     agent.write_text(AGENT.format(folder=folder))
     agent.chmod(0o755)
+    hidden, hide = folder / HIDDEN, f"mount -t tmpfs none {folder / HIDDEN}"
+    hidden.mkdir()
     Path("/run/sshd").mkdir(exist_ok=True)
     before = forward.read_text()
     os.environ[AGENT_VARIABLE] = str(agent)
@@ -82,7 +86,18 @@ def two(folder: Path) -> Iterator[Path]:
             name, file = f"corescale-host{k}", folder / f"sshd{k}"
             file.write_text(CONFIGURATION.format(folder=folder, k=k))
             _network(name, k)
-            _run("ip", "netns", "exec", name, "unshare", "--uts", "sh", "-c", f"hostname h{k}; exec {SSHD} -f {file}")
+            _run(
+                "ip",
+                "netns",
+                "exec",
+                name,
+                "unshare",
+                "--uts",
+                "--mount",
+                "sh",
+                "-c",
+                f"hostname h{k}; {hide if k > 1 else 'true'} && exec {SSHD} -f {file}",
+            )
         end = time.monotonic() + START
         for k in NUMBERS:
             while subprocess.run([agent, f"10.213.{k}.2", "true"], capture_output=True, check=False).returncode:

@@ -17,13 +17,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from corescale.endings import boxed
-from corescale.machine import Machine
 from corescale.observe import environment, ranks
 from corescale.observe.launchers.local import Local
+from corescale.observe.launchers.seats import binding, cores
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
 from corescale.records import Configuration, Layout
-from corescale.topology import Cpu
 
 PROGRAMS = ("mpirun", "mpirun.openmpi")
 OURS = re.compile(r"open ?mpi|openrte|prrte", re.IGNORECASE)
@@ -83,7 +82,7 @@ class Mpi(Local):
         """mpirun and the options it needs, whatever it starts."""
         program = mpirun(os.environ.get("PATH", ""))[0]
         root = ("--allow-run-as-root",) if os.geteuid() == 0 else ()
-        slots = len(_cores(self._machine.usable))
+        slots = len(cores(self._machine.usable))
         many = ("--oversubscribe",) if layout.ranks_per_node > slots else ()
         return (program, *root, *many)
 
@@ -93,7 +92,7 @@ class Mpi(Local):
         Without them each launch takes a quarter longer on a loaded machine, whatever the spawner binds then.
         """
         whole = mask is None and len(self._machine.affinity) == len(self._machine.cpus)
-        if whole and layout.ranks_per_node * layout.threads_per_rank <= len(_cores(self._machine.usable)):
+        if whole and layout.ranks_per_node * layout.threads_per_rank <= len(cores(self._machine.usable)):
             return ("--map-by", f"slot:pe={layout.threads_per_rank}", "--bind-to", "core")
         return UNBOUND
 
@@ -122,24 +121,6 @@ def mpirun(path: str) -> tuple[str, str | None]:
 def refusal(said: str) -> str:
     """What mpirun wrote as its own message."""
     return f"mpirun: {boxed(said) or 'no reason given'}"
-
-
-def binding(machine: Machine, mask: Sequence[int] | None, layout: Layout) -> list[tuple[int, ...]]:
-    """The CPUs of each rank: t whole cores, else t hardware threads, side by side; empty where they are too few."""
-    allowed = [cpu for cpu in machine.usable if mask is None or cpu.cpu in mask]
-    t, m = layout.threads_per_rank, layout.ranks_per_node
-    for units in (_cores(allowed), [(cpu,) for core in _cores(allowed) for cpu in core]):
-        if t * m <= len(units):
-            return [tuple(sorted(c.cpu for unit in units[k * t : k * t + t] for c in unit)) for k in range(m)]
-    return [tuple(mask or ())] * m
-
-
-def _cores(cpus: Sequence[Cpu]) -> list[tuple[Cpu, ...]]:
-    """The CPUs of each core; cores of one socket and L3 domain follow each other."""
-    cores: dict[tuple[int, int, int], list[Cpu]] = {}
-    for cpu in cpus:
-        cores.setdefault((cpu.socket, cpu.l3_domain, cpu.core), []).append(cpu)
-    return [tuple(cores[key]) for key in sorted(cores)]
 
 
 def _places(scratch: Scratch) -> dict[str, str | None]:

@@ -12,7 +12,8 @@ from corescale.declare.plan import Invocation
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe.spawn import Spawner
-from corescale.records import Record
+from corescale.records import Layout, Record
+from corescale.topology import Cpu
 
 
 @dataclass(frozen=True)
@@ -28,14 +29,35 @@ class Seat:
 
 def seats(experiment: Experiment, launches: Iterable[Launch], jobs: int, width: int) -> tuple[Seat, ...]:
     """So many seats of `width` CPUs each. Raises UsageError if the launches cannot be beside each other."""
-    cpus = Machine.here().affinity
+    machine = Machine.here()
     _must_bear(experiment)
     if any(each.affinity for each in launches):
         raise UsageError("levels place their threads themselves", where="--jobs", remedy="leave it out")
-    if jobs * width > len(cpus):
-        what = f"{jobs} launches of up to {width} threads, and {len(cpus)} CPUs may be used"
+    if jobs * width > len(machine.usable):
+        what = f"{jobs} launches of up to {width} threads, and {len(machine.usable)} CPUs may be used"
         raise UsageError(what, where="--jobs", remedy="ask for fewer")
-    return tuple(Seat(cpus[k * width : (k + 1) * width]) for k in range(jobs))
+    return tuple(Seat(cpus) for cpus in binding(machine, None, Layout(width, jobs)))
+
+
+def binding(machine: Machine, mask: Sequence[int] | None, layout: Layout) -> list[tuple[int, ...]]:
+    """The CPUs of each rank, or of each launch at once: t whole cores, else t hardware threads, side by side.
+
+    Empty if they are too few.
+    """
+    allowed = [cpu for cpu in machine.usable if mask is None or cpu.cpu in mask]
+    t, m = layout.threads_per_rank, layout.ranks_per_node
+    for units in (cores(allowed), [(cpu,) for core in cores(allowed) for cpu in core]):
+        if t * m <= len(units):
+            return [tuple(sorted(c.cpu for unit in units[k * t : k * t + t] for c in unit)) for k in range(m)]
+    return [tuple(mask or ())] * m
+
+
+def cores(cpus: Sequence[Cpu]) -> list[tuple[Cpu, ...]]:
+    """The CPUs of each core; cores of one socket and L3 domain follow each other."""
+    cores: dict[tuple[int, int, int], list[Cpu]] = {}
+    for cpu in cpus:
+        cores.setdefault((cpu.socket, cpu.l3_domain, cpu.core), []).append(cpu)
+    return [tuple(cores[key]) for key in sorted(cores)]
 
 
 def on_nodes(experiment: Experiment, jobs: int, width: int, nodes: int) -> tuple[Seat, ...]:

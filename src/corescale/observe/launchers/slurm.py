@@ -25,6 +25,7 @@ from corescale.declare.plan import Invocation
 from corescale.errors import InconclusiveError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, ranks
+from corescale.observe.launchers import reasons
 from corescale.observe.launchers.allocation import GRACE, Allocation, asked, permitted
 from corescale.observe.launchers.local import Local
 from corescale.observe.scratch import Scratch
@@ -113,14 +114,13 @@ class Slurm(Local):
         return ranks.afar(request, argv, {}, allowance=ALLOWANCE, grace=GRACE)
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
-        outcome, found = ranks.ended(report, scratch, CHATTER)
-        if outcome.status not in ("ok", "timeout", "cancelled") and self._held is not None and self._held.is_gone:
+        if report.status not in ("ok", "cancelled") and self._held is not None and self._held.is_gone:
             raise InconclusiveError(
                 f"Slurm ended job {self._held.job} within a launch",
                 where="slurm",
                 remedy="a node failed, the job was cancelled, or its time ended (-t); the same command goes on",
             )
-        return ranks.folded(outcome, found), found
+        return reasons.ended(report, scratch, CHATTER)
 
     def cancel(self) -> None:
         self._cancelled = True

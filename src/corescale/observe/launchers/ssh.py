@@ -14,11 +14,11 @@ from typing import ClassVar, Self
 
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import must_fit
-from corescale.endings import RULE
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import ranks
-from corescale.observe.launchers.mpi import TRACE, UNBOUND, Mpi, refusal
+from corescale.observe.launchers import reasons
+from corescale.observe.launchers.mpi import TRACE, UNBOUND, Mpi
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
 from corescale.records import Configuration, Layout
@@ -95,12 +95,7 @@ class Ssh(Mpi):
         return ranks.afar(request, argv, variables, allowance=GRACE, grace=GRACE)
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
-        outcome, found = ranks.ended(report, scratch, TRACE)
-        if outcome.status == "failed" and not found:
-            before = RULE.split(report.tail)[0].splitlines()
-            first = next((line for line in before if line.strip() and not TRACE.match(line)), "")
-            outcome = replace(outcome, tail=f"{first or refusal(report.tail)}\n")
-        return ranks.folded(outcome, found), found
+        return reasons.ended(report, scratch, TRACE)
 
 
 def read(option: str) -> Sequence[Host]:

@@ -113,6 +113,14 @@ def test_a_rank_that_fails_is_a_failure_of_the_program_and_not_of_slurm() -> Non
         corescale.scan(["sh", "-c", work], on="slurm", nodes=[2], runs=1)
 
 
+def test_a_node_that_is_lost_in_a_launch_is_no_failure_of_the_program() -> None:
+    """Of its rank there nothing is left, as if the node were: neither the leaf nor its spawner."""
+    gone = "read -r _ _ _ leaf _ </proc/$PPID/stat; kill -9 $leaf $PPID; exit"
+    lost = f'test "$SLURMD_NODENAME" = n1 || {{ {gone}; }}; exec sleep 60'
+    with pytest.raises(InconclusiveError, match=r"n2: its ranks left no word; .*the same command goes on"):
+        corescale.scan(["sh", "-c", lost], on="slurm", nodes=[2], runs=1, ignore_failure=True)
+
+
 def test_ctrl_c_ends_the_ranks_and_gives_the_nodes_back(place: Path) -> None:
     running = begun(
         place, "scan", "--on", "slurm", "--nodes", "2", "-r", "1", "--", "sh", "-c", "echo $$ >>pids; sleep 99"

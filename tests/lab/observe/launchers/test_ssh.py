@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 
 import corescale
-from corescale.errors import ProgramError, UsageError
+from corescale.errors import InconclusiveError, ProgramError, UnavailableError, UsageError
 from corescale.observe import launchers
+from corescale.observe.launchers import reasons
+from corescale.observe.launchers.mpi import Mpi
 from corescale.observe.launchers.ssh import Host, read
+from corescale.records import Layout
 from support import hosts
 from support.processes import alive, eventually
 
@@ -94,9 +97,85 @@ def test_a_rank_that_fails_and_a_host_that_is_not_there_are_one_line(file: Path,
     with pytest.raises(ProgramError, match="failed with exit code 7: rank 1: not me"):
         corescale.scan(["sh", "-c", work], on="ssh", hosts=file, nodes=[2], runs=1)
     (place / "gone").write_text("10.213.1.9 slots=2\n")
-    with pytest.raises(ProgramError, match=r"ssh: connect to host 10\.213\.1\.9 port 22: ") as raised:
+    with pytest.raises(UnavailableError, match=r"ssh: connect to host 10\.213\.1\.9 port 22: ") as raised:
         corescale.scan("true", on="ssh", hosts=place / "gone", nodes=[1], runs=1)
     assert "\n" not in str(raised.value)
+
+
+@needs_hosts
+def test_a_host_that_is_lost_in_a_launch_is_named_and_nothing_is_recorded(file: Path) -> None:
+    """Its daemon is killed: mpirun ends, and the ranks are not those that failed."""
+    chain = "read -r _ _ _ leaf _ </proc/$PPID/stat; read -r _ _ _ daemon _ </proc/$leaf/stat; kill -9 $daemon"
+    work = f'test "$(uname -n)" = h1 || {{ {chain}; }}; exec sleep 60'
+    with pytest.raises(
+        InconclusiveError, match=r"(h2|10\.213\.2\.2) cannot be reached any more; .*the same command goes on"
+    ) as raised:
+        corescale.scan(["sh", "-c", work], on="ssh", hosts=file, nodes=[2], runs=1, ignore_failure=True)
+    assert "\n" not in str(raised.value)
+
+
+@needs_hosts
+def test_a_host_that_does_not_see_the_folder_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(file.parent / hosts.HIDDEN)
+    with pytest.raises(
+        UnavailableError, match=r"(h2|10\.213\.2\.2) does not see this folder; start in a folder that all"
+    ):
+        corescale.scan("true", on="ssh", hosts=file, nodes=[2], runs=1)
+
+
+@pytest.mark.skipif(Mpi.cannot(Layout()) is not None, reason="no Open MPI")
+@pytest.mark.parametrize(
+    ("says", "remedy"),
+    [
+        ("Host key verification failed.", "ssh to the host once, and accept it"),
+        ("me@far: Permission denied (publickey).", "ssh must need no password"),
+        ("bash: orted: command not found", "Open MPI must be on the PATH"),
+        ("kex_exchange_identification: Connection closed by remote host", "docs/cluster.md"),
+    ],
+)
+def test_what_ssh_says_is_the_reason(says: str, remedy: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And it gets a person's options beside ours, and the whole name of the host."""
+    agent = place / "agent"
+    agent.write_text(f"#!/bin/sh\necho \"$*\" >>asked\necho '{says}' >&2\nexit 255\n")
+    agent.chmod(0o755)
+    monkeypatch.setenv(hosts.AGENT_VARIABLE, str(agent))
+    monkeypatch.setenv("OMPI_MCA_plm_rsh_args", "-p 2222")
+    (place / "hosts").write_text("far.example.org slots=2\n")
+    with pytest.raises(UnavailableError, match=f"^{re.escape(says)}; .*{remedy}") as raised:
+        corescale.scan("true", on="ssh", hosts="hosts", nodes=[1], runs=1)
+    assert "\n" not in str(raised.value)
+    assert "-p 2222 -o BatchMode=yes far.example.org " in (place / "asked").read_text()
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        (
+            "srun: launch/slurm: x\nsrun: error: Only allocated 1 nodes asked for 2\n",
+            "Only allocated 1 nodes asked for 2",
+        ),
+        ("h2 has no /usr/lib/corescale-spawn\nsrun: error: h2: task 1: Exited with exit code 127\n", "h2 has no "),
+        (
+            "slurmstepd: error: execve(): /x/leaf: No such file or directory\n"
+            "srun: error: n2: task 1: Exited with exit code 2\n",
+            "n2 does not see this folder",
+        ),
+        (
+            f"{'-' * 40}\nmpirun was unable to launch the specified application as it could not access\nor execute an "
+            f"executable:\n\nExecutable: /x/leaf\nNode: h2\n\nwhile attempting to start process rank 1.\n{'-' * 40}\n",
+            "h2 does not see this folder",
+        ),
+        (
+            f"[a:1] x\n{'-' * 40}\nORTE has lost communication with a remote daemon.\n\n  HNP daemon: [[1,0],0] on "
+            f"node a\n  Remote daemon: [[1,0],1] on node h2\n\nThis is usually\n{'-' * 40}\n",
+            "h2 cannot be reached any more",
+        ),
+        (f"{'-' * 40}\nThere is no room:\n\nwhy\n{'-' * 40}\n", "There is no room:"),
+        ("", ""),
+    ],
+)
+def test_the_reason_is_the_first_line_that_is_in_no_box(said: str, found: str) -> None:
+    assert reasons.reason(said)[0].startswith(found)
 
 
 @needs_hosts

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why ranks on other machines did not run: what ssh, mpirun or srun said of it, and what to do."""
+
+import re
+from collections.abc import Mapping
+
+from corescale.endings import RULE, boxed
+from corescale.errors import InconclusiveError, UnavailableError
+from corescale.observe import ranks
+from corescale.observe.scratch import Scratch
+from corescale.observe.spawn import SpawnReport
+
+GUIDE = "docs/cluster.md says what other machines need"
+AGAIN = "a machine failed or cannot be reached; the same command goes on"
+NO_SPAWNER = ("{}", "install corescale at the same path on every node")
+NO_FOLDER = ("{} does not see this folder", "start in a folder that all nodes share")
+CAUSES: Mapping[str, tuple[str, str]] = {
+    r"(?s)could\s+not\s+(?:access\s+or\s+execute|change\s+to\s+the).*?Node:\s*(\S+)": NO_FOLDER,
+    r"(?s)execve\(\): \S+: No such file.*?error: (\S+): task": NO_FOLDER,
+    r"(?m)^(\S+ has no /.*/corescale-spawn)$": NO_SPAWNER,
+    r"(?m)^(.*key verification failed.*|No \S+ host key is known for.*)$": (
+        "{}",
+        "ssh to the host once, and accept it",
+    ),
+    r"(?m)^(.*Permission denied \(.*)$": ("{}", "ssh must need no password (ssh-copy-id)"),
+    r"(?m)^(.*\b(?:orted|prted)\b.*not found.*)$": ("{}", "Open MPI must be on the PATH that ssh gives on every host"),
+    r"(?s)lost communication.*?Remote daemon:.*?on node (\S+)": ("{} cannot be reached any more", AGAIN),
+}
+"""patterns of what is known to go wrong: what it is, and its remedy"""
+TRACE = re.compile(r"\[[\w.-]+:\d+\] ")
+"""how lines of Open MPI's own traces begin"""
+
+
+def ended(
+    report: SpawnReport, scratch: Scratch, chatter: re.Pattern[str]
+) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
+    """As `ranks.ended`, with the ranks' accounts; `report` is of what started them on other machines.
+
+    Raises UnavailableError or InconclusiveError if the launch failed, and its program did not fail it.
+    """
+    left = ranks.left(scratch) if report.status in ("failed", "timeout") else None
+    outcome, found = ranks.ended(report, scratch, chatter)
+    ends = {each.status for each in found.values()}
+    if left is not None and not ends.intersection(ranks.FAILURES):
+        if left.silent:
+            raise InconclusiveError("its ranks left no word", where=", ".join(left.silent), remedy=AGAIN)
+        what, remedy = reason(report.tail)
+        if not left.all_began:
+            raise UnavailableError(what or "not every rank began", remedy=remedy)
+        if outcome.status == "failed" and ends <= {"cancelled"}:
+            raise InconclusiveError(what or "the ranks were ended", remedy=remedy)
+    return ranks.folded(outcome, found), found
+
+
+def reason(said: str) -> tuple[str, str]:
+    """What is wrong and what to do: of a cause that is known, else the first line that is in no box, else the box."""
+    for pattern, (what, remedy) in CAUSES.items():
+        if found := re.search(pattern, said):
+            return what.format(found[1].strip()), remedy
+    outside = "\n".join(RULE.split(said)[::2]).splitlines()
+    lines = [line.strip() for line in outside if line.strip() and not TRACE.match(line)]
+    first = next((line for line in lines if "error" in line), lines[0] if lines else "")
+    return first.removeprefix("srun: error: ") or boxed(said), GUIDE
