@@ -656,14 +656,14 @@ void use_after_free() {
 // --- mistakes that a hardened process finds ---
 
 /// A write behind the last block of a page, a run, a mapping.
-void write_behind(std::size_t bytes) {
-  auto* const block = static_cast<volatile char*>(malloc(bytes));
+void write_behind(void* memory) {
+  auto* const block = static_cast<volatile char*>(memory);
   for (std::size_t k = 0; k <= 65'536 + malloc_usable_size(opaque(const_cast<char*>(block))); ++k)
     block[k] = 1;
 }
-void write_behind_page() { write_behind(4000); }
-void write_behind_run() { write_behind(100'000); }
-void write_behind_mapping() { write_behind(3'000'000); }
+void write_behind_page() { write_behind(malloc(4000)); }
+void write_behind_run() { write_behind(malloc(100'000)); }
+void write_behind_mapping() { write_behind(malloc(3'000'000)); }
 
 /// The same by a kernel that has no guards: a filter refuses them.
 void write_behind_by_rights() {
@@ -677,11 +677,12 @@ void write_behind_by_rights() {
   const sock_fprog program{filter.size(), const_cast<sock_filter*>(filter.data())};
   REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
   REQUIRE(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+  void* const guarded = malloc(100'000);
   // More than the kernel has mappings for: all are there, and so are mappings for others.
   for (int k = 0; k < 40'000; ++k) REQUIRE(opaque(malloc(70'000)));
   REQUIRE(mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
   free(opaque(malloc(70'000)));
-  write_behind(3'000'000);
+  write_behind(guarded);
 }
 
 void write_to_free(std::size_t bytes) {
