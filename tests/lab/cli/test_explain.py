@@ -102,7 +102,7 @@ def test_a_static_program_shows_what_the_kernel_accounts_and_why_no_more(tmp_pat
         pytest.skip("no static C library")
     found = explained("-t", "1", "--", str(program), "nothing", cwd=tmp_path)
     assert len(found["notes"]) == 1
-    assert found["rows"]["unattributed"]["share"] > 0
+    assert found["rows"]["computing"]["share"] > 0
 
 
 @pytest.mark.parametrize("size", ["4k", "12k"])

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: what all launchers that start processes share)
 """Launches programs on this machine through the spawner: one at a time, or several on CPUs of their own."""
 
 import contextlib
@@ -91,8 +91,7 @@ class Local:
     def open(self, note: Callable[[str], None]) -> None:
         self._note = note
         if paths.exists("/proc/self") and str(Path("/proc/self").readlink()) != str(os.getpid()):
-            remedy = "mount its own: unshare --mount-proc"
-            raise UnavailableError("is of another pid namespace", where="/proc", remedy=remedy)
+            raise UnavailableError("is of another pid namespace", where="/proc", remedy="unshare --mount-proc")
         sweep(self.place)
         other_load.announce()
         orphans.adopt()
