@@ -22,9 +22,10 @@ constexpr std::uint64_t no_limit = std::uint64_t{1}
 bool remove_empty(const std::string& directory) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(directory.c_str()),
                                                     [](DIR* d) { return closedir(d); });
+  const std::string inside = directory + "/";
   while (const dirent* entry = entries ? readdir(entries.get()) : nullptr) {
     const std::string name = entry->d_name;
-    if (entry->d_type == DT_DIR && name != "." && name != "..") remove_empty(directory + "/" + name);
+    if (entry->d_type == DT_DIR && name != "." && name != "..") remove_empty(inside + name);
   }
   return rmdir(directory.c_str()) == 0;
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from corescale.declare.metric_sources import WRITTEN
 from corescale.declare.programs import WORKLOADS
 from corescale.show.exchange import EXPORTERS
 
@@ -143,6 +144,7 @@ def named_in(file: str, pattern: str) -> list[str]:
     (named_in("runtime/src/team/systems/systems.cpp", r'\{"(\w+)"'), "| `{}` |", "runtime/README.md"),
     ([*EXPORTERS], "| `--export-{}` |", "docs/output.md"),
     ([*EXPORTERS], "`{}`", "docs/python.md"),
+    ([*WRITTEN], "`{}`", "docs/study.md"),
 ])  # fmt: skip
 def test_each_entry_of_a_table_has_its_place_on_a_page(names: list[str], row: str, page: str) -> None:
     text = (ROOT / page).read_text()

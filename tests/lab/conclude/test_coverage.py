@@ -44,7 +44,7 @@ def test_fits(model: str, noise: str) -> None:
     assert covered and all(0.89 <= share <= 1.0 for share in covered.values()), covered
 
 
-@pytest.mark.parametrize("model", SIMULATION["TRUE_TERMS"])
+@pytest.mark.parametrize("model", SIMULATION["TWO"])
 def test_after_the_choice_among_models(model: str) -> None:
     """16 experiments of few blocks: mostly the simpler model is shown, and alone it rarely holds where it is false."""
     covered = SIMULATION["chosen_coverage"](model, "normal", 6, 16)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scaling models. A new model is one file and one line here; tests and the choice loop over the table."""
+"""Scaling models. A new model is an entry of model.py and its name here; tests and the choice loop over the table."""
 
 from corescale.conclude.models.choice import Choice, choose
 from corescale.conclude.models.fit import Fit, Forecast, fit

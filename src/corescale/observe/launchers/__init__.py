@@ -78,7 +78,7 @@ class Launcher(Protocol):
         """How many launches, to prove what is preloaded, come before the timed ones of these."""
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
-        """One record for each invocation, in the order of the block, each as soon as its launch has ended."""
+        """One record for each invocation, in the order of the block, as soon as it and those before it have ended."""
 
     def cancel(self) -> None:
         """Nothing that was launched is running any more when this returns; no further launch is made."""

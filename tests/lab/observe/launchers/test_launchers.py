@@ -15,6 +15,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
 from corescale.declare.metric_sources import METRIC_SOURCES, UNKEYED
 from corescale.declare.plan import Block
+from corescale.declare.request import RunRequest
 from corescale.errors import CorescaleError, StoreError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers, ranks, sources, store
@@ -77,6 +78,12 @@ SHAPES = (Layout(1), Layout(2), Layout(1, 2), Layout(1, 2, 2))
 
 
 @pytest.mark.usefixtures("wrapped")
+def test_what_a_launcher_takes_is_given_to_it() -> None:
+    taken = {kind.takes for kind in launchers.LAUNCHERS.values() if kind.takes}
+    given: dict[str, Any] = dict.fromkeys(taken, "x")
+    assert RunRequest(**given).launching.keys() == taken
+
+
 @pytest.mark.parametrize("name", [*launchers.LAUNCHERS, "wrapped"])
 def test_every_launcher_meets_the_contract(
     name: str, experiment: Make, two_cores: Machine, landscape_file: Path, tmp_path: Path
@@ -88,7 +95,7 @@ def test_every_launcher_meets_the_contract(
     layouts = [layout for layout in SHAPES if kind.cannot(layout) is None]
     if name in ("slurm", "ssh"):
         pytest.skip(f"needs several hosts: test_{name}.py")
-    if name in ("mpi", "simgrid") and not layouts:
+    if name not in ("direct", "fake", "wrapped") and not layouts:
         pytest.skip(str(kind.cannot(Layout())))
     assert layouts, f"it can start nothing: {kind.cannot(Layout())}"
     command = (simgrid.compiled(tmp_path), "pass") if name == "simgrid" else ("sleep", "0.05")
