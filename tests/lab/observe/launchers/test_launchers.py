@@ -77,13 +77,13 @@ def wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
 SHAPES = (Layout(1), Layout(2), Layout(1, 2), Layout(1, 2, 2))
 
 
-@pytest.mark.usefixtures("wrapped")
 def test_what_a_launcher_takes_is_given_to_it() -> None:
     taken = {kind.takes for kind in launchers.LAUNCHERS.values() if kind.takes}
     given: dict[str, Any] = dict.fromkeys(taken, "x")
     assert RunRequest(**given).launching.keys() == taken
 
 
+@pytest.mark.usefixtures("wrapped")
 @pytest.mark.parametrize("name", [*launchers.LAUNCHERS, "wrapped"])
 def test_every_launcher_meets_the_contract(
     name: str, experiment: Make, two_cores: Machine, landscape_file: Path, tmp_path: Path
