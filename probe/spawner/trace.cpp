@@ -76,6 +76,9 @@ bool gains_privilege(const std::string& path) {
   return set_id || getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
+/// Seconds that a process stays stopped by a signal.
+constexpr double longest_stop = 1;
+
 bool is_group_stop(int signal) {
   return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
@@ -102,26 +105,37 @@ void tracer::drain(double now) {
     const pid_t thread = wait4(-1, &status, __WALL | WNOHANG, &usage);
     if (thread <= 0) {
       childless_ = thread < 0 && errno == ECHILD;
-      return;
+      return go_on(now);
     }
     if (thread == main() && !WIFSTOPPED(status)) book(thread, status, usage, now);
     if (WIFSTOPPED(status))
-      handle_stop(thread, status);
+      handle_stop(thread, status, now);
     else
       forget(thread);
   }
 }
 
 /// A stop is an event of ours, a group-stop to stay in, or a signal to pass on.
-void tracer::handle_stop(pid_t thread, int status) {
+void tracer::handle_stop(pid_t thread, int status, double now) {
   const int signal = WSTOPSIG(status), event = status >> 16;
   process_of(thread);
   if (event == PTRACE_EVENT_EXEC) program_replaced(thread);
   if (event == PTRACE_EVENT_EXIT) about_to_exit(thread);
   if (event == PTRACE_EVENT_STOP && is_group_stop(signal)) {
     ptrace(PTRACE_LISTEN, thread, nullptr, nullptr);
+    stopped_.emplace(thread, now);
   } else {
+    stopped_.erase(thread);
     ptrace(PTRACE_CONT, thread, nullptr, event == 0 ? static_cast<long>(signal) : 0L);
+  }
+}
+
+/// Whoever would trace a program of the tree cannot, as it is traced: it would wait for this stop without end.
+void tracer::go_on(double now) {
+  for (auto& [thread, since] : stopped_) {
+    if (now - since < longest_stop) continue;
+    kill(process_of(thread), SIGCONT);
+    since = now;
   }
 }
 
@@ -178,6 +192,7 @@ void tracer::about_to_exit(pid_t thread) {
 void tracer::forget(pid_t thread) {
   if (thread == process_of(thread)) current_image_.erase(thread);
   threads_.erase(thread);
+  stopped_.erase(thread);
 }
 
 }  // namespace corescale::probe

@@ -44,7 +44,8 @@ class tracer final : public reaping {
   const std::vector<image>& images() const { return images_; }
 
  private:
-  void handle_stop(pid_t thread, int status);
+  void handle_stop(pid_t thread, int status, double now);
+  void go_on(double now);
   void program_replaced(pid_t process);
   void about_to_exit(pid_t thread);
   void forget(pid_t thread);
@@ -54,6 +55,7 @@ class tracer final : public reaping {
 
   std::map<pid_t, pid_t> threads_;              // thread -> process, of all that still run
   std::map<pid_t, std::size_t> current_image_;  // process -> index
+  std::map<pid_t, double> stopped_;             // thread -> since when
   std::vector<image> images_;
 };
 

@@ -45,6 +45,11 @@ class TestAsUnderAShell:
     def test_a_process_group_of_its_own_and_no_terminal(self, prove: bool) -> None:
         assert spawn(FIXTURE, "inspect", prove=prove).exit_code == 0
 
+    def test_what_stops_to_be_traced_goes_on_within_a_proof(self) -> None:
+        script = "import os, signal\nif not os.fork(): os.kill(os.getpid(), signal.SIGSTOP); os._exit(3)\nos.wait()"
+        report = spawn(sys.executable, "-S", "-c", script, prove=True, timeout=30)
+        assert (report.status, report.exit_code) == ("ok", 0)
+
     def test_only_a_descriptor_asked_for_is_inherited(self) -> None:
         with Path("/dev/null").open("rb") as file:
             words = [SPAWNER, "--report", "1", "--inherit", str(file.fileno()), "--", FIXTURE, "inspect"]

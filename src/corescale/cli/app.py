@@ -2,7 +2,7 @@
 """The verbs in one table; a verb is loaded when it is called."""
 
 import importlib
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any
 
 import typer
@@ -37,6 +37,7 @@ class Verb(typer.core.TyperCommand):
             alone.command(self.name, help=self.help)(getattr(module, str(self.name)))
         made = typer.main.get_command(alone)
         for command in (made, *getattr(made, "commands", {}).values()):
+            command.make_parser = partial(_strict, command.make_parser)
             for option in command.params:
                 if getattr(option, "is_flag", False):
                     option.metavar = ""  # a recent typer would show <bool>, as if it took a value
@@ -47,6 +48,22 @@ class Verb(typer.core.TyperCommand):
     def make_context(self, *words: Any, **extra: Any) -> Any:
         """The context of the command itself, by which a line is read and completed."""
         return self.loaded.make_context(*words, **extra)
+
+
+def _strict(make_parser: Any, context: Any) -> Any:
+    """The parser of a verb; raises UsageError for a value that a later one would silently replace."""
+    parser = make_parser(context)
+    parse = parser.parse_args
+
+    def parse_args(args: list[str]) -> Any:
+        values, rest, order = parse(args=args)
+        valued = [each for each in order if each.param_type_name == "option" and not (each.is_flag or each.multiple)]
+        if twice := next((each for each in valued if valued.count(each) > 1), None):
+            raise UsageError("is given twice", where=" ".join(twice.opts), remedy="give it once")
+        return values, rest, order
+
+    parser.parse_args = parse_args
+    return parser
 
 
 def _given(context: Any, option: Any, value: Any) -> Any:

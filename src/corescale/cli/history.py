@@ -113,7 +113,7 @@ def _entries(path: Path, commit: str, when: float) -> Iterator[Entry]:
         found = stats.median_interval(times.column(chosen), shown.confidence)
         if math.isfinite(found.estimate):
             command = "" if COMMAND in dict(chosen.levels) else shlex.join(shown.experiment.commands[0].argv)
-            of = "" if text.is_time(shown.experiment.response) else f"({shown.experiment.response})"
+            of = "" if shown.experiment.response == "wall" else f"({shown.experiment.response})"
             name = " ".join(filter(None, (command, label(chosen), of)))
             yield Entry(commit, when, name, found.estimate, found.low, found.high, machine_name(run.environment))
 

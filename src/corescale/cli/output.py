@@ -102,7 +102,7 @@ def must_be_writable(request: RunRequest) -> None:
         remedy = "leave one there, and name a file for each other"
         raise UsageError("two outputs would be on standard output", where=" ".join(streams), remedy=remedy)
     for target in filter(None, named):
-        if named.count(target) > 1 and target not in STDOUT:
+        if target not in STDOUT and sum(files.are_same(target, other) for other in filter(None, named)) > 1:
             raise UsageError("two exports would go there", where=target, remedy="name a file for each")
         files.must_be_writable(target)
 

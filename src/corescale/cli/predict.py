@@ -5,7 +5,7 @@ import json as json_format
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -76,8 +76,8 @@ def predict(
 ) -> None:
     """What more cores would give: corescale predict corescale-runs/scan-1234/1 --cores 64"""
     if simulate:
-        if cores is not None or model or overhead or track_record:
-            remedy = "leave out --cores, --model, --overhead and --track-record"
+        if cores is not None or model or overhead or track_record or anyway:
+            remedy = "leave out --cores, --model, --overhead, --track-record and --anyway"
             raise UsageError("forecasts are from runs", where="--simulate", remedy=remedy)
         if not words:
             raise UsageError("no program to simulate", where="--simulate", remedy="write it behind --: -- ./program")
@@ -95,15 +95,17 @@ def predict(
             raise UsageError("names its own p", where="--layouts", remedy=remedy)
         by_layout(runs, layouts.split(","), overhead or [], anyway=anyway, json=json)
         return
-    _must_be_one(cores, model, overhead or [], track_record=track_record)
+    _must_be_one(cores, model, overhead or [], track_record=track_record, anyway=anyway)
     at_cores(runs, cores, model, overhead or [], anyway=anyway, json=json)
 
 
-def _must_be_one(cores: int | None, model: str, overhead: Sequence[str], *, track_record: bool) -> None:
+def _must_be_one(cores: int | None, model: str, overhead: Sequence[str], *, track_record: bool, anyway: bool) -> None:
     """Raises UsageError for options that contradict each other."""
     if track_record == (cores is not None):
         what = "--track-record forecasts nothing new" if track_record else "no number of cores"
         raise UsageError(what, remedy="give --cores P or --track-record")
+    if anyway and track_record:
+        raise UsageError("no effect on --track-record", where="--anyway", remedy="leave it out")
     if model and model not in MODEL_NAMES:
         raise UsageError(f"no model {model!r}", where="--model", remedy=f"give one of {', '.join(MODEL_NAMES)}")
     if model and overhead:
@@ -134,14 +136,15 @@ def at_cores(
     lines = [forecasts.line(one, run.experiment.response) + _origin(run) for run, of_run in said for one in of_run]
     if cores is None:
         lines.append(forecasts.coverage([one for one in every if isinstance(one, Scored)]))
-    typer.echo(json_format.dumps([asdict(one) for one in every], indent=2) if json else "\n".join(lines))
+    values = [_of(run) | asdict(one) for run, of_run in said for one in of_run]
+    typer.echo(json_format.dumps(values, indent=2) if json else "\n".join(lines))
     if not every:
         raise typer.Exit(ExitCode.INCONCLUSIVE)
 
 
 def by_layout(runs: Sequence[Path], names: Sequence[str], overhead: Sequence[str], *, anyway: bool, json: bool) -> None:
     """Forecast each layout by a sum of overheads that was fitted to the layouts of a run, with the fastest first."""
-    wanted = [_layout(name) for name in names]
+    wanted, values = [_layout(name) for name in names], list[dict[str, Any]]()
     for run in (_scanned(path, study=True) for path in runs):
         found = sorted(
             overhead_forecast.of_layouts(run.records, run.experiment, wanted, overhead),
@@ -149,7 +152,7 @@ def by_layout(runs: Sequence[Path], names: Sequence[str], overhead: Sequence[str
         )
         _must_be_near(run, max((one for _, one in found), key=lambda one: one.p), anyway=anyway)
         if json:
-            typer.echo(json_format.dumps([{"layout": str(layout), **asdict(one)} for layout, one in found], indent=2))
+            values += [_of(run) | {"layout": str(layout)} | asdict(one) for layout, one in found]
             continue
         for layout, one in found:
             label, seconds = (
@@ -164,6 +167,8 @@ def by_layout(runs: Sequence[Path], names: Sequence[str], overhead: Sequence[str
             typer.echo(f"{label}{layout!s:>12}  {seconds}{reach}{_origin(run)}")
         said = dict.fromkeys(f"model {one.model}: {one.reason}" for _, one in found)
         typer.echo("\n".join(said))
+    if json:
+        typer.echo(json_format.dumps(values, indent=2))
 
 
 def _layout(name: str) -> Layout:
@@ -175,7 +180,16 @@ def _layout(name: str) -> Layout:
 
 def _origin(run: store.Run) -> str:
     """What every number of the run is, if it was not measured."""
-    return "".join(f" ({origin})" for origin in sorted({record.origin for record in run.records} - {"measured"}))
+    return "".join(f" ({origin})" for origin in _origins(run))
+
+
+def _origins(run: store.Run) -> list[str]:
+    return sorted({record.origin for record in run.records} - {"measured"})
+
+
+def _of(run: store.Run) -> dict[str, Any]:
+    """What each JSON object says of its run."""
+    return {"run": str(run.folder), "origins": _origins(run)}
 
 
 def _forecasts(

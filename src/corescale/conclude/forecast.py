@@ -47,13 +47,15 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A forecast from p <= P / 2 beside what was measured at P."""
+    """A forecast from some p <= P / 2 beside what was measured at P."""
 
     label: str
     p: int
     forecast: Interval
     measured: float
     """geometric mean of the times at P, seconds"""
+    largest: float
+    """the largest p that it is from"""
     made: Literal["sealed", "afterwards"] = "afterwards"
     oversubscribed: bool = False
     """whether P is more than the cores: no model speaks of that, so that it counts for nothing"""
@@ -102,7 +104,13 @@ def held_back(records: Sequence[Record], experiment: Experiment) -> tuple[Scored
     """
     times = table(records, experiment.response)
     return tuple(
-        Scored(curve.label, most.p, fit.forecast(most.p).seconds, typical(times.column(most.configuration)))
+        Scored(
+            curve.label,
+            most.p,
+            fit.forecast(most.p).seconds,
+            typical(times.column(most.configuration)),
+            fit.measured[1],
+        )
         for whole in scan(records, experiment, models=False).curves
         for most in _largest(whole.rows)
         if np.isfinite(times.column(most.configuration)).any()
@@ -139,7 +147,13 @@ def score(sealed: Sequence[Mapping[str, Any]], records: Sequence[Record], experi
     times = table(records, experiment.response)
     return tuple(
         Scored(
-            curve.label, row.p, _interval(said), typical(times.column(row.configuration)), "sealed", row.oversubscribed
+            curve.label,
+            row.p,
+            _interval(said),
+            typical(times.column(row.configuration)),
+            said["from"],
+            "sealed",
+            row.oversubscribed,
         )
         for curve in scan(records, experiment, models=False).curves
         for said in sealed

@@ -121,7 +121,7 @@ def _scored(rows: "pd.DataFrame", experiment: Experiment, asked: "Asked", maker:
     }
     for one in _fitted(small, experiment, asked, most, maker):
         if one.label in measured:
-            yield Scored(one.label, most, one.seconds, measured[one.label])
+            yield Scored(one.label, most, one.seconds, measured[one.label], int(small["p"].max()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ class Uniform:
         """Whether the measuring blocks so far are enough, and why."""
         stop, blocks = self.experiment.stop, self.blocks
         if len(still_running(self.records, self.experiment)) < 2 and blocks >= stop.min_blocks:
-            return Decision(None, "blocks")
+            return Decision(None, "nothing to compare")
         return should_stop(stop, _widths(self.records, self.experiment), blocks, self._spent(blocks))
 
     def _spent(self, blocks: int) -> bool:

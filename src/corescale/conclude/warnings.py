@@ -42,6 +42,7 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
     failing, told = _told(timed, experiment)
     lines = [
         *failing,
+        *_unreported(timed, experiment),
         *_quantised(timed, experiment),
         *(said for each in agreements(records, experiment) for said in each.broken),
         *_left_running(timed),
@@ -54,6 +55,15 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
         *_flagged(flags, timed),
     ]
     return Warnings(tuple(lines), frozenset(places[flag.launch] for flag in flags), undisturbed)
+
+
+def _unreported(records: Sequence[Record], experiment: Experiment) -> Iterator[str]:
+    """The metrics that no launch gave; of the response and of a bound more is said elsewhere."""
+    told = {experiment.response.partition(":")[2], *(each.metric for each in experiment.tuning.constraints)}
+    good = [record for record in records if record.ok]
+    for name, source in experiment.metrics.items():
+        if good and name not in told and not any(name in record.metrics for record in good):
+            yield f"metric {name}={source}: no launch gave it"
 
 
 def _told(records: Sequence[Record], experiment: Experiment) -> tuple[list[str], list[str]]:

@@ -207,7 +207,7 @@ class Experiment(Model):
         names = [factor.name for factor in self.factors]
         for name in names:
             if names.count(name) > 1:
-                raise UsageError(f"factor {name!r} is given twice", remedy="merge its levels")
+                raise UsageError(f"factor {name!r} is given twice", where="-f", remedy="merge its levels")
         for metric in set(self.study.agree) - set(self.metrics):
             remedy = f'metrics.{metric} = "output:KEY"'
             raise UsageError(f"no metric {metric!r}", where=f"agree.{metric}", remedy=remedy)

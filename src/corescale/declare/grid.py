@@ -155,7 +155,7 @@ def parameters(experiment: Experiment, chosen: Configuration) -> dict[str, Level
 
 
 def strange_level(experiment: Experiment, chosen: Configuration) -> str:
-    """A level of it that the experiment does not have, as `threads=7`; empty for none.
+    """What of it the experiment does not have, as the level `threads=7`; empty for nothing.
 
     The baseline may be beside the others, and those of the serial program are its own.
     """
@@ -164,7 +164,12 @@ def strange_level(experiment: Experiment, chosen: Configuration) -> str:
     known = {factor.name: {*factor.levels} for factor in experiment.factors}
     for name, level in experiment.baseline.levels:
         known[name].add(level)
-    return next((f"{name}={level}" for name, level in chosen.levels if level not in known.get(name, ())), "")
+    levels = dict(chosen.levels)
+    if strange := next((f"{name}={level}" for name, level in levels.items() if level not in known.get(name, ())), ""):
+        return strange
+    if missing := next((name for name in known if name not in levels), ""):
+        return f"no {missing}"
+    return "" if configuration(experiment, levels) == chosen else f"layout {chosen.layout} at {chosen.label}"
 
 
 def launch(experiment: Experiment, chosen: Configuration, machine: Machine, phase: Phase = "measure") -> factors.Launch:

@@ -4,6 +4,7 @@
 import math
 import re
 from collections.abc import Iterable
+from typing import TypeVar
 
 from corescale.errors import UsageError
 
@@ -43,17 +44,31 @@ GATES = ("time", "mean", "cpu", "memory")
 """amounts that may have a gate"""
 
 
+V = TypeVar("V")
+
+
+def once(pairs: Iterable[tuple[str, V]], where: str) -> dict[str, V]:
+    """What is given of each name; raises UsageError where that is said of one a second time."""
+    found: dict[str, V] = {}
+    for name, value in pairs:
+        if name in found:
+            raise UsageError(f"{name} is given twice", where=where, remedy="give it once")
+        found[name] = value
+    return found
+
+
 def gates(texts: Iterable[str]) -> dict[str, float]:
     """`5%` is of the time; `mean=5%`, `cpu=5%` and `memory=5%` are of others. Raises UsageError."""
-    found = {}
-    for text in texts:
-        of, equals, limit = text.rpartition("=")
-        of = of if equals else "time"
-        if of not in GATES:
-            remedy = f"write one of {', '.join(GATES)}, and --gate once for each"
-            raise UsageError(f"no gate on {of!r}", where="--gate", remedy=remedy)
-        found[of] = share(limit, "--gate", zero=True)
-    return found
+    return once(map(_gate, texts), "--gate")
+
+
+def _gate(text: str) -> tuple[str, float]:
+    of, equals, limit = text.rpartition("=")
+    of = of if equals else "time"
+    if of not in GATES:
+        remedy = f"write one of {', '.join(GATES)}, and --gate once for each"
+        raise UsageError(f"no gate on {of!r}", where="--gate", remedy=remedy)
+    return of, share(limit, "--gate", zero=True)
 
 
 def confidence(text: str, where: str) -> float:

@@ -131,6 +131,12 @@ class Request(RunRequest):
     no_shell: bool = option(False, "-N", help="no shell: the default here")
     same_output: bool = option(False, "--same-output", help="a configuration whose output differs fails")
 
+    @property
+    def varies(self) -> bool:
+        """Whether a factor is named."""
+        listed = (*self.factor, *self.parameter_list, *self.parameter_scan)
+        return any((*listed, self.threads, self.ranks, self.nodes, self.allocators))
+
 
 @dataclass(frozen=True, kw_only=True)
 class CountedRequest(Request):

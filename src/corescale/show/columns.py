@@ -173,7 +173,8 @@ class Table:
         """What part it plays in the answer."""
         found = self.result.conclusion
         if isinstance(found, Recommendation):
-            parts = {"use this": found.chosen, "baseline": found.baseline}
+            use = {"use this": found.chosen} if found.answered else {}
+            parts = use | {"baseline": found.baseline}
         else:
             parts = {"reference": found[0].reference} if isinstance(found, tuple) and found else {}
         return [role for role, of in parts.items() if of == configuration]

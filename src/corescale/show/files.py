@@ -58,6 +58,15 @@ def _name_fault(path: Path) -> str:
     return ""
 
 
+def are_same(one: str, other: str) -> bool:
+    """Whether two names are of one file, be it there or not."""
+    if one == other or os.path.realpath(one) == os.path.realpath(other):
+        return True
+    with contextlib.suppress(OSError):
+        return Path(one).samefile(other)
+    return False
+
+
 def make_folder(folder: Path) -> None:
     """The folder and those above it; raises UsageError."""
     try:

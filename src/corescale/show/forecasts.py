@@ -16,7 +16,7 @@ def line(one: Prediction | Scored, response: str = "wall") -> str:
     if isinstance(one, Scored):
         verdict = {True: "covered", False: "missed", None: "no interval"}[one.covered]
         told = text.join(write(one.forecast))
-        made = f"{one.p} cores from up to {one.p // 2}, {one.made}"
+        made = f"{one.p} cores from up to {one.largest:g}, {one.made}"
         more = " (oversubscribed: not counted)" if one.oversubscribed else ""
         return f"{label}{made}: {told}; measured {text.value(one.measured, response)}: {verdict}{more}"
     few = "" if one.seconds.low is not None or one.beyond <= 1 else ", too few levels or blocks for an interval"

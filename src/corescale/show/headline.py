@@ -412,6 +412,15 @@ def stop(result: Result) -> str:
     return f"{amount}; {why}{reached}, not at the {wanted} wanted" if reached else f"{amount}; {why}"
 
 
+def too_few(result: Result) -> str:
+    """That there were too few blocks for intervals; what a race shows is by bounds of its own. Empty for enough."""
+    if not 0 < result.blocks < result.fewest_blocks:
+        return ""
+    only = "numbers without brackets are estimates only"
+    raced = isinstance(result.conclusion, Recommendation)
+    return only if raced else f"{text.no_interval(result.confidence, result.fewest_blocks)}: {only}"
+
+
 def undisturbed(result: Result) -> str:
     """The headline without the flagged blocks; empty where none was flagged."""
     if result.undisturbed is None:

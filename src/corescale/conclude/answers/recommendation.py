@@ -128,6 +128,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
     chosen = now if keeps else best
     # What confirmation pairs did not confirm: what the measuring blocks say of it is known to flatter.
     trusted = [c for c in found if not (keeps and c.configuration == best != now)]
+    out = {c.configuration for c in found if c.excluded is not None}
     different = distinguishable(experiment, None if racing.rehearsal else detected(records))
     return Recommendation(
         baseline=now,
@@ -139,7 +140,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         untyped=untyped(experiment),
         cheaper=cheaper(records, experiment, trusted, chosen),
         fronts=fronts(experiment, found),
-        tied_with=racing.tied if chosen == racing.leader else (),
+        tied_with=tuple(pair for pair in racing.tied if pair[0] not in out) if chosen == racing.leader else (),
         rehearsal=racing.rehearsal,
         broken=breaks,
         not_shown=not_shown(records, experiment, chosen),

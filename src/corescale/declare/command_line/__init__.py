@@ -118,8 +118,7 @@ def tune(
 
 def chosen(request: TuneRequest) -> bool:
     """Whether a person says what is raced, so that nothing else is."""
-    listed = (*request.factor, *request.parameter_list, *request.parameter_scan)
-    return any((*listed, request.threads, request.ranks, request.nodes, request.allocators)) or request.shell
+    return request.varies or request.shell
 
 
 def _checked(experiment: Experiment, wider: Experiment, names: Sequence[str]) -> Experiment:
@@ -201,5 +200,11 @@ def swaps(
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """The names with #2, #3 behind those that came before: a command may be compared with itself."""
-    return [name if name not in names[:k] else f"{name} #{names[:k].count(name) + 1}" for k, name in enumerate(names)]
+    """The names, with the first of #2, #3 that is free behind one that is taken: a command may be compared with
+    itself.
+    """
+    found: list[str] = []
+    for name in names:
+        numbered = (f"{name} #{k}" for k in itertools.count(2))
+        found.append(next(one for one in itertools.chain([name], numbered) if one not in found))
+    return found

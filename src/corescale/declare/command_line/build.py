@@ -28,12 +28,12 @@ from corescale.declare.factors import THREAD_VARIABLES
 from corescale.declare.factors.threads import outermost
 from corescale.declare.grid import baseline, combinations, launch, smallest_p
 from corescale.declare.programs import bundled
-from corescale.declare.quantities import budget, confidence, confirmation_pairs, seconds, share
+from corescale.declare.quantities import budget, confidence, confirmation_pairs, once, seconds, share
 from corescale.declare.request import CountedRequest, Request, TuneRequest
 from corescale.declare.stop import USUAL_BUDGET, Stop
 from corescale.errors import UsageError
 from corescale.machine import Machine
-from corescale.records import Level
+from corescale.records import COMMAND, Level
 
 
 def experiment(
@@ -61,14 +61,16 @@ def experiment(
     for argv in (*(command.argv for command in commands), _rehearsal(request, commands[0])):
         template.check(argv, {"threads", *(factor.name for factor in chosen), *_of_layout(chosen), *(derived or {})})
     if verb == "compare":
-        chosen = [Factor(name="command", kind="command", levels=tuple(c.name for c in commands)), *chosen]
+        if any(factor.name == COMMAND for factor in chosen):
+            raise UsageError("is what compare varies itself", where=f"{{{COMMAND}}}", remedy="use another name")
+        chosen = [Factor(name=COMMAND, kind="command", levels=tuple(c.name for c in commands)), *chosen]
     checks.must_be_a_response(request.response)
     checks.must_be_few(chosen)
     checks.must_be_there(commands)
     checks.must_be_preloadable(commands, chosen)
     missing = checks.not_there(os.environ.get("LD_PRELOAD", ""))
     left_out += [f"LD_PRELOAD={path} of this shell: no such file, so it is in no launch" for path in missing]
-    named_baseline = dict(baselines(request.baseline, chosen, machine))
+    named_baseline = once(baselines(request.baseline, chosen, machine), "--baseline")
     given = dict(levels(chosen, asked, machine)) if verb == "tune" else {}
     now = {name: level for name, level in given.items() if level != _first(chosen, name)} | named_baseline
     stop = of(request, confirm, within)
@@ -77,7 +79,7 @@ def experiment(
         commands=tuple(commands),
         factors=tuple(chosen),
         response=request.response,
-        metrics=dict(checks.metric(text) for text in request.metric),
+        metrics=once(map(checks.metric, request.metric), "--metric"),
         tuning=Tuning(
             constraints=tuple(Constraint.parse(text) for text in request.subject_to),
             rehearsal=_rehearsal(request, commands[0]),

@@ -30,11 +30,7 @@ def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
     if len(request.name) > len(words):
         what = f"{len(request.name)} names for {len(words)} commands"
         raise UsageError(what.replace("1 commands", "1 command"), where="-n", remedy="name each command once, in order")
-    if (
-        request.gate
-        and len(words) < 2
-        and not (request.against or request.parameter_list or request.parameter_scan or request.factor)
-    ):
+    if request.gate and len(words) < 2 and not (request.against or request.varies):
         raise UsageError("there is nothing to compare with", where="--gate", remedy="name a second command")
     if request.shell and len(words) > 1 and words[0] in SHELLS:
         what = f"{words[0]!r} would be a command to time: --shell is a switch, and runs commands through /bin/sh"

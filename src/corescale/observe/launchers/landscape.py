@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline
 from corescale.declare.model import Model
+from corescale.declare.study_file import faults
 from corescale.errors import UsageError
 from corescale.records import Configuration, Level
 
@@ -142,19 +143,17 @@ class Landscape(Finite):
     @classmethod
     def read(cls, path: Path) -> "Landscape":
         """The landscape of a TOML file with these fields; raises UsageError."""
+        text = ""
         try:
-            return cls.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+            text = path.read_text(encoding="utf-8")
+            return cls.model_validate(tomllib.loads(text))
         except OSError as error:
             remedy = "docs/fake.md has an example"
             raise UsageError(f"cannot be read: {error.strerror}", where=str(path), remedy=remedy) from error
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            if first["type"] == "extra_forbidden":
-                raise UsageError("no such key", where=f"{path}: {where}", remedy="docs/fake.md lists all") from error
-            raise UsageError(f"{first['msg']}: {first['input']!r}", where=f"{path}: {where}") from error
+            raise faults.fault(error, cls, path, text, "docs/fake.md") from error
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"not TOML: {error}", where=str(path)) from error
+            raise UsageError(f"not TOML: {error}", where=str(path), remedy="see docs/fake.md") from error
 
     def truth(self, configuration: Configuration) -> float:
         """Seconds without noise and drift."""
@@ -177,7 +176,8 @@ class Landscape(Finite):
             for name, entries in table.items():
                 _must_be(name, levels, f"{where}: factor")
                 for level in levels[name] - set(entries):
-                    raise UsageError(f"factor {name!r} has no entry for level {level!r}", where=f"landscape {where}")
+                    what = f"factor {name!r} has no entry for level {level!r}"
+                    raise UsageError(what, where=f"landscape {where}", remedy="write one: docs/fake.md")
         for name in (name for _, met in self._met() for name in met):
             _must_be(name, levels, "factor")
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lines of a run: which records count, which block was cut short, which comes next."""
 
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,11 +27,13 @@ def _must_be_a_launch(record: Record) -> None:
     """Raises StoreError for times that no launch has."""
     if record.origin == "measured" and record.started < 0:
         raise StoreError(f"started = {record.started:g} s is before 1970", remedy=REMEDY)
+    if record.status == "ok" and record.exit_code != 0:
+        raise StoreError(f"ended with exit code {record.exit_code}, and its status is ok", remedy=REMEDY)
     if not record.started < YEAR_9999:
         raise StoreError(f"started = {record.started:g} s is beyond the year 9999", remedy=REMEDY)
     for name in ("wall", "user", "system"):
         value = getattr(record, name)
-        if not (math.isfinite(value) and value >= 0) or (name == "wall" and value < SHORTEST and record.ok):
+        if not 0 <= value < YEAR_9999 or (name == "wall" and value < SHORTEST and record.ok):
             raise StoreError(f"{name} = {value:g} s is no time of a launch", remedy=REMEDY)
     noise = record.noise
     counts: dict[str, float] = {"peak_memory": record.peak_memory, "tree_memory": record.tree_memory}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
 from corescale import format_1
 from corescale.declare import factors, paths
@@ -21,7 +21,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import strange_level
 from corescale.errors import CorescaleError, StoreError
 from corescale.observe.store import capsule
-from corescale.observe.store.history import History, read
+from corescale.observe.store.history import YEAR_9999, History, read
 from corescale.records import FORMAT, Record
 
 REMEDY = "make it by: tar -cJf NAME.tar.xz -C RUN plan.json environment.json records.jsonl finished"
@@ -123,12 +123,14 @@ CHANGED = "restore the file, or measure again with --out DIR"
 
 
 def _must_be_whole(path: Path, experiment: Experiment, history: History) -> None:
-    """Raises StoreError where records are missing at the end, or are of levels that were never asked for."""
+    """Raises StoreError where records are missing at the end, or are of what was never asked for."""
     told = (path / FINISHED).read_bytes().split() if paths.is_file(path / FINISHED) else []
     if told and told[0] != str(len(history.records)).encode():
         what = f"holds {len(history.records)} launches that count, but {told[0].decode(errors='replace')} were measured"
         raise StoreError(what, where=str(path / RECORDS), remedy=CHANGED)
-    for record in history.all_records:
+    if len({record.plan for record in history.all_records}) > 1:
+        raise StoreError("has launches of several plans", where=str(path / RECORDS), remedy=CHANGED)
+    for record in {record.configuration: record for record in reversed(history.all_records)}.values():
         if strange := strange_level(experiment, record.configuration):
             what = f"block {record.block} is of {strange}, which the plan does not have"
             raise StoreError(what, where=str(path / RECORDS), remedy=CHANGED)
@@ -174,18 +176,52 @@ def _found(path: Path) -> dict[str, Any]:
     return {"inherited_allocator": allocators.named_in(variables.get("LD_PRELOAD") or "") or ""}
 
 
+class _Told(BaseModel):
+    """A part of environment.json; what else is in it is shown as it is."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
+Bytes = NonNegativeInt | None
+
+
+class _Program(_Told):
+    path: str | None = None
+    size: Bytes = None
+    sha256: str = ""
+
+
+class _Subject(_Told):
+    programs: dict[str, _Program] = {}
+
+
+class _Described(_Told):
+    cpus: list[dict[str, int | str | bool | None]] | int = []
+    l3_bytes: Bytes = None
+    memory_bytes: Bytes = None
+
+
+class _Circumstances(_Told):
+    """What readers rely on."""
+
+    created: float = Field(0.0, ge=0, lt=YEAR_9999)
+    machine: _Described
+    description: _Described = _Described()
+    subject: _Subject = _Subject()
+    variables: dict[str, str] = {}
+
+
 def circumstances(path: Path) -> dict[str, Any]:
-    """environment.json of a run; raises StoreError, also where one of its parts is no object."""
+    """environment.json of a run; raises StoreError, also where a part of it is none that is written there."""
     values = {"variables": {}, "description": {}} | read_object(path / ENVIRONMENT)
-    for name in ("variables", "description"):
-        if not isinstance(values[name], dict):
-            raise StoreError(f"{name} is no JSON object", where=str(path / ENVIRONMENT), remedy=CHANGED)
-    if "machine" not in values:
-        raise StoreError("names no machine", where=str(path / ENVIRONMENT), remedy=CHANGED)
-    for name in ("machine", "description"):
-        if isinstance(described := values.get(name), dict):
-            values[name] = format_1.machine(described)
-    return values
+    try:
+        _Circumstances.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        at = ".".join(map(str, first["loc"]))
+        what = f"names no {at}" if first["type"] == "missing" else f"{at} is none that a run has"
+        raise StoreError(what, where=str(path / ENVIRONMENT), remedy=CHANGED) from error
+    return values | {name: format_1.machine(values[name]) for name in ("machine", "description")}
 
 
 MOST = 64 << 20

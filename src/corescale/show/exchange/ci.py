@@ -124,5 +124,5 @@ def _ended(result: Result, configuration: Configuration, compared: Comparison | 
         return "error", ending(of[-1])
     if compared is None or compared.gate in (None, "passed"):
         return "", ""
-    said = headline.comparison(compared, result.confidence, result.experiment.response)
+    said = "; ".join(headline.gate(compared, one) for one in compared.gates if one.verdict == compared.gate)
     return GATES.get(compared.gate, "skipped"), f"gate {compared.gate}: {said}"

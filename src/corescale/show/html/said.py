@@ -61,8 +61,8 @@ def _notes(result: Result) -> Iterator[str]:
     if isinstance(result.conclusion, Study):
         yield from (f"{one.finding.statement} {statements.answer(one)}" for one in result.conclusion.answers)
     yield headline.stop(result)
-    if 0 < result.blocks < result.fewest_blocks:
-        yield text.no_interval(result.confidence, result.fewest_blocks)
+    if few := headline.too_few(result):
+        yield few
     if isinstance(result.conclusion, Recommendation):
         yield headline.exploratory(result.conclusion)
         yield from headline.beside(result.conclusion, result.experiment.response)

@@ -195,9 +195,8 @@ def _footer(result: Result, *, brief: bool) -> Iterable[RenderableType]:
 def _notes(result: Result) -> Iterable[Text]:
     """What is to know beside the numbers, the most important first."""
     yield from _failures(result)
-    if 0 < result.blocks < result.fewest_blocks:
-        missing = text.no_interval(result.confidence, result.fewest_blocks)
-        yield Text(f"{missing}: numbers without brackets are estimates only", style="yellow")
+    if (few := headline.too_few(result)) != "":
+        yield Text(few, style="yellow")
     if isinstance(result.conclusion, Recommendation):
         yield from map(Text, headline.beside(result.conclusion, result.experiment.response))
     for warning in result.warnings:

@@ -140,14 +140,14 @@ TRIES: tuple[Try, ...] = (
         "corescale: j/records.jsonl:1: started = 1e.300 s is beyond the year 9999",
     ),
     (
-        "cp -r kept k && echo '{\"variables\": null}' > k/environment.json; corescale report k",
+        'cp -r kept k && echo \'{"machine": {}, "variables": null}\' > k/environment.json; corescale report k',
         6,
-        "corescale: k/environment.json: variables is no JSON object",
+        "corescale: k/environment.json: variables is none that a run has",
     ),
     (
-        "cp -r kept l && echo '{\"description\": []}' > l/environment.json; corescale report l",
+        'cp -r kept l && echo \'{"machine": {}, "description": []}\' > l/environment.json; corescale report l',
         6,
-        "corescale: l/environment.json: description is no JSON object",
+        "corescale: l/environment.json: description is none that a run has",
     ),
     (
         'cp -r kept m && sed -i \'s/"experiment": {/"experiment": [], "x": {/\' m/plan.json; corescale report m',
@@ -163,6 +163,42 @@ TRIES: tuple[Try, ...] = (
         "cp -r kept o && printf '\\xff\\xfe' > o/finished; corescale report o",
         6,
         "corescale: o/records.jsonl: holds 2 launches that count, but .* were measured",
+    ),
+    *(
+        (
+            f"cp -r kept {name} && sed -i 's/{was}/{is_}/' {name}/{file}; corescale report {name}",
+            6,
+            f"corescale: {name}/{file}:{says}",
+        )
+        for name, file, was, is_, says in (
+            ("q", "environment.json", '"created": [^,]*', '"created": "yesterday"', " created is none that a run has"),
+            ("r", "environment.json", '"created": [^,]*', '"created": 1e300', " created is none that a run has"),
+            ("s", "environment.json", '"machine": {', '"machine": 3, "was": {', " machine is none that a run has"),
+            (
+                "t",
+                "environment.json",
+                '"memory_bytes": [^,]*',
+                '"memory_bytes": "much"',
+                " description.memory_bytes is",
+            ),
+            ("u", "environment.json", '"programs": {', '"programs": 3, "was": {', " subject.programs is none that"),
+            (
+                "v",
+                "records.jsonl",
+                '"threads_per_rank":1',
+                '"threads_per_rank":8',
+                " block 0 is of layout 8x1x1 at thr",
+            ),
+            ("w", "records.jsonl", '"wall":[^,]*', '"wall":1e300', "1: wall = 1e.300 s is no time of a launch"),
+            ("x", "records.jsonl", '"exit_code":0', '"exit_code":9', "1: ended with exit code 9, and its status is ok"),
+        )
+    ),
+    (
+        "corescale scan -q -r 2 -t 1 --out two -- true >/dev/null;"
+        ' sed -i \'1s/"plan":[^,]*/"plan":"beef"/\' two/*/1/records.jsonl;'
+        " corescale report two/*/1",
+        6,
+        "corescale: two/.*/records.jsonl: has launches of several plans",
     ),
 )
 
