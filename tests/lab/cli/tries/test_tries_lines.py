@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: a table)
 """What strangers type (support/tries.py): a line that cannot be read, and what is checked before any launch."""
 
 from pathlib import Path
