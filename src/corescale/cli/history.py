@@ -37,13 +37,18 @@ def history(
     commit: Annotated[
         str, typer.Option("--commit", metavar="REV", help="the commit that was measured (default: HEAD)")
     ] = "",
-    json: Annotated[bool, typer.Option("--json", help="print the series as JSON")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="print the series as JSON: the places in each, from 0, where it changed")
+    ] = False,
 ) -> None:
     """Keep one line for each commit, and say where times changed: corescale history performance.jsonl RUN"""
     known = _read(file)
     if runs:
         revision, when = _commit(commit or "HEAD")
-        known = added(file, [entry for run in runs for entry in _entries(run, revision, when)])
+        new = [entry for run in runs for entry in _entries(run, revision, when)]
+        if twice := next((one for one in new if [each.series for each in new].count(one.series) > 1), None):
+            raise UsageError("is in two of these runs", where=text.clean(twice.name), remedy="add one of them")
+        known = added(file, new)
     usage_errors.must_have({"--commit": commit and not runs}, "a run")
     if not known:
         raise UsageError("holds no history", where=str(file), remedy="add a run: corescale history FILE RUN")

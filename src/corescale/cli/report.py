@@ -13,6 +13,7 @@ import typer
 from corescale.api import kept
 from corescale.api.measuring import RUNS
 from corescale.api.results import loaded, machine_name, result, run_name
+from corescale.cli import usage_errors
 from corescale.cli.output import outputs, show, written
 from corescale.conclude.answers.machines import Part, together
 from corescale.declare import paths, studies, study_file
@@ -58,6 +59,7 @@ def report(
     if output:
         files.must_be_writable(output)
     if len(runs) == 1 and kept.is_result(runs[0]):
+        usage_errors.must_have({"--study": study, "--model": model}, "a run that was measured")
         _explained(runs[0], output, folder, as_json=json)
         return
     if single := next((run for run in runs if kept.is_result(run)), None):

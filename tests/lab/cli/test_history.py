@@ -54,6 +54,8 @@ def test_branches_that_add_lines_are_merged(tmp_path: Path) -> None:
     assert [one.when for one in entries] == sorted(one.when for one in entries)
     assert len({one.commit for one in entries}) == 2
     before = (tmp_path / "p.jsonl").read_text()
+    shutil.copytree(tmp_path / "run", tmp_path / "again")
+    assert corescale("history", "p.jsonl", "run", "again", cwd=tmp_path).returncode == ExitCode.USAGE
     assert corescale("history", "p.jsonl", cwd=tmp_path).returncode == ExitCode.OK
     assert (tmp_path / "p.jsonl").read_text() == before
 

@@ -59,7 +59,9 @@ def test_a_sealed_forecast_comes_before_the_largest_p_and_is_scored(tmp_path: Pa
     done = corescale("predict", str(run), "--track-record", cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr
     most = int(sealed["forecasts"][0]["from"])
-    assert done.stdout.startswith(f"8 cores from up to {most}, sealed: ") and re.search(r"measured 4\d\d ms", done.stdout)
+    assert done.stdout.startswith(f"8 cores from up to {most}, sealed: ") and re.search(
+        r"measured 4\d\d ms", done.stdout
+    )
 
 
 def test_layouts_share_a_model_and_come_with_the_fastest_first(tmp_path: Path) -> None:

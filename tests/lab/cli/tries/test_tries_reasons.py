@@ -47,7 +47,7 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: bom.jsonl: holds no history; add",
     ),
-    ("corescale study new -", 2, "corescale: -: is no file; name one"),
+    ("corescale study new -", 2, "corescale: -: would be TOML; name a file that ends in .toml"),
     ("corescale scan -t 1 -f level=1,2 -- echo {threads}", 2, "corescale: -f: .*name one of threads, ranks"),
     ("corescale scan --metric x=counter:nope -- true", 2, "corescale: --metric: no counter 'nope'; write one of"),
     (
