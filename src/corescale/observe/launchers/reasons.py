@@ -2,6 +2,7 @@
 """Why ranks on other machines did not run: what ssh, mpirun or srun said of it, and what to do."""
 
 import re
+import signal
 from collections.abc import Mapping
 
 from corescale.endings import RULE, boxed
@@ -14,10 +15,12 @@ GUIDE = "docs/cluster.md says what other machines need"
 AGAIN = "a machine failed or cannot be reached; the same command goes on"
 NO_SPAWNER = ("{}", "install corescale at the same path on every node")
 NO_FOLDER = ("{} does not see this folder", "start in a folder that all nodes share")
+CLOCK = "its clock may differ from the controller's"
 CAUSES: Mapping[str, tuple[str, str]] = {
     r"(?s)could\s+not\s+(?:access\s+or\s+execute|change\s+to\s+the).*?Node:\s*(\S+)": NO_FOLDER,
     r"(?s)execve\(\): \S+: No such file.*?error: (\S+): task": NO_FOLDER,
     r"(?m)^(\S+ has no /.*/corescale-spawn)$": NO_SPAWNER,
+    r"failed on node (\S+): Job credential expired": ("{} starts no rank: the job's credential has expired", CLOCK),
     r"(?m)^(.*key verification failed.*|No \S+ host key is known for.*)$": (
         "{}",
         "ssh to the host once, and accept it",
@@ -27,6 +30,8 @@ CAUSES: Mapping[str, tuple[str, str]] = {
     r"(?s)lost communication.*?Remote daemon:.*?on node (\S+)": ("{} cannot be reached any more", AGAIN),
 }
 """patterns of what is known to go wrong: what it is, and its remedy"""
+ENDS_RANKS = signal.SIGTERM
+"""sent by what started the ranks to the others of one that is lost; it may reach the program before its spawner"""
 TRACE = re.compile(r"\[[\w.-]+:\d+\] ")
 """how lines of Open MPI's own traces begin"""
 
@@ -41,8 +46,9 @@ def ended(
     left = ranks.left(scratch) if report.status in ("failed", "timeout") else None
     outcome, found = ranks.ended(report, scratch, chatter)
     ends = {each.status for each in found.values()}
-    if left is not None and not ends.intersection(ranks.FAILURES):
-        if left.silent:
+    failed = any(each.status in ranks.FAILURES and each.signal != ENDS_RANKS for each in found.values())
+    if left is not None and not failed:
+        if left.silent and left.all_began:
             raise InconclusiveError("its ranks left no word", where=", ".join(left.silent), remedy=AGAIN)
         what, remedy = reason(report.tail)
         if not left.all_began:

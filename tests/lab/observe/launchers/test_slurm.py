@@ -115,7 +115,7 @@ def test_a_rank_that_fails_is_a_failure_of_the_program_and_not_of_slurm() -> Non
 
 def test_a_node_that_is_lost_in_a_launch_is_no_failure_of_the_program() -> None:
     """Of its rank there nothing is left, as if the node were: neither the leaf nor its spawner."""
-    gone = "read -r _ _ _ leaf _ </proc/$PPID/stat; kill -9 $leaf $PPID; exit"
+    gone = "read -r _ _ _ leaf _ </proc/$PPID/stat; kill -STOP $leaf $PPID; kill -9 $leaf $PPID; exit"
     lost = f'test "$SLURMD_NODENAME" = n1 || {{ {gone}; }}; exec sleep 60'
     with pytest.raises(InconclusiveError, match=r"n2: its ranks left no word; .*the same command goes on"):
         corescale.scan(["sh", "-c", lost], on="slurm", nodes=[2], runs=1, ignore_failure=True)

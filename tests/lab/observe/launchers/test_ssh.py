@@ -154,6 +154,11 @@ def test_what_ssh_says_is_the_reason(says: str, remedy: str, place: Path, monkey
             "srun: launch/slurm: x\nsrun: error: Only allocated 1 nodes asked for 2\n",
             "Only allocated 1 nodes asked for 2",
         ),
+        (
+            "srun: error: Task launch for StepId=1.0 failed on node n2: Job credential expired\n"
+            "srun: error: Application launch failed: Job credential expired\nsrun: error: n1: task 0: Killed\n",
+            "n2 starts no rank",
+        ),
         ("h2 has no /usr/lib/corescale-spawn\nsrun: error: h2: task 1: Exited with exit code 127\n", "h2 has no "),
         (
             "slurmstepd: error: execve(): /x/leaf: No such file or directory\n"
