@@ -37,9 +37,7 @@ def history(
     commit: Annotated[
         str, typer.Option("--commit", metavar="REV", help="the commit that was measured (default: HEAD)")
     ] = "",
-    json: Annotated[
-        bool, typer.Option("--json", help="print the series as JSON: the places in each, from 0, where it changed")
-    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="print as JSON where each series changed, from 0")] = False,
 ) -> None:
     """Keep one line for each commit, and say where times changed: corescale history performance.jsonl RUN"""
     known = _read(file)
