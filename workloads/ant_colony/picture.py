@@ -24,7 +24,7 @@ from network_figure import drawn
 from network_plan import Month, PlanError, Route, read_month
 
 from corescale.errors import CorescaleError
-from corescale.show import charts, exchange, html
+from corescale.show import charts, files, html
 from corescale.show.charts import model, static
 
 HEAVIEST = 20
@@ -97,7 +97,7 @@ def add(report: Path, month: Month, made: Sequence[model.Chart]) -> None:
     except UnicodeDecodeError:
         raise PlanError(f"{report}: is no UTF-8; give the report.html of a run") from None
     page = html.added(text, "network", "The network of transport", figures, head, [*map(line, heaviest)])
-    exchange.write(str(report), page)
+    files.write(str(report), page)
 
 
 def main(given: argparse.Namespace) -> None:
