@@ -139,7 +139,7 @@ TEST(AutoLearns, ALoopThatBecomesDearForksAgain) {
   const auto eight_calls = [&] {
     counters_of_calls counters;
     for (int i = 0; i < 8; ++i) {
-      parallel_for(crew, 0, 20, [&](int) { busy_for(each); },
+      parallel_for(crew, 0, 4, [&](int) { busy_for(each); },
                    {.name = name.c_str(), .statistics = &seen.statistics});
       counters.add(seen);
     }
@@ -323,7 +323,7 @@ TEST(AutoLearns, DifferentBodiesAtOnePlaceAreDifferentLoops) {
     counters_of_calls counters;
     for (int call = 0; call < 100; ++call) {
       seen_loop seen;
-      parallel_for(crew, 0, 50, body, {.statistics = &seen.statistics});
+      parallel_for(crew, 0, 4, body, {.statistics = &seen.statistics});
       if (call > 0) counters.add(seen);
     }
     return counters;
