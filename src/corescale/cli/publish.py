@@ -15,7 +15,7 @@ from corescale.declare import claims, paths, studies, study_file
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import store
-from corescale.show import files
+from corescale.show import files, text
 from corescale.show.exchange import study_page
 
 
@@ -51,4 +51,5 @@ def publish(
     stated = findings.read_text(encoding="utf-8") if findings.exists() else ""
     page = study_page.page(found, stated, machine=called, study=name, archive=archive, pictures=drawn, tables=tables)
     files.write(str(folder / "README.md"), page)
-    typer.echo(f"wrote {folder}: README.md, report.html, verdicts.csv, {archive} and {len(drawn)} pictures")
+    pictures = text.count(len(drawn), "picture")
+    typer.echo(f"wrote {folder}: README.md, report.html, verdicts.csv, {archive} and {pictures}")
