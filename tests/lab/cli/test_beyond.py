@@ -25,7 +25,7 @@ from corescale.observe.launchers.fake import Fake
 from corescale.observe.launchers.landscape import Landscape
 from corescale.observe.sources.result import parse_results
 from corescale.observe.store.durable import read_lines
-from corescale.observe.store.history import History
+from corescale.observe.store.lines import History
 from corescale.observe.store.run import read_object
 from corescale.records import Noise
 from corescale.show import files

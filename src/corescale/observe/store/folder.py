@@ -21,7 +21,7 @@ from corescale.errors import StoreError
 from corescale.machine import Machine
 from corescale.observe import environment
 from corescale.observe.store import durable
-from corescale.observe.store.history import History, recovered
+from corescale.observe.store.lines import History, recovered
 from corescale.observe.store.run import ENVIRONMENT, FINISHED, PLAN, RECORDS, Run, circumstances, load, numbers, planned
 from corescale.records import FORMAT, Record, encode
 

@@ -21,7 +21,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import strange_level
 from corescale.errors import CorescaleError, StoreError
 from corescale.observe.store import capsule
-from corescale.observe.store.history import YEAR_9999, History, read
+from corescale.observe.store.lines import YEAR_9999, History, read
 from corescale.records import FORMAT, Record
 
 REMEDY = "make it by: tar -cJf NAME.tar.xz -C RUN plan.json environment.json records.jsonl finished"
