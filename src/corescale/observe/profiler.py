@@ -12,7 +12,7 @@ import numpy as np
 from corescale import native
 from corescale.declare.factors import Launch
 from corescale.errors import CorescaleError, ProgramError
-from corescale.observe import time_line
+from corescale.observe import timeline
 from corescale.observe.launchers.local import Local
 from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
@@ -231,7 +231,7 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
         busy_length=_seconds(BUCKET),
         busy=tuple((_area(path, _BUSY_AT, np.dtype("i8"), length) / BUCKET).tolist()),
         modules=_area(path, _MODULES_AT, np.uint8, int(header["modules_length"])).tobytes().decode(errors="replace"),
-        events=tuple(time_line.events(path, header, threads, stacks, end)),
+        events=tuple(timeline.events(path, header, threads, stacks, end)),
         is_rank=bool(header["is_rank"]),
         rank=None if header["rank"] < 0 else int(header["rank"]),
         confined=bool(header["confined"]),

@@ -18,13 +18,13 @@ SHOWN = 0.0005
 """A row below this share is not shown."""
 
 TERMINAL = 60
-"""characters of a time line"""
+"""characters of a timeline"""
 BAR = 50
 """characters of the whole time"""
 LEVELS = " ▁▂▃▄▅▆▇█"
 
 MOST_LINES = 8
-"""time lines, and places of a table, on a terminal"""
+"""timelines, and places of a table, on a terminal"""
 
 
 def lines(shown: Shown) -> Iterator[str]:
@@ -91,7 +91,7 @@ def _views(shown: Shown) -> Iterator[str]:
     if shown["threads"] > 1 and shown["efficiency"] is not None:
         yield f"  {_metrics(shown['efficiency'])}"
     yield from _cpus(shown)
-    yield from _time_lines(shown)
+    yield from _timelines(shown)
     yield from _serial(shown)
     yield from _hotspots(shown)
     yield from _messages(shown)
@@ -150,18 +150,18 @@ def _cpus(shown: Shown) -> Iterator[str]:
     yield f"  over the time, 0 to {highest}: {''.join(LEVELS[step] for step in steps)}".rstrip()
 
 
-def _time_lines(shown: Shown) -> Iterator[str]:
+def _timelines(shown: Shown) -> Iterator[str]:
     """What most of each part of the time was, for each thread."""
-    if not shown["time_lines"]:
+    if not shown["timelines"]:
         return
-    used = {letter for line in shown["time_lines"] for letter in line["rows"]} - {" "}
+    used = {letter for line in shown["timelines"] for letter in line["rows"]} - {" "}
     meaning = ", ".join(f"{row.letter} {row}" for row in Row if row.letter in used)
-    yield f"  time line of each thread: {meaning}"
-    several = len({line["process"] for line in shown["time_lines"]}) > 1
-    for line in shown["time_lines"][:MOST_LINES]:
+    yield f"  timeline of each thread: {meaning}"
+    several = len({line["process"] for line in shown["timelines"]}) > 1
+    for line in shown["timelines"][:MOST_LINES]:
         name = f"{line['process']}/{line['thread']}" if several else f"{line['thread']}"
         yield f"  {name:>14}  {''.join(_usual(line['rows'], TERMINAL))}".rstrip()
-    if (more := len(shown["time_lines"]) - MOST_LINES) > 0:
+    if (more := len(shown["timelines"]) - MOST_LINES) > 0:
         yield f"  {'':>14}  and {more} more threads"
 
 

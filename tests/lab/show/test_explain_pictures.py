@@ -35,8 +35,8 @@ def shown(kept: Path) -> dict[str, Any]:
     return dict(json.loads(kept.read_text()))
 
 
-def test_time_lines_have_the_work_of_each_thread(shown: dict[str, Any]) -> None:
-    first, second = (line["rows"] for line in shown["time_lines"])
+def test_timelines_have_the_work_of_each_thread(shown: dict[str, Any]) -> None:
+    first, second = (line["rows"] for line in shown["timelines"])
     half = len(first) // 2
     assert first.count("C") > 1.5 * second.count("C") > 0
     assert second[: half // 2].count("C") < half // 10

@@ -8,7 +8,7 @@ from typing import Self
 
 
 class Row(StrEnum):
-    """Name; letter in a time line; states of stacks whose call sites are the row's; whether it is CPU time outside
+    """Name; letter in a timeline; states of stacks whose call sites are the row's; whether it is CPU time outside
     waits. In the order in which rows are shown."""
 
     letter: str
@@ -16,7 +16,7 @@ class Row(StrEnum):
     used: bool
 
     def __new__(cls, name: str, letter: str = "", states: tuple[str, ...] = (), used: bool = False) -> Self:
-        """One row; a time line has those with a letter."""
+        """One row; a timeline has those with a letter."""
         row = str.__new__(cls, name)
         row._value_ = name
         row.letter, row.states, row.used = letter, states, used

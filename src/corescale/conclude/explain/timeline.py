@@ -12,7 +12,7 @@ from corescale.conclude.explain.sites import Namer, own
 from corescale.profile import Event, Profile
 
 PARTS = 600
-"""equal parts of the wall time of a time line"""
+"""equal parts of the wall time of a timeline"""
 MOST_LINES = 64
 """threads that have one: those with the most CPU time"""
 SERIAL = 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The charts of a result of explain: rows of the ledger, time lines, CPUs in use, messages, parallel regions."""
+"""The charts of a result of explain: rows of the ledger, timelines, CPUs in use, messages, parallel regions."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -30,8 +30,8 @@ def _views(shown: Shown) -> Iterator[Chart]:
     if rows:
         title = f"Where {shown['thread_seconds']:.3g} thread-seconds went"
         yield _spans("ledger", title, "thread-seconds", list(rows), [_row(row, found) for row, found in rows.items()])
-    if lines := shown["time_lines"]:
-        yield _time_lines(lines, shown["wall"])
+    if lines := shown["timelines"]:
+        yield _timelines(lines, shown["wall"])
     if shares := shown["cpus_in_use"]:
         marks = [_span(cpus, 0.0, share, f"{cpus} CPUs", f"{share:.0%}") for cpus, share in shares.items()]
         title = f"CPUs in use, share of the time; {shown['cores_used']:.2f} in the mean"
@@ -99,7 +99,7 @@ def _stacked(
     return _spans(name, title, what, names, [Series("spans", of, tuple(series[of]), SLOTS[of]) for of in series])
 
 
-def _time_lines(lines: Sequence[Shown], wall: float) -> Chart:
+def _timelines(lines: Sequence[Shown], wall: float) -> Chart:
     """What each thread did most of the time, part by part; blank where it was not on a CPU."""
     several = len({line["process"] for line in lines}) > 1
     names = [f"{line['process']}/{line['thread']}" if several else str(line["thread"]) for line in lines]
@@ -112,7 +112,7 @@ def _time_lines(lines: Sequence[Shown], wall: float) -> Chart:
             if letter in found:
                 found[letter].append(_span(name, begins * each, at * each, f"{name}: {rows[letter]}"))
     series = [Series("spans", rows[letter], tuple(marks), SLOTS[rows[letter]]) for letter, marks in found.items()]
-    return _spans("time-line", "What each thread did", "time; blank: not on a CPU", names, series, "seconds",
+    return _spans("timeline", "What each thread did", "time; blank: not on a CPU", names, series, "seconds",
                   f"{len(names)} threads over {wall:.3g} s")  # fmt: skip
 
 

@@ -35,7 +35,7 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
         "efficiency": metrics and {"parallel": metrics.parallel, **asdict(metrics)},
         "hotspots": [asdict(spot) for spot in found.hotspots],
         "serial_stretches": [asdict(one) for one in found.stretches],
-        "time_lines": [
+        "timelines": [
             {**asdict(line), "rows": "".join(row.letter if row else " " for row in line.rows)} for line in found.lines
         ],
         "cpus_in_use": {str(cpus): share for cpus, share in found.in_use.items()},

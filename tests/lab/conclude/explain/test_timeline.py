@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time lines and serial stretches: each moment of a thread has one row, and what was gathered stands before its end."""
+"""Timelines and serial stretches: each moment of a thread has one row, and what was gathered stands before its end."""
 
 from dataclasses import replace
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time line that the profiler writes beside a profile: what threads did when."""
+"""The timeline that the profiler writes beside a profile: what threads did when."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ _MOST_EVENTS = 65536
 
 
 def events(path: Path, header: Any, threads: Any, stacks: Any, end: int) -> Iterator[Event]:
-    """What the time line beside a profile has, and the waits in which threads were at the end.
+    """What the timeline beside a profile has, and the waits in which threads were at the end.
 
     `threads` and `stacks` are areas of the profile; `end`: of the program, by its clock.
     """
