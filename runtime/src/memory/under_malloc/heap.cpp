@@ -43,8 +43,6 @@ constinit lock heaps_lock;
 constinit heap* all_heaps = nullptr;
 constinit heap* abandoned_heaps = nullptr;
 constinit heap* look_here = nullptr;  // for heaps whose threads ended without a word
-constinit char* heap_room = nullptr;
-constinit std::size_t heap_room_left = 0;
 constinit pthread_key_t end_key = 0;
 constinit bool has_key = false;
 constinit std::atomic<bool> watches_forks{false};
@@ -372,17 +370,15 @@ heap* find_abandoned() noexcept {
   return nullptr;
 }
 
+/// Under the lock, which it leaves for as long as the kernel works.
 heap* make_heap() noexcept {
-  if (heap_room_left < sizeof(heap)) {
-    constexpr std::size_t bytes = round_up(8 * sizeof(heap), system_page);
-    heap_room = static_cast<char*>(map(bytes));
-    heap_room_left = heap_room ? bytes : 0;
-    if (!heap_room) return nullptr;
-  }
-  heap* const made = new (heap_room) heap{no_pages, no_pages, {}, &no_page};
-  heap_room += sizeof(heap);
-  heap_room_left -= sizeof(heap);
-  made->random = random_word() | 1;
+  static_assert(sizeof(heap) <= system_page);
+  heaps_lock.leave();
+  void* const room = map(system_page);
+  heap* const made = room ? new (room) heap{no_pages, no_pages, {}, &no_page} : nullptr;
+  if (made) made->random = random_word() | 1;
+  heaps_lock.take();
+  if (!made) return nullptr;
   made->next = all_heaps;
   return all_heaps = made;
 }

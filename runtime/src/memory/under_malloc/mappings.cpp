@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "sizes.hpp"
 
@@ -48,21 +49,35 @@ std::size_t find(const void* memory) noexcept {
   return k;
 }
 
+/// Under the lock, which it leaves for as long as the kernel works.
+void drop(mapping one) noexcept {
+  mapping_lock.leave();
+  unprotect(one.memory + one.bytes, one.guarded);
+  unmap(one.memory, one.bytes + one.behind);
+  mapping_lock.take();
+}
+
+/// Under the lock, which it leaves for as long as the kernel works: another thread may be first, and enlarge it.
 bool grow() noexcept {
-  const std::size_t old_room = room, wanted = room ? 2 * room : 256;
-  auto* const made = static_cast<mapping*>(map(wanted * sizeof(mapping)));
-  if (!made) return false;
-  mapping* const old = places;
-  places = made;
-  room = wanted;
-  for (std::size_t k = 0; k < old_room; ++k)
-    if (old[k].memory) places[find(old[k].memory)] = old[k];
-  if (old) unmap(old, old_room * sizeof(mapping));
+  const std::size_t had = room, wanted = had ? 2 * had : 256;
+  mapping_lock.leave();
+  auto* spare = static_cast<mapping*>(map(wanted * sizeof(mapping)));
+  mapping_lock.take();
+  if (!spare) return false;
+  std::size_t spare_room = wanted;
+  if (room == had) {
+    std::swap(spare, places);
+    std::swap(spare_room, room);
+    for (std::size_t k = 0; k < had; ++k)
+      if (spare[k].memory) places[find(spare[k].memory)] = spare[k];
+  }
+  if (spare) drop({reinterpret_cast<char*>(spare), spare_room * sizeof(mapping)});
   return true;
 }
 
 bool insert(mapping one) noexcept {
-  if (2 * (counts.blocks + 1) > room && !grow()) return false;
+  while (2 * (counts.blocks + 1) > room)
+    if (!grow()) return false;
   places[find(one.memory)] = one;
   ++counts.blocks;
   counts.bytes += one.bytes;
@@ -128,14 +143,6 @@ mapping reuse(std::size_t bytes, std::size_t alignment) noexcept {
     return front;
   }
   return unkeep(best);
-}
-
-/// Under the lock, which it leaves for as long as the kernel works.
-void drop(mapping one) noexcept {
-  mapping_lock.leave();
-  unprotect(one.memory + one.bytes, one.guarded);
-  unmap(one.memory, one.bytes + one.behind);
-  mapping_lock.take();
 }
 
 void drop_oldest() noexcept { drop(unkeep(0)); }

@@ -139,9 +139,10 @@ struct crew {
     std::atomic<bool> complete{true};
     run_tasks(num_threads, [&](std::size_t id) {
       all_started.arrive();
-      if (!complete) return;
-      if (!(id == 0 ? all_start_within(limit, all_started) : all_started.wait_at_most(limit)))
-        complete = false;
+      // The master alone gives up: a process that was stopped meanwhile finds the others' time over, though nobody was late.
+      if (id == 0 && !all_start_within(limit, all_started)) complete = false;
+      while (complete && !all_started.wait_at_most(patience)) {
+      }
     });
     return complete;
   }

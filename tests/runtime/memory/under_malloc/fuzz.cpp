@@ -128,7 +128,7 @@ void fork_child(random_numbers& draw, std::vector<block>& mine) {
   const pid_t child = fork();
   require(child >= 0, "no fork");
   if (child == 0) {
-    alarm(60);
+    alarm(600);
     random_numbers own(seed);
     std::thread([&] {
       for (int k = 0; k < 200; ++k) step(own, mine[own() % mine.size()]);
