@@ -64,7 +64,7 @@ def outcome(record: Ended) -> str:
         "ok": "succeeded",
         "failed": f"failed with exit code {record.exit_code}",
         "signal": f"was killed by signal {number}",
-        "timeout": f"did not end within {float(f'{record.wall:.2g}'):g} s",
+        "timeout": f"did not end, and was killed after {record.wall:.3g} s",
         "not-started": "could not be started",
         "check": f"broke its own check {broken}".strip(),
         "output-differs": "wrote another output than the baseline",

@@ -72,6 +72,8 @@ def loadable(
 ) -> store.Run:
     """What `declare` gives, measured; where no allocator can be preloaded and none was named, without them."""
     experiment = declare(None)
+    if said := stopping.too_few(experiment):
+        follow(experiment).note(said)
     try:
         return measure(experiment, request, machine, follow, began)
     except PreloadError as error:
@@ -101,8 +103,6 @@ def measure(
     if request.jobs > 1:
         launcher.side_by_side(request.jobs)
     with follow(experiment) as watcher, opened as folder:
-        if said := stopping.too_few(experiment):
-            watcher.note(said)
         try:
             waits = Quiet(machine, watcher.note).wait if request.wait_quiet and not launcher.virtual else lambda: 0.0
             sealed = Sealed(policy, folder, experiment)

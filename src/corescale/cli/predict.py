@@ -138,19 +138,27 @@ def at_cores(
         lines.append(forecasts.coverage([one for one in every if isinstance(one, Scored)]))
     values = [_of(run) | asdict(one) for run, of_run in said for one in of_run]
     typer.echo(json_format.dumps(values, indent=2) if json else "\n".join(lines))
-    if not every:
+    enough = any if cores is None else all
+    if not enough(map(_is_sure, every)):
         raise typer.Exit(ExitCode.INCONCLUSIVE)
+
+
+def _is_sure(one: Prediction | Scored) -> bool:
+    """Whether it has an interval, of a time that was measured its own; of a forecast that was scored, if it counts."""
+    return one.counts if isinstance(one, Scored) else (one.there or one.seconds).low is not None
 
 
 def by_layout(runs: Sequence[Path], names: Sequence[str], overhead: Sequence[str], *, anyway: bool, json: bool) -> None:
     """Forecast each layout by a sum of overheads that was fitted to the layouts of a run, with the fastest first."""
     wanted, values = [_layout(name) for name in names], list[dict[str, Any]]()
+    sure = True
     for run in (_scanned(path, study=True) for path in runs):
         found = sorted(
             overhead_forecast.of_layouts(run.records, run.experiment, wanted, overhead),
             key=lambda pair: (pair[1].label, pair[1].seconds.estimate),
         )
         _must_be_near(run, max((one for _, one in found), key=lambda one: one.p), anyway=anyway)
+        sure = sure and all(_is_sure(one) for _, one in found)
         if json:
             values += [_of(run) | {"layout": str(layout)} | asdict(one) for layout, one in found]
             continue
@@ -169,6 +177,8 @@ def by_layout(runs: Sequence[Path], names: Sequence[str], overhead: Sequence[str
         typer.echo("\n".join(said))
     if json:
         typer.echo(json_format.dumps(values, indent=2))
+    if not sure:
+        raise typer.Exit(ExitCode.INCONCLUSIVE)
 
 
 def _layout(name: str) -> Layout:

@@ -19,8 +19,8 @@ from corescale.declare.stop import Stop
 from corescale.records import Configuration, Record
 
 PAUSE = 10.0
-"""Seconds between two launches that a budget counts, at most, or ten times as long as is usual, if that is more: beyond
-it nobody was measuring."""
+"""Seconds between two launches that a budget counts, at most, or ten times as long as is usual, if that is more. Beyond
+it nobody was measuring, and none of them counts."""
 
 PROOF = 2.0
 """Launches that the proof of a new configuration may take: a long proof before a block is no pause."""
@@ -141,7 +141,7 @@ class Budget:
 
     @property
     def _gaps(self) -> list[tuple[float, int]]:
-        """Seconds before each launch but the first, pauses cut, and how many are new in the block that it begins."""
+        """Seconds before each launch but the first, 0 for a pause; how many are new in the block that it begins."""
         if self._between is None:
             first = {record.configuration: record.block for record in reversed(self.records)}
             new = Counter(block for block in first.values() if block != self.records[0].block)
@@ -150,7 +150,7 @@ class Budget:
                      for one, now in pairs]  # fmt: skip
             longest = max(PAUSE, 10 * median([gap for gap, _ in found])) if found else PAUSE
             slowest = max((record.wall for record in self.records), default=0.0)
-            self._between = [(min(gap, max(longest, many * PROOF * slowest)), many) for gap, many in found]
+            self._between = [(gap if gap <= max(longest, many * PROOF * slowest) else 0.0, many) for gap, many in found]
         return self._between
 
     def _launches(self, pairs: int) -> float:

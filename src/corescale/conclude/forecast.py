@@ -38,6 +38,8 @@ class Prediction:
     warning: str
     measured: tuple[float, float]
     """smallest and largest p measured"""
+    there: Interval | None = None
+    """the time that was measured at p itself"""
 
     @property
     def beyond(self) -> float:
@@ -66,6 +68,11 @@ class Scored:
         low, high = self.forecast.low, self.forecast.high
         return None if low is None or high is None else low <= self.measured <= high
 
+    @property
+    def counts(self) -> bool:
+        """Whether it says something of how forecasts fare."""
+        return self.covered is not None and not self.oversubscribed
+
 
 NORMAL_FORM = "normal-form"
 MODEL_NAMES = (*MODELS, NORMAL_FORM)
@@ -79,13 +86,13 @@ def predict(records: Sequence[Record], experiment: Experiment, p: int, model: st
     """
     curves = scan(records, experiment).curves
     if not model:
-        return tuple(_prediction(curve, fit, p) for curve, fit in _fitted(curves))
+        return tuple(
+            _prediction(curve, fit, p, fit.model, curve.choice.statement if curve.choice else "")
+            for curve, fit in _fitted(curves)
+        )
     times = table(records, experiment.response)
     made = [(curve, *_asked(curve, times, model, experiment)) for curve in curves if curve.choice is not None]
-    return tuple(
-        Prediction(curve.label, p, fit.forecast(p).seconds, name, "as asked for", fit.warning, fit.measured)
-        for curve, name, fit in made
-    )
+    return tuple(_prediction(curve, fit, p, name, "as asked for") for curve, name, fit in made)
 
 
 def _asked(curve: Curve, times: Table, model: str, experiment: Experiment) -> tuple[str, Fit]:
@@ -182,9 +189,9 @@ def _fitted(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Fit]]:
             yield curve, curve.choice.best
 
 
-def _prediction(curve: Curve, fit: Fit, p: int) -> Prediction:
-    reason = curve.choice.statement if curve.choice else ""
-    return Prediction(curve.label, p, fit.forecast(p).seconds, fit.model, reason, fit.warning, fit.measured)
+def _prediction(curve: Curve, fit: Fit, p: int, model: str, reason: str) -> Prediction:
+    there = next((row.time for row in curve.rows if row.p == p and not row.oversubscribed), None)
+    return Prediction(curve.label, p, fit.forecast(p).seconds, model, reason, fit.warning, fit.measured, there)
 
 
 def typical(column: Floats) -> float:

@@ -22,14 +22,14 @@ def line(one: Prediction | Scored, response: str = "wall") -> str:
     few = "" if one.seconds.low is not None or one.beyond <= 1 else ", too few levels or blocks for an interval"
     reach = "" if one.beyond <= 1 else f", extrapolated {one.beyond:.3g} times beyond the {one.measured[1]:g} measured"
     warning = f"; warning: {one.warning}" if one.warning else ""
-    return (
-        f"{label}{one.p} cores: {text.join(write(one.seconds))}{reach}{few} (model {one.model}: {one.reason}{warning})"
-    )
+    there = "" if one.there is None else f"; measured {text.join(write(one.there))}"
+    said = f"{label}{one.p} cores: {text.join(write(one.seconds))}{there}{reach}{few}"
+    return f"{said} (model {one.model}: {one.reason}{warning})"
 
 
 def coverage(scored: Sequence[Scored]) -> str:
     """How many forecasts came out, those at more threads than cores left out."""
-    scored = [one for one in scored if one.covered is not None and not one.oversubscribed]
+    scored = [one for one in scored if one.counts]
     told = [one.covered is True for one in scored]
     if not told:
         return f"no forecast to score: a run needs {FEWEST_LEVELS} levels of p in its smaller half, and 6 blocks"

@@ -413,12 +413,13 @@ def stop(result: Result) -> str:
 
 
 def too_few(result: Result) -> str:
-    """That there were too few blocks for intervals; what a race shows is by bounds of its own. Empty for enough."""
+    """That there were too few blocks for intervals; by what bounds a race shows what it shows. Empty for enough."""
     if not 0 < result.blocks < result.fewest_blocks:
         return ""
-    only = "numbers without brackets are estimates only"
-    raced = isinstance(result.conclusion, Recommendation)
-    return only if raced else f"{text.no_interval(result.confidence, result.fewest_blocks)}: {only}"
+    why = text.no_interval(result.confidence, result.fewest_blocks)
+    if isinstance(result.conclusion, Recommendation):
+        why = "a race of so few blocks claims by t bounds"
+    return f"{why}: numbers without brackets are estimates only"
 
 
 def undisturbed(result: Result) -> str:

@@ -26,7 +26,7 @@ from support.commands import ROOT, corescale, refused, started
             ExitCode.USAGE,
             ["unknown placeholder {thread}", "did you mean {threads}?"],
         ),
-        (["tune", "-f", "level=", "--", "true", "{level}"], ExitCode.USAGE, ["empty level", "-f level=a,b"]),
+        (["tune", "-f", "level=", "--", "true", "{level}"], ExitCode.USAGE, ["-f: factor 'level' has an empty level"]),
         (["scan", "--threads", "0", "--", "true"], ExitCode.USAGE, ["at least 1"]),
         (["scan", "--", "no-such-program-here"], ExitCode.PROGRAM, ["no-such-program-here", "check the spelling"]),
         (["scan", "--", "./plain"], ExitCode.PROGRAM, ["is no program", "write the program that reads it"]),

@@ -201,7 +201,7 @@ def test_how_baseline_failed_is_named(opened: Any, experiment: Make, status: Any
 
 def test_a_timeout_of_baseline_is_named(opened: Any, experiment: Make) -> None:
     e = experiment(timeout=0.5)
-    with opened(e) as held, pytest.raises(ProgramError, match=r"did not end within 0\.5 s"):
+    with opened(e) as held, pytest.raises(ProgramError, match=r"did not end, and was killed after 0\.5 s"):
         run(e, held, Fake(e, Landscape(base=2)), blocks(e, 3))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.console import Console
 
 from corescale.api.results import result
@@ -74,7 +75,7 @@ def shown(folder: Path, machine: Machine) -> None:
 def foreseen(folder: Path, machine: Machine) -> None:
     """What `predict` says of it."""
     del machine
-    with contextlib.redirect_stdout(io.StringIO()):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(typer.Exit):
         predict.predict([str(folder)], cores=4, anyway=True)
 
 

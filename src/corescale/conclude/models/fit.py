@@ -113,7 +113,7 @@ def fit(
             p,
             blocks,
             confidence,
-            f"{distinct} levels of {model.variable} cannot determine {len(model.terms)} terms",
+            f"too few levels of {model.variable}: {distinct} for {len(model.terms)} terms",
         )
     basis, weights = model.basis(p), np.isfinite(log_times).sum(axis=0) / blocks
     summary = summarise(log_times, np.ones(blocks))

@@ -23,31 +23,33 @@ def named(
     """The factors that a request names, and what is left out of them with the reason; raises UsageError."""
     if request.parameter_step and not request.parameter_scan:
         raise UsageError("is the step of -P, and there is none", where="-D", remedy="write -P NAME MIN MAX -D STEP")
-    texts = [pair(text, "-f") for text in request.factor]
-    texts += [_parameter(text, asked, "-L") for text in request.parameter_list]
-    texts += [_scanned(text, request.parameter_step, asked) for text in request.parameter_scan]
-    given = {name for name, _ in texts}
+    texts = [(*pair(text, "-f"), "-f") for text in request.factor]
+    texts += [(*_parameter(text, asked, "-L"), "-L") for text in request.parameter_list]
+    texts += [(*_scanned(text, request.parameter_step, asked), "-P") for text in request.parameter_scan]
+    given = {name for name, _, _ in texts}
     if request.allocators:
-        texts.append(("allocator", request.allocators))
+        texts.append(("allocator", request.allocators, "--allocators"))
     made = {part for name in given & set(factors.KINDS) for part in factors.KINDS[name].makes}
     unasked = {"ranks": "auto"} if default_threads and not made and "ranks" in asked - given else {}
     for name in ("nodes", "ranks"):
         if text := getattr(request, name) or unasked.get(name, ""):
-            texts.insert(0, (name, text))
+            texts.insert(0, (name, text, f"--{name}"))
             made |= {name}
     if request.threads or (default_threads and not made):
-        texts.insert(0, ("threads", request.threads or default_threads))
+        texts.insert(0, ("threads", request.threads or default_threads, "-t"))
     found: list[Factor] = []
     left_out: list[str] = []
     filled = {text.partition("=")[0].strip() for text in (*request.parameter_list, *request.parameter_scan)}
-    for name, text in texts:
+    for name, text, where in texts:
         kind = factors.kind_of(name, asked)
-        levels: list[str] | Literal["auto"] = "auto" if text == "auto" else _split(name, text, factors.KINDS[kind])
+        every: list[str] | Literal["auto"] = "auto"
+        if text != "auto":
+            every = _split(name, text, factors.KINDS[kind], where)
         with _name_taken(name if kind != "parameter" and name in filled else ""):
-            factor, missing = factor_of(name, kind, levels, machine, where="-f")
+            factor, missing = factor_of(name, kind, every, machine, where)
         left_out += missing
         found.append(factor)
-    return filling(found, {name for name, text in texts if text == "auto"}, machine), left_out
+    return filling(found, {name for name, text, _ in texts if text == "auto"}, machine), left_out
 
 
 @contextlib.contextmanager
@@ -161,10 +163,11 @@ def _must_be_distinct_numbers(name: str, levels: Sequence[Level], where: str) ->
             raise UsageError(what, where=where, remedy="each level once; -r N repeats them all")
 
 
-def _split(name: str, text: str, table: factors.Kind) -> list[str]:
+def _split(name: str, text: str, table: factors.Kind, where: str) -> list[str]:
     levels = table.split(text)
     if not text.strip() or not all(levels):
-        raise UsageError(f"factor {name!r} has an empty level", where="-f", remedy=f"write -f {name}=a,b")
+        remedy = f"write one before and behind each {table.separator!r}"
+        raise UsageError(f"factor {name!r} has an empty level", where=where, remedy=remedy)
     return levels
 
 

@@ -64,8 +64,8 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan -q --budget 1s -- sleep 100",
         4,
-        "corescale: (threads=.|the program|no configuration succeeded; the last one) did not end within 1[.0-9]* s;"
-        " give it more time: --timeout, --budget .the command: sleep 100.",
+        "corescale: (threads=.|the program|no configuration succeeded; the last one) did not end, and was killed after"
+        " 1[.0-9]* s; give it more time: --timeout, --budget .the command: sleep 100.",
     ),
     (
         "corescale scan -q -- false",

@@ -74,7 +74,7 @@ TRIES: tuple[Try, ...] = (
         "1 thread: ",
     ),
     ("corescale compare -D 2 true", 2, "corescale: -D: is the step of -P, and there is none; write -P NAME MIN MAX"),
-    ("corescale compare -L n '' 'sleep 0.0{n}'", 2, "corescale: -f: factor 'n' has an empty level"),
+    ("corescale compare -L n '' 'sleep 0.0{n}'", 2, "corescale: -L: factor 'n' has an empty level"),
     ("corescale compare -L n 1,2 'sleep 0.01'", 2, "corescale: -L: the command has no {n}; put {n} into it"),
     (
         "corescale compare -L n 1,2 --setup 'make {n}' 'a {n}'",
@@ -126,7 +126,7 @@ TRIES: tuple[Try, ...] = (
     # Levels.
     ("corescale scan -r 0 -- true", 2, "corescale: -r: 0 runs are no measurement; write -r 10"),
     ("corescale study run -r 0 demo", 2, "corescale: .*-r: 0 runs are no measurement"),
-    ("corescale scan -t 1,1,2 -- true", 2, "corescale: -f: threads=1 is given twice"),
+    ("corescale scan -t 1,1,2 -- true", 2, "corescale: -t: threads=1 is given twice"),
     (
         "corescale scan -t 1000000 -- true",
         2,
@@ -135,10 +135,10 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan -t 1-3 --dry-run -- true | tail -1", 0, "time: "),
     ("corescale scan -t 1 -P x 1000000 1000003 --dry-run -- echo {x} | grep -c 'echo 100000[0-3]$'", 0, "4"),
     ("corescale scan -t 1 -P x 0.1 0.3 -D 0.1 --dry-run -- echo {x} | grep -c 'echo 0.[1-3]$'", 0, "3"),
-    ("corescale scan -L x 1,inf -- echo {x}", 2, "corescale: -f: x=inf is no finite number; write a number"),
+    ("corescale scan -L x 1,inf -- echo {x}", 2, "corescale: -L: x=inf is no finite number; write a number"),
     ("corescale scan -f x=nan,2 -- echo {x}", 2, "corescale: -f: x=nan is no finite number; write a number"),
     ("corescale scan -L x 1,2 --baseline x=inf -- echo {x}", 2, "corescale: x=inf is no finite number; write a number"),
-    ("corescale scan -L x 1,1.0 -- echo {x}", 2, "corescale: -f: x=1 and x=1.0 are the same number; each level once"),
+    ("corescale scan -L x 1,1.0 -- echo {x}", 2, "corescale: -L: x=1 and x=1.0 are the same number; each level once"),
     ("corescale scan -t 1 -L n=1,2 --dry-run -- echo {n} | grep -c 'echo [12]$'", 0, "2"),
     ("corescale scan -L n -- echo {n}", 2, "corescale: -L: needs NAME A,B"),
     (
@@ -173,7 +173,7 @@ TRIES: tuple[Try, ...] = (
     ),
     ("corescale scan -r 99999999999 -- true", 2, "corescale: -r: 99,999,999,999 runs are more than 1,000,000"),
     ("corescale scan -t 4-1 -- true", 2, "corescale: threads: '4-1' is not a whole number of at least 1"),
-    ("corescale scan -t , -- true", 2, "corescale: -f: factor 'threads' has an empty level"),
+    ("corescale scan -t , -- true", 2, "corescale: -t: factor 'threads' has an empty level"),
     ("corescale scan -P x 5 1 -- echo {x}", 2, "corescale: -P: cannot go from 5 to 1 by 1"),
     # What can be checked is checked before anything is launched.
     (
