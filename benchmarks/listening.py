@@ -25,7 +25,7 @@ from corescale import native
 from corescale.api import likely
 from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.answers.verdict import compare
-from corescale.conclude.explain import Row, chances
+from corescale.conclude.explain import LedgerRow, chances
 from corescale.conclude.policy import Uniform
 from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
@@ -51,7 +51,7 @@ def planted(kind: str, seed: int) -> tuple[Mapping[str, float], Truth]:
     few, many = (0.0, 0.009), (0.03, 0.4)
     allocating = drawn.uniform(*(many if kind in ("allocating", "both") else few))
     waiting = drawn.uniform(*(many if kind in ("waiting", "both") else few)) * 0.5
-    shares = dict.fromkeys(Row, 0.0) | {"allocating": allocating, "barrier and join wait": waiting}
+    shares = dict.fromkeys(LedgerRow, 0.0) | {"allocating": allocating, "barrier and join wait": waiting}
     effects: dict[tuple[str, object], float] = {}
 
     def effect(name: str, level: object, most: float) -> float:

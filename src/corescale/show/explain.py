@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from corescale.conclude.explain import CHANGES, Row
+from corescale.conclude.explain import CHANGES, LedgerRow
 from corescale.declare.catalogue.settings import SHORT
 
 Shown = Mapping[str, Any]
@@ -63,9 +63,9 @@ def _places(sites: Sequence[Shown]) -> str:
 
 
 def _about(row: str, shown: Shown) -> str:
-    if row == Row.COMPUTING and shown["compared"]:
+    if row == LedgerRow.COMPUTING and shown["compared"]:
         return "as at 1 thread   "
-    if row == Row.INFLATED:
+    if row == LedgerRow.INFLATED:
         return "the same work costs more than at 1 thread   "
     return ""
 
@@ -155,7 +155,7 @@ def _timelines(shown: Shown) -> Iterator[str]:
     if not shown["timelines"]:
         return
     used = {letter for line in shown["timelines"] for letter in line["rows"]} - {" "}
-    meaning = ", ".join(f"{row.letter} {row}" for row in Row if row.letter in used)
+    meaning = ", ".join(f"{row.letter} {row}" for row in LedgerRow if row.letter in used)
     yield f"  timeline of each thread: {meaning}"
     several = len({line["process"] for line in shown["timelines"]}) > 1
     for line in shown["timelines"][:MOST_LINES]:
@@ -190,7 +190,7 @@ def by_place(shown: Shown) -> dict[str, tuple[int, float]]:
 
 def _hotspots(shown: Shown) -> Iterator[str]:
     """Where the CPU time is."""
-    whole = sum(row["seconds"] for name, row in shown["rows"].items() if Row(name).used)
+    whole = sum(row["seconds"] for name, row in shown["rows"].items() if LedgerRow(name).used)
     for number, spot in enumerate(shown["hotspots"][:MOST_LINES]):
         if number == 0:
             yield f"  hotspots{'CPU s':>20}{'share':>8}{'of it allocating':>18}"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from corescale.conclude.explain import Ledger, Row, ledger
+from corescale.conclude.explain import Ledger, LedgerRow, ledger
 from corescale.declare.factors import Launch
 from corescale.observe.profiler import Profiled, profiled
 from corescale.profile import Profile
@@ -31,7 +31,7 @@ class Seen:
     def shares(self) -> dict[str, float]:
         """Of what the cores gave: what other programs took meanwhile is left out."""
         rows = dict(self.ledger.rows)
-        given = self.ledger.total - rows.pop(Row.QUEUED)
+        given = self.ledger.total - rows.pop(LedgerRow.QUEUED)
         return {row: seconds / given for row, seconds in rows.items()}
 
 

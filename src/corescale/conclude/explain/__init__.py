@@ -4,7 +4,7 @@
 from corescale.conclude.explain.chances import Chance, chances
 from corescale.conclude.explain.explanation import Explanation, explanation
 from corescale.conclude.explain.ledger import Efficiency, Ledger, ledger, outside, ranks_as_typed
-from corescale.conclude.explain.rows import CHANGES, Change, Row
+from corescale.conclude.explain.rows import CHANGES, Change, LedgerRow
 from corescale.conclude.explain.sites import Namer, Site, sites
 from corescale.conclude.explain.swaps import Swap, swaps, worth_swapping
 
@@ -16,7 +16,7 @@ __all__ = [
     "Explanation",
     "Ledger",
     "Namer",
-    "Row",
+    "LedgerRow",
     "Site",
     "Swap",
     "chances",

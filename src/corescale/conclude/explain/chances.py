@@ -4,7 +4,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from corescale.conclude.explain.rows import CHANGES, Row
+from corescale.conclude.explain.rows import CHANGES, LedgerRow
 from corescale.conclude.explain.swaps import WORTH
 from corescale.declare.catalogue.settings import SETTINGS
 
@@ -27,12 +27,13 @@ def chances(names: Sequence[str], shares: Mapping[str, float], *, compared: bool
 
 
 def _chance(name: str, shares: Mapping[str, float], *, compared: bool) -> Chance:
-    rows: tuple[Row, ...] = (Row.ALLOCATING,) if name in SETTINGS else ()  # of what only an allocator reads
+    rows: tuple[LedgerRow, ...] = (LedgerRow.ALLOCATING,) if name in SETTINGS else ()  # of what only an allocator reads
     rows = CHANGES[name].rows if name in CHANGES else rows
     if not rows:
         return Chance(name, likely=True, why="no row of the ledger bounds what it gives back")
-    if Row.INFLATED in rows and not compared:
-        return Chance(name, likely=True, why=f"{Row.INFLATED} is not known without a launch with 1 thread")
-    given = 1.0 if Row.QUEUED in rows else 1.0 - shares[Row.QUEUED]  # another program's share is no share of this one's
+    if LedgerRow.INFLATED in rows and not compared:
+        return Chance(name, likely=True, why=f"{LedgerRow.INFLATED} is not known without a launch with 1 thread")
+    # Another program's share is no share of this one's.
+    given = 1.0 if LedgerRow.QUEUED in rows else 1.0 - shares[LedgerRow.QUEUED]
     share = sum(shares[row] for row in rows) / given if given > 0 else 1.0
     return Chance(name, likely=share >= WORTH, why=f"{share:.1%} of its thread-seconds are {' or '.join(rows)}")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from corescale.conclude.explain.ledger import Ledger, mains_of
-from corescale.conclude.explain.rows import Row
+from corescale.conclude.explain.rows import LedgerRow
 from corescale.conclude.explain.sites import Hotspot, Namer, Site, hotspots, sites
 from corescale.conclude.explain.swaps import Swap
 from corescale.conclude.explain.timeline import Line, Stretch, lines, stretches
@@ -32,7 +32,7 @@ class Explanation:
     """Everything that explain shows of one launch; without profiles it is the ledger alone."""
 
     ledger: Ledger
-    sites: Mapping[Row, tuple[Site, ...]]
+    sites: Mapping[LedgerRow, tuple[Site, ...]]
     regions: tuple[Region, ...]
     """the one in which most was waited first"""
     in_use: Mapping[int, float]

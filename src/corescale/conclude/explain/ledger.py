@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from corescale.conclude.explain.rows import ROW_OF, Row
+from corescale.conclude.explain.rows import ROW_OF, LedgerRow
 from corescale.profile import Profile, ThreadTimes
 
-USEFUL = (Row.COMPUTING, Row.INFLATED, Row.ALLOCATING)
+USEFUL = (LedgerRow.COMPUTING, LedgerRow.INFLATED, LedgerRow.ALLOCATING)
 BARELY = 0.01
 """share of the useful time that threads beyond the launch's may have: those of runtimes"""
 
@@ -39,11 +39,11 @@ class Efficiency:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Thread-seconds of one launch; `rows` has every Row, and they sum to `total`."""
+    """Thread-seconds of one launch; `rows` has every LedgerRow, and they sum to `total`."""
 
     threads: int
     wall: float
-    rows: Mapping[Row, float]
+    rows: Mapping[LedgerRow, float]
     cpu: float
     """CPU seconds of all its processes"""
     burnt: float
@@ -80,9 +80,9 @@ def ledger(profiles: Sequence[Profile], wall: float, alone: Ledger | None = None
     rows = _together(mains, wall) if shared else _apart(mains, wall)
     useful = sum(rows[name] for name in USEFUL)
     if alone is not None:
-        usual = min(rows[Row.COMPUTING], alone.rows[Row.COMPUTING])
-        rows[Row.INFLATED] = rows[Row.COMPUTING] - usual
-        rows[Row.COMPUTING] = usual
+        usual = min(rows[LedgerRow.COMPUTING], alone.rows[LedgerRow.COMPUTING])
+        rows[LedgerRow.INFLATED] = rows[LedgerRow.COMPUTING] - usual
+        rows[LedgerRow.COMPUTING] = usual
     threads = mains[0].processors if shared else sum(main.processors for main in mains)
     scaling = sum(alone.rows[name] for name in USEFUL) / useful if alone is not None and useful else None
     return Ledger(
@@ -145,7 +145,8 @@ def outside(threads: int, wall: float, cpu: float, queued: float, why: str) -> L
     computed = min(cpu, wall * threads)
     queued = min(queued, wall * threads - computed)
     left = wall * threads - computed - queued
-    rows = dict.fromkeys(Row, 0.0) | {Row.COMPUTING: computed, Row.QUEUED: queued, Row.UNATTRIBUTED: left}
+    rows = dict.fromkeys(LedgerRow, 0.0)
+    rows |= {LedgerRow.COMPUTING: computed, LedgerRow.QUEUED: queued, LedgerRow.UNATTRIBUTED: left}
     return Ledger(threads, wall, rows, cpu, burnt=0.0, compared=False, notes=(why,))
 
 
@@ -153,17 +154,17 @@ def _burnt(profile: Profile) -> float:
     return sum(thread.burnt.get(state, 0.0) for thread in profile.threads for state in _WAITS)
 
 
-def _apart(mains: Sequence[Profile], wall: float) -> dict[Row, float]:
+def _apart(mains: Sequence[Profile], wall: float) -> dict[LedgerRow, float]:
     """Rows of programs each of which has threads of the launch for itself."""
-    rows = dict.fromkeys(Row, 0.0)
+    rows = dict.fromkeys(LedgerRow, 0.0)
     for main in mains:
         for name, seconds in _rows(main).items():
             rows[name] += seconds
-        rows[Row.UNATTRIBUTED] += (wall - main.wall) * main.processors
+        rows[LedgerRow.UNATTRIBUTED] += (wall - main.wall) * main.processors
     return rows
 
 
-def _together(mains: Sequence[Profile], wall: float) -> dict[Row, float]:
+def _together(mains: Sequence[Profile], wall: float) -> dict[LedgerRow, float]:
     """Rows of programs that share the launch's threads, as the processes of a pool do.
 
     Each knows of its own threads alone. So a thread of the launch is absent while fewer threads are there, computing
@@ -171,24 +172,24 @@ def _together(mains: Sequence[Profile], wall: float) -> dict[Row, float]:
     """
     slots = mains[0].processors
     threads = [thread for main in mains for thread in main.threads]
-    rows = dict.fromkeys(Row, 0.0)
-    rows[Row.ABSENT], present = _presence(mains)
-    left = present * slots - rows[Row.ABSENT]
-    rows[Row.UNATTRIBUTED] = (wall - present) * slots
+    rows = dict.fromkeys(LedgerRow, 0.0)
+    rows[LedgerRow.ABSENT], present = _presence(mains)
+    left = present * slots - rows[LedgerRow.ABSENT]
+    rows[LedgerRow.UNATTRIBUTED] = (wall - present) * slots
 
-    def take(row: Row, seconds: float) -> None:
+    def take(row: LedgerRow, seconds: float) -> None:
         nonlocal left
         taken = max(0.0, min(left, seconds))
         rows[row] += taken
         left -= taken
 
-    take(Row.ALLOCATING, sum(thread.allocating for thread in threads))
-    take(Row.SPINNING, sum(thread.burnt.get("spinning", 0.0) for thread in threads))
-    take(Row.COMPUTING, sum(map(_useful, threads)) - rows[Row.ALLOCATING])
-    take(Row.QUEUED, sum(thread.queued for thread in threads))
+    take(LedgerRow.ALLOCATING, sum(thread.allocating for thread in threads))
+    take(LedgerRow.SPINNING, sum(thread.burnt.get("spinning", 0.0) for thread in threads))
+    take(LedgerRow.COMPUTING, sum(map(_useful, threads)) - rows[LedgerRow.ALLOCATING])
+    take(LedgerRow.QUEUED, sum(thread.queued for thread in threads))
     for state in _WAITS:
         take(ROW_OF[state], sum(thread.spent.get(state, 0.0) for thread in threads))
-    rows[Row.BLOCKED] += left
+    rows[LedgerRow.BLOCKED] += left
     return rows
 
 
@@ -214,7 +215,7 @@ def _presence(mains: Sequence[Profile]) -> tuple[float, float]:
     return absent, present
 
 
-def _rows(profile: Profile) -> dict[Row, float]:
+def _rows(profile: Profile) -> dict[LedgerRow, float]:
     """Rows of one process, which sum to its wall time x threads.
 
     Computing threads own the shares `active` and `excess`: that time is CPU time, time in a run queue, or time off the
@@ -232,15 +233,15 @@ def _rows(profile: Profile) -> dict[Row, float]:
     allocating = min(parts["used"], sum(thread.allocating for thread in profile.threads))
     spinning = min(parts["used"] - allocating, sum(thread.burnt.get("spinning", 0.0) for thread in profile.threads))
     return {
-        Row.COMPUTING: parts["used"] - allocating - spinning,
-        Row.ALLOCATING: allocating,
-        Row.SPINNING: spinning,
-        Row.LOCK: share["lock"],
-        Row.BARRIER: share["barrier"] + share["join"],
-        Row.ABSENT: share["absent"],
-        Row.QUEUED: parts["queued"],
-        Row.BLOCKED: share["blocked"] + parts["unseen"],
-        Row.MPI: share["message"],
+        LedgerRow.COMPUTING: parts["used"] - allocating - spinning,
+        LedgerRow.ALLOCATING: allocating,
+        LedgerRow.SPINNING: spinning,
+        LedgerRow.LOCK: share["lock"],
+        LedgerRow.BARRIER: share["barrier"] + share["join"],
+        LedgerRow.ABSENT: share["absent"],
+        LedgerRow.QUEUED: parts["queued"],
+        LedgerRow.BLOCKED: share["blocked"] + parts["unseen"],
+        LedgerRow.MPI: share["message"],
     }
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Self
 
 
-class Row(StrEnum):
+class LedgerRow(StrEnum):
     """Name; letter in a timeline; states of stacks whose call sites are the row's; whether it is CPU time outside
     waits. In the order in which rows are shown."""
 
@@ -35,13 +35,13 @@ class Row(StrEnum):
     UNATTRIBUTED = "unattributed"
 
 
-ROW_OF: Mapping[str, Row] = {
-    **{state: row for row in Row for state in row.states},
-    "pooled": Row.ABSENT,
-    "event": Row.ABSENT,
+ROW_OF: Mapping[str, LedgerRow] = {
+    **{state: row for row in LedgerRow for state in row.states},
+    "pooled": LedgerRow.ABSENT,
+    "event": LedgerRow.ABSENT,
 }
 """The row of each state. Idle workers are absent; the call sites of that are where others compute."""
-ON_CPU = tuple(state for row in Row if row.used for state in row.states)
+ON_CPU = tuple(state for row in LedgerRow if row.used for state in row.states)
 """states outside waits"""
 
 
@@ -50,13 +50,13 @@ class Change:
     """One thing to change in a launch: in words, and the rows of which it could give something back."""
 
     words: str
-    rows: tuple[Row, ...]
+    rows: tuple[LedgerRow, ...]
 
 
 CHANGES = {
-    "allocator": Change("the allocator", (Row.ALLOCATING,)),
-    "GLIBC_TUNABLES": Change("the size of pages", (Row.ALLOCATING, Row.INFLATED)),
-    "bind": Change("the placement", (Row.INFLATED, Row.QUEUED)),
-    "OMP_WAIT_POLICY": Change("the wait policy", (Row.BARRIER, Row.SPINNING)),
+    "allocator": Change("the allocator", (LedgerRow.ALLOCATING,)),
+    "GLIBC_TUNABLES": Change("the size of pages", (LedgerRow.ALLOCATING, LedgerRow.INFLATED)),
+    "bind": Change("the placement", (LedgerRow.INFLATED, LedgerRow.QUEUED)),
+    "OMP_WAIT_POLICY": Change("the wait policy", (LedgerRow.BARRIER, LedgerRow.SPINNING)),
 }
 """By factor."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from corescale.conclude.explain.rows import ON_CPU, Row
+from corescale.conclude.explain.rows import ON_CPU, LedgerRow
 from corescale.declare.catalogue.allocators import ALLOCATORS
 from corescale.profile import Place, Profile
 
@@ -31,9 +31,9 @@ class Site:
 Namer = Callable[[int], Place]
 
 
-def sites(profiles: Sequence[tuple[Profile, Namer]], most: int = 5) -> Mapping[Row, tuple[Site, ...]]:
+def sites(profiles: Sequence[tuple[Profile, Namer]], most: int = 5) -> Mapping[LedgerRow, tuple[Site, ...]]:
     """For each row that has stacks, its places with the most time over all profiles, most first."""
-    return {row: found for row in Row if (found := _sites(profiles, row.states, most))}
+    return {row: found for row in LedgerRow if (found := _sites(profiles, row.states, most))}
 
 
 def _sites(profiles: Sequence[tuple[Profile, Namer]], states: tuple[str, ...], most: int) -> tuple[Site, ...]:

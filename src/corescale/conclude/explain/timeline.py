@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corescale.conclude.explain.rows import ON_CPU, ROW_OF, Row
+from corescale.conclude.explain.rows import ON_CPU, ROW_OF, LedgerRow
 from corescale.conclude.explain.sites import Namer, own
 from corescale.profile import Event, Profile
 
@@ -25,7 +25,7 @@ class Line:
 
     process: int
     thread: int
-    rows: tuple[Row | None, ...]
+    rows: tuple[LedgerRow | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,11 @@ def _place(working: Sequence[tuple[float, Event, Namer]], start: float, end: flo
     return max(times, key=lambda place: times[place], default="")
 
 
-def _rows(events: Sequence[Event], late: float, wall: float, parts: int) -> tuple[Row | None, ...]:
+def _rows(events: Sequence[Event], late: float, wall: float, parts: int) -> tuple[LedgerRow | None, ...]:
     """Each event in the room before its end that no other has: waits first, which are whole, then what used the CPU."""
     each = wall / parts if wall else 1.0
     room = [each] * parts
-    times: list[dict[Row, float]] = [defaultdict(float) for _ in range(parts)]
+    times: list[dict[LedgerRow, float]] = [defaultdict(float) for _ in range(parts)]
     for event in sorted(events, key=lambda one: (one.state in ON_CPU, one.ended)):
         left, part = event.length, min(parts, math.ceil((event.ended + late) / each - 1e-9)) - 1
         while left > 0 and part >= 0:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from corescale.conclude.explain import Row
+from corescale.conclude.explain import LedgerRow
 from corescale.show import charts, text
 from corescale.show.charts.look import SERIES
 from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, Series
 from corescale.show.explain import SHOWN, Shown, brief
 
-SLOTS = {row: k if k < len(SERIES) else len(SERIES) - 1 - k for k, row in enumerate(Row)}
+SLOTS = {row: k if k < len(SERIES) else len(SERIES) - 1 - k for k, row in enumerate(LedgerRow)}
 """the look of each row, the same in every chart"""
 SITES = 60
 """characters of a place in a chart"""
@@ -40,13 +40,13 @@ def _views(shown: Shown) -> Iterator[Chart]:
         yield _over_time(shown)
     if spots := shown["hotspots"]:
         parts = [(one["allocating"], one["seconds"], f"{one['seconds']:.3g} s") for one in spots]
-        yield _stacked("hotspots", "Hotspots: CPU time by place", "CPU seconds", spots, Row.ALLOCATING, parts)
+        yield _stacked("hotspots", "Hotspots: CPU time by place", "CPU seconds", spots, LedgerRow.ALLOCATING, parts)
     if pairs := [one for one in shown.get("messages", ()) if one["partner"] is not None and one["partner"] >= 0]:
         yield _messages(pairs)
     if regions := shown["regions"][:MOST]:
         title = "Parallel regions: computing and waiting"
         parts = [(r["waited"], r["wall"] * r["threads"], f"load balance {r['load_balance']:.2f}") for r in regions]
-        yield _stacked("regions", title, "thread-seconds", regions, Row.BARRIER, parts)
+        yield _stacked("regions", title, "thread-seconds", regions, LedgerRow.BARRIER, parts)
 
 
 def write(shown: Shown, folder: Path) -> None:
@@ -81,12 +81,12 @@ def _span(place: str, begins: float, ends: float, says: str, written: str = "") 
 def _row(row: str, found: Shown) -> Series:
     top = f"   {brief(found['sites'][0]['place'])[:SITES]}" if found["sites"] else ""
     return Series(
-        "spans", row, (_span(row, 0.0, found["seconds"], row, f"{found['share']:.1%}{top}"),), SLOTS[Row(row)]
+        "spans", row, (_span(row, 0.0, found["seconds"], row, f"{found['share']:.1%}{top}"),), SLOTS[LedgerRow(row)]
     )
 
 
 def _stacked(
-    name: str, title: str, what: str, places: Sequence[Shown], row: Row, parts: Sequence[tuple[float, float, str]]
+    name: str, title: str, what: str, places: Sequence[Shown], row: LedgerRow, parts: Sequence[tuple[float, float, str]]
 ) -> Chart:
     """A bar for each place: computing, and behind it what is of the other row. `parts`: that, the whole, and words."""
     names = [brief(one["place"])[:SITES] for one in places]
@@ -95,7 +95,7 @@ def _stacked(
     for each, (part, whole, said) in zip(names, parts, strict=True):
         computing.append(_span(each, 0.0, whole - part, f"{each}: {whole - part:.3g} s computing"))
         rest.append(_span(each, whole - part, whole, f"{each}: {part:.3g} s {row}", said))
-    series = {Row.COMPUTING: computing, row: rest}
+    series = {LedgerRow.COMPUTING: computing, row: rest}
     return _spans(name, title, what, names, [Series("spans", of, tuple(series[of]), SLOTS[of]) for of in series])
 
 
@@ -103,7 +103,7 @@ def _timelines(lines: Sequence[Shown], wall: float) -> Chart:
     """What each thread did most of the time, part by part; blank where it was not on a CPU."""
     several = len({line["process"] for line in lines}) > 1
     names = [f"{line['process']}/{line['thread']}" if several else str(line["thread"]) for line in lines]
-    rows = {row.letter: row for row in Row if row.letter}
+    rows = {row.letter: row for row in LedgerRow if row.letter}
     found: dict[str, list[Mark]] = {letter: [] for letter in rows}
     for name, line in zip(names, lines, strict=True):
         each, at = wall / len(line["rows"]), 0

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from corescale.conclude.answers.verdict import compare
-from corescale.conclude.explain import Explanation, Ledger, Row, Swap, swaps, worth_swapping
+from corescale.conclude.explain import Explanation, Ledger, LedgerRow, Swap, swaps, worth_swapping
 from corescale.conclude.stats import Interval
 from corescale.declare import command_line
 from corescale.declare.experiment import Experiment
@@ -21,8 +21,8 @@ NAMES = ("allocator", "OMP_WAIT_POLICY")
 
 
 def booked(**rows: float) -> Ledger:
-    named = {Row(name.replace("_", " ")): seconds for name, seconds in rows.items()}
-    return Ledger(2, 1.0, dict.fromkeys(Row, 0.0) | named, cpu=2.0, burnt=0.0, compared=True)
+    named = {LedgerRow(name.replace("_", " ")): seconds for name, seconds in rows.items()}
+    return Ledger(2, 1.0, dict.fromkeys(LedgerRow, 0.0) | named, cpu=2.0, burnt=0.0, compared=True)
 
 
 def asked() -> Experiment:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corescale.conclude.explain import Row, ledger, outside, ranks_as_typed, sites
+from corescale.conclude.explain import LedgerRow, ledger, outside, ranks_as_typed, sites
 from corescale.conclude.explain.explanation import Explanation, explanation, in_use, over_time
 from corescale.profile import SHARES, MessageTimes, Place, Profile, RegionTimes, StackTimes, ThreadTimes
 from corescale.show.exchange.explain_json import as_json
@@ -28,51 +28,51 @@ def profile(*threads: ThreadTimes, processors: int = 2, wall: float = 1.0, **sha
 
 def test_half_serial_is_half_absent() -> None:
     found = ledger([profile(thread(), active=1.0, absent=1.0)], 1.0)
-    assert (found.rows[Row.COMPUTING], found.rows[Row.ABSENT]) == (1.0, 1.0)
+    assert (found.rows[LedgerRow.COMPUTING], found.rows[LedgerRow.ABSENT]) == (1.0, 1.0)
     assert found.cores == 1.0
 
 
 def test_time_in_no_source_s_sight_is_no_computing() -> None:
     """Before the profiler came and after it went."""
     found = ledger([profile(thread(), active=1.0, absent=1.0)], 1.5)
-    assert found.rows[Row.UNATTRIBUTED] == pytest.approx(1.0)
+    assert found.rows[LedgerRow.UNATTRIBUTED] == pytest.approx(1.0)
 
 
 def test_time_off_the_cpu_is_queued_as_far_as_the_kernel_says_so_and_else_blocked() -> None:
     found = ledger([profile(thread(cpu=0.5, queued=0.2), active=1.0, absent=1.0)], 1.0)
-    assert found.rows[Row.COMPUTING] == pytest.approx(0.5)
-    assert found.rows[Row.QUEUED] == pytest.approx(0.2)
-    assert found.rows[Row.BLOCKED] == pytest.approx(0.3)
+    assert found.rows[LedgerRow.COMPUTING] == pytest.approx(0.5)
+    assert found.rows[LedgerRow.QUEUED] == pytest.approx(0.2)
+    assert found.rows[LedgerRow.BLOCKED] == pytest.approx(0.3)
 
 
 def test_more_threads_than_cores_cost_nothing_that_the_launch_does_not_have() -> None:
     """Four threads on two cores: each waits half of the time, and no slot is lost."""
     threads = [thread(cpu=0.5, queued=0.5) for _ in range(4)]
     found = ledger([profile(*threads, active=2.0, excess=2.0)], 1.0)
-    assert found.rows[Row.COMPUTING] == pytest.approx(2.0)
-    assert found.rows[Row.QUEUED] == pytest.approx(0.0)
+    assert found.rows[LedgerRow.COMPUTING] == pytest.approx(2.0)
+    assert found.rows[LedgerRow.QUEUED] == pytest.approx(0.0)
 
 
 def test_allocating_and_spinning_are_not_computing() -> None:
     one = thread(allocating=0.3, burnt={"spinning": 0.2})
     found = ledger([profile(one, processors=1, active=1.0)], 1.0)
-    assert found.rows[Row.COMPUTING] == pytest.approx(0.5)
-    assert (found.rows[Row.ALLOCATING], found.rows[Row.SPINNING]) == (0.3, 0.2)
+    assert found.rows[LedgerRow.COMPUTING] == pytest.approx(0.5)
+    assert (found.rows[LedgerRow.ALLOCATING], found.rows[LedgerRow.SPINNING]) == (0.3, 0.2)
 
 
 def test_spinning_in_a_barrier_is_the_barrier_s() -> None:
     waiting = thread(burnt={"barrier": 0.4})
     found = ledger([profile(waiting, processors=1, active=0.6, barrier=0.4)], 1.0)
-    assert found.rows[Row.BARRIER] == 0.4
-    assert found.rows[Row.COMPUTING] == pytest.approx(0.6)
+    assert found.rows[LedgerRow.BARRIER] == 0.4
+    assert found.rows[LedgerRow.COMPUTING] == pytest.approx(0.6)
     assert found.burnt == 0.4
 
 
 def test_computing_beyond_that_of_one_thread_is_inflated() -> None:
     alone = ledger([profile(thread(), processors=1, active=1.0)], 1.0)
     found = ledger([profile(thread(cpu=0.8), thread(cpu=0.8), active=1.6, absent=0.4)], 1.0, alone)
-    assert found.rows[Row.COMPUTING] == pytest.approx(1.0)
-    assert found.rows[Row.INFLATED] == pytest.approx(0.6)
+    assert found.rows[LedgerRow.COMPUTING] == pytest.approx(1.0)
+    assert found.rows[LedgerRow.INFLATED] == pytest.approx(0.6)
 
 
 def process(*threads: ThreadTimes, started: float = 0.0, wall: float = 1.0) -> Profile:
@@ -86,17 +86,17 @@ def test_processes_of_a_pool_have_what_each_computed() -> None:
     workers = [process(thread(wall=each, cpu=each), started=1.0, wall=each) for each in (2.0, 1.0)]
     found = ledger([parent, *workers], 3.0)
     assert (found.threads, found.total) == (2, 6.0)
-    assert found.rows[Row.COMPUTING] == pytest.approx(4.0)
-    assert found.rows[Row.ABSENT] == pytest.approx(1.0)  # at first there is no worker
-    assert found.rows[Row.BLOCKED] == pytest.approx(1.0)  # at last the parent is the second thread
-    assert found.rows[Row.UNATTRIBUTED] == pytest.approx(0.0)
+    assert found.rows[LedgerRow.COMPUTING] == pytest.approx(4.0)
+    assert found.rows[LedgerRow.ABSENT] == pytest.approx(1.0)  # at first there is no worker
+    assert found.rows[LedgerRow.BLOCKED] == pytest.approx(1.0)  # at last the parent is the second thread
+    assert found.rows[LedgerRow.UNATTRIBUTED] == pytest.approx(0.0)
 
 
 def test_processes_one_after_the_other_use_one_thread_of_two() -> None:
     found = ledger([process(thread()), process(thread(), started=1.5)], 2.5)
-    assert found.rows[Row.COMPUTING] == pytest.approx(2.0)
-    assert found.rows[Row.ABSENT] == pytest.approx(2.0)
-    assert found.rows[Row.UNATTRIBUTED] == pytest.approx(1.0)  # nobody was there between them
+    assert found.rows[LedgerRow.COMPUTING] == pytest.approx(2.0)
+    assert found.rows[LedgerRow.ABSENT] == pytest.approx(2.0)
+    assert found.rows[LedgerRow.UNATTRIBUTED] == pytest.approx(1.0)  # nobody was there between them
 
 
 def test_a_program_with_hardly_any_cpu_time_changes_nothing() -> None:
@@ -106,15 +106,15 @@ def test_a_program_with_hardly_any_cpu_time_changes_nothing() -> None:
 
 def test_what_starts_ranks_is_said_if_it_computed() -> None:
     found = ledger([rank(1.0), rank(0.5), profile(thread(cpu=0.5))], 1.0)
-    assert found.rows[Row.COMPUTING] == pytest.approx(1.5)
+    assert found.rows[LedgerRow.COMPUTING] == pytest.approx(1.5)
     assert found.notes
 
 
 def test_without_a_profile_there_is_what_the_kernel_says() -> None:
     found = outside(2, 1.0, 1.2, 0.1, "why")
-    assert found.rows[Row.QUEUED] == 0.1
-    assert found.rows[Row.COMPUTING] == 1.2
-    assert found.rows[Row.UNATTRIBUTED] == pytest.approx(0.7)
+    assert found.rows[LedgerRow.QUEUED] == 0.1
+    assert found.rows[LedgerRow.COMPUTING] == 1.2
+    assert found.rows[LedgerRow.UNATTRIBUTED] == pytest.approx(0.7)
     with pytest.raises(ValueError, match="profile"):
         ledger([], 1.0)
 
@@ -131,15 +131,16 @@ def test_ranks_of_a_command_as_typed_have_the_threads_that_compute() -> None:
     alone = replace(profile(thread(), waiting, active=1.0, blocked=0.999, absent=0.001), is_rank=True)
     both = replace(profile(thread(), thread(), active=2.0), is_rank=True)
     found = ledger(ranks_as_typed([alone, both, profile(thread(cpu=0.005), active=2.0)]), 1.0)
-    assert (found.threads, found.rows[Row.COMPUTING], found.rows[Row.BLOCKED]) == pytest.approx((3, 3.0, 0.0))
+    rows = found.rows
+    assert (found.threads, rows[LedgerRow.COMPUTING], rows[LedgerRow.BLOCKED]) == pytest.approx((3, 3.0, 0.0))
 
 
 def test_ranks_are_summed_and_what_started_them_is_not_among_them() -> None:
     started = profile(thread(cpu=0.005), processors=1, wall=1.4, active=1.4)
     found = ledger([rank(1.0), rank(0.5), started], 1.0)
     assert (found.threads, found.total) == (2, 2.0)
-    assert (found.rows[Row.COMPUTING], found.rows[Row.MPI]) == pytest.approx((1.5, 0.5))
-    assert found.rows[Row.UNATTRIBUTED] == pytest.approx(0.0, abs=0.01)
+    assert (found.rows[LedgerRow.COMPUTING], found.rows[LedgerRow.MPI]) == pytest.approx((1.5, 0.5))
+    assert found.rows[LedgerRow.UNATTRIBUTED] == pytest.approx(0.0, abs=0.01)
 
 
 def test_metrics_of_ranks_with_1_to_2_work_are_theory_s() -> None:
@@ -159,7 +160,7 @@ def test_a_call_of_mpi_is_named_beside_its_place() -> None:
     place = {**PLACES, 4: Place("MPI_Recv", module="/lib/libcorescale_profiler.so")}
     stacks = (StackTimes((4, 2, 3), {"message": 1.0}),)
     found = sites([(replace(profile(), stacks=stacks), place.__getitem__)])
-    assert [site.place for site in found[Row.MPI]] == ["MPI_Recv at t.cpp:40 grow"]
+    assert [site.place for site in found[LedgerRow.MPI]] == ["MPI_Recv at t.cpp:40 grow"]
 
 
 def test_cpus_in_use_are_those_of_all_ranks_at_the_same_time() -> None:
@@ -197,7 +198,7 @@ def test_rows_sum_to_the_thread_seconds(
     seen = profile(one, wall=wall, active=active, excess=min(excess, active), lock=lock, absent=2.0)
     for profiles in ([seen], [seen, process(one, started=late)]):
         found = ledger(profiles, wall + late)
-        assert set(found.rows) == set(Row)
+        assert set(found.rows) == set(LedgerRow)
         assert all(seconds >= -1e-9 for seconds in found.rows.values())
         assert sum(found.rows.values()) == pytest.approx(found.total)
 
@@ -212,7 +213,7 @@ PLACES = {
 def test_a_site_is_the_innermost_place_of_the_program_s_own() -> None:
     stacks = (StackTimes((1, 2, 3), {"allocating": 3.0}), StackTimes((1, 3), {"allocating": 1.0}))
     found = sites([(replace(profile(), stacks=stacks), PLACES.__getitem__)])
-    assert [(site.place, site.share) for site in found[Row.ALLOCATING]] == [
+    assert [(site.place, site.share) for site in found[LedgerRow.ALLOCATING]] == [
         ("t.cpp:40 grow", 0.75),
         ("t.cpp:9 main", 0.25),
     ]
@@ -222,7 +223,7 @@ def test_waiting_at_the_end_of_a_region_is_at_the_region() -> None:
     region = RegionTimes(3, calls=1, threads=2.0, wall=1.0, body=1.5, longest=1.0, capacity=2.0)
     assert region.balance == 0.75
     found = sites([(replace(profile(), regions=(region,)), PLACES.__getitem__)])
-    assert [site.place for site in found[Row.BARRIER]] == ["t.cpp:9 main"]
+    assert [site.place for site in found[LedgerRow.BARRIER]] == ["t.cpp:9 main"]
 
 
 def test_calls_of_mpi_have_their_rank_and_partner() -> None:

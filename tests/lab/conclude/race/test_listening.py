@@ -5,7 +5,7 @@ import pytest
 
 from corescale import native
 from corescale.conclude.answers.recommendation import recommend
-from corescale.conclude.explain import Row, chances
+from corescale.conclude.explain import LedgerRow, chances
 from corescale.conclude.race.race import Race
 from corescale.declare import command_line
 from corescale.declare.catalogue import space
@@ -27,7 +27,7 @@ def tuning(shares: dict[str, float] | None, budget: str = "none") -> Experiment:
     whole = command_line.tune(request, PROGRAM, MACHINE)
     if shares is None:
         return whole
-    found = chances(space.USUAL, dict.fromkeys(Row, 0.0) | shares, compared=True)
+    found = chances(space.USUAL, dict.fromkeys(LedgerRow, 0.0) | shares, compared=True)
     return command_line.tune(request, PROGRAM, MACHINE, unlikely={c.factor: c.why for c in found if not c.likely})
 
 
@@ -56,14 +56,14 @@ def test_what_may_matter_is_raced_beside_all_that_may() -> None:
 
 def test_what_other_programs_took_hides_nothing() -> None:
     """Half of the time waits for a core: what allocates is then twice its share of the rest."""
-    shares = dict.fromkeys(Row, 0.0) | {"allocating": 0.006}
+    shares = dict.fromkeys(LedgerRow, 0.0) | {"allocating": 0.006}
     found = [chances(("allocator",), shares | {"waiting for a core": part}, compared=True) for part in (0.0, 0.5, 1.0)]
     assert [each[0].likely for each in found] == [False, True, True]
 
 
 def test_what_the_ledger_does_not_know_may_matter() -> None:
     names = ("threads", "allocator", "bind", "MALLOC_CONF")
-    found = chances(names, dict.fromkeys(Row, 0.0), compared=False)
+    found = chances(names, dict.fromkeys(LedgerRow, 0.0), compared=False)
     assert [c.likely for c in found] == [True, False, True, False]
 
 
