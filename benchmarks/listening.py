@@ -25,7 +25,8 @@ from corescale import native
 from corescale.api import likely
 from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.answers.verdict import compare
-from corescale.conclude.explain import LedgerRow, chances
+from corescale.conclude.explain.changes import chances
+from corescale.conclude.explain.rows import LedgerRow
 from corescale.conclude.policy import Uniform
 from corescale.conclude.race.race import Race
 from corescale.conclude.response import table

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from corescale import native
-from corescale.conclude.explain import ledger, sites
+from corescale.conclude.explain.ledger import ledger
+from corescale.conclude.explain.sites import sites
 from corescale.observe.profiler import environment
 from corescale.observe.symbols import Symbols
 from support.profiles import Seen, see

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from corescale import native
-from corescale.conclude.explain import Efficiency
+from corescale.conclude.explain.ledger import Efficiency
 from support.profiles import see, undisturbed
 
 POINTS = 0.02

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from corescale import native
-from corescale.conclude.explain import ledger, sites
+from corescale.conclude.explain.ledger import ledger
+from corescale.conclude.explain.sites import sites
 from corescale.declare.factors import Launch
 from corescale.observe.profiler import environment, profiled
 from corescale.observe.symbols import Symbols

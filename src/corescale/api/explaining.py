@@ -11,17 +11,9 @@ from typing import Any
 from corescale.api import measuring
 from corescale.conclude import stats
 from corescale.conclude.answers.verdict import compare
-from corescale.conclude.explain import (
-    Explanation,
-    Ledger,
-    Swap,
-    explanation,
-    ledger,
-    outside,
-    ranks_as_typed,
-    swaps,
-    worth_swapping,
-)
+from corescale.conclude.explain.changes import Swap, swaps, worth_swapping
+from corescale.conclude.explain.explanation import Explanation, explanation
+from corescale.conclude.explain.ledger import Ledger, ledger, outside, ranks_as_typed
 from corescale.declare import command_line, grid
 from corescale.declare.catalogue import space
 from corescale.declare.experiment import Experiment

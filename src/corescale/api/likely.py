@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from corescale.api import explaining, kept
-from corescale.conclude.explain import Explanation, chances
+from corescale.conclude.explain.changes import chances
+from corescale.conclude.explain.explanation import Explanation
 from corescale.declare import command_line, grid
 from corescale.declare.catalogue import space
 from corescale.declare.experiment import Experiment

@@ -7,10 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from corescale.api.neighbours import must_not_disturb
-from corescale.conclude import stopping
 from corescale.conclude.budget import Budget
 from corescale.conclude.forecast import half, to_seal
-from corescale.conclude.policy import Halved, Policy, uniform
+from corescale.conclude.policy import Halved, Policy, too_few, uniform
 from corescale.conclude.race.race import Race
 from corescale.declare.experiment import Experiment
 from corescale.declare.plan import Block
@@ -72,7 +71,7 @@ def loadable(
 ) -> store.Run:
     """What `declare` gives, measured; where no allocator can be preloaded and none was named, without them."""
     experiment = declare(None)
-    if said := stopping.too_few(experiment):
+    if said := too_few(experiment):
         follow(experiment).note(said)
     try:
         return measure(experiment, request, machine, follow, began)

@@ -4,12 +4,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corescale.conclude import policy, stats
+from corescale.conclude import stats
 from corescale.conclude.answers.recommendation import Recommendation, recommend
 from corescale.conclude.answers.scaling import Scan, scan
 from corescale.conclude.answers.study import Study, study
 from corescale.conclude.answers.verdict import Comparison, Gates, compare
-from corescale.conclude.stopping import Decision
+from corescale.conclude.policy import Decision, decision
 from corescale.conclude.warnings import warnings
 from corescale.declare.experiment import Experiment
 from corescale.records import Configuration, Record
@@ -40,7 +40,7 @@ def conclude(
 
     `finished`: the run was not interrupted.
     """
-    ended = policy.decision(records, experiment, finished=finished)
+    ended = decision(records, experiment, finished=finished)
     width = None if experiment.stop.rule == "race" else ended.reached_width
     found = warnings(records, experiment, width)
     if experiment.stop.rule == "calm":

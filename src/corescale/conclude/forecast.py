@@ -5,13 +5,14 @@ A forecast is *sealed* where it was written down before its p was measured; *aft
 finished run has at smaller p; only corescale itself did not look at the rest.
 """
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
 
-from corescale.conclude.answers.scaling import Curve, Row, scan
+from corescale.conclude.answers.scaling import Curve, scan
 from corescale.conclude.models import MODELS
 from corescale.conclude.models.fit import Fit
 from corescale.conclude.models.normal_form import normal_form
@@ -109,21 +110,18 @@ def held_back(records: Sequence[Record], experiment: Experiment) -> tuple[Scored
 
     Oversubscribed launches are left out, as they are from the models.
     """
-    times = table(records, experiment.response)
-    return tuple(
-        Scored(
-            curve.label,
-            most.p,
-            fit.forecast(most.p).seconds,
-            typical(times.column(most.configuration)),
-            fit.measured[1],
-        )
-        for whole in scan(records, experiment, models=False).curves
-        for most in _largest(whole.rows)
-        if np.isfinite(times.column(most.configuration)).any()
-        for curve, fit in _fitted(scan(_up_to(records, most.p // 2), experiment).curves)
-        if curve.levels == whole.levels
-    )
+    times, found = table(records, experiment.response), list[Scored]()
+    for whole in scan(records, experiment, models=False).curves:
+        fair = [row for row in whole.rows if not row.oversubscribed]
+        most = max(fair, key=lambda row: row.p, default=None)
+        if most is None or not most.time.n:
+            continue
+        measured = typical(times.column(most.configuration))
+        small = [record for record in records if record.configuration.layout.p <= most.p // 2]
+        for curve, fit in _fitted(scan(small, experiment).curves):
+            if curve.levels == whole.levels:
+                found.append(Scored(curve.label, most.p, fit.forecast(most.p).seconds, measured, fit.measured[1]))
+    return tuple(found)
 
 
 def half(experiment: Experiment) -> tuple[Configuration, ...]:
@@ -151,36 +149,14 @@ def to_seal(records: Sequence[Record], experiment: Experiment) -> list[dict[str,
 
 def score(sealed: Sequence[Mapping[str, Any]], records: Sequence[Record], experiment: Experiment) -> tuple[Scored, ...]:
     """What was sealed beside what was measured of it; a curve whose p never ran has no score."""
-    times = table(records, experiment.response)
-    return tuple(
-        Scored(
-            curve.label,
-            row.p,
-            _interval(said),
-            typical(times.column(row.configuration)),
-            said["from"],
-            "sealed",
-            row.oversubscribed,
-        )
-        for curve in scan(records, experiment, models=False).curves
-        for said in sealed
-        if said["levels"] == dict(curve.levels)
-        for row in curve.rows
-        if row.p == said["p"] and np.isfinite(times.column(row.configuration)).any()
-    )
-
-
-def _interval(said: Mapping[str, Any]) -> Interval:
-    return Interval(*(said[name] for name in ("estimate", "low", "high", "confidence", "n")))
-
-
-def _largest(rows: Sequence[Row]) -> list[Row]:
-    fair = [row for row in rows if not row.oversubscribed]
-    return [max(fair, key=lambda row: row.p)] if fair else []
-
-
-def _up_to(records: Sequence[Record], p: int) -> list[Record]:
-    return [record for record in records if record.configuration.layout.p <= p]
+    times, found = table(records, experiment.response), list[Scored]()
+    for curve in scan(records, experiment, models=False).curves:
+        for said, row in itertools.product(sealed, curve.rows):
+            if said["levels"] == dict(curve.levels) and said["p"] == row.p and row.time.n:
+                forecast = Interval(*(said[one.name] for one in fields(Interval)))
+                measured, over = typical(times.column(row.configuration)), row.oversubscribed
+                found.append(Scored(curve.label, row.p, forecast, measured, said["from"], "sealed", over))
+    return tuple(found)
 
 
 def _fitted(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Fit]]:

@@ -1,26 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which block comes next: objects that fold the records of complete blocks, as a Race does, with one budget each."""
+"""Which block comes next, and when there is none: objects that fold the records of complete blocks, as a Race does.
 
+Measuring stops by a width that was declared beforehand, looked at only where planned, never by significance.
+"""
+
+import math
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
-from corescale.conclude import stats
 from corescale.conclude.answers.study import open_ones, together
 from corescale.conclude.answers.verdict import compare
 from corescale.conclude.budget import Budget
 from corescale.conclude.race.answer import Stopped
 from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
-from corescale.conclude.stopping import Decision, should_stop
+from corescale.conclude.stats import Interval, bonferroni, fewest_blocks, hodges_lehmann
 from corescale.conclude.warnings import warnings
 from corescale.declare import plan
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block
+from corescale.declare.stop import Stop
 from corescale.records import Configuration, Record
 
 GIVE_UP_AFTER = 2
 """Failed launches after which a configuration is left out of later blocks; one time-out is enough."""
+
+
+Reason = Literal["width", "budget", "blocks", "proved", "decided", "interrupted", "nothing to compare"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether to stop, and what may be said then."""
+
+    reached_width: float | None
+    """relative half width of the widest interval; None where one has no interval yet"""
+    reason: Reason | None
+    """`width`, `proved`, `decided`: reached. `blocks`, `budget`: given up; the reached width is the tolerance that was
+    attained. None: to go on"""
+
+    @property
+    def stop(self) -> bool:
+        """Whether to stop."""
+        return self.reason is not None
 
 
 class Policy(Protocol):
@@ -72,7 +96,7 @@ class Uniform:
         stop, blocks = self.experiment.stop, self.blocks
         if len(still_running(self.records, self.experiment)) < 2 and blocks >= stop.min_blocks:
             return Decision(None, "nothing to compare")
-        return should_stop(stop, _widths(self.records, self.experiment), blocks, self._spent(blocks))
+        return should_stop(stop, _log_ratios(self.records, self.experiment), blocks, self._spent(blocks))
 
     def _spent(self, blocks: int) -> bool:
         """Whether the next block would exceed the budget.
@@ -82,7 +106,7 @@ class Uniform:
         stop, running = self.experiment.stop, self.wanted()
         if not self.budget.has_launches(Block("measure", running)):
             return True
-        fewest = min(stop.min_blocks, stats.fewest_blocks(stop.reading_confidence))
+        fewest = min(stop.min_blocks, fewest_blocks(stop.reading_confidence))
         return blocks >= (1 if stop.binding else fewest) and not self.budget.has_time(running)
 
 
@@ -139,7 +163,7 @@ class Halved(Uniform):
     def __init__(self, experiment: Experiment, small: tuple[Configuration, ...]) -> None:
         super().__init__(experiment)
         self._small, self._early = small, set[int]()
-        self._first = max(stats.fewest_blocks(experiment.stop.reading_confidence), experiment.stop.min_blocks)
+        self._first = max(fewest_blocks(experiment.stop.reading_confidence), experiment.stop.min_blocks)
 
     def add(self, record: Record) -> None:
         """The first blocks count for the budget alone."""
@@ -191,11 +215,35 @@ def _given_up(records: Sequence[Record], configuration: Configuration, experimen
     return len(bad) >= GIVE_UP_AFTER or "timeout" in bad
 
 
-def _widths(records: Sequence[Record], experiment: Experiment) -> list[stats.Interval]:
-    times = table(records, experiment.response)
-    now = baseline(experiment)
-    others = [c for c in still_running(records, experiment) if c != now and c in times.configurations]
+def should_stop(rule: Stop, log_ratios: Sequence[Interval], blocks: int, budget_spent: bool = False) -> Decision:
+    """Decide after `blocks` complete blocks from the intervals of all log-ratios that the experiment is about."""
+    known = [half for one in log_ratios if (half := one.half_width) is not None]
+    reached = math.expm1(max(known)) if known and len(known) == len(log_ratios) else None
+    if blocks in rule.looks and reached is not None and reached <= rule.width:
+        return Decision(reached, "width")
+    if blocks >= rule.max_blocks:
+        return Decision(reached, "blocks")
+    return Decision(reached, "budget" if budget_spent else None)
+
+
+def _log_ratios(records: Sequence[Record], experiment: Experiment) -> list[Interval]:
+    times, now = table(records, experiment.response), baseline(experiment)
     if now not in times.configurations:
         return []
+    others = [c for c in still_running(records, experiment) if c != now and c in times.configurations]
     confidence = experiment.stop.reading_confidence
-    return [stats.hodges_lehmann(times.log_ratio(c, now), confidence) for c in others]
+    return [hodges_lehmann(times.log_ratio(c, now), confidence) for c in others]
+
+
+def too_few(experiment: Experiment) -> str:
+    """Why the blocks that are asked for can decide nothing, before any was made; empty where they can."""
+    stop, k = experiment.stop, len(configurations(experiment)) - 1
+    if stop.rule != "replicates" or k < 1 or not (experiment.scans or experiment.compares):
+        return ""
+    together = experiment.compares
+    confidence = bonferroni(stop.reading_confidence, k) if together else stop.reading_confidence
+    if stop.max_blocks >= (needed := fewest_blocks(confidence)):
+        return ""
+    of = f"{k} comparisons together at {100 * stop.confidence:.6g}% need" if together and k > 1 else (
+        f"an interval at {100 * stop.confidence:.6g}% needs")  # fmt: skip
+    return f"-r {stop.max_blocks} can decide nothing: {of} -r {needed}"

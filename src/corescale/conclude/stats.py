@@ -75,7 +75,7 @@ def hodges_lehmann(log_ratios: npt.ArrayLike, confidence: float = 0.95) -> Inter
     estimate, low, high = walsh_bounds(values, tail)
     if tail < 0:
         return Interval(float(estimate), None, None, None, values.size)
-    attained = 1 - 2 * _tail_probability(values.size, tail)
+    attained = 1 - 2 * float(_null_distribution(values.size)[tail])
     return Interval(float(estimate), float(low), float(high), attained, values.size)
 
 
@@ -219,24 +219,16 @@ def walsh_bounds(samples: Floats, count: int) -> tuple[Floats, Floats, Floats]:
 @functools.cache
 def tail_count(n: int, tail: float) -> int:
     """Largest c with P(W <= c) <= tail for the signed-rank sum W of n pairs; -1 where P(W = 0) = 2^-n exceeds it."""
-    allowed = tail * (1 + 1e-12)
-    if n > EXACT_UP_TO:
-        mean, deviation = n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        return max(-1, math.floor(mean + deviation * float(scipy.special.ndtri(allowed)) - 0.5))
-    return int(np.searchsorted(_null_distribution(n), allowed, side="right")) - 1
+    return int(np.searchsorted(_null_distribution(n), tail * (1 + 1e-12), side="right")) - 1
 
 
-def _tail_probability(n: int, count: int) -> float:
-    """P(W <= count)."""
-    if n > EXACT_UP_TO:
-        mean, deviation = n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        return float(scipy.special.ndtr((count + 0.5 - mean) / deviation))
-    return float(_null_distribution(n)[count])
-
-
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def _null_distribution(n: int) -> Floats:
-    return np.cumsum(_rank_sum_distribution(tuple(range(1, n + 1))))
+    """P(W <= 0), P(W <= 1), ... up to the mean at least."""
+    if n <= EXACT_UP_TO:
+        return np.cumsum(_rank_sum_distribution(tuple(range(1, n + 1))))
+    mean, deviation = n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+    return np.asarray(scipy.special.ndtr((np.arange(int(mean)) + 0.5 - mean) / deviation), dtype=np.float64)
 
 
 @functools.lru_cache(maxsize=256)

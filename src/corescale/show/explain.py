@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from corescale.conclude.explain import CHANGES, LedgerRow
+from corescale.conclude.explain.changes import CHANGES
+from corescale.conclude.explain.rows import LedgerRow
 from corescale.declare.catalogue.settings import SHORT
 
 Shown = Mapping[str, Any]

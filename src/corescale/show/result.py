@@ -11,8 +11,8 @@ from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.conclusion import Conclusion
+from corescale.conclude.policy import Decision
 from corescale.conclude.stats import Interval, fewest_blocks
-from corescale.conclude.stopping import Decision
 from corescale.declare.experiment import Experiment
 from corescale.records import Configuration, Record
 

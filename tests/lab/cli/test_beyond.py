@@ -98,7 +98,7 @@ def test_a_metric_that_nobody_can_calculate_with_is_none(written: str, kept: dic
 def test_an_end_of_an_interval_beyond_all_numbers_is_infinite() -> None:
     """Of launches so noisy that the logarithm of T(1) may be anything."""
     terms, wild = np.array([1e-3, 1e-3]), np.abs(np.random.default_rng(1).normal(1e-3, 1e-3, (500, 2)))
-    drawn = Resamples(terms, 1e6 * np.eye(2), wild, np.broadcast_to(1e-9 * np.eye(2), (500, 2, 2)), 6)
+    drawn = Resamples(terms, 1e6 * np.eye(2), wild, np.broadcast_to(1e-9 * np.eye(2), (500, 2, 2)))
     found = _parameter(AMDAHL.parameters[0], terms, drawn, 0.95, 6)
     assert found.high == math.inf and found.low == 0.0
     assert USL.parameters[0].shown(1e4) == math.inf

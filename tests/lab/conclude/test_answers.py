@@ -13,9 +13,9 @@ from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.answers.scaling import scan
 from corescale.conclude.answers.verdict import compare
 from corescale.conclude.conclusion import conclude
+from corescale.conclude.policy import too_few
 from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
-from corescale.conclude.stopping import too_few
 from corescale.conclude.warnings import warnings
 from corescale.declare import command_line
 from corescale.declare.experiment import Experiment

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import wilcoxon
 
 from corescale.conclude import stats, two_samples
+from corescale.conclude.policy import should_stop
 from corescale.conclude.stats import Interval, hodges_lehmann, signed_rank_p
-from corescale.conclude.stopping import should_stop
 from corescale.declare.stop import Stop
 
 log_ratio = st.floats(-2, 2).map(lambda x: round(x, 3))

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from corescale import native
-from corescale.conclude.explain import CHANGES
+from corescale.conclude.explain.changes import CHANGES
 from corescale.declare.catalogue import space
 from corescale.errors import ExitCode
 from corescale.show import explain

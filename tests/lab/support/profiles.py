@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from corescale.conclude.explain import Ledger, LedgerRow, ledger
+from corescale.conclude.explain.ledger import Ledger, ledger
+from corescale.conclude.explain.rows import LedgerRow
 from corescale.declare.factors import Launch
 from corescale.observe.profiler import Profiled, profiled
 from corescale.profile import Profile

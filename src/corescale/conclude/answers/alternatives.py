@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What else there is beside the answer of `tune`: one that is cheaper, the fronts of time and metrics, and ties.
+"""What else there is beside the answer of `tune`: a cheaper one, the fronts of time and metrics, and failures.
 
 By estimates of the measuring blocks: a reason to look, no promise.
 """
@@ -13,6 +13,7 @@ import numpy as np
 from corescale.conclude.answers.candidates import Candidate
 from corescale.conclude.response import table
 from corescale.declare.experiment import Experiment
+from corescale.declare.grid import baseline
 from corescale.records import Configuration, Record
 
 SLOWER = 0.10
@@ -42,6 +43,18 @@ class Front:
     larger_is_better: bool
     points: tuple[tuple[Configuration, float, float], ...]
     """configuration, response, metric"""
+
+
+@dataclass(frozen=True, slots=True)
+class Flaky:
+    """A configuration that looked faster than the answer and failed in some launches."""
+
+    configuration: Configuration
+    faster: float
+    """T_baseline / T by the measuring blocks: exploratory"""
+    failures: int
+    launches: int
+    """those that failed, of all that count"""
 
 
 def cheaper(
@@ -82,3 +95,38 @@ def _front(name: str, larger: bool, found: Sequence[Candidate]) -> Front:
             best = sign * point[2]
             kept.append(point)
     return Front(name, larger, tuple(kept))
+
+
+def fastest_flaky(
+    records: Sequence[Record], experiment: Experiment, found: Sequence[Candidate], chosen: Configuration
+) -> Flaky | None:
+    """The fastest of those that look faster than the answer and the baseline by more than the tolerance; None for none.
+
+    Those that failed only in confirmation pairs, which were to confirm them, are said there.
+    """
+    answers = next((c.ratio.estimate for c in found if c.configuration == chosen and c.ratio.estimate > 0), 1.0)
+    faster = [c for c in found if c.excluded and c.ratio.estimate > max(1, answers) * (1 + experiment.stop.within)]
+    for candidate in sorted(faster, key=lambda c: -c.ratio.estimate):
+        made = [r for r in records if r.timed and r.configuration == candidate.configuration]
+        failed = [r for r in made if r.status not in ("ok", "capped")]
+        if any(r.phase == "measure" for r in failed):
+            return Flaky(candidate.configuration, candidate.ratio.estimate, len(failed), len(made))
+    return None
+
+
+def baseline_failures(
+    records: Sequence[Record], experiment: Experiment, other: Configuration
+) -> tuple[str, bool] | None:
+    """How the baseline failed while another never did, and whether that may be chance; None if neither is the case.
+
+    Fisher's exact test, and Bonferroni over those that failed and were passed over for the other.
+    """
+    now, timed = baseline(experiment), [record for record in records if record.timed]
+    made = [record.ok for record in timed if record.configuration == now]
+    bad, count = made.count(False), sum(record.configuration == other for record in timed)
+    if not bad or other == now:
+        return None
+    equal = math.comb(len(made), bad) / math.comb(len(made) + count, bad)
+    passed = {r.configuration for r in timed if not r.ok and r.status != "capped"} - {now}
+    by_chance = equal * (1 + len(passed)) > 1 - experiment.stop.confidence
+    return f"failed in {bad} of {len(made)} launches, and this one in none of {count}", by_chance

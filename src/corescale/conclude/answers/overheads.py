@@ -3,7 +3,7 @@
 
 It *holds* where configurations that the fit has not seen are surely predicted within the declared error, every
 coefficient is surely above 0, as what costs time is, no other model surely predicts better, and each that has no more
-factors surely predicts worse: of two that the data do not distinguish  neither is shown.
+factors surely predicts worse: of two that the data do not distinguish, neither is shown.
 That it fails beyond some overhead *holds* where it is surely off by more than that there, and by more than before.
 """
 
@@ -64,7 +64,8 @@ class Modelled:
 
 def overheads(found: "pd.DataFrame", experiment: Experiment, declared: Overheads) -> tuple[Modelled, ...]:
     """One for each combination of levels of `each`, at the declared confidence."""
-    beside = {tuple(at.items()): rows for at, rows in groups(found, declared.each, declared.worse_than)}
+    there = groups(found, declared.each, declared.worse_than) if declared.worse_than else ()
+    beside = {tuple(at.items()): rows for at, rows in there}
     made = [
         _asked(rows, beside.get(tuple(at.items())), experiment, declared, at)
         for at, rows in groups(found, declared.each, declared.where)
@@ -79,87 +80,73 @@ def _asked(
     declared: Overheads,
     at: Mapping[str, Level],
 ) -> Modelled:
+    """The answer at these levels; `others`: the launches to predict worse than, if that is claimed."""
+    asked = Modelled(declared, at, "not on this machine")
     if why := lacking(rows, declared.needs):
-        return Modelled(declared, at, "not on this machine", why=why)
-    made = (
-        _compared(rows, others, experiment, declared, at)
-        if declared.worse_than
-        else _modelled(rows, experiment, declared, at)
-    )
-    places = rows.index if others is None else rows.index.union(others.index)
-    return replace(made, rows=frozenset(int(place) for place in places))
-
-
-def _modelled(rows: "pd.DataFrame", experiment: Experiment, declared: Overheads, at: Mapping[str, Level]) -> Modelled:
+        return replace(asked, why=why)
+    used, confidence = rows.index if others is None else rows.index.union(others.index), experiment.stop.confidence
+    asked = replace(asked, rows=frozenset(int(place) for place in used))
     try:
-        found = configurations(rows, experiment, declared, at)
-    except UsageError as error:
-        return Modelled(declared, at, "not on this machine", why=error.what)
-    made = (_judged if declared.fails_beyond is None else _failing)(found, experiment, declared, at)
-    points = found.points(experiment.stop.confidence)
-    return replace(made, oversubscribed=bool(rows["oversubscribed"].any()), points=points)
-
-
-def _judged(found: Configurations, experiment: Experiment, declared: Overheads, at: Mapping[str, Level]) -> Modelled:
-    models = [summands(one) for one in declared.models]
-    choice = choose(found.measured, found.factors, models, experiment.stop.confidence)
-    verdict, why = _judge(Modelled(declared, at, "open", choice))
-    return Modelled(declared, at, verdict, choice, why)
-
-
-def _compared(
-    rows: "pd.DataFrame",
-    others: "pd.DataFrame | None",
-    experiment: Experiment,
-    declared: Overheads,
-    at: Mapping[str, Level],
-) -> Modelled:
-    """Whether the claimed model predicts worse here than there."""
-    try:
+        here = configurations(rows, experiment, declared, at)
+        over = bool(rows["oversubscribed"].any()) or (others is not None and bool(others["oversubscribed"].any()))
+        asked = replace(asked, oversubscribed=over, points=here.points(confidence))
+        if not declared.worse_than:
+            return (_judged if declared.fails_beyond is None else _failing)(asked, here, confidence)
         if others is None:
             raise UsageError("nothing was measured to compare with")
-        here, there = (configurations(each, experiment, declared, at) for each in (rows, others))
+        return _compared(asked, here, configurations(others, experiment, declared, at), confidence)
     except UsageError as error:
-        return Modelled(declared, at, "not on this machine", why=error.what)
-    names, confidence = summands(declared.claim), experiment.stop.confidence
-    first, second = (choose(each.measured, each.factors, [names], confidence) for each in (here, there))
-    over = bool(rows["oversubscribed"].any() or others["oversubscribed"].any())
+        return replace(asked, why=error.what)
+
+
+def _judged(asked: Modelled, found: Configurations, confidence: float) -> Modelled:
+    models = [summands(one) for one in asked.finding.models]
+    made = replace(asked, choice=choose(found.measured, found.factors, models, confidence))
+    verdict, why = _judge(made)
+    return replace(made, verdict=verdict, why=why)
+
+
+def _compared(asked: Modelled, here: Configurations, there: Configurations, confidence: float) -> Modelled:
+    """Whether the claimed model predicts worse here than there."""
+    names = [summands(asked.finding.claim)]
+    first, second = (choose(each.measured, each.factors, names, confidence) for each in (here, there))
     if first.best is None or second.best is None:
-        return Modelled(declared, at, "not on this machine", why=(second if first.best else first).statement)
+        raise UsageError((second if first.best else first).statement)
     verdict: Verdict = "open"
     if surely_better_elsewhere(second.best, first.best):
         verdict = "holds"
     elif surely_better_elsewhere(first.best, second.best):
         verdict = "does not hold"
     choice = replace(first, fits=(first.best, second.best))
-    points = here.points(confidence)
-    return Modelled(declared, at, verdict, choice, oversubscribed=over, beside=second.best, points=points)
+    return replace(asked, verdict=verdict, choice=choice, beside=second.best)
 
 
-def _failing(found: Configurations, experiment: Experiment, declared: Overheads, at: Mapping[str, Level]) -> Modelled:
-    factors = {name: found.factors[name] for name in summands(declared.claim)}
-    limit = declared.fails_beyond or 0.0
+def _failing(asked: Modelled, found: Configurations, confidence: float) -> Modelled:
+    """Whether the claimed model fails beyond some overhead."""
+    declared = asked.finding
+    factors, limit = {name: found.factors[name] for name in summands(declared.claim)}, declared.fails_beyond or 0.0
     try:
-        reached = reach(found.measured, factors, limit, experiment.stop.confidence)
+        reached = reach(found.measured, factors, limit, confidence)
     except ValueError as error:
-        return Modelled(declared, at, "not on this machine", why=str(error))
+        raise UsageError(str(error)) from error
     choice = OverheadChoice(reached.fit, (reached.fit,), f"fitted where f is at most {limit:g}")
-    return Modelled(declared, at, *_judge_reach(reached, declared.within, choice), reach=reached)
+    verdict, why = _judge_reach(reached, declared.within)
+    return replace(asked, verdict=verdict, why=why, choice=choice, reach=reached)
 
 
-def _judge_reach(found: Reach, allowed: float, choice: OverheadChoice) -> tuple[Verdict, OverheadChoice, str]:
+def _judge_reach(found: Reach, allowed: float) -> tuple[Verdict, str]:
     near, far = found.near, found.far
     if near.low is None or near.high is None or far.low is None or far.high is None:
-        return "open", choice, "too few blocks to test it"
+        return "open", "too few blocks to test it"
     if math.isnan(found.fit.held_out.estimate):
-        return "open", choice, found.fit.warning
+        return "open", found.fit.warning
     if far.high <= allowed:
-        return "does not hold", choice, f"it is off by less than {allowed:.0%} of the time there too"
+        return "does not hold", f"it is off by less than {allowed:.0%} of the time there too"
     if far.high < near.low:
-        return "does not hold", choice, "it is farther off where the overhead is small"
+        return "does not hold", "it is farther off where the overhead is small"
     if far.low <= max(allowed, near.high):
-        return "open", choice, f"it may be off by no more than {max(allowed, near.high):.0%} of the time there"
-    return "holds", choice, ""
+        return "open", f"it may be off by no more than {max(allowed, near.high):.0%} of the time there"
+    return "holds", ""
 
 
 def _judge(found: Modelled) -> tuple[Verdict, str]:

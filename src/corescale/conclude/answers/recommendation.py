@@ -10,10 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from corescale.conclude import stats
-from corescale.conclude.answers.alternatives import Cheaper, Front, cheaper, fronts
+from corescale.conclude.answers.alternatives import (
+    Cheaper,
+    Flaky,
+    Front,
+    baseline_failures,
+    cheaper,
+    fastest_flaky,
+    fronts,
+)
 from corescale.conclude.answers.averages import Averages, averages
 from corescale.conclude.answers.candidates import Candidate, candidates
-from corescale.conclude.answers.flaky import BaselineFailures, Flaky, baseline_failures, fastest_flaky
 from corescale.conclude.constraints import broken, not_shown
 from corescale.conclude.race.answer import Gain
 from corescale.conclude.race.race import Race
@@ -93,8 +100,10 @@ class Recommendation:
     @property
     def keep_baseline(self) -> bool:
         """Whether nothing is certainly gained by changing the baseline."""
+        if self.winner == self.baseline:
+            return True
         fails = self.failing is not None and not self.by_chance
-        return not fails and _keeps(self.baseline, self.winner, self.gain, breaks=self.broken is not None)
+        return not fails and self.broken is None and not _surely_gains(self.gain)
 
     @property
     def decided(self) -> bool:
@@ -119,33 +128,22 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
     racing = race.answer()
     found, best = candidates(records, experiment, racing), picked or racing.leader
     confirmation = racing.gain if best == racing.leader else None if best == now else race.gain(best)[0]
-    regret = next((candidate.regret.bound for candidate in found if candidate.configuration == best), None)
     gain, breaks = confirmation.ratio if confirmation else None, broken(records, experiment).get(now)
-    failing = baseline_failures(records, experiment, best)
-    kept = _keeps(now, best, gain, breaks=breaks is not None)
-    unsure = failing is not None and failing.by_chance and kept
-    keeps = kept and (failing is None or unsure)
-    chosen = now if keeps else best
-    # What confirmation pairs did not confirm: what the measuring blocks say of it is known to flatter.
-    trusted = [c for c in found if not (keeps and c.configuration == best != now)]
-    out = {c.configuration for c in found if c.excluded is not None}
+    failing, by_chance = baseline_failures(records, experiment, best) or (None, False)
     different = distinguishable(experiment, None if racing.rehearsal else detected(records))
-    return Recommendation(
+    answer = Recommendation(
         baseline=now,
         winner=best,
         gain=gain,
-        within=regret,
+        within=next((candidate.regret.bound for candidate in found if candidate.configuration == best), None),
         confidence=experiment.stop.confidence,
         candidates=tuple(replace(c, ratio=gain) if gain and c.configuration == best else c for c in found),
         untyped=untyped(experiment),
-        cheaper=cheaper(records, experiment, trusted, chosen),
         fronts=fronts(experiment, found),
-        tied_with=tuple(pair for pair in racing.tied if pair[0] not in out) if chosen == racing.leader else (),
         rehearsal=racing.rehearsal,
         broken=breaks,
-        not_shown=not_shown(records, experiment, chosen),
-        failing=None if failing is None else _failed(failing),
-        by_chance=unsure,
+        failing=failing,
+        by_chance=by_chance and breaks is None and not _surely_gains(gain),
         others=len(different) - 1,
         untried=racing.of - racing.tried,
         same=len(configurations(experiment)) - len(different),
@@ -153,18 +151,22 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         confirmation=confirmation,
         proved=racing.proved,
         eliminated=tuple(c for c in found if c.excluded is not None and _fell(records, c.configuration, now)),
-        flaky=fastest_flaky(records, experiment, found, chosen),
         averages=averages(records, experiment, best, gain),
+    )
+    chosen, out = answer.chosen, {c.configuration for c in found if c.excluded is not None}
+    # What confirmation pairs did not confirm: what the measuring blocks say of it is known to flatter.
+    trusted = [c for c in found if not (answer.keep_baseline and c.configuration == best != now)]
+    return replace(
+        answer,
+        cheaper=cheaper(records, experiment, trusted, chosen),
+        tied_with=tuple(pair for pair in racing.tied if pair[0] not in out) if chosen == racing.leader else (),
+        not_shown=not_shown(records, experiment, chosen),
+        flaky=fastest_flaky(records, experiment, found, chosen),
     )
 
 
-def _keeps(now: Configuration, best: Configuration, gain: Interval | None, *, breaks: bool) -> bool:
-    """Whether the baseline is kept, unless it fails; `breaks`: it breaks a constraint."""
-    return best == now or (not breaks and (gain is None or gain.low is None or gain.low <= 1))
-
-
-def _failed(found: BaselineFailures) -> str:
-    return f"failed in {found.failures} of {found.launches} launches, and this one in none of {found.of_other}"
+def _surely_gains(gain: Interval | None) -> bool:
+    return gain is not None and gain.low is not None and gain.low > 1
 
 
 def _fell(records: Sequence[Record], configuration: Configuration, now: Configuration) -> bool:

@@ -2,14 +2,14 @@
 """The verdict on two commands or builds: paired, from one interval."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from corescale.conclude import stats
 from corescale.conclude.answers.averages import Slow, slow
 from corescale.conclude.answers.timing import Timing, timing
-from corescale.conclude.response import Step, Table, of, table, widened
+from corescale.conclude.response import Step, of, table, widened
 from corescale.conclude.stats import Interval
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
@@ -92,7 +92,7 @@ def _alone(records: Sequence[Record], experiment: Experiment, only: Configuratio
     if found is None:
         return ()
     time = stats.median_interval(table(records, experiment.response).column(only), experiment.stop.confidence)
-    failures = _failures(records, only)
+    failures = _failures(of(records, only))
     return (Comparison(only, only, time, time, ITSELF, 1.0, "no difference shown", (failures, failures), alone=found),)
 
 
@@ -105,16 +105,19 @@ def _compare(
     gate: Gates,
 ) -> Comparison:
     times = table(records, experiment.response)
+    launches = (of(records, reference), of(records, other))
     log_ratio = stats.hodges_lehmann(times.log_ratio(other, reference), confidence)
     ratio = widened(log_ratio, times, other, reference, Step.of(records, experiment.response)).map(math.exp)
     whole = 0.0 if experiment.stop.rule == "calm" else None
-    failures = (_failures(records, reference), _failures(records, other))
+    failures = (_failures(launches[0]), _failures(launches[1]))
     decision = "failed" if any(failures) and not experiment.ignore_failure else stats.decide(ratio)
-    crashed = decision == "failed" or _fails(records, other)
+    # How long it takes to fail says nothing of the program.
+    crashed = decision == "failed" or (len(launches[1]) > 0 and all(record.let_fail for record in launches[1]))
     mean = stats.ratio_of_means(times.column(other), times.column(reference), confidence)
     ratios: dict[GateOn, Interval] = {"time": ratio, "mean": mean}
-    for amount in gate.keys() & AMOUNTS.keys():
-        ratios[amount] = _ratio(table(records, "wall", value=AMOUNTS[amount]), reference, other, confidence)
+    for amount in gate.keys() - ratios.keys():
+        logs = table(records, amount).log_ratio(other, reference)
+        ratios[amount] = stats.hodges_lehmann(logs, confidence).map(math.exp)
     return Comparison(
         reference=reference,
         other=other,
@@ -124,7 +127,7 @@ def _compare(
         p_value=stats.signed_rank_p(times.log_ratio(other, reference)),
         decision=decision,
         failures=failures,
-        never=tuple(filter(None, (_never(records, c) for c in (reference, other)))),
+        never=tuple(each[-1] for each in launches if each and not any(record.ok for record in each)),
         gates=tuple(
             Gated(of, limit, ratios[of], "crashed" if crashed else judge(ratios[of], limit, whole))
             for of, limit in gate.items()
@@ -135,38 +138,8 @@ def _compare(
     )
 
 
-def _ratio(times: Table, reference: Configuration, other: Configuration, confidence: float) -> Interval:
-    return stats.hodges_lehmann(times.log_ratio(other, reference), confidence).map(math.exp)
-
-
-def _cpu(record: Record, name: str) -> float:
-    del name
-    return record.user + record.system if record.ok else math.nan
-
-
-def _memory(record: Record, name: str) -> float:
-    del name
-    return float(record.peak_memory) if record.ok else math.nan
-
-
-AMOUNTS: dict[GateOn, Callable[[Record, str], float]] = {"cpu": _cpu, "memory": _memory}
-"""Amounts of a launch beside the response that may have a gate."""
-
-
-def _failures(records: Sequence[Record], configuration: Configuration) -> int:
-    return sum(not record.ok or record.let_fail for record in of(records, configuration))
-
-
-def _never(records: Sequence[Record], configuration: Configuration) -> Record | None:
-    """The last launch if none succeeded, else None."""
-    launches = of(records, configuration)
-    return launches[-1] if launches and not any(record.ok for record in launches) else None
-
-
-def _fails(records: Sequence[Record], configuration: Configuration) -> bool:
-    """Whether every launch failed, and counts (-i): how long that takes says nothing of the program."""
-    launches = of(records, configuration)
-    return bool(launches) and all(record.let_fail for record in launches)
+def _failures(launches: Sequence[Record]) -> int:
+    return sum(not record.ok or record.let_fail for record in launches)
 
 
 def judge(ratio: Interval, gate: float, allowed: float | None = None) -> Gate:

@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from corescale.conclude.explain.changes import Swap
 from corescale.conclude.explain.ledger import Ledger, mains_of
 from corescale.conclude.explain.rows import LedgerRow
 from corescale.conclude.explain.sites import Hotspot, Namer, Site, hotspots, sites
-from corescale.conclude.explain.swaps import Swap
 from corescale.conclude.explain.timeline import Line, Stretch, lines, stretches
 from corescale.profile import MessageTimes, Profile, RegionTimes
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the ledger, and the changes that could give back what is in them: a table each."""
+"""The rows of the ledger: one table."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
@@ -43,20 +42,3 @@ ROW_OF: Mapping[str, LedgerRow] = {
 """The row of each state. Idle workers are absent; the call sites of that are where others compute."""
 ON_CPU = tuple(state for row in LedgerRow if row.used for state in row.states)
 """states outside waits"""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One thing to change in a launch: in words, and the rows of which it could give something back."""
-
-    words: str
-    rows: tuple[LedgerRow, ...]
-
-
-CHANGES = {
-    "allocator": Change("the allocator", (LedgerRow.ALLOCATING,)),
-    "GLIBC_TUNABLES": Change("the size of pages", (LedgerRow.ALLOCATING, LedgerRow.INFLATED)),
-    "bind": Change("the placement", (LedgerRow.INFLATED, LedgerRow.QUEUED)),
-    "OMP_WAIT_POLICY": Change("the wait policy", (LedgerRow.BARRIER, LedgerRow.SPINNING)),
-}
-"""By factor."""

@@ -40,7 +40,6 @@ class Resamples:
     """terms of the fits of the resamples, [R, k]"""
     resampled_covariance: Floats
     """covariances of these terms, [R, k, k]"""
-    blocks: int
 
     def interval(self, of: Callable[[Floats], Floats], confidence: float) -> tuple[float, float] | None:
         """Symmetric bootstrap-t interval of an analytic function of the terms; None if many resamples have no fit."""
@@ -64,13 +63,8 @@ def resample(basis: Floats, log_times: Floats, weights: Floats, resamples: int =
     with np.errstate(all="ignore"):
         terms = gauss_newton(basis, here.centres, weights)
         others = gauss_newton(basis, there.centres, weights, start=terms, steps=REFIT_STEPS)
-        return Resamples(
-            terms,
-            _terms_covariance(basis, terms, weights, here),
-            others,
-            _terms_covariance(basis, others, weights, there),
-            blocks,
-        )
+        covariance = _terms_covariance(basis, terms, weights, here)
+        return Resamples(terms, covariance, others, _terms_covariance(basis, others, weights, there))
 
 
 def draws(blocks: int, resamples: int) -> Floats:

@@ -60,8 +60,6 @@ class OverheadFit:
     """how large it surely is, at the confidence, when what noise adds is taken out; NaN as there"""
     typical: float
     """root mean square of f itself"""
-    largest: Mapping[str, float]
-    """largest measured value of each factor"""
     confidence: float
     blocks: int
     warning: str
@@ -84,10 +82,6 @@ class OverheadFit:
     def time(self, values: Mapping[str, float], p: float, p_ref: float, reference_seconds: float) -> Interval:
         """T(p) = p_ref T(p_ref) (1 + f) / p, for a T(p_ref) that is known."""
         return self._of(values, lambda f: p_ref * reference_seconds * (1 + f) / p, 0.0)
-
-    def beyond(self, values: Mapping[str, float]) -> float:
-        """How many times the largest measured value the farthest factor has."""
-        return max(values[name] / self.largest[name] for name in self.factors)
 
     def _of(self, values: Mapping[str, float], shown: Callable[[Floats], Floats], low: float) -> Interval:
         row = np.array([values[name] for name in self.factors])
@@ -113,25 +107,27 @@ def fit(measured: Measured, factors: Mapping[str, Floats], confidence: float = 0
     design, overheads = design[some], overheads[:, some]
     if design.shape[0] < design.shape[1] or np.linalg.matrix_rank(design / np.abs(design).max(axis=0)) < len(factors):
         raise ValueError(f"{design.shape[0]} configurations cannot separate {' and '.join(factors)}")
-    drawn = _resample(design, overheads)
-    terms, blocks = drawn.terms, overheads.shape[0]
-    intervals = drawn if blocks >= fewest_blocks(confidence) else None
+    blocks = overheads.shape[0]
     here, there = summarise(overheads, np.ones(blocks)), summarise(overheads, draws(blocks, RESAMPLES))
-    centres, errors = here.centres, _held_out(design, there.centres)
+    gain, centres = np.linalg.pinv(design).astype(np.float64), here.centres
+    terms, errors = gain @ centres, _held_out(design, there.centres)
+    drawn = None
+    if blocks >= fewest_blocks(confidence):
+        with np.errstate(all="ignore"):
+            drawn = Resamples(terms, _spread(gain, here), there.centres @ gain.T, _spread(gain, there))
     excess = errors**2 - _noise(design, here) - _noise(design, there)
     return OverheadFit(
         factors=tuple(factors),
-        coefficients={name: _coefficient(k, terms, intervals, confidence, blocks) for k, name in enumerate(factors)},
+        coefficients={name: _coefficient(k, terms, drawn, confidence, blocks) for k, name in enumerate(factors)},
         residual=float(np.sqrt(np.mean((centres - design @ terms) ** 2))),
         held_out=error_interval(float(_held_out(design, centres[None])[0]), errors, confidence, blocks),
         excess=_lower(excess, blocks, confidence),
         typical=float(np.sqrt(np.mean(centres**2))),
-        largest={name: float(design[:, k].max()) for k, name in enumerate(factors)},
         confidence=confidence,
         blocks=blocks,
         warning=_warning(design, blocks, confidence),
         _terms=terms,
-        _resamples=intervals,
+        _resamples=drawn,
         _errors=errors,
         _excess=excess,
     )
@@ -175,14 +171,6 @@ def surely_better(rival: OverheadFit, known: OverheadFit) -> bool:
 def surely_better_elsewhere(rival: OverheadFit, known: OverheadFit) -> bool:
     """The same of fits to different configurations of the same blocks: what noise adds to either error is taken out."""
     return known._resamples is not None and surely_less(rival._excess, known._excess, EQUAL)
-
-
-def _resample(design: Floats, overheads: Floats) -> Resamples:
-    blocks = overheads.shape[0]
-    gain: Floats = np.linalg.pinv(design).astype(np.float64)
-    here, there = summarise(overheads, np.ones(blocks)), summarise(overheads, draws(blocks, RESAMPLES))
-    with np.errstate(all="ignore"):
-        return Resamples(gain @ here.centres, _spread(gain, here), there.centres @ gain.T, _spread(gain, there), blocks)
 
 
 def _spread(gain: Floats, summary: Summary) -> Floats:

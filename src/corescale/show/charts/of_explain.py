@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from corescale.conclude.explain import LedgerRow
+from corescale.conclude.explain.rows import LedgerRow
 from corescale.show import charts, text
 from corescale.show.charts.look import SERIES
 from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, Series

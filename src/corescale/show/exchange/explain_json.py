@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from corescale.conclude.explain import Explanation
+from corescale.conclude.explain.explanation import Explanation
 
 
 def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from corescale.conclude.answers.judging import Verdict
 from corescale.conclude.answers.verdict import Gate, GateOn
-from corescale.conclude.stopping import Reason
+from corescale.conclude.policy import Reason
 from corescale.declare.experiment import Verb
 from corescale.records import Origin
 from corescale.show import columns

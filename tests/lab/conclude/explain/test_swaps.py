@@ -6,7 +6,10 @@ from dataclasses import replace
 import pytest
 
 from corescale.conclude.answers.verdict import compare
-from corescale.conclude.explain import Explanation, Ledger, LedgerRow, Swap, swaps, worth_swapping
+from corescale.conclude.explain.changes import Swap, swaps, worth_swapping
+from corescale.conclude.explain.explanation import Explanation
+from corescale.conclude.explain.ledger import Ledger
+from corescale.conclude.explain.rows import LedgerRow
 from corescale.conclude.stats import Interval
 from corescale.declare import command_line
 from corescale.declare.experiment import Experiment

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corescale.conclude.explain import LedgerRow, ledger, outside, ranks_as_typed, sites
 from corescale.conclude.explain.explanation import Explanation, explanation, in_use, over_time
+from corescale.conclude.explain.ledger import ledger, outside, ranks_as_typed
+from corescale.conclude.explain.rows import LedgerRow
+from corescale.conclude.explain.sites import sites
 from corescale.profile import SHARES, MessageTimes, Place, Profile, RegionTimes, StackTimes, ThreadTimes
 from corescale.show.exchange.explain_json import as_json
 from corescale.show.explain import BAR, LEVELS, lines

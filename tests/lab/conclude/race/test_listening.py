@@ -5,7 +5,8 @@ import pytest
 
 from corescale import native
 from corescale.conclude.answers.recommendation import recommend
-from corescale.conclude.explain import LedgerRow, chances
+from corescale.conclude.explain.changes import chances
+from corescale.conclude.explain.rows import LedgerRow
 from corescale.conclude.race.race import Race
 from corescale.declare import command_line
 from corescale.declare.catalogue import space

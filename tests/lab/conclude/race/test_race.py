@@ -10,7 +10,7 @@ import pytest
 
 from corescale.cli.output import exit_code
 from corescale.conclude import policy
-from corescale.conclude.answers.flaky import BaselineFailures, baseline_failures
+from corescale.conclude.answers.alternatives import baseline_failures
 from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.race import bounds, pairs
 from corescale.conclude.race.answer import Stopped, Why
@@ -195,7 +195,8 @@ def flaky(bad: int, count: int) -> Race:
 def test_failures_of_the_baseline_are_judged_by_fishers_test(bad: int, count: int, chance: bool) -> None:
     race = flaky(bad, count)
     b = configurations(race.experiment)[1]
-    assert baseline_failures(race.records, race.experiment, b) == BaselineFailures(bad, 66, count + 6, chance)
+    said = f"failed in {bad} of 66 launches, and this one in none of {count + 6}"
+    assert baseline_failures(race.records, race.experiment, b) == (said, chance)
     answer = recommend(race.records, race.experiment)
     assert (answer.chosen == race.now) == chance and answer.decided != chance
 

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes that could give back what the ledger booked: which are worth a launch, and what their launches gave back."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from corescale.conclude.answers.verdict import Comparison
+from corescale.conclude.explain.ledger import Ledger
+from corescale.conclude.explain.rows import LedgerRow
+from corescale.conclude.stats import Interval
+from corescale.declare.catalogue.settings import SETTINGS
+from corescale.records import Level
+
+WORTH = 0.01
+"""share of the thread-seconds below which what is booked is not worth a launch"""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing to change in a launch: in words, and the rows of which it could give something back."""
+
+    words: str
+    rows: tuple[LedgerRow, ...]
+
+
+CHANGES = {
+    "allocator": Change("the allocator", (LedgerRow.ALLOCATING,)),
+    "GLIBC_TUNABLES": Change("the size of pages", (LedgerRow.ALLOCATING, LedgerRow.INFLATED)),
+    "bind": Change("the placement", (LedgerRow.INFLATED, LedgerRow.QUEUED)),
+    "OMP_WAIT_POLICY": Change("the wait policy", (LedgerRow.BARRIER, LedgerRow.SPINNING)),
+}
+"""By factor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """Whether a race need try a factor, and why."""
+
+    factor: str
+    likely: bool
+    why: str
+
+
+def chances(names: Sequence[str], shares: Mapping[str, float], *, compared: bool) -> tuple[Chance, ...]:
+    """For each factor whether it can matter, by the share of each row in the ledger of the baseline.
+
+    `compared`: whether the ledger knows what is inflated. What it does not know may matter.
+    """
+    return tuple(_chance(name, shares, compared=compared) for name in names)
+
+
+def _chance(name: str, shares: Mapping[str, float], *, compared: bool) -> Chance:
+    rows: tuple[LedgerRow, ...] = (LedgerRow.ALLOCATING,) if name in SETTINGS else ()  # of what only an allocator reads
+    rows = CHANGES[name].rows if name in CHANGES else rows
+    if not rows:
+        return Chance(name, likely=True, why="no row of the ledger bounds what it gives back")
+    if LedgerRow.INFLATED in rows and not compared:
+        return Chance(name, likely=True, why=f"{LedgerRow.INFLATED} is not known without a launch with 1 thread")
+    # Another program's share is no share of this one's.
+    given = 1.0 if LedgerRow.QUEUED in rows else 1.0 - shares[LedgerRow.QUEUED]
+    share = sum(shares[row] for row in rows) / given if given > 0 else 1.0
+    return Chance(name, likely=share >= WORTH, why=f"{share:.1%} of its thread-seconds are {' or '.join(rows)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """One thing changed: a cause by intervention."""
+
+    factor: str
+    level: Level
+    booked: float
+    """thread-seconds in the rows that it could give back"""
+    returned: Interval
+    """thread-seconds that it gave back, of launches without the profiler; all swaps' intervals hold together"""
+
+
+def worth_swapping(ledger: Ledger) -> tuple[str, ...]:
+    """The factors whose rows have enough in them."""
+    return tuple(factor for factor in CHANGES if _booked(ledger, factor) >= WORTH * ledger.total > 0)
+
+
+def swaps(comparisons: Sequence[Comparison], ledger: Ledger) -> tuple[Swap, ...]:
+    """What each change gave back; the largest first. One that failed, or was never launched, is left out."""
+    found = (swap for one in comparisons for swap in _swap(one, ledger))
+    return tuple(sorted(found, key=lambda swap: -swap.returned.estimate))
+
+
+def _booked(ledger: Ledger, factor: str) -> float:
+    return sum(ledger.rows[row] for row in CHANGES[factor].rows)
+
+
+def _swap(one: Comparison, ledger: Ledger) -> Iterator[Swap]:
+    whole = ledger.threads * one.reference_time.estimate
+    for factor, level in one.other.levels:
+        if level != one.reference.get(factor) and one.decision != "failed" and one.ratio.n:
+            yield Swap(factor, level, _booked(ledger, factor), one.ratio.map(lambda ratio: whole * (1 - ratio)))
