@@ -16,9 +16,9 @@ from pathlib import Path
 import corescale
 from corescale.machine import Machine
 
-LARGE, SMALL = 5000, 312
-"""points that are fitted to: computing decides the first, loops and messages the second"""
-BLIND = (2500, 1250, 625)
+LARGE, SMALL = 2500, 312
+"""points that are fitted to: computing decides the first, whose distances fit in cache; loops and messages the second"""
+BLIND = (5000, 1250, 625)
 CALIBRATED = ("1x1x1", "2x1x1", "1x2x1")
 OVERSUBSCRIBED = ("4x1x1", "2x2x1", "1x4x1")
 PROBE = {"fork_join": 2e-6, "latency": 1e-6}

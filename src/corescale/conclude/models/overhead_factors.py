@@ -151,12 +151,12 @@ def choose(
         return OverheadChoice(None, (), "no fit: " + "; ".join(reasons))
     best, statement = fits[0], "it is the only fit that these configurations determine"
     for rival in fits[1:]:
-        said = "predict" if len(rival.factors) > 1 else "predicts"
-        names = " and ".join(rival.factors)
+        names, verb = " and ".join(rival.factors), "are" if len(rival.factors) > 1 else "is"
         if surely_better(rival, best):
-            best, statement = rival, f"{names} {said} held-out configurations better"
+            best, statement = rival, f"{names} {verb} shown to predict held-out configurations better"
         else:
-            statement = f"{names} {said} held-out configurations no better than {' and '.join(best.factors)}"
+            less = " and ".join(best.factors)
+            statement = f"{names} {verb} not shown to predict held-out configurations better than {less}"
     return OverheadChoice(best, tuple(fits), statement)
 
 

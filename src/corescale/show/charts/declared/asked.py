@@ -2,6 +2,7 @@
 """What a declared chart is drawn from: the declaration, its launches, and how levels and numbers are written."""
 
 import difflib
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -190,10 +191,12 @@ def _words(column: str, level: Level) -> str:
 
 
 def natural(level: Level) -> tuple[bool, Sequence[str | float]]:
-    """Sorts numbers first, and words by the numbers in them: 1x8x2 comes before 1x24x1."""
+    """Sorts numbers first, layouts by p and then by threads (1x24x32 beside 24x1x32), and other words by the numbers in them."""
     if not isinstance(level, str):
         return False, [float(level)]
-    return True, [float(part) if part.isdigit() else part for part in re.split(r"(\d+)", level)]
+    parts = [float(part) if part.isdigit() else part for part in re.split(r"(\d+)", level)]
+    layout = re.fullmatch(r"\d+x\d+x\d+", level)
+    return True, ["", math.prod(map(int, level.split("x"))), *parts] if layout else parts
 
 
 def named(column: str, level: Level) -> str:
