@@ -158,12 +158,10 @@ void accounts::last_look(pid_t zombie) {
 void accounts::book(pid_t zombie, const rusage& usage) {
   const sighting seen = std::move(sightings_[zombie]);
   sightings_.erase(zombie);
-  if (ended_process* const others = told_with(seen)) {
+  if (ended_process* const others = told_with(seen))
     others->usage = together(others->usage, usage);
-    ++others->count;
-  } else {
+  else
     ended_.push_back({zombie, seen.executable, seen.name, usage, seen.affinity});
-  }
 }
 
 /// The first entry behind the listed ones of this executable, any after as many again; null for a new one.
@@ -202,9 +200,6 @@ double accounts::system() const {
 }
 std::int64_t accounts::involuntary() const {
   return sum(ended_, [](const rusage& usage) { return std::int64_t{usage.ru_nivcsw}; });
-}
-std::int64_t accounts::voluntary() const {
-  return sum(ended_, [](const rusage& usage) { return std::int64_t{usage.ru_nvcsw}; });
 }
 
 }  // namespace corescale::probe

@@ -26,11 +26,9 @@ struct ended_process {
   std::string name;
   rusage usage{};
   std::vector<int> affinity;
-  /// How many processes this stands for: beyond the first `listed_processes`, those of one executable are
-  /// told together, times added, peaks the largest.
-  int count = 1;
 };
 
+/// Beyond these, those of one executable are listed as one: times added, peaks the largest.
 inline constexpr std::size_t listed_processes = 100;
 
 /// Time on a core and time waiting for one, in seconds, from schedstat.
@@ -79,7 +77,6 @@ class accounts {
   double user() const;
   double system() const;
   std::int64_t involuntary() const;
-  std::int64_t voluntary() const;
 
  private:
   struct sighting {

@@ -62,44 +62,43 @@ void govern_memory(const std::string& parent) {
   if (!lists(enabled, "memory", ' ')) write_file(parent + "/cgroup.subtree_control", "+memory");
 }
 
-/// The tightest limit of a group and those above it, and of what is asked for; 0: none. A runtime that reads its
-/// own group's limit alone should find what binds it.
-std::uint64_t tightest(const cgroup_place& place, const char* file, std::uint64_t asked) {
-  std::uint64_t least = asked > 0 ? asked : no_limit;
-  for (const auto& directory : place.ancestry()) {
+/// Gives a group the tightest limit of its parent and those above. A runtime that reads its own group's limit alone
+/// should find what binds it.
+void repeat_limit(const cgroup_place& parent, const std::string& group, const char* file) {
+  std::uint64_t least = no_limit;
+  for (const auto& directory : parent.ancestry()) {
     std::string text = read_file(directory + file);
     text.erase(text.find_last_not_of('\n') + 1);
     least = std::min(least, parse_number<std::uint64_t>(text).value_or(no_limit));
   }
-  return least < no_limit ? least : 0;
+  if (least < no_limit) write_file(group + file, std::to_string(least));
 }
 
 }  // namespace
 
-tree_group::tree_group(std::uint64_t limit, const std::string& root) : root_(root) {
-  if (const auto place = own_cgroup("", root)) make_unified(*place, limit);
+tree_group::tree_group(const std::string& root) {
+  if (const auto place = own_cgroup("", root)) make_unified(*place);
   const auto memory = own_cgroup("memory", root);
-  if (memory && memory->version == 1) enter_memory(*memory, limit);
+  if (memory && memory->version == 1) enter_memory(*memory);
 }
 
-void tree_group::make_unified(const cgroup_place& place, std::uint64_t limit) {
+void tree_group::make_unified(const cgroup_place& place) {
   govern_memory(place.directory());
   unified_ = new_group(place.directory());
   if (unified_.empty()) return;
   birthplace_ = descriptor(open(unified_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::uint64_t binds = tightest(place, "/memory.max", limit);
-  if (binds > 0) limited_ = write_file(unified_ + "/memory.max", std::to_string(binds));
+  repeat_limit(place, unified_, "/memory.max");
 }
 
-void tree_group::enter_memory(const cgroup_place& place, std::uint64_t limit) {
+void tree_group::enter_memory(const cgroup_place& place) {
   memory_ = new_group(place.directory());
   memory_parent_ = place.directory();
   if (memory_.empty()) return;
   if (!write_file(memory_ + "/cgroup.procs", std::to_string(getpid()))) {
     remove_group(memory_);
     memory_.clear();
-  } else if (const std::uint64_t binds = tightest(place, "/memory.limit_in_bytes", limit); binds > 0) {
-    limited_ = write_file(memory_ + "/memory.limit_in_bytes", std::to_string(binds)) || limited_;
+  } else {
+    repeat_limit(place, memory_, "/memory.limit_in_bytes");
   }
 }
 

@@ -20,8 +20,7 @@ namespace corescale::probe {
 /// before any clock starts.
 class tree_group {
  public:
-  /// `limit`: bytes of memory of all processes together; 0 is none.
-  explicit tree_group(std::uint64_t limit, const std::string& root = "");
+  explicit tree_group(const std::string& root = "");
   tree_group(const tree_group&) = delete;
   tree_group& operator=(const tree_group&) = delete;
   /// Goes back where it came from and removes the groups, which must be empty by then.
@@ -33,23 +32,19 @@ class tree_group {
   void disown();
   /// The name of the version 2 group; empty: none.
   std::string name() const { return unified_.substr(unified_.rfind('/') + 1); }
-  /// Whether the kernel took the limit.
-  bool limited() const { return limited_; }
   /// Seconds of all processes that were ever in the group.
   std::optional<double> cpu_seconds() const;
   /// Bytes now: anonymous pages of all processes, each once, and none of files or of the page cache.
   std::optional<std::uint64_t> anonymous() const;
 
  private:
-  void make_unified(const cgroup_place& place, std::uint64_t limit);
-  void enter_memory(const cgroup_place& place, std::uint64_t limit);
+  void make_unified(const cgroup_place& place);
+  void enter_memory(const cgroup_place& place);
 
-  std::string root_;
   std::string unified_;        // directories; empty: none
   std::string memory_parent_;  // of version 1
   std::string memory_;
   descriptor birthplace_;
-  bool limited_ = false;
 };
 
 }  // namespace corescale::probe

@@ -68,15 +68,11 @@ const std::map<std::string, option>& options() {
       {"--affinity", {true, set_affinity}},
       {"--timeout", number_option(&arguments::timeout)},
       {"--grace", number_option(&arguments::grace)},
-      {"--limit-memory", number_option(&arguments::limit_memory)},
-      {"--limit-cpu", number_option(&arguments::limit_cpu)},
       {"--stdin", text_option(&arguments::input)},
       {"--stdout", text_option(&arguments::output)},
       {"--stderr", text_option(&arguments::errors)},
-      {"--count-output", flag(&arguments::count_output)},
       {"--tail", number_option(&arguments::tail)},
       {"--inherit", {true, inherit}},
-      {"--cwd", text_option(&arguments::directory)},
       {"--scratch", text_option(&arguments::scratch)},
       {"--sample-ms", number_option(&arguments::sample_ms)},
       {"--prove", flag(&arguments::prove)},
@@ -115,12 +111,8 @@ const char* usage() {
          "  --affinity LIST                  CPUs it may use, such as 0,1,4-7\n"
          "  --timeout S, --grace S           kill it after S seconds; let it handle SIGTERM for S seconds "
          "first\n"
-         "  --limit-memory BYTES             of the tree by memory group, else of each process\n"
-         "  --limit-cpu S                    CPU seconds of each process\n"
-         "  --stdin FILE --stdout FILE --stderr FILE, --cwd DIR\n"
-         "  --count-output                   keep standard output in a scratch file and report its size\n"
-         "  --tail BYTES, --scratch DIR      report the end of stderr and kept stdout; where scratch files "
-         "go\n"
+         "  --stdin FILE --stdout FILE --stderr FILE\n"
+         "  --tail BYTES, --scratch DIR      report the end of stderr; where it is kept meanwhile\n"
          "  --sample-ms N                    look at the tree every N ms (100); 0 never\n"
          "  --inherit FD                     an open descriptor that the program keeps\n"
          "  --cgroup auto|off                accounts by control groups where possible\n"

@@ -25,24 +25,15 @@ struct arguments {
   /// Seconds between SIGTERM and SIGKILL for the main program. 0, since only launchers such as mpirun and
   /// srun, which must reach other machines, need a moment.
   double grace = 0;
-  /// Bytes; 0: none. Of the whole tree where a memory group can be made, else of each process's private data.
-  std::uint64_t limit_memory = 0;
-  /// CPU seconds of each process; 0: none.
-  std::uint64_t limit_cpu = 0;
   /// Nowhere, so that a program which asks a question ends instead of waiting.
   std::string input = "/dev/null";
-  /// Empty: nowhere, or a scratch file where count_output asks.
-  std::string output;
+  std::string output = "/dev/null";
   /// Empty: nowhere, or a scratch file where tail asks.
   std::string errors;
-  /// Keep standard output in an unlinked scratch file, of which size and tail are reported.
-  bool count_output = false;
-  /// Bytes of the end of kept output in the report.
+  /// Bytes of the end of what it wrote to standard error in the report.
   std::uint64_t tail = 0;
   /// Descriptors that the program keeps, beside the first three.
   std::vector<int> inherited;
-  /// Empty: as inherited.
-  std::string directory;
   /// For scratch files; empty: $TMPDIR, else /tmp.
   std::string scratch;
   /// Milliseconds between looks at the tree, stretched so that they take under half a percent of a core; 0:

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -29,7 +28,6 @@ struct child_plan {
   const std::vector<int>& inherited;
   /// Null: as inherited.
   cpu_mask* affinity;
-  rlim_t data_limit, cpu_limit;
   pid_t spawner;
   /// Read until it ends or gives a byte; -1: none.
   int gate;
@@ -48,15 +46,6 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   plan.tells->error = errno;
   plan.tells->failed_step = step;
   _exit(127);
-}
-
-void limit(const child_plan& plan, __rlimit_resource resource, rlim_t most) {
-  if (most == 0) return;
-  rlimit bounds{};
-  if (getrlimit(resource, &bounds) != 0) give_up(plan, "limit");
-  if (most < bounds.rlim_max) bounds.rlim_max = most;
-  bounds.rlim_cur = bounds.rlim_max;
-  if (setrlimit(resource, &bounds) != 0) give_up(plan, "limit");
 }
 
 const char* exec_step(const char* path) {
@@ -89,8 +78,6 @@ int run_child(void* argument) {
   take_files(plan);
   if (plan.affinity && sched_setaffinity(0, plan.affinity->bytes(), plan.affinity->data()) != 0)
     give_up(plan, "affinity");
-  limit(plan, RLIMIT_DATA, plan.data_limit);
-  limit(plan, RLIMIT_CPU, plan.cpu_limit);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -185,7 +172,6 @@ std::string find_program(const std::string& command, const std::vector<std::stri
 }
 
 launched launch(const arguments& asked, const channels& io, const launch_manner& how) {
-  if (!asked.directory.empty() && chdir(asked.directory.c_str()) != 0) throw start_failure{"cwd", errno};
   std::vector<std::string> words = asked.command, variables = environment_of(asked);
   cpu_mask affinity(asked.affinity);
   pipe_ends gate = how.traced ? open_gate() : pipe_ends{};
@@ -195,15 +181,11 @@ launched launch(const arguments& asked, const channels& io, const launch_manner&
                   {io.input(), io.output(), io.errors()},
                   asked.inherited,
                   asked.affinity.empty() ? nullptr : &affinity,
-                  how.limit_data ? rlim_t{asked.limit_memory} : 0,
-                  rlim_t{asked.limit_cpu},
                   getpid(),
                   gate.reader.get(),
                   shared_birth()};
   pid_t child = how.birthplace >= 0 ? start_in_group(plan, how) : -1;
   const bool in_group = child > 0;
-  if (!in_group && how.birthplace >= 0)
-    plan.data_limit = rlim_t{asked.limit_memory};  // the group's will not hold
   if (!in_group) child = start_beside(plan, how.traced);
   return {child, plan.path, plan.tells, std::move(gate.writer), in_group};
 }

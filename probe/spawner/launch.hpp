@@ -56,8 +56,6 @@ std::string find_program(const std::string& command, const std::vector<std::stri
 
 /// What launch() does in addition to what the command line asks.
 struct launch_manner {
-  /// Ask for the memory limit of each process, as no group could take it.
-  bool limit_data = false;
   /// Hold the child for a tracer, until launched::release().
   bool traced = false;
   /// Descriptor of the version 2 group to be born in; -1: none.

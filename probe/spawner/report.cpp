@@ -25,7 +25,6 @@ void write_times(json_writer& json, const report& result) {
   json.member("system", result.system);
   json.member("cpu_kind", result.cpu_kind);
   json.member("involuntary", result.used.involuntary());
-  json.member("voluntary", result.used.voluntary());
   json.member("steal", result.steal);
   json.member("throttled", result.throttled);
   json.member("foreign", result.foreign);
@@ -40,7 +39,6 @@ void write_process(json_writer& json, const ended_process& process) {
   json.member("pid", process.pid);
   json.member("executable", process.executable);
   json.member("name", process.name);
-  json.member("count", process.count);
   json.member("user", seconds_of(process.usage.ru_utime));
   json.member("system", seconds_of(process.usage.ru_stime));
   json.member("peak_memory", 1024 * std::int64_t{process.usage.ru_maxrss});
@@ -50,7 +48,6 @@ void write_process(json_writer& json, const ended_process& process) {
 
 void write_image(json_writer& json, const image& program) {
   json.open('{');
-  json.member("pid", program.pid);
   json.member("executable", program.executable);
   json.member("name", program.name);
   json.member("static", program.is_static);
@@ -82,9 +79,7 @@ std::string to_json(const report& result) {
   json.member("tree_memory", result.tree_memory);
   json.member("tree_memory_kind", result.tree_memory_kind);
   json.array("affinity", result.affinity);
-  json.member("stdout_bytes", result.stdout_bytes);
   json.member("tail", result.tail);
-  json.member("stdout_tail", result.stdout_tail);
   json.key("processes").open('[');
   for (const auto& process : result.used.ended()) write_process(json, process);
   json.close(']');

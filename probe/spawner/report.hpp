@@ -46,8 +46,8 @@ struct report {
   int leftovers = 0;
   std::vector<int> survivors;
   std::vector<int> affinity;
-  std::optional<std::uint64_t> stdout_bytes;
-  std::string tail, stdout_tail;
+  /// The end of standard error.
+  std::string tail;
   std::optional<std::vector<image>> proof;
 };
 

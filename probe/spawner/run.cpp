@@ -93,12 +93,6 @@ void describe_memory(report& result, std::uint64_t group_peak, bool survivors) {
   result.tree_memory_kind = group_peak > 0 ? "group" : sum > 0 ? "sum" : "none";
 }
 
-void describe_output(report& result, const channels& io) {
-  result.stdout_bytes = io.output_bytes();
-  result.tail = io.errors_tail();
-  result.stdout_tail = io.output_tail();
-}
-
 /// One launch, from the child's birth to the last process's end.
 class follower {
  public:
@@ -140,13 +134,11 @@ class follower {
 };
 
 void start_and_follow(report& result, const arguments& asked, const channels& io, int report_file) {
-  const auto group = asked.groups ? std::make_unique<tree_group>(asked.limit_memory) : nullptr;
+  const auto group = asked.groups ? std::make_unique<tree_group>() : nullptr;
   noise around(result.affinity);
   result.started = seconds_of(CLOCK_REALTIME);
-  launched child = launch(asked, io,
-                          {.limit_data = asked.limit_memory > 0 && !(group && group->limited()),
-                           .traced = asked.prove,
-                           .birthplace = group ? group->birthplace() : -1});
+  launched child =
+      launch(asked, io, {.traced = asked.prove, .birthplace = group ? group->birthplace() : -1});
   result.peak_memory_floor = own_peak();
   if (group && !child.in_group()) group->disown();
   follower launch(asked, io, group.get(), around);
@@ -169,7 +161,7 @@ report run(const arguments& asked, int report_file) {
   try {
     const channels io(asked);
     start_and_follow(result, asked, io, report_file);
-    describe_output(result, io);
+    result.tail = io.tail();
   } catch (const start_failure& failure) {
     result.failure = failure;
   }

@@ -158,8 +158,7 @@ image& tracer::image_of(pid_t process) {
     return images_[known->second];
   const std::string executable = proc(process, "/exe");
   current_image_[process] = images_.size();
-  return images_.emplace_back(image{.pid = process,
-                                    .executable = read_link(executable),
+  return images_.emplace_back(image{.executable = read_link(executable),
                                     .is_static = !is_dynamic(executable),
                                     .is_privileged = gains_privilege(executable)});
 }

@@ -16,7 +16,6 @@ namespace corescale::probe {
 
 /// One program that a process of the tree ran.
 struct image {
-  pid_t pid = 0;
   std::string executable;
   /// The kernel's short name at its end, which a program may choose.
   std::string name{};

@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,16 +29,10 @@ TRIES = 4
 
 
 class TestAsUnderAShell:
-    @pytest.mark.parametrize("kept", [{"stdout": True}, {"count_output": True}, {"hash_output": True}])
-    def test_the_kernel_may_copy_to_standard_output(self, tmp_path: Path, kept: dict[str, Any]) -> None:
-        options = {"stdout": tmp_path / "out"} if "stdout" in kept else kept
-        report = spawn(FIXTURE, "copy", **options)
-        assert (report.exit_code, report.stdout_bytes) == (0, 20)
-
-    def test_both_outputs_in_one_file_keep_each_other_s_text(self, tmp_path: Path) -> None:
-        script = "echo one; echo two >&2; echo three"
-        assert spawn("sh", "-c", script, stdout=tmp_path / "all", stderr=tmp_path / "all").status == "ok"
-        assert (tmp_path / "all").read_text() == "one\ntwo\nthree\n"
+    def test_the_kernel_may_copy_to_standard_output(self, tmp_path: Path) -> None:
+        assert spawn(FIXTURE, "copy", stdout=tmp_path / "out").exit_code == 0
+        assert (tmp_path / "out").stat().st_size == 20
+        assert spawn(FIXTURE, "copy", hash_output=True).exit_code == 0
 
     @pytest.mark.parametrize("prove", [False, True])
     def test_a_process_group_of_its_own_and_no_terminal(self, prove: bool) -> None:
@@ -146,7 +139,7 @@ class TestMemory:
         return report.tree_memory
 
     def test_kept_output_is_none(self) -> None:
-        peaks = [spawn("head", "-c", "200M", "/dev/zero", count_output=kept).peak_memory for kept in (False, True)]
+        peaks = [spawn("head", "-c", "200M", "/dev/zero", hash_output=kept).peak_memory for kept in (False, True)]
         assert max(peaks) < 10 << 20
 
     def test_a_short_program_is_sampled_too(self) -> None:
@@ -161,7 +154,7 @@ class TestManyProcesses:
         text = subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout
         report = json.loads(text)
         assert len(text) < 100_000
-        assert sum(process["count"] for process in report["processes"]) == 3001
+        assert 100 < len(report["processes"]) <= 200
 
     def test_leftovers_are_killed_soon(self) -> None:
         script = "i=0; while [ $i -lt 300 ]; do sleep 100 & i=$((i+1)); done"

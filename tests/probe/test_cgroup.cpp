@@ -71,7 +71,7 @@ class recorded_machine : public testing::Test {
 };
 
 TEST_F(recorded_machine, version_2_books_time_and_memory_where_the_controller_is) {
-  const tree_group group(0, root);
+  const tree_group group(root);
   EXPECT_GE(group.birthplace(), 0);
   EXPECT_FALSE(group.cpu_seconds());
   EXPECT_FALSE(group.anonymous());
@@ -86,16 +86,15 @@ TEST_F(recorded_machine, version_2_books_time_and_memory_where_the_controller_is
 TEST_F(recorded_machine, groups_are_gone_afterwards_and_those_of_dead_spawners_too) {
   const std::string dead = own + "/corescale-2147483647";
   std::filesystem::create_directories(root + dead);
-  { const tree_group group(0, root); }
+  { const tree_group group(root); }
   EXPECT_FALSE(std::filesystem::exists(root + new_group()));
   EXPECT_FALSE(std::filesystem::exists(root + dead));
 }
 
 TEST_F(recorded_machine, without_the_right_to_make_groups_there_are_none) {
   write("/proc/self/cgroup", "0::/not/there\n");
-  const tree_group group(1 << 20, root);
+  const tree_group group(root);
   EXPECT_LT(group.birthplace(), 0);
-  EXPECT_FALSE(group.limited());
   EXPECT_FALSE(group.cpu_seconds());
 }
 

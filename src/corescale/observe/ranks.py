@@ -40,8 +40,6 @@ esac
 test $? -lt 128 || echo {killed} >"$report"
 test "$(head -c {length} "$report")" = {ok}
 """
-WORDS = SpawnRequest(argv=()).tail_bytes
-"""bytes of the end of standard error that are kept of a rank"""
 _OK = '{"status":"ok"'
 _KILLED = "killed"
 """what replaces the report of a spawner that was killed while its rank was to go on"""
@@ -194,7 +192,7 @@ def _last_words(ranks: Mapping[int, SpawnReport], chatter: re.Pattern[str] | Non
     lines: list[str] = []
     for rank, why in ranks.items():
         words = (why.trouble or why.tail).splitlines()
-        words = words[1:] if len(why.tail.encode()) >= WORDS and not why.trouble else words  # begins within a line
+        words = words[1:] if len(why.tail.encode()) >= spawn.TAIL and not why.trouble else words  # begins within a line
         said = [line for line in words if line.strip() and not (chatter and chatter.match(line))] or words
         lines += [f"rank {rank}: {line}\n" for line in said]
     return "".join(lines)

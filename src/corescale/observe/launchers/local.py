@@ -19,7 +19,7 @@ from corescale.errors import InconclusiveError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, hooks, other_load, preload, redirects, sources
 from corescale.observe.hooks import HookRunner
-from corescale.observe.launchers.recorder import TAIL, Recorder, keeps_output
+from corescale.observe.launchers.recorder import Recorder, keeps_output
 from corescale.observe.launchers.seats import Seat, at_once, on_nodes, seats
 from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, orphans
@@ -262,7 +262,6 @@ class Local:
             stdin=Path(self._experiment.input) if self._experiment.input else None,
             stdout=scratch.output,
             hash_output=self._experiment.same_output,
-            tail_bytes=TAIL,
             prove=prove,
             memory_group=self._experiment.cgroup == "auto",
         )

@@ -10,11 +10,8 @@ from corescale.machine import Machine
 from corescale.observe.ranks import processes
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources import Found
-from corescale.observe.spawn import SpawnReport, bounds
+from corescale.observe.spawn import TAIL, SpawnReport, bounds
 from corescale.records import Noise, Record, Status
-
-TAIL = 4096
-"""bytes of the end of stderr, or else of stdout, that a record keeps"""
 
 AS_REPORTED = ("started", "wall", "wall_kind", "user", "system", "cpu_kind", "peak_memory", "peak_memory_kind",
                "tree_memory", "tree_memory_kind", "output_hash", "leftovers")  # fmt: skip

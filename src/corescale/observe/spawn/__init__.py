@@ -3,6 +3,16 @@
 
 from corescale.observe.spawn.bounds import bounds
 from corescale.observe.spawn.report import ProvedProgram, SpawnedProcess, SpawnReport, parse
-from corescale.observe.spawn.spawner import Spawner, SpawnRequest, options
+from corescale.observe.spawn.spawner import TAIL, Spawner, SpawnRequest, options
 
-__all__ = ["ProvedProgram", "SpawnReport", "SpawnRequest", "SpawnedProcess", "Spawner", "bounds", "options", "parse"]
+__all__ = [
+    "TAIL",
+    "ProvedProgram",
+    "SpawnReport",
+    "SpawnRequest",
+    "SpawnedProcess",
+    "Spawner",
+    "bounds",
+    "options",
+    "parse",
+]

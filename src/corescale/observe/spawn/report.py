@@ -32,15 +32,12 @@ class SpawnedProcess:
     affinity: tuple[int, ...]
     name: str = ""
     """the kernel's short name at its end"""
-    count: int = 1
-    """number of processes it counts for: orphans beyond a hundred are counted together, by executable"""
 
 
 @dataclass(frozen=True, slots=True)
 class ProvedProgram:
     """One program that a process of the tree ran, and what was mapped at its end."""
 
-    pid: int
     executable: str
     static: bool
     """whether it has no dynamic loader, so that nothing can be preloaded into it"""
@@ -65,8 +62,7 @@ class SpawnReport:
     exit_code: int | None = None
     signal: int | None = None
     step: str | None = None
-    """step of starting it that failed: cwd stdin stdout stderr scratch find exec interpreter affinity limit trace
-    process"""
+    """step of starting it that failed: stdin stdout stderr scratch find exec interpreter affinity trace process"""
     errno: int | None = None
     leftovers: int = 0
     """processes beside the main one that were killed"""
@@ -83,7 +79,6 @@ class SpawnReport:
     """`group`: of every process, none of which was seen to leave its group. `reaped`: of those whose parents waited for
     them. `sampled`: a lower bound"""
     involuntary: int = 0
-    voluntary: int = 0
     steal: float = 0.0
     throttled: float = 0.0
     foreign: float | None = None
@@ -108,11 +103,8 @@ class SpawnReport:
     ranked: bool = False
     """whether it is of several ranks, with what started them"""
     affinity: tuple[int, ...] = ()
-    stdout_bytes: int | None = None
     tail: str = ""
     """end of stderr"""
-    stdout_tail: str = ""
-    """end of stdout, where it was kept"""
     processes: tuple[SpawnedProcess, ...] = ()
     proof: tuple[ProvedProgram, ...] | None = None
     output_hash: str | None = None
@@ -136,13 +128,11 @@ _STEPS = {
     "find": "no such program",
     "exec": "cannot be executed",
     "interpreter": "its interpreter or dynamic loader is missing",
-    "cwd": "working directory",
     "stdin": "input file",
     "stdout": "output file",
     "stderr": "error file",
     "scratch": "temporary directory",
     "affinity": "these CPUs are not available",
-    "limit": "this limit is not allowed",
     "trace": "tracing is forbidden here (ptrace)",
     "process": "no new process",
 }

@@ -23,6 +23,10 @@ from corescale.observe.spawn import orphans
 from corescale.observe.spawn.report import SpawnReport, parse
 
 
+TAIL = 4096
+"""bytes of the end of standard error that a report has"""
+
+
 @dataclass(frozen=True, slots=True)
 class SpawnRequest:
     """One program to start once. Seconds and bytes throughout."""
@@ -35,23 +39,12 @@ class SpawnRequest:
     timeout: float | None = None
     grace: float = 0.0
     """between SIGTERM and SIGKILL, for launchers that must end processes on other machines"""
-    limit_memory: int | None = None
-    """memory of the tree where a memory group can be made, else private data of each process"""
-    limit_cpu: int | None = None
-    """CPU seconds of each process"""
     stdin: Path | None = None
     """None: /dev/null"""
     stdout: Path | None = None
-    """None: /dev/null, unless the output is counted or hashed"""
-    stderr: Path | None = None
-    """None: only its tail is kept"""
-    cwd: Path | None = None
-    scratch: Path | None = None
-    """where unnamed files for output go; None: the system's temporary directory"""
-    tail_bytes: int = 4096
-    count_output: bool = False
+    """None: /dev/null, unless the output is hashed"""
     hash_output: bool = False
-    """both write standard output to a file, which costs the program what writing to a file costs"""
+    """writes standard output to a file, which costs the program what writing to a file costs"""
     sample_ms: int = 100
     """between looks at the tree; the spawner stretches it to stay below half a percent of a core; 0: never"""
     prove: bool = False
@@ -74,8 +67,6 @@ def options(request: SpawnRequest, report: str, output: str | None = None) -> It
             yield from (option, f"{setting:f}" if isinstance(setting, float) else str(setting))
     if output is not None:
         yield from ("--stdout", output)
-    elif request.count_output and request.stdout is None:
-        yield "--count-output"
     for file in request.inherited:
         yield from ("--inherit", str(file))
     if request.prove:
@@ -87,14 +78,10 @@ def _settings(request: SpawnRequest) -> dict[str, str | float | Path | None]:
     return {
         "--timeout": request.timeout,
         "--grace": request.grace,
-        "--limit-memory": request.limit_memory,
-        "--limit-cpu": request.limit_cpu,
         "--stdin": request.stdin,
         "--stdout": request.stdout,
-        "--stderr": request.stderr,
-        "--cwd": request.cwd,
-        "--scratch": request.scratch or Path(tempfile.gettempdir()),
-        "--tail": request.tail_bytes,
+        "--scratch": tempfile.gettempdir(),
+        "--tail": TAIL,
         "--sample-ms": request.sample_ms,
         "--cgroup": "auto" if request.memory_group else "off",
     }
@@ -242,7 +229,7 @@ def _scratch_output(request: SpawnRequest) -> io.BufferedRandom | None:
     """A file without a name to hash standard output from, where none was named."""
     if not request.hash_output or request.stdout is not None:
         return None
-    return tempfile.TemporaryFile(dir=request.scratch)
+    return tempfile.TemporaryFile()
 
 
 def _with_hash(report: SpawnReport, request: SpawnRequest, scratch: io.BufferedRandom | None) -> SpawnReport:

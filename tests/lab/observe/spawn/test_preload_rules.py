@@ -30,7 +30,7 @@ PRELOADED = Launch((), preload=(LIBRARY,))
 
 def program(name: str, *maps: str, cpu: float = 0.0, **more: Any) -> ProvedProgram:
     values = {"static": False, "setuid": False, "replaced": False, "readable": True} | more
-    return ProvedProgram(pid=hash(name) % 1000, executable=name, maps=maps, cpu=cpu, **values)
+    return ProvedProgram(executable=name, maps=maps, cpu=cpu, **values)
 
 
 def report(*programs: ProvedProgram, tail: str = "") -> SpawnReport:
