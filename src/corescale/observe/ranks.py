@@ -65,14 +65,12 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
         affinity=(),
         timeout=request.timeout if afar else None,
         stdin=Path("/proc/self/fd/0") if request.stdin else None,
-        stdout=None,
-        hash_output=False,
+        stdout=Path("/proc/self/fd/1") if request.stdout else None,
         sample_ms=request.sample_ms if afar else 0,
         memory_group=afar,
         inherited=() if afar else request.inherited,
     )
-    wanted = request.stdout is not None or request.hash_output
-    words = list(spawn.options(own, "", "/proc/self/fd/1" if wanted else None))[2:]
+    words = list(spawn.options(own, ""))[2:]
     text = _LEAF.format(
         folder=shlex.quote(str(folder)),
         node=f'echo "${{SLURMD_NODENAME:-$(uname -n)}}" >{shlex.quote(str(folder))}/node.$rank' if afar else "",

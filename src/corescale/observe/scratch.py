@@ -7,6 +7,7 @@ removes those of its own alone.
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import platform
 import shutil
@@ -59,6 +60,13 @@ class Scratch:
             folder.unlink()
         folder.mkdir(parents=True, exist_ok=True)
         return folder
+
+    def output_hash(self) -> str | None:
+        """SHA-256 of standard output, as sha256sum prints it, where it was kept."""
+        if self.output is None or not paths.is_file(self.output):
+            return None
+        with self.output.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def said(self, size: int) -> str:
         """The last `size` bytes of standard output, where it was kept."""

@@ -261,7 +261,6 @@ class Local:
             timeout=None if math.isinf(longest) else longest,
             stdin=Path(self._experiment.input) if self._experiment.input else None,
             stdout=scratch.output,
-            hash_output=self._experiment.same_output,
             prove=prove,
             memory_group=self._experiment.cgroup == "auto",
         )

@@ -14,7 +14,7 @@ from corescale.observe.spawn import TAIL, SpawnReport, bounds
 from corescale.records import Noise, Record, Status
 
 AS_REPORTED = ("started", "wall", "wall_kind", "user", "system", "cpu_kind", "peak_memory", "peak_memory_kind",
-               "tree_memory", "tree_memory_kind", "output_hash", "leftovers")  # fmt: skip
+               "tree_memory", "tree_memory_kind", "leftovers")  # fmt: skip
 """fields of a record that the report has by the same names"""
 
 
@@ -42,11 +42,13 @@ class Recorder:
     ) -> Record:
         """The record: how the launch ended (`report`), what each rank gave (`ranks`), what sources found."""
         configuration = invocation.configuration
+        output_hash = scratch.output_hash() if self._experiment.same_output and report.step is None else None
         preloaded = () if scratch.launch.preload else None
         return invocation.record(
             self._experiment.hash,
             **{name: getattr(report, name) for name in AS_REPORTED},
-            status=self._status(invocation, report, found),
+            status=self._status(invocation, report, found, output_hash),
+            output_hash=output_hash,
             exit_code=-report.signal if report.signal else report.exit_code or 0,
             let_fail=self._experiment.lets_fail and report.status in ("failed", "signal"),
             proved=scratch.proved,
@@ -65,7 +67,7 @@ class Recorder:
             return scratch.said(TAIL) + report.tail
         return report.tail or scratch.said(TAIL)
 
-    def _status(self, invocation: Invocation, report: SpawnReport, found: Found) -> Status:
+    def _status(self, invocation: Invocation, report: SpawnReport, found: Found, output_hash: str | None) -> Status:
         if report.status == "cancelled":
             raise KeyboardInterrupt
         if report.status == "timeout" and self._was_capped(invocation):
@@ -77,11 +79,9 @@ class Recorder:
         if found.unproved:
             return "unproved"
         rehearsed = invocation.phase == "rehearse"
-        if self._experiment.same_output and report.output_hash and invocation.configuration == self._baseline:
-            self._references.setdefault(rehearsed, report.output_hash)
-        if self._experiment.same_output and self._references.get(rehearsed) not in (None, report.output_hash):
-            return "output-differs"
-        return "ok"
+        if output_hash and invocation.configuration == self._baseline:
+            self._references.setdefault(rehearsed, output_hash)
+        return "ok" if self._references.get(rehearsed) in (None, output_hash) else "output-differs"
 
     def _was_capped(self, invocation: Invocation) -> bool:
         limit = self._experiment.timeout

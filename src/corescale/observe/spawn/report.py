@@ -107,8 +107,6 @@ class SpawnReport:
     """end of stderr"""
     processes: tuple[SpawnedProcess, ...] = ()
     proof: tuple[ProvedProgram, ...] | None = None
-    output_hash: str | None = None
-    """SHA-256 of standard output, as sha256sum prints it"""
     wall_kind: Literal["launcher", "rank"] = "launcher"
     """whether `wall` is of what was spawned or of the slowest of its ranks"""
     node: str = ""

@@ -2,10 +2,7 @@
 """The spawner's process: what it is asked, started, read to its end, cancelled, and cleaned up after where it fell."""
 
 import contextlib
-import dataclasses
 import errno
-import hashlib
-import io
 import os
 import select
 import signal
@@ -42,9 +39,7 @@ class SpawnRequest:
     stdin: Path | None = None
     """None: /dev/null"""
     stdout: Path | None = None
-    """None: /dev/null, unless the output is hashed"""
-    hash_output: bool = False
-    """writes standard output to a file, which costs the program what writing to a file costs"""
+    """None: /dev/null"""
     sample_ms: int = 100
     """between looks at the tree; the spawner stretches it to stay below half a percent of a core; 0: never"""
     prove: bool = False
@@ -55,8 +50,8 @@ class SpawnRequest:
     """descriptors that the program keeps, beside the first three"""
 
 
-def options(request: SpawnRequest, report: str, output: str | None = None) -> Iterator[str]:
-    """The words behind the spawner's name: where the report goes, and standard output if not as requested."""
+def options(request: SpawnRequest, report: str) -> Iterator[str]:
+    """The words behind the spawner's name; `report`: where that goes."""
     yield from ("--report", report)
     for name, value in request.environment.items():
         yield from ("--unset", name) if value is None else ("--env", f"{name}={value}")
@@ -65,8 +60,6 @@ def options(request: SpawnRequest, report: str, output: str | None = None) -> It
     for option, setting in _settings(request).items():
         if setting is not None:
             yield from (option, f"{setting:f}" if isinstance(setting, float) else str(setting))
-    if output is not None:
-        yield from ("--stdout", output)
     for file in request.inherited:
         yield from ("--inherit", str(file))
     if request.prove:
@@ -106,20 +99,11 @@ class Spawner:
         """Runs the program to its end; raises only where the spawner itself is missing or fails."""
         if self._cancelled:
             return SpawnReport(status="cancelled")
-        try:
-            scratch = _scratch_output(request)
-        except OSError as error:
-            return SpawnReport(status="not-started", step="scratch", errno=error.errno)
-        with scratch or contextlib.nullcontext():
-            report = self._measure(request, scratch)
-            return _with_hash(report, request, scratch)
-
-    def _measure(self, request: SpawnRequest, output: IO[bytes] | None) -> SpawnReport:
         self._program = self._program or native.find("corescale-spawn")
         orphans.adopt()
         begun = orphans.now()
         try:
-            running, reader = self._start(request, output)
+            running, reader = self._start(request)
         except OSError as error:
             step = "exec" if error.errno == errno.E2BIG else "process"
             return SpawnReport(status="not-started", step=step, errno=error.errno)
@@ -127,14 +111,12 @@ class Spawner:
             text, complaint = self._collect(running, pipe)
         return parse(text) if text else self._fallen(running.returncode, complaint, begun)
 
-    def _start(self, request: SpawnRequest, output: IO[bytes] | None) -> tuple["subprocess.Popen[bytes]", IO[bytes]]:
+    def _start(self, request: SpawnRequest) -> tuple["subprocess.Popen[bytes]", IO[bytes]]:
         """The spawner, and where its report will come from. Raises OSError where there can be no new process."""
-        kept = () if output is None else (output.fileno(),)
         reader, writer = os.pipe()
         try:
-            target = f"/proc/self/fd/{kept[0]}" if kept else None
-            words = [str(self._program), "--parent", str(os.getpid()), *options(request, str(writer), target)]
-            running = self._running = _started(words, (writer, *kept, *request.inherited))
+            words = [str(self._program), "--parent", str(os.getpid()), *options(request, str(writer))]
+            running = self._running = _started(words, (writer, *request.inherited))
         except BaseException:
             os.close(reader)
             raise
@@ -223,18 +205,3 @@ def _end(running: "subprocess.Popen[bytes]") -> None:
             running.wait(STOPPED)
     if running.stderr is not None:
         running.stderr.close()
-
-
-def _scratch_output(request: SpawnRequest) -> io.BufferedRandom | None:
-    """A file without a name to hash standard output from, where none was named."""
-    if not request.hash_output or request.stdout is not None:
-        return None
-    return tempfile.TemporaryFile()
-
-
-def _with_hash(report: SpawnReport, request: SpawnRequest, scratch: io.BufferedRandom | None) -> SpawnReport:
-    if not request.hash_output or report.status == "not-started":
-        return report
-    with scratch or Path(request.stdout or os.devnull).open("rb") as output:
-        output.seek(0)
-        return dataclasses.replace(report, output_hash=hashlib.file_digest(output, "sha256").hexdigest())
