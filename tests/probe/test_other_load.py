@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two labs on one machine notice each other, and a hidden /proc is told."""
+"""Two labs on one machine notice each other."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 from corescale.observe import other_load
 
@@ -30,32 +28,7 @@ def test_another_lab_is_noticed_while_it_measures_and_no_longer() -> None:
 
 def test_this_lab_is_none_of_the_others() -> None:
     other_load.announce()
-    assert os.getpid() not in other_load.labs(Path("/proc/net/unix").read_text())
-
-
-@pytest.mark.parametrize(
-    ("options", "hidden"),
-    [("rw", False), ("rw,hidepid=2", True), ("rw,hidepid=invisible", True), ("rw,hidepid=0", False)],
-)
-def test_a_hidden_proc_is_told(tmp_path: Path, options: str, hidden: bool) -> None:
-    (tmp_path / "proc/self").mkdir(parents=True)
-    (tmp_path / "proc/self/mountinfo").write_text(f"22 1 0:20 / /proc rw,nosuid - proc proc {options}\n")
-    assert any("hidepid" in note for note in other_load.notes(tmp_path)) == hidden
-    assert any("hidepid" in warning for warning in other_load.warnings(tmp_path)) == hidden
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounts /proc, which only root may")
-@pytest.mark.parametrize(("user", "hidden"), [("0", False), ("65534", True)])
-def test_a_hidden_proc_is_none_to_whoever_may_look_through_it(user: str, hidden: bool) -> None:
-    become = f"import os; from corescale.observe import other_load; os.setuid({user});"
-    become += "print('hidepid' in ' '.join(other_load.warnings()))"
-    mount = 'mount -t proc -o hidepid=invisible proc /proc && exec "$@"'
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    words = ["unshare", "--mount", "--pid", "--fork", "sh", "-c", mount, "sh", sys.executable, "-c", become]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-    if "unshare" in done.stderr or "mount:" in done.stderr:
-        pytest.skip(f"no /proc can be mounted here: {done.stderr.strip()}")
-    assert done.stdout == f"{hidden}\n", done.stderr
+    assert os.getpid() not in other_load.labs()
 
 
 def test_another_lab_is_a_warning_of_the_run_beside_it(tmp_path: Path) -> None:
