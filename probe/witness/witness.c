@@ -2,7 +2,7 @@
  *
  * Proof from inside a timed launch of what was loaded. Preloaded, it appends one record for each program that
  * a process executes to DIR/witness.log, where DIR is the environment's CORESCALE_WITNESS: the process id,
- * the executable, and the objects that malloc, aligned_alloc and operator new resolve to, each ended by a zero byte. A
+ * the executable, and the objects that malloc and operator new resolve to, each ended by a zero byte. A
  * record is one write to a file opened for appending, so those of processes side by side do not mix on a
  * local file system. Make the file beforehand: to create it takes the first program longer than all the rest
  * together.
@@ -184,7 +184,6 @@ __attribute__((constructor)) static void testify(void) {
   append(&record, process(number, sizeof number));
   append(&record, program);
   append(&record, object_of("malloc", program));
-  append(&record, object_of("aligned_alloc", program));
   append(&record, object_of("_Znwm", program));
   const char* const told = getenv("CORESCALE_WITNESS_FILE");
   if (!save_by_path(directory, &record) && told) save_by_descriptor(told, &record);

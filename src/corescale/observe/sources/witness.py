@@ -34,7 +34,6 @@ class Sighting:
     executable: str
     malloc: str
     """the object that serves malloc"""
-    aligned_alloc: str
     operator_new: str
     """the object that serves operator new; empty in a program without C++"""
 
@@ -54,7 +53,7 @@ def _sightings(folder: Path) -> tuple[Sighting, ...]:
 
 def _of(data: bytes) -> Iterable[Sighting]:
     words = [word.decode(errors="replace") for word in data.split(b"\0")[:-1]]
-    for pid, *objects in zip(*(words[k::5] for k in range(5)), strict=False):
+    for pid, *objects in zip(*(words[k::4] for k in range(4)), strict=False):
         yield Sighting(int(pid), *objects)
 
 

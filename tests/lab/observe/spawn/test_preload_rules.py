@@ -68,7 +68,7 @@ def test_reasons(lacking: ProvedProgram, tail: str, says: str) -> None:
 )
 def test_an_operator_new_that_does_not_come_to_the_library_is_noted(operator_new: str, noted: bool) -> None:
     heavy = program("solver", str(LIBRARY), cpu=2.0)
-    detected = [Sighting(heavy.pid, "solver", str(LIBRARY), str(LIBRARY), operator_new)]
+    detected = [Sighting(1, "solver", str(LIBRARY), operator_new)]
     note = preload.judge(report(heavy), [LIBRARY], detected)
     assert ("operator new is served by solver" in note) == noted
 
@@ -79,7 +79,7 @@ def test_no_trace_is_no_proof() -> None:
 
 
 def bear_witness(folder: Path, pid: int, malloc: str) -> None:
-    (folder / f"witness.{pid}").write_bytes(f"{pid}\0solver\0{malloc}\0{malloc}\0\0".encode())
+    (folder / f"witness.{pid}").write_bytes(f"{pid}\0solver\0{malloc}\0\0".encode())
 
 
 def test_a_timed_launch_without_it_is_not_proved() -> None:
@@ -102,7 +102,7 @@ def test_a_wrapper_that_is_detected_does_not_stand_for_the_program() -> None:
 
 
 def test_a_process_that_gave_way_undetected_is_not_proved() -> None:
-    detected = [Sighting(1, "/bin/solver", str(LIBRARY), "", "")]
+    detected = [Sighting(1, "/bin/solver", str(LIBRARY), "")]
 
     def ended(name: str) -> list[SpawnedProcess]:
         return [SpawnedProcess(1, "/bin/solver", 1.0, 0.0, 0, (), name=name)]
@@ -125,8 +125,8 @@ def test_each_rank_must_be_detected_where_each_has_a_folder() -> None:
 
 def test_a_testimony_cut_short_is_left_out() -> None:
     with Scratch() as held:
-        (held.of("witness") / "witness.7").write_bytes(b"7\0/bin/sh\0/libc\0/libc\0\x007\0/bin/pi")
-        assert witness.sightings(held) == (Sighting(7, "/bin/sh", "/libc", "/libc", ""),)
+        (held.of("witness") / "witness.7").write_bytes(b"7\0/bin/sh\0/libc\0\x007\0/bin/pi")
+        assert witness.sightings(held) == (Sighting(7, "/bin/sh", "/libc", ""),)
 
 
 def environment(before: dict[str, str | None], library: Path, held: Scratch) -> dict[str, str | None]:
