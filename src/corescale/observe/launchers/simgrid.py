@@ -38,30 +38,8 @@ THREADED = b"corescale_simulates_threads"
 CLOCK = re.compile(r"Simulated time: (\S+) seconds")
 DEADLOCK = re.compile(r"Deadlock detected(?s:.*?)(\d+) actors? ")
 """what SimGrid 3.32 says of ranks that wait for ever, before it ends as if all was well"""
-OF_SIMULATOR = (
-    *(
-        "user",
-        "system",
-        "cpu_kind",
-        "steal",
-        "throttled",
-        "involuntary",
-        "runqueue_wait",
-        "on_cpu",
-        "sampled",
-        "foreign",
-    ),
-    *(
-        "peak_memory",
-        "peak_memory_kind",
-        "peak_memory_floor",
-        "tree_memory",
-        "tree_memory_kind",
-        "affinity",
-        "processes",
-    ),
-)
-"""fields of a report that say nothing of the program"""
+OF_PROGRAM = ("status", "exit_code", "signal", "step", "errno", "leftovers", "survivors", "started", "wall", "tail")
+"""fields of a report that say something of the program; others are of what simulates it"""
 FORK_JOIN = "CORESCALE_FORK_JOIN"
 """variable that says what a loop on threads takes beside its work, in seconds; with _NAME for one threading system"""
 
@@ -154,9 +132,8 @@ class Simgrid(Local):
         if report.status == "ok" and said is None:
             raise CorescaleError("smpirun reported no simulated time", where="simgrid", remedy="try SimGrid 3.32")
         wall = float(said[1]) if said is not None and report.status == "ok" else report.wall
-        none = SpawnReport(status=report.status)
-        unknown = {name: getattr(none, name) for name in OF_SIMULATOR}
-        return replace(report, wall=wall, ranked=True, **unknown), {}
+        known = {name: getattr(report, name) for name in OF_PROGRAM}
+        return SpawnReport(**(known | {"wall": wall}), ranked=True), {}
 
     def _width(self, threads: int) -> int:
         del threads  # which are simulated
