@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: the layout of one file, and what each of its areas becomes)
+# SPDX-License-Identifier: Apache-2.0
 """The profiler of probe/profiler/: how a launch gets it, and its files as profiles."""
 
 import os
@@ -33,78 +33,40 @@ _MOST_BUCKETS, _MODULE_BYTES, _PAGE = 360_000, 1 << 18, 4096
 _COUNTS = ("active", "lock", "message", "barrier", "blocked", "join")
 _TIME_BITS, _WIDTH, _OFFSET, _STEP = 44, 14, 1024, 8
 
+
+def _all(kind: str, names: str) -> list[Any]:
+    """Fields of one type."""
+    return [(name, kind) for name in names.split()]
+
+
 _HEADER = np.dtype(
-    [
-        ("signature", "S8"),
-        ("version", "u4"),
-        ("bytes", "u4"),
-        ("process", "i4"),
-        ("parent", "i4"),
-        ("processors", "u4"),
-        ("threads", "u4"),
-        ("started", "i8"),
-        ("ended", "i8"),
-        ("finished", "i8"),
-        ("lost_stacks", "u4"),
-        ("lost_timers", "u4"),
-        ("modules_length", "u4"),
-        ("lost_threads", "u4"),
-        ("first_cycle", "u8"),
-        ("last_cycle", "u8"),
-        ("cycles_of_a_call", "u4"),
-        ("is_rank", "u4"),
-        ("confined", "u4"),
-        ("full", "u4"),
-        ("rank", "i4"),
-        ("cycles_of_a_fault", "u4"),
-        ("executable", "S512"),
-        ("still", "i8"),
-        ("idle", "i4"),
-        ("gap", "V4"),
-        ("census", "u8", 2),
-        ("tail", "V48"),
-    ]
+    [("signature", "S8")]
+    + _all("u4", "version bytes")
+    + _all("i4", "process parent")
+    + _all("u4", "processors threads")
+    + _all("i8", "started ended finished")
+    + _all("u4", "lost_stacks lost_timers modules_length lost_threads")
+    + _all("u8", "first_cycle last_cycle")
+    + _all("u4", "cycles_of_a_call is_rank confined full")
+    + [("rank", "i4"), ("cycles_of_a_fault", "u4"), ("executable", "S512"), ("still", "i8"), ("idle", "i4")]
+    + [("gap", "V4"), ("census", "u8", 2), ("tail", "V48")]
 )
-_REGION = np.dtype(
-    [(name, "i8") for name in ("function", "calls", "threads", "wall", "body", "longest", "capacity", "reserved")]
-)
+_REGION = np.dtype(_all("i8", "function calls threads wall body longest capacity reserved"))
 _STACK = np.dtype([("key", "u8"), ("depth", "u8"), ("weight", "i8", len(STATES)), ("frame", "u8", _DEEPEST)])
-_MESSAGES = np.dtype([("key", "u8"), ("partner", "i8"), ("calls", "i8"), ("spent", "i8"), ("call", "S32")])
+_MESSAGES = np.dtype([("key", "u8"), *_all("i8", "partner calls spent"), ("call", "S32")])
 _EVERYONE = -1000
 """the partner of a call that names none"""
 _THREAD = np.dtype(
-    [
-        ("id", "i4"),
-        ("state", "u4"),
-        ("pool", "u4"),
-        ("others", "u4"),
-        ("started", "i8"),
-        ("ended", "i8"),
-        ("since", "i8"),
-        ("cpu", "i8"),
-        ("queued", "i8"),
-        ("spent", "i8", len(STATES)),
-        ("burnt", "i8", len(STATES)),
-        ("calls", "i8", len(STATES)),
-        ("share", "i8", len(SHARES)),
-        ("allocations", "i8"),
-        ("frees", "i8"),
-        ("bytes", "i8"),
-        ("allocating", "i8"),
-        ("ticks", "i8"),
-        ("start", "u8"),
-        ("unsited", "i8", len(STATES)),
-        ("cpu_since", "i8"),
-        ("ticked", "i8"),
-        ("last_yield", "i8"),
-        ("argument", "u8"),
-        ("cpu_before", "i8"),
-        ("queued_before", "i8"),
-        ("timer", "i8"),
-        ("faults", "i8"),
-        ("faults_before", "i8"),
-        ("faults_timed", "i8"),
-    ]
+    [("id", "i4")]
+    + _all("u4", "state pool others")
+    + _all("i8", "started ended since cpu queued")
+    + [(name, "i8", len(STATES)) for name in ("spent", "burnt", "calls")]
+    + [("share", "i8", len(SHARES))]
+    + _all("i8", "allocations frees bytes allocating ticks")
+    + [("start", "u8"), ("unsited", "i8", len(STATES))]
+    + _all("i8", "cpu_since ticked last_yield")
+    + [("argument", "u8")]
+    + _all("i8", "cpu_before queued_before timer faults faults_before faults_timed")
 )
 
 
