@@ -1,91 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launchers: they take a block of invocations and yield records as they end.
 
-A new launcher is one file that meets the contract, and one line in LAUNCHERS.
+A new launcher is one file with a kind of Launcher, and one line in LAUNCHERS.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, Self
 
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
-from corescale.declare.plan import Invocation
 from corescale.errors import UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe.launchers.direct import Direct
 from corescale.observe.launchers.fake import Fake
+from corescale.observe.launchers.launcher import Launcher
 from corescale.observe.launchers.mpi import Mpi
 from corescale.observe.launchers.simgrid import Simgrid
 from corescale.observe.launchers.slurm import Slurm
 from corescale.observe.launchers.ssh import Ssh
-from corescale.records import Configuration, Layout, Record
+from corescale.records import Layout
 
-
-class Launcher(Protocol):
-    """The contract. `open`, then `launch` block after block, then `close`; `cancel` at any time, and for good."""
-
-    summary: ClassVar[str]
-    """What it starts, in a few words."""
-    starts_ranks: ClassVar[bool]
-    """Whether it puts a program that starts ranks before the command, which then must start none itself."""
-    only_if_asked: ClassVar[bool]
-    """Whether it is used only where --on names it."""
-
-    virtual: ClassVar[bool]
-    """Whether its clock is its own: no program is started, and nothing takes any time."""
-
-    @property
-    def name(self) -> str:
-        """Distinguishes its run folders from those of other launchers."""
-
-    takes: ClassVar[str]
-    """The option of a request that is this launcher's own, as `landscape`; empty for none."""
-
-    waited: float
-    """Seconds that it waited for its turn, in a queue of others: no budget pays them."""
-
-    @classmethod
-    def machine(cls, option: str = "") -> Machine:
-        """What it launches on, of which a launch may use several nodes. Raises UsageError."""
-
-    @classmethod
-    def create(cls, experiment: Experiment, machine: Machine, option: str = "") -> Self:
-        """One for this experiment; `option` is the value of the option that it `takes`. Raises UsageError."""
-
-    @classmethod
-    def cannot(cls, layout: Layout) -> str | None:
-        """Why it cannot start that many ranks, nodes and threads here; None where it can."""
-
-    def open(self, note: Callable[[str], None]) -> None:
-        """Before the first launch; `note` takes what a person should know. Raises ProgramError."""
-
-    def recall(self, history: Sequence[Record]) -> None:
-        """Behind `open`: what an earlier part of the same run gave."""
-
-    def subject(self) -> Mapping[str, Any]:
-        """What is measured and by which probes, as JSON: records of different subjects are never mixed."""
-
-    def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
-        """What a person would type for this configuration; `reads`: known variables that the program reads, None where
-        that is unknown and all are set.
-        """
-
-    def side_by_side(self, jobs: int) -> None:
-        """Before `open`: it makes so many launches at once, on CPUs of their own. Raises UsageError if it cannot."""
-
-    def untimed(self, configurations: Sequence[Configuration]) -> int:
-        """How many launches, to prove what is preloaded, come before the timed ones of these."""
-
-    def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
-        """One record for each invocation, in the order of the block, as soon as it and those before it have ended."""
-
-    def cancel(self) -> None:
-        """Nothing that was launched is running any more when this returns; no further launch is made."""
-
-    def close(self) -> None:
-        """After the last launch, also after a failure."""
-
+__all__ = ["LAUNCHERS", "Launcher", "able", "create", "machine"]
 
 LAUNCHERS: dict[str, type[Launcher]] = {
     "direct": Direct,

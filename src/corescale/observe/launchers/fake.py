@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
@@ -18,6 +18,7 @@ from corescale.declare.plan import Invocation
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe.launchers.landscape import Disturbance, Failure, Landscape, Stream, meets, stream
+from corescale.observe.launchers.launcher import Launcher
 from corescale.records import Configuration, Layout, Noise, Record, Status, canonical
 
 LONGEST = 1e9
@@ -27,14 +28,13 @@ EPOCH = 1_000_000_000.0
 """where the virtual clock starts"""
 
 
-class Fake:
+class Fake(Launcher):
     """See Launcher. Its launches take no time: more than 50,000 a second."""
 
-    summary: ClassVar[str] = "nothing: answers from a landscape"
-    starts_ranks: ClassVar[bool] = False
-    only_if_asked: ClassVar[bool] = True
-    virtual: ClassVar[bool] = True
-    takes: ClassVar[str] = "landscape"
+    summary = "nothing: answers from a landscape"
+    only_if_asked = True
+    virtual = True
+    takes = "landscape"
 
     def __init__(self, experiment: Experiment, landscape: Landscape, machine: Machine | None = None) -> None:
         landscape.check(experiment)
@@ -45,12 +45,8 @@ class Fake:
         self._clock = EPOCH
         self._proved: set[Configuration] = set()
         self._start(0)
-        self.waited = 0.0
-
-    @classmethod
-    def machine(cls, option: str = "") -> Machine:
-        del option
-        return Machine.here()
+        text = canonical(landscape.model_dump(mode="json"))
+        self.name = f"fake-{hashlib.sha256(text.encode()).hexdigest()[:8]}"  # another truth is another run
 
     @classmethod
     def create(cls, experiment: Experiment, machine: Machine, option: str = "") -> Self:
@@ -62,12 +58,6 @@ class Fake:
     def cannot(cls, layout: Layout) -> str | None:
         del layout
         return None
-
-    @property
-    def name(self) -> str:
-        """Names the landscape too: another truth is another run."""
-        text = canonical(self._landscape.model_dump(mode="json"))
-        return f"fake-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
     def open(self, note: Callable[[str], None]) -> None:
         note("fake: nothing is launched, every number comes from a landscape")
@@ -86,13 +76,6 @@ class Fake:
     def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
         del reads
         return f"(fake) {configuration.label}"
-
-    def side_by_side(self, jobs: int) -> None:
-        raise UsageError("launches that take no time need none beside them", where="--jobs", remedy="leave it out")
-
-    def untimed(self, configurations: Sequence[Configuration]) -> int:
-        del configurations
-        return 0
 
     def truth(self, configuration: Configuration) -> float:
         """Seconds without noise and drift."""
@@ -115,12 +98,6 @@ class Fake:
         self._proved |= new
         self._clock += self._landscape.proof * len(new)
         return map(self._launch_once, block)
-
-    def cancel(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
 
     def _start(self, made: int) -> None:
         """A resumed run gets noise of its own, the same each time."""

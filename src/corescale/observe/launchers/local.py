@@ -6,6 +6,7 @@ import math
 import os
 import shlex
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from corescale.errors import InconclusiveError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, hooks, other_load, preload, redirects, sources
 from corescale.observe.hooks import HookRunner
+from corescale.observe.launchers.launcher import Launcher
 from corescale.observe.launchers.recorder import Recorder, keeps_output
 from corescale.observe.launchers.seats import Seat, at_once, on_nodes, seats
 from corescale.observe.scratch import Scratch, sweep
@@ -30,15 +32,9 @@ BROKEN = ("failed", "signal")
 """How a program may end that does not bear a library preloaded into it, as one with a sanitizer."""
 
 
-class Local:
+class Local(Launcher):
     """See Launcher. A subclass says in `through` and `ended` what is between the spawner and the program."""
 
-    name: str
-    summary: ClassVar[str]
-    starts_ranks: ClassVar[bool] = False
-    only_if_asked: ClassVar[bool] = False
-    virtual: ClassVar[bool] = False
-    takes: ClassVar[str] = ""
     has_seats: ClassVar[bool] = False
     """whether several launches can be made at once, each on CPUs or nodes of its own"""
     place: Path | None = None
@@ -62,31 +58,21 @@ class Local:
         self._note: Callable[[str], None] = lambda _: None
         self._noted: set[str] = set()
         self._survivors: set[int] = set()
-        self.waited = 0.0
         self._is_set_up = False
         self._launches: dict[tuple[Configuration, bool], Launch] = {}
-
-    @classmethod
-    def machine(cls, option: str = "") -> Machine:
-        del option
-        return Machine.here()
 
     @classmethod
     def create(cls, experiment: Experiment, machine: Machine, option: str = "") -> Self:
         del option
         return cls(experiment, machine)
 
-    @classmethod
-    def cannot(cls, layout: Layout) -> str | None:
-        raise NotImplementedError
-
+    @abstractmethod
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
         """What is spawned so that the ranks of `layout` each execute `request`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
         """How a launch ended, of which `report` says what was spawned, and what each rank gave."""
-        raise NotImplementedError
 
     def open(self, note: Callable[[str], None]) -> None:
         self._note = note
@@ -121,8 +107,7 @@ class Local:
 
     def side_by_side(self, jobs: int) -> None:
         if not self.has_seats:
-            what = f"the {self.name} launcher starts one launch at a time"
-            raise UsageError(what, where="--jobs", remedy="leave it out")
+            super().side_by_side(jobs)
         chosen = grid.configurations(self._experiment)
         if self.place is not None:
             self._seats = on_nodes(self._experiment, jobs, max(e.layout.nodes for e in chosen), self._machine.nodes)

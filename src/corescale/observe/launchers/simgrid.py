@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import Launch
@@ -50,8 +50,8 @@ class Simgrid(Local):
     summary = "ranks x threads on nodes that are simulated, by SimGrid"
     starts_ranks = True
     only_if_asked = True
-    takes: ClassVar[str] = "platform"
-    has_seats: ClassVar[bool] = True
+    takes = "platform"
+    has_seats = True
 
     def __init__(self, experiment: Experiment, machine: Machine, platform: Platform) -> None:
         super().__init__(experiment, machine)

@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Self
 
 from corescale.declare import template
 from corescale.declare.experiment import Experiment
@@ -48,8 +48,8 @@ class Slurm(Local):
     summary = "ranks x threads on nodes of a cluster, by Slurm"
     starts_ranks = True
     only_if_asked = True
-    takes: ClassVar[str] = "allocation"
-    has_seats: ClassVar[bool] = True
+    takes = "allocation"
+    has_seats = True
 
     def __init__(self, experiment: Experiment, machine: Machine, words: Sequence[str] = ()) -> None:
         super().__init__(experiment, machine)

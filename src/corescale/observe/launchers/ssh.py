@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Self
 
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import must_fit
@@ -50,8 +50,8 @@ class Ssh(Mpi):
     name = "ssh"
     summary = "ranks x threads on several hosts, by Open MPI over ssh"
     only_if_asked = True
-    takes: ClassVar[str] = "hosts"
-    has_seats: ClassVar[bool] = True
+    takes = "hosts"
+    has_seats = True
 
     def __init__(self, experiment: Experiment, machine: Machine, hosts: Sequence[Host]) -> None:
         super().__init__(experiment, machine)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The contract of a launcher, with what most of them have."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+from corescale.declare.experiment import Experiment
+from corescale.declare.plan import Invocation
+from corescale.errors import UsageError
+from corescale.machine import Machine
+from corescale.records import Configuration, Layout, Record
+
+
+class Launcher(ABC):
+    """`open`, then `launch` block after block, then `close`; `cancel` at any time, and for good."""
+
+    name: str
+    """Distinguishes its run folders from those of other launchers."""
+    summary: ClassVar[str]
+    """What it starts, in a few words."""
+    starts_ranks: ClassVar[bool] = False
+    """Whether it puts a program that starts ranks before the command, which then must start none itself."""
+    only_if_asked: ClassVar[bool] = False
+    """Whether it is used only where --on names it."""
+    virtual: ClassVar[bool] = False
+    """Whether its clock is its own: no program is started, and nothing takes any time."""
+    takes: ClassVar[str] = ""
+    """The option of a request that is this launcher's own, as `landscape`; empty for none."""
+    waited = 0.0
+    """Seconds that it waited for its turn, in a queue of others: no budget pays them."""
+
+    @classmethod
+    def machine(cls, option: str = "") -> Machine:
+        """What it launches on, of which a launch may use several nodes. Raises UsageError."""
+        del option
+        return Machine.here()
+
+    @classmethod
+    @abstractmethod
+    def create(cls, experiment: Experiment, machine: Machine, option: str = "") -> Self:
+        """One for this experiment; `option` is the value of the option that it `takes`. Raises UsageError."""
+
+    @classmethod
+    @abstractmethod
+    def cannot(cls, layout: Layout) -> str | None:
+        """Why it cannot start that many ranks, nodes and threads here; None where it can."""
+
+    @abstractmethod
+    def open(self, note: Callable[[str], None]) -> None:
+        """Before the first launch; `note` takes what a person should know. Raises ProgramError."""
+
+    @abstractmethod
+    def recall(self, history: Sequence[Record]) -> None:
+        """Behind `open`: what an earlier part of the same run gave."""
+
+    @abstractmethod
+    def subject(self) -> Mapping[str, Any]:
+        """What is measured and by which probes, as JSON: records of different subjects are never mixed."""
+
+    @abstractmethod
+    def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
+        """What a person would type for this configuration; `reads`: known variables that the program reads, None where
+        that is unknown and all are set.
+        """
+
+    def side_by_side(self, jobs: int) -> None:
+        """Before `open`: it makes so many launches at once, on CPUs of their own. Raises UsageError if it cannot."""
+        what = f"the {self.name} launcher makes {jobs} launches one after the other"
+        raise UsageError(what, where="--jobs", remedy="leave it out")
+
+    def untimed(self, configurations: Sequence[Configuration]) -> int:
+        """How many launches, to prove what is preloaded, come before the timed ones of these."""
+        del configurations
+        return 0
+
+    @abstractmethod
+    def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
+        """One record for each invocation, in the order of the block, as soon as it and those before it have ended."""
+
+    def cancel(self) -> None:  # noqa: B027
+        """Nothing that was launched is running any more when this returns; no further launch is made."""
+
+    def close(self) -> None:  # noqa: B027
+        """After the last launch, also after a failure."""
