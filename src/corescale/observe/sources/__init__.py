@@ -48,7 +48,7 @@ def environment(sources: Iterable[Source], before: Mapping[str, str | None], scr
 def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Found:
     """What all of them found, as one; a source that objects to a launch that failed anyway gives nothing."""
     fields: dict[str, Any] = {}
-    processes: dict[int, dict[str, Any]] = {}
+    processes: dict[int, Mapping[str, Any]] = {}
     measured: dict[str, float] = {}
     warnings: tuple[str, ...] = ()
     unproved = False
@@ -59,12 +59,11 @@ def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Fou
             if succeeded:
                 raise
             continue
-        fields |= {name: _joined(name, fields.get(name), value) for name, value in found.fields.items()}
+        fields |= found.fields
+        processes |= found.processes
         measured |= found.measured
         warnings += found.warnings
         unproved = unproved or found.unproved
-        for pid, values in found.processes.items():
-            processes[pid] = processes.get(pid, {}) | dict(values)
     return Found(fields, processes, unproved, measured, warnings)
 
 
@@ -83,12 +82,3 @@ def _loadable(library: Path, folder: Path) -> Path:
     link = folder / library.name
     link.symlink_to(library)
     return link
-
-
-def _joined(name: str, before: Any, value: Any) -> Any:
-    if before is None:
-        return value
-    if isinstance(value, Mapping):
-        return {**before, **value}
-    assert isinstance(value, tuple), f"two sources give the field {name}"
-    return (*before, *value)

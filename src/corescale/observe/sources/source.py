@@ -14,9 +14,9 @@ class Found:
     """What a source gives for one launch."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the record. Of several sources mappings merge and sequences join; nothing else is given twice."""
+    """Fields of the record, each given by one source."""
     processes: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
-    """Fields of Process, by process id."""
+    """Fields of Process, by process id: of one source."""
     unproved: bool = False
     """Whether what the configuration asks for was not found where it had been proved: the launch may not count."""
     measured: Mapping[str, float] = field(default_factory=dict)

@@ -154,12 +154,12 @@ def test_what_several_sources_find_is_joined() -> None:
     def source(name: str, **found: Any) -> sources.Source:
         return sources.Source(name, lambda _: True, lambda _: {}, lambda _: sources.Found(**found))
 
-    first = source("a", fields={"metrics": {"x": 1}, "regions": (1,)}, processes={7: {"node": "a"}})
-    second = source("b", fields={"metrics": {"y": 2}, "regions": (2,)}, processes={7: {"rank": 3}})
+    first = source("a", fields={"metrics": {"x": 1}, "regions": (1,)}, warnings=("a",))
+    second = source("b", fields={"reads": ("b",)}, processes={7: {"rank": 3}}, warnings=("b",))
     with Scratch() as held:
         found = sources.read([first, second], held, succeeded=True)
-    assert found.fields == {"metrics": {"x": 1, "y": 2}, "regions": (1, 2)}
-    assert found.processes == {7: {"node": "a", "rank": 3}}
+    assert found.fields == {"metrics": {"x": 1}, "regions": (1,), "reads": ("b",)}
+    assert (found.processes, found.warnings) == ({7: {"rank": 3}}, ("a", "b"))
 
 
 def test_everything_that_a_metric_can_be_declared_as_is_given(experiment: Make, two_cores: Machine) -> None:
