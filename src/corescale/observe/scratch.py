@@ -38,12 +38,14 @@ class Scratch:
         """`place`: the folder that it is made in, by default the system's for temporary files."""
         self.launch = launch or Launch(())
         self.proved = proved
-        self._place = place
         """executable and name of the programs proved to hold its libraries; none where that is still to be proved"""
+        self._place = place
         self.metrics = metrics or {}
         """the sources of the metrics that are declared, by the metrics' names"""
         self.inherited: tuple[int, ...] = ()
         """descriptors that the program gets; closed at the end"""
+        self.counters: dict[str, int] = {}
+        """descriptors of what counts in this launch, by the events; closed at the end"""
         self.by_rank: tuple[str, ...] = ()
         """variables that name a folder, of which each rank gets one of its own in it, named by the rank's number"""
         self.ranks = 0
@@ -86,7 +88,7 @@ class Scratch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for file in self.inherited:
+        for file in (*self.inherited, *self.counters.values()):
             os.close(file)
         for folder, lock in self._held:
             shutil.rmtree(folder, ignore_errors=True)

@@ -10,7 +10,6 @@ import os
 import platform
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from corescale.declare.experiment import Experiment
@@ -40,19 +39,6 @@ _DISABLED, _INHERIT, _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR, _ENABLE_ON_EXEC = (1 
 _TIMES, _CLOSE_ON_EXEC, _ANY_CPU, _NO_GROUP = 3, 8, -1, -1
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 
-
-@dataclass(slots=True)
-class _Open:
-    """The descriptors of the launch that goes on; there is one at a time."""
-
-    events: dict[str, int] = field(default_factory=dict)
-
-    def close(self) -> None:
-        while self.events:
-            os.close(self.events.popitem()[1])
-
-
-_open = _Open()
 
 
 def _asked(metrics: Mapping[str, str]) -> list[str]:
@@ -95,20 +81,18 @@ def _wanted(experiment: Experiment) -> bool:
 
 
 def _environment(scratch: Scratch) -> Mapping[str, str]:
-    _open.close()
-    _open.events = {event: opened(event) for event in _asked(scratch.metrics)}
+    for event in _asked(scratch.metrics):
+        scratch.counters[event] = opened(event)
     return {}
 
 
 def _read(scratch: Scratch) -> Found:
     """The counts; of events that shared the processor's counters, extrapolated over the time."""
-    del scratch
     found = {}
-    for event, descriptor in _open.events.items():
+    for event, descriptor in scratch.counters.items():
         count, enabled, running = struct.unpack("=QQQ", os.read(descriptor, 24))
         if running:
             found[PREFIX + event] = count * enabled / running
-    _open.close()
     return Found(measured=found)
 
 
