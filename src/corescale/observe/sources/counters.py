@@ -40,7 +40,6 @@ _TIMES, _CLOSE_ON_EXEC, _ANY_CPU, _NO_GROUP = 3, 8, -1, -1
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 
 
-
 def _asked(metrics: Mapping[str, str]) -> list[str]:
     return sorted({source.removeprefix(PREFIX) for source in metrics.values() if source.startswith(PREFIX)})
 
