@@ -4,14 +4,31 @@
 import difflib
 import itertools
 import re
+import tomllib
 import typing
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from corescale.errors import UsageError
+
+Declared = TypeVar("Declared", bound=BaseModel)
+
+
+def read(model: type[Declared], path: Path, guide: str) -> Declared:
+    """A TOML file as declared by `model`, which `guide` explains; raises UsageError."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        return model.model_validate(tomllib.loads(text))
+    except ValidationError as error:
+        raise fault(error, model, path, text, guide) from None
+    except OSError as error:
+        what = f"cannot be read: {error.strerror}"
+    except (ValueError, RecursionError) as error:
+        what = f"not TOML: {error}"
+    raise UsageError(what, where=str(path), remedy=f"see {guide}")
 
 
 def fault(

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The truth that the fake launcher answers from: docs/fake.md has every key."""
 
+import itertools
 import math
 import random
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline
@@ -141,19 +141,9 @@ class Landscape(Finite):
     seed: int = 0
 
     @classmethod
-    def read(cls, path: Path) -> "Landscape":
+    def read(cls, path: Path) -> Self:
         """The landscape of a TOML file with these fields; raises UsageError."""
-        text = ""
-        try:
-            text = path.read_text(encoding="utf-8")
-            return cls.model_validate(tomllib.loads(text))
-        except OSError as error:
-            remedy = "docs/fake.md has an example"
-            raise UsageError(f"cannot be read: {error.strerror}", where=str(path), remedy=remedy) from error
-        except ValidationError as error:
-            raise faults.fault(error, cls, path, text, "docs/fake.md") from error
-        except (ValueError, RecursionError) as error:
-            raise UsageError(f"not TOML: {error}", where=str(path), remedy="see docs/fake.md") from error
+        return faults.read(cls, path, "docs/fake.md")
 
     def truth(self, configuration: Configuration) -> float:
         """Seconds without noise and drift."""
@@ -178,24 +168,9 @@ class Landscape(Finite):
                 for level in levels[name] - set(entries):
                     what = f"factor {name!r} has no entry for level {level!r}"
                     raise UsageError(what, where=f"landscape {where}", remedy="write one: docs/fake.md")
-        for name in (name for _, met in self._met() for name in met):
+        combined = [each.levels for each in (*self.interactions, *self.failures, *self.own)]
+        for name in itertools.chain(*combined, *(each.after for each in self.carry_over)):
             _must_be(name, levels, "factor")
-
-    def without_effect(self, experiment: Experiment) -> list[str]:
-        """Entries at levels that this experiment has not: of another run, or a typo."""
-        levels = {factor.name: {str(level) for level in factor.levels} for factor in experiment.factors}
-        pairs = [(where, name, str(level)) for where, met in self._met() for name, level in met.items()]
-        return [
-            f"landscape {where}: {name}={level} is no configuration here, so it changes nothing"
-            for where, name, level in dict.fromkeys(pairs)
-            if level not in levels[name]
-        ]
-
-    def _met(self) -> list[tuple[str, Mapping[str, Level]]]:
-        interactions = [("interactions", each.levels) for each in self.interactions]
-        failures = [("failures", each.levels) for each in self.failures]
-        own = [("own", each.levels) for each in self.own]
-        return interactions + failures + own + [("carry_over", each.after) for each in self.carry_over]
 
 
 def meets(configuration: Configuration, levels: Mapping[str, Level]) -> bool:

@@ -5,17 +5,14 @@ A core's rate is relative to a core of this machine: what the program computes i
 """
 
 import itertools
-import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field
 
 from corescale.declare.model import Model
-from corescale.declare.study_file.faults import fault
-from corescale.errors import UsageError
+from corescale.declare.study_file.faults import read
 from corescale.machine import Machine
 from corescale.records import Layout
 
@@ -37,7 +34,8 @@ class Link(Model):
     """bytes a second"""
 
 
-Table = Mapping[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
+Cores = Annotated[int, Field(ge=1)]
+Table = Annotated[Mapping[Cores, Annotated[float, Field(ge=0, allow_inf_nan=False)]], Field(min_length=1)]
 """values at some numbers of cores, written as keys; linear between two, constant outside"""
 
 
@@ -47,7 +45,7 @@ class Platform(Model):
     nodes: Count = 1
     cores: Count
     """of a node"""
-    rate: Table = Field(default={"1": 1.0})
+    rate: Annotated[Mapping[Cores, Positive], Field(min_length=1)] = {1: 1.0}
     """of a core, in cores of this machine, by how many cores of its node are busy"""
     collectives: Literal["ompi", "mpich", "mvapich2", "impi"] = "ompi"
     """whose rules choose the algorithm of a collective operation"""
@@ -55,47 +53,13 @@ class Platform(Model):
     """between nodes"""
     memory: Link
     """between ranks of one node"""
-    fork_join: Mapping[str, Table] = {}
+    fork_join: Mapping[Annotated[str, Field(pattern=r"^\w+$")], Table] = {}
     """seconds that a loop of a threading system takes beside its work, by its threads; `default` for others"""
-
-    @field_validator("rate", "fork_join")
-    @classmethod
-    def _numbers(cls, given: Mapping[str, object]) -> Mapping[str, object]:
-        tables = [each for each in given.values() if isinstance(each, Mapping)] or [given]
-        if not all(tables):
-            raise ValueError("a table needs a line, such as 2 = 1e-6")
-        for name in itertools.chain(*tables):
-            if not str(name).isdecimal() or int(name) < 1:
-                raise ValueError(f"{name!r} is no number of cores")
-        return given
-
-    @field_validator("fork_join")
-    @classmethod
-    def _systems(cls, given: Mapping[str, Table]) -> Mapping[str, Table]:
-        if wrong := next((name for name in given if not re.fullmatch(r"[A-Za-z0-9_]+", name)), None):
-            raise ValueError(f"{wrong!r} is no name of a threading system")
-        return given
-
-    @field_validator("rate")
-    @classmethod
-    def _some(cls, given: Table) -> Table:
-        if not given or min(given.values()) <= 0:
-            raise ValueError("a core must have a rate above 0")
-        return given
 
     @classmethod
     def read(cls, path: Path) -> Self:
         """The platform of a file; raises UsageError."""
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-            return cls.model_validate(tomllib.loads(text))
-        except ValidationError as error:
-            raise fault(error, cls, path, text, GUIDE) from None
-        except OSError as error:
-            what = f"cannot be read: {error.strerror}"
-        except ValueError as error:
-            what = f"not TOML: {error}"
-        raise UsageError(what, where=str(path), remedy=f"see {GUIDE}")
+        return read(cls, path, GUIDE)
 
     def machine(self, here: Machine) -> Machine:
         """One of its nodes as a machine, on which cores share nothing; computing is that of `here`."""
@@ -125,9 +89,9 @@ class Platform(Model):
         return f"{said}{self.network.bandwidth / 1e9:.3g} GB/s, collectives as {self.collectives}"
 
 
-def at(table: Table, cores: int) -> float:
+def at(table: Mapping[int, float], cores: int) -> float:
     """The value of a table at a number of cores."""
-    known = sorted((int(name), value) for name, value in table.items())
+    known = sorted(table.items())
     if cores <= known[0][0]:
         return known[0][1]
     for (low, first), (high, last) in itertools.pairwise(known):

@@ -175,14 +175,6 @@ def test_a_wrong_landscape_is_named(experiment: Make, tmp_path: Path, text: str,
     assert says in str(refused.value)
 
 
-def test_what_a_landscape_says_of_levels_that_are_not_here_is_told(experiment: Make) -> None:
-    said: list[str] = []
-    here = Failure(levels={"threads": 2}, probability=0.0)
-    other = Interaction(levels={"threads": 64}, times=2.0)
-    Fake(experiment(), Landscape(failures=(here,), interactions=(other,))).open(said.append)
-    assert said[1:] == ["landscape interactions: threads=64 is no configuration here, so it changes nothing"]
-
-
 def test_the_page_on_landscapes_has_every_key_and_can_be_run(experiment: Make, tmp_path: Path) -> None:
     page = (Path(__file__).parents[4] / "docs" / "fake.md").read_text()
     whole, commands = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)

@@ -159,7 +159,7 @@ def test_what_a_loop_costs_is_seconds_whatever_a_cores_rate(experiment: Make, tm
 
 
 def test_a_table_is_linear_between_its_numbers_and_constant_outside() -> None:
-    table = {"2": 1.0, "6": 3.0}
+    table = {2: 1.0, 6: 3.0}
     assert [at(table, cores) for cores in (1, 2, 3, 6, 24)] == [1.0, 1.0, 1.5, 3.0, 3.0]
 
 
@@ -174,12 +174,12 @@ def test_ranks_of_a_program_that_does_not_charge_its_threads_are_t_times_as_fast
     [
         ("cores = 0", "cores: input should be greater than or equal to 1"),
         ("nodes = 2", "cores: field required"),
-        ("cores = 2\nrate = {x = 1.0}", "rate: 'x' is no number of cores"),
-        ("cores = 2\nrate = {1 = 0.0}", "a core must have a rate above 0"),
+        ("cores = 2\nrate = {x = 1.0}", "rate.x: input should be a valid integer"),
+        ("cores = 2\nrate = {1 = 0.0}", "rate.1: input should be greater than 0"),
         ('cores = 2\ncollectives = "best"', "collectives: input should be 'ompi'"),
         ("cores = 2\nrates = 3", "unknown key 'rates'; did you mean rate?"),
-        ("cores = 2\nfork_join = { tbb = {} }", "fork_join: a table needs a line"),
-        ("cores = 2\nfork_join = { 'A=B' = { 2 = 1.0 } }", "'A=B' is no name of a threading system"),
+        ("cores = 2\nfork_join = { tbb = {} }", "fork_join.tbb: .*at least 1 item"),
+        ("cores = 2\nfork_join = { 'A=B' = { 2 = 1.0 } }", "string should match pattern .*, not 'A=B'"),
         ("cores = [", "not TOML"),
     ],
 )
