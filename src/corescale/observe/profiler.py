@@ -40,16 +40,18 @@ def _all(kind: str, names: str) -> list[Any]:
 
 
 _HEADER = np.dtype(
-    [("signature", "S8")]
-    + _all("u4", "version bytes")
-    + _all("i4", "process parent")
-    + _all("u4", "processors threads")
-    + _all("i8", "started ended finished")
-    + _all("u4", "lost_stacks lost_timers modules_length lost_threads")
-    + _all("u8", "first_cycle last_cycle")
-    + _all("u4", "cycles_of_a_call is_rank confined full")
-    + [("rank", "i4"), ("cycles_of_a_fault", "u4"), ("executable", "S512"), ("still", "i8"), ("idle", "i4")]
-    + [("gap", "V4"), ("census", "u8", 2), ("tail", "V48")]
+    [
+        ("signature", "S8"),
+        *_all("u4", "version bytes"),
+        *_all("i4", "process parent"),
+        *_all("u4", "processors threads"),
+        *_all("i8", "started ended finished"),
+        *_all("u4", "lost_stacks lost_timers modules_length lost_threads"),
+        *_all("u8", "first_cycle last_cycle"),
+        *_all("u4", "cycles_of_a_call is_rank confined full"),
+        *(("rank", "i4"), ("cycles_of_a_fault", "u4"), ("executable", "S512"), ("still", "i8"), ("idle", "i4")),
+        *(("gap", "V4"), ("census", "u8", 2), ("tail", "V48")),
+    ]
 )
 _REGION = np.dtype(_all("i8", "function calls threads wall body longest capacity reserved"))
 _STACK = np.dtype([("key", "u8"), ("depth", "u8"), ("weight", "i8", len(STATES)), ("frame", "u8", _DEEPEST)])
@@ -57,16 +59,18 @@ _MESSAGES = np.dtype([("key", "u8"), *_all("i8", "partner calls spent"), ("call"
 _EVERYONE = -1000
 """the partner of a call that names none"""
 _THREAD = np.dtype(
-    [("id", "i4")]
-    + _all("u4", "state pool others")
-    + _all("i8", "started ended since cpu queued")
-    + [(name, "i8", len(STATES)) for name in ("spent", "burnt", "calls")]
-    + [("share", "i8", len(SHARES))]
-    + _all("i8", "allocations frees bytes allocating ticks")
-    + [("start", "u8"), ("unsited", "i8", len(STATES))]
-    + _all("i8", "cpu_since ticked last_yield")
-    + [("argument", "u8")]
-    + _all("i8", "cpu_before queued_before timer faults faults_before faults_timed")
+    [
+        ("id", "i4"),
+        *_all("u4", "state pool others"),
+        *_all("i8", "started ended since cpu queued"),
+        *((name, "i8", len(STATES)) for name in ("spent", "burnt", "calls")),
+        ("share", "i8", len(SHARES)),
+        *_all("i8", "allocations frees bytes allocating ticks"),
+        *(("start", "u8"), ("unsited", "i8", len(STATES))),
+        *_all("i8", "cpu_since ticked last_yield"),
+        ("argument", "u8"),
+        *_all("i8", "cpu_before queued_before timer faults faults_before faults_timed"),
+    ]
 )
 
 

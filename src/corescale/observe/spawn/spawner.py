@@ -19,7 +19,6 @@ from corescale.observe import environment
 from corescale.observe.spawn import orphans
 from corescale.observe.spawn.report import SpawnReport, parse
 
-
 TAIL = 4096
 """bytes of the end of standard error that a report has"""
 
