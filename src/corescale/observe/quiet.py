@@ -2,10 +2,10 @@
 """Waiting until other programs leave the CPUs: what `--wait-quiet` does before each block."""
 
 import time
-from collections.abc import Callable, Collection
-from pathlib import Path
+from collections.abc import Callable
 
 from corescale.machine import Machine
+from corescale.observe.doctor.quietness import account
 
 BUSY = 0.05
 """share of the CPUs from which others are said to disturb: that of the warning (conclude/noise.py)"""
@@ -24,7 +24,7 @@ class Quiet:
     """Waits; nothing of the measurement may run meanwhile."""
 
     def __init__(self, machine: Machine, note: Callable[[str], None], used: Used | None = None) -> None:
-        self._cpus, self._note = {cpu.cpu for cpu in machine.usable}, note
+        self._machine, self._note = machine, note
         self._used = used or self._look
         self._waited = 0.0
 
@@ -41,16 +41,7 @@ class Quiet:
         return time.monotonic() - start
 
     def _look(self) -> float:
-        before = ticks(Path("/proc/stat").read_text(), self._cpus)
+        before, began = account(self._machine), time.monotonic()
         time.sleep(LOOK)
-        after = ticks(Path("/proc/stat").read_text(), self._cpus)
-        busy, whole = (b - a for a, b in zip(before, after, strict=True))
-        return busy / whole if whole > 0 else 0.0
-
-
-def ticks(stat: str, cpus: Collection[int]) -> tuple[int, int]:
-    """Used and all ticks of these CPUs since the start of the system, by the text of /proc/stat."""
-    rows = [line.split() for line in stat.splitlines() if line.startswith("cpu") and not line.startswith("cpu ")]
-    own = [[int(word) for word in row[1:9]] for row in rows if int(row[0][3:]) in cpus]
-    whole = sum(map(sum, own))
-    return whole - sum(row[3] + row[4] for row in own), whole
+        after, seconds = account(self._machine), time.monotonic() - began
+        return (after.taken - before.taken) / (seconds * len(self._machine.affinity))

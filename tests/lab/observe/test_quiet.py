@@ -11,14 +11,6 @@ import corescale
 from corescale.machine import Machine
 from corescale.observe import quiet
 
-STAT = "cpu  9 9 9 9 9 9 9 9\ncpu0 10 0 5 80 5 0 0 0 0 0\ncpu1 50 0 0 50 0 0 0 0 0 0\nintr 5\n"
-
-
-def test_ticks_are_of_the_cpus_that_may_be_used() -> None:
-    assert quiet.ticks(STAT, {0}) == (15, 100)
-    assert quiet.ticks(STAT, {0, 1}) == (65, 200)
-    assert quiet.ticks(STAT, {7}) == (0, 0)
-
 
 def test_it_waits_while_others_use_the_cpus_and_says_so_once() -> None:
     looks = iter([0.9, 0.5, 0.02, 0.01])

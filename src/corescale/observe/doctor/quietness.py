@@ -279,17 +279,22 @@ class Account:
         """Of other programs."""
         return self.busy - self.own
 
+    @property
+    def taken(self) -> float:
+        """Of any program, of this machine or another."""
+        return self.busy + self.steal
+
     def steal_share(self, before: "Account") -> float:
         """The hypervisor's share of the time since then."""
         stolen, busy = self.steal - before.steal, self.busy - before.busy
         return max(0.0, stolen) / (stolen + busy) if stolen + busy > 0 else 0.0
 
 
-def account(machine: Machine, root: Path = Path("/")) -> Account:
+def account(machine: Machine) -> Account:
     """As of now."""
     tick = os.sysconf("SC_CLK_TCK")
     names = {f"cpu{cpu}" for cpu in machine.affinity}
-    lines = [line.split() for line in read(root / "proc/stat").splitlines()]
+    lines = [line.split() for line in read(Path("/proc/stat")).splitlines()]
     rows = [[int(word) for word in words[1:9]] for words in lines if words and words[0] in names]
     busy = sum(row[0] + row[1] + row[2] + row[5] + row[6] for row in rows) / tick
     return Account(busy, sum(row[7] for row in rows) / tick, _own())
