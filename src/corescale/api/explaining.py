@@ -21,7 +21,7 @@ from corescale.declare.request import ScanRequest
 from corescale.endings import ending
 from corescale.errors import CorescaleError
 from corescale.machine import Machine
-from corescale.observe import launchers, redirects, store
+from corescale.observe import hooks, launchers, store
 from corescale.observe.launchers.local import Local
 from corescale.observe.profiler import Profiled, profiled
 from corescale.observe.symbols import Symbols
@@ -61,7 +61,7 @@ def found(
     """The command launched with the profiler, and without it with one thing changed each; raises CorescaleError."""
     command_line.scan(request, command, machine)  # raises UsageError for what the swaps could not use
     experiment = command_line.scan(replace(request, budget="none"), command, machine)
-    redirects.must_work(experiment)
+    hooks.files_must_work(experiment)
     seen, made = largest(experiment, machine, note)
     late: CorescaleError | None = None
     if swap and seen.report.status == "ok" and not request.shell:

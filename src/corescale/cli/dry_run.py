@@ -19,7 +19,7 @@ from corescale.declare.plan import BASELINE_EVERY
 from corescale.declare.request import RunRequest
 from corescale.errors import CorescaleError, StoreError, UsageError
 from corescale.machine import Machine
-from corescale.observe import environment, hooks, launchers, redirects, store
+from corescale.observe import environment, hooks, launchers, store
 from corescale.records import Configuration, Layout, Record
 from corescale.show import text
 
@@ -54,8 +54,6 @@ def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> No
             typer.echo(f"note: the program {program} is not here")
         return
     hooks.must_start(experiment)
-    if not redirects.are_made(experiment):
-        redirects.must_work(experiment)
     for program in missing(experiment):
         environment.locate(program)
 

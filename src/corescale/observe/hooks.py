@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands around the launches: untimed, through no shell unless the measured command goes through one."""
+"""Commands around the launches, untimed, through no shell unless the measured command goes through one; and the files
+that launches read and write: `--input`, `--output`.
+"""
 
 import errno
 import math
@@ -9,10 +11,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import IO
 
-from corescale.declare import template
-from corescale.declare.experiment import Experiment
+from corescale.declare import paths, template
+from corescale.declare.experiment import SHOWN, Experiment
 from corescale.errors import InconclusiveError, ProgramError, UsageError
 from corescale.observe import environment
 from corescale.observe.spawn import orphans
@@ -77,7 +80,11 @@ class HookRunner:
 
 
 def must_start(experiment: Experiment) -> None:
-    """Raises ProgramError for a hook whose program is not there, and that no hook before it may make."""
+    """Raises ProgramError for a hook whose program is not there, and UsageError for a file, unless a hook before it may
+    make them.
+    """
+    if not (experiment.hooks.setup or experiment.hooks.prepare):
+        files_must_work(experiment)
     if any(command.shell for command in experiment.commands):
         return
     for name in ("setup",) if experiment.hooks.setup else (*EACH, *ONCE):
@@ -104,3 +111,22 @@ def _ended(words: Sequence[str], said: IO[bytes], seconds: float) -> int:
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
         orphans.end(begun, (), of_this_session=True)
         raise
+
+
+def files_must_work(experiment: Experiment) -> None:
+    """Raises UsageError where no launch could read its input or write its output."""
+    if experiment.input is not None and not paths.is_file(experiment.input):
+        what = "is no regular file" if paths.exists(experiment.input) else "no such file"
+        raise UsageError(what, where=f"--input {experiment.input}", remedy="name a file, or - for stdin")
+    if experiment.output not in (None, "null", SHOWN) and (why := _unwritable(Path(str(experiment.output)))):
+        raise UsageError(f"cannot be written: {why}", where=f"--output {experiment.output}", remedy="name a file")
+
+
+def _unwritable(output: Path) -> str:
+    if paths.is_folder(output):
+        return "is a folder"
+    if paths.exists(output):
+        return "" if os.access(output, os.W_OK) else "no permission"
+    if not paths.is_folder(output.parent):
+        return "no such folder"
+    return paths.refusal(output.parent)

@@ -18,7 +18,7 @@ from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
 from corescale.errors import InconclusiveError, UnavailableError, UsageError
 from corescale.machine import Machine
-from corescale.observe import environment, hooks, other_load, preload, redirects, sources
+from corescale.observe import environment, hooks, other_load, preload, sources
 from corescale.observe.hooks import HookRunner
 from corescale.observe.launchers.launcher import Launcher
 from corescale.observe.launchers.recorder import Recorder, keeps_output
@@ -82,13 +82,11 @@ class Local(Launcher):
         other_load.announce()
         orphans.adopt()
         hooks.must_start(self._experiment)
-        if not redirects.are_made(self._experiment):
-            redirects.must_work(self._experiment)
         self._is_set_up = True
         self._timeouts.begin()
         self._hooks.run("setup", seconds=self._timeouts.whole)
         if not self._experiment.hooks.prepare:
-            redirects.must_work(self._experiment)
+            hooks.files_must_work(self._experiment)
         for words in self._commands():
             environment.locate(words[0])
 
