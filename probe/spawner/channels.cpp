@@ -64,7 +64,8 @@ void channels::trim() const {
 std::string channels::tail() const {
   const std::uint64_t size = size_of(errors_);
   std::string text(std::min(size, tail_), '\0');
-  const ssize_t count = pread(errors_.get(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
+  const ssize_t count =
+      pread(errors_.get(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
   text.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
   return text;
 }

@@ -137,8 +137,7 @@ void start_and_follow(report& result, const arguments& asked, const channels& io
   const auto group = asked.groups ? std::make_unique<tree_group>() : nullptr;
   noise around(result.affinity);
   result.started = seconds_of(CLOCK_REALTIME);
-  launched child =
-      launch(asked, io, {.traced = asked.prove, .birthplace = group ? group->birthplace() : -1});
+  launched child = launch(asked, io, {.traced = asked.prove, .birthplace = group ? group->birthplace() : -1});
   result.peak_memory_floor = own_peak();
   if (group && !child.in_group()) group->disown();
   follower launch(asked, io, group.get(), around);
