@@ -44,4 +44,5 @@ class Quiet:
         before, began = account(self._machine), time.monotonic()
         time.sleep(LOOK)
         after, seconds = account(self._machine), time.monotonic() - began
-        return (after.taken - before.taken) / (seconds * len(self._machine.affinity))
+        used = after.busy + after.steal - before.busy - before.steal
+        return used / (seconds * len(self._machine.affinity))

@@ -279,11 +279,6 @@ class Account:
         """Of other programs."""
         return self.busy - self.own
 
-    @property
-    def taken(self) -> float:
-        """Of any program, of this machine or another."""
-        return self.busy + self.steal
-
     def steal_share(self, before: "Account") -> float:
         """The hypervisor's share of the time since then."""
         stolen, busy = self.steal - before.steal, self.busy - before.busy

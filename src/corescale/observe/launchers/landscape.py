@@ -84,30 +84,30 @@ class Period(Finite):
         return self.height * math.sin(2 * math.pi * clock / self.seconds)
 
 
-class Metric(Finite):
-    """A metric of every launch: `base` times the entries of the levels, with log-normal noise."""
+class Scaled(Finite):
+    """`base` times the entries of the levels."""
 
     base: float
     times: Mapping[str, Mapping[str, float]] = {}
+    """factor -> level -> multiplier"""
+
+    def of(self, configuration: Configuration) -> float:
+        """What it is there, without noise."""
+        return self.base * math.prod(table[str(configuration[name])] for name, table in self.times.items())
+
+
+class Metric(Scaled):
+    """A metric of every launch."""
+
     size: float = Field(default=0, ge=0)
     """standard deviation of its logarithm"""
 
-    def of(self, configuration: Configuration) -> float:
-        """The metric's value there without noise."""
-        return self.base * math.prod(table[str(configuration[name])] for name, table in self.times.items())
 
-
-class Smaller(Finite):
-    """The input of a rehearsal."""
+class Smaller(Scaled):
+    """The time of a rehearsal, with its smaller input, as a multiple of that of the full one."""
 
     base: float = Field(default=0.1, gt=0)
-    """time as a multiple of that of the full input"""
     times: Times = Field(default={})
-    """factor -> level -> a further multiplier: how the small input misleads"""
-
-    def of(self, configuration: Configuration) -> float:
-        """Time of the smaller input over the time of the full one."""
-        return self.base * math.prod(table[str(configuration[name])] for name, table in self.times.items())
 
 
 class Landscape(Finite):
@@ -117,8 +117,6 @@ class Landscape(Finite):
     """seconds at one thread"""
     serial: float = Field(default=1.0, ge=0, le=1)
     """serial share of Amdahl's law over p; 1: threads change nothing"""
-    crosstalk: float = Field(default=0.0, ge=0)
-    """added share per further thread: the p - 1 of the universal scalability law"""
     times: Times = Field(default={})
     """factor -> level -> multiplier of the time; a factor that is named names all its levels"""
     interactions: tuple[Interaction, ...] = ()
@@ -148,7 +146,7 @@ class Landscape(Finite):
     def truth(self, configuration: Configuration) -> float:
         """Seconds without noise and drift."""
         p = configuration.layout.p
-        model = self.serial + (1 - self.serial) / p + self.crosstalk * (p - 1)
+        model = self.serial + (1 - self.serial) / p
         alone = math.prod(table[str(configuration[factor])] for factor, table in self.times.items())
         together = math.prod(each.times for each in self.interactions if meets(configuration, each.levels))
         return self.base * model * alone * together
