@@ -16,7 +16,7 @@ import numpy as np
 
 from corescale.conclude import stats
 from corescale.conclude.models import MODELS, choose, fit
-from corescale.conclude.models.centres import summarise
+from corescale.conclude.models.bootstrap import summarise
 from corescale.conclude.noise import carry_over, disturbed, flag_launches
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.pairs import Scatter, interval, scatter

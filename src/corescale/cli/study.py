@@ -19,7 +19,7 @@ from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable, outputs
 from corescale.cli.publish import publish
 from corescale.cli.replay import replay
-from corescale.conclude.answers.power import foresee
+from corescale.conclude.answers.study import foresee
 from corescale.declare import paths, studies, study_file
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import KINDS

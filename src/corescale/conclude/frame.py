@@ -5,8 +5,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from corescale.conclude import memory
-from corescale.conclude.warnings import warnings
+from corescale.conclude.warnings import memory_kind, warnings
 from corescale.declare import arithmetic
 from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
@@ -33,7 +32,7 @@ def frame(
     import pandas as pd  # noqa: PLC0415
 
     timed = [record for record in records if record.phase in phases]
-    noisy, kind = warnings(timed, experiment).noisy, memory.kind(timed)
+    noisy, kind = warnings(timed, experiment).noisy, memory_kind(timed)
     blocks = _replicates(timed)
     known: dict[Configuration, Mapping[str, Level]] = {
         chosen: parameters(experiment, chosen) for chosen in dict.fromkeys(record.configuration for record in timed)

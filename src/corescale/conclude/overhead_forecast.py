@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corescale.conclude.answers.overhead_points import configurations
+from corescale.conclude.answers.overheads import configurations
 from corescale.conclude.forecast import Prediction, Scored, typical
 from corescale.conclude.frame import frame
 from corescale.conclude.models.overhead_factors import OverheadChoice, choose

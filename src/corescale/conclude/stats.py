@@ -242,6 +242,27 @@ def _rank_sum_distribution(ranks: tuple[int, ...]) -> Floats:
     return distribution
 
 
+Statistic = Literal["mean", "median"]
+STATISTICS: dict[Statistic, Callable[..., Floats]] = {"mean": np.mean, "median": np.median}
+RESAMPLES = 1999
+SEED = 20_200_714
+"""Fixed: equal records give equal intervals."""
+
+
+def bootstrapped(values: npt.ArrayLike, statistic: Statistic = "mean", confidence: float = 0.95) -> Interval:
+    """Mean or median of independent launches by the percentile bootstrap (Efron 1979); no interval below two of them.
+
+    It is for looking at charts of declared columns, and too narrow: at 8 launches 95% covered 85 to 87% of the time.
+    """
+    array, of = _finite(values), STATISTICS[statistic]
+    estimate = float(of(array)) if array.size else math.nan
+    if array.size < 2:
+        return Interval(estimate, None, None, None, array.size)
+    drawn = np.random.default_rng(SEED).choice(array, (RESAMPLES, array.size))
+    low, high = np.quantile(of(drawn, axis=1), [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(estimate, float(low), float(high), confidence, array.size)
+
+
 def _finite(values: npt.ArrayLike) -> Floats:
     array = np.asarray(values, dtype=np.float64).ravel()
     return array[np.isfinite(array)]

@@ -9,7 +9,7 @@ from statistics import fmean
 
 import numpy as np
 
-from corescale.conclude import memory, noise
+from corescale.conclude import noise
 from corescale.conclude.response import Step, median
 from corescale.conclude.two_samples import unpaired_ratio
 from corescale.declare import grid
@@ -50,7 +50,7 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
         *_drift(records, experiment),
         *_nodes(records, experiment),
         *_short(timed),
-        *memory.warning(timed),
+        *other_memory(timed),
         *told,
         *_flagged(flags, timed),
     ]
@@ -117,8 +117,7 @@ def _flagged(flags: Sequence[noise.Flag], timed: Sequence[Record]) -> list[str]:
         worst, limit = (rule.form.format(n) for n in (max(flag.number for flag in of_rule), rule.threshold))
         lines.append(
             f"noise: {name}: {rule.says.format(worst)}, in {hit} of {blocks} blocks"
-            f" (above {limit}{_estimated(of_rule, timed)})"
-            f"{_whose(of_rule, timed)}"
+            f" (above {limit}){_whose(of_rule, timed)}"
         )
     return lines
 
@@ -139,18 +138,11 @@ def _busy(flags: Sequence[noise.Flag], timed: Sequence[Record], width: float | N
     """All flags in one plain line: the first rule that one broke, and what differences can still be seen."""
     if not flags:
         return
-    first = next(name for name in noise.RULES if any(flag.rule == name for flag in flags))
-    rule, of_rule = noise.RULES[first], [flag for flag in flags if flag.rule == first]
+    rule, of_rule = noise.RULES[flags[0].rule], [flag for flag in flags if flag.rule == flags[0].rule]
     worst = rule.says.format(rule.form.format(max(flag.number for flag in of_rule)))
     blocks, hit = len({record.block for record in timed}), len({flag.block for flag in of_rule})
     unseen = "" if not width else f"; differences below {float(f'{100 * width:.2g}'):g}% mean nothing now"
     yield f"machine busy: {worst} ({hit} of {blocks} blocks){unseen}"
-
-
-def _estimated(flags: Sequence[noise.Flag], timed: Sequence[Record]) -> str:
-    """A warning if threads came and went between two samples."""
-    sampled = flags[0].rule == "waiting" and any(timed[flag.launch].noise.sampled for flag in flags)
-    return ", estimated from samples" if sampled else ""
 
 
 def _drift(records: Sequence[Record], experiment: Experiment) -> list[str]:
@@ -203,6 +195,21 @@ def _short(timed: Sequence[Record]) -> list[str]:
     if not walls or np.median(walls) >= SHORT:
         return []
     return [f"launches of {np.median(walls) * 1e3:.2g} ms: starting the process is a large part of it"]
+
+
+def memory_kind(records: Sequence[Record]) -> str:
+    """The kind of peak memory that most launches have: figures taken in other ways are left out, not compared."""
+    return next((of for of, _ in Counter(record.peak_memory_kind for record in records).most_common(1)), "none")
+
+
+def other_memory(records: Sequence[Record]) -> list[str]:
+    """One line where some launches' figures of memory are left out."""
+    wanted = memory_kind(records)
+    others = Counter(record.peak_memory_kind for record in records if record.peak_memory_kind not in (wanted, "none"))
+    if not others:
+        return []
+    of = f"{others.total()} of {len(records)} launches"
+    return [f"peak memory leaves out {of}, whose figures are of another kind: {', '.join(others)}, not {wanted}"]
 
 
 @dataclass(frozen=True, slots=True)

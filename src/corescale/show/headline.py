@@ -4,10 +4,10 @@
 import math
 from collections.abc import Sequence
 
-from corescale.conclude.answers.averages import Averages, Slow
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Row, Scan
 from corescale.conclude.answers.study import Study
+from corescale.conclude.answers.timing import Averages, Slow
 from corescale.conclude.answers.verdict import Comparison, Gated
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.stats import Interval, fewest_blocks

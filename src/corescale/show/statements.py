@@ -4,13 +4,12 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from corescale.conclude.answers.absence import LEFT_OUT
 from corescale.conclude.answers.findings import Answer
-from corescale.conclude.answers.judging import Verdict
+from corescale.conclude.answers.judging import LEFT_OUT, Verdict
 from corescale.conclude.answers.machines import Difference
 from corescale.conclude.answers.overheads import Modelled
-from corescale.conclude.answers.power import Power
 from corescale.conclude.answers.scaling import Curve, Scan
+from corescale.conclude.answers.study import Power
 from corescale.conclude.answers.timing import Timing
 from corescale.conclude.answers.weak import Line
 from corescale.conclude.conclusion import Conclusion

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from corescale.conclude import memory
+from corescale.conclude.warnings import memory_kind, other_memory
 
 
 def test_the_kind_of_most_launches_counts_and_the_others_are_told(of_kinds: Any) -> None:
     records = of_kinds("anonymous", "anonymous", "process", "none")
-    assert memory.kind(records) == "anonymous"
-    (line,) = memory.warning(records)
+    assert memory_kind(records) == "anonymous"
+    (line,) = other_memory(records)
     assert "1 of 4 launches" in line and "process, not anonymous" in line
-    assert memory.warning(of_kinds("process", "process", "none")) == []
-    assert (memory.kind([]), memory.warning([])) == ("none", [])
+    assert other_memory(of_kinds("process", "process", "none")) == []
+    assert (memory_kind([]), other_memory([])) == ("none", [])
 
 
 @pytest.fixture

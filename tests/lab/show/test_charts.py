@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from corescale.conclude.answers.scaling import scan
-from corescale.conclude.means import bootstrapped
+from corescale.conclude.stats import bootstrapped
 from corescale.declare import outputs
 from corescale.declare.outputs import ChartKind, Normalise
 from corescale.errors import UsageError

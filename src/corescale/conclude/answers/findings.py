@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corescale.conclude import stats
-from corescale.conclude.answers.absence import absent, lacking, said
-from corescale.conclude.answers.judging import Verdict, judge, judged
+from corescale.conclude.answers.judging import Verdict, absent, judge, judged, lacking, said
 from corescale.conclude.answers.linearity import over_chord
 from corescale.conclude.frame import selected
 from corescale.conclude.stats import Interval

@@ -19,8 +19,8 @@ from corescale.conclude.answers.alternatives import (
     fastest_flaky,
     fronts,
 )
-from corescale.conclude.answers.averages import Averages, averages
 from corescale.conclude.answers.candidates import Candidate, candidates
+from corescale.conclude.answers.timing import Averages, averages
 from corescale.conclude.constraints import broken, not_shown
 from corescale.conclude.race.answer import Gain
 from corescale.conclude.race.race import Race

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corescale.conclude import memory, stats
+from corescale.conclude import stats
 from corescale.conclude.answers.timing import Timing, timing
 from corescale.conclude.answers.weak import WeakScaling, weak
 from corescale.conclude.models import MODELS, Choice, Fit, choose, overhead_factors
 from corescale.conclude.models.overhead_factors import Measured, OverheadChoice
 from corescale.conclude.response import Step, Table, median, of, table, widened
 from corescale.conclude.stats import Floats, Interval
+from corescale.conclude.warnings import memory_kind
 from corescale.declare.equivalent import Unread, detected, unread
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
@@ -198,7 +199,7 @@ def row(
     experiment: Experiment,
 ) -> Row:
     """One configuration against its reference, both of the table."""
-    launches, kind = of(records, configuration), memory.kind(records)
+    launches, kind = of(records, configuration), memory_kind(records)
     p, p_ref = configuration.layout.p, reference.layout.p
     ratio = stats.hodges_lehmann(times.log_ratio(reference, configuration), experiment.stop.reading_confidence)
     if reference != configuration:

@@ -1,13 +1,82 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time of one command alone, as hyperfine reports it: mean, spread, range, and launches far from the others."""
+"""Plain times of launches: of one command as hyperfine reports it, slow ones, and what a gain is on average.
+
+A gain is about the centre of the ratios within blocks. Who launches a program all day gains by the ratio of the mean
+times, and one that is sometimes slow by itself loses there what its typical launch gains.
+"""
 
 import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from corescale.conclude import stats
 from corescale.conclude.response import of
+from corescale.conclude.stats import Floats, Interval
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import baseline
+from corescale.declare.plan import counted_pairs
 from corescale.records import Configuration, Record
+
+FENCE = 5.0
+"""Multiple of the median deviation beyond which a launch is slow: 7 in 10,000 with normal noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """The launches of one configuration that lie far beyond its median."""
+
+    count: int
+    of: int
+    times: float
+    """their mean as a multiple of the median; NaN for none"""
+
+
+@dataclass(frozen=True, slots=True)
+class Averages:
+    """Mean times of the baseline and another in its confirmation pairs."""
+
+    ratio: float
+    """mean T_baseline / mean T"""
+    slow: Slow
+    """launches of the other one"""
+    slow_baseline: Slow
+
+
+def averages(
+    records: Sequence[Record], experiment: Experiment, other: Configuration, gain: Interval | None
+) -> Averages | None:
+    """None where the ratio of the means lies within the interval of the gain, or where launches are few."""
+    blocks = {*counted_pairs(records, other)}
+    fresh = [r for r in records if r.block in blocks and r.phase == "confirm"]
+    ours, baselines = (_times(fresh, experiment, c) for c in (other, baseline(experiment)))
+    if (
+        gain is None
+        or gain.low is None
+        or min(ours.size, baselines.size) < stats.fewest_blocks(experiment.stop.confidence)
+    ):
+        return None
+    ratio = float(baselines.mean() / ours.mean())
+    if gain.covers(ratio):
+        return None
+    return Averages(ratio, slow(ours), slow(baselines))
+
+
+def _times(fresh: Sequence[Record], experiment: Experiment, configuration: Configuration) -> Floats:
+    found = [r.response(experiment.response) for r in fresh if r.configuration == configuration]
+    return np.array([value for value in found if value > 0])
+
+
+def slow(times: Floats) -> Slow:
+    """The outliers: beyond the fence, in median absolute deviations of the logarithm; NaN is no launch."""
+    times = times[times > 0]
+    logs = np.log(times)
+    away = logs - (np.median(logs) if logs.size else 0.0)
+    beyond = times[away > FENCE * np.median(np.abs(away))] if times.size else times
+    return Slow(beyond.size, times.size, float(beyond.mean() / np.median(times)) if beyond.size else math.nan)
+
 
 FAR = 14.826
 """median deviations from the median beyond which a launch is an outlier: ten standard deviations of a normal time"""

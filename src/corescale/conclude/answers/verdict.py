@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from corescale.conclude import stats
-from corescale.conclude.answers.averages import Slow, slow
-from corescale.conclude.answers.timing import Timing, timing
+from corescale.conclude.answers.timing import Slow, Timing, slow, timing
 from corescale.conclude.response import Step, of, table, widened
 from corescale.conclude.stats import Interval
 from corescale.declare.experiment import Experiment

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from corescale.conclude.models.bootstrap import AGREEMENT, REFIT_STEPS, draws, surely_less
-from corescale.conclude.models.centres import summarise
+from corescale.conclude.models.bootstrap import AGREEMENT, REFIT_STEPS, draws, summarise, surely_less
 from corescale.conclude.models.fit import Fit, fit
 from corescale.conclude.models.least_squares import gauss_newton
 from corescale.conclude.models.model import ScalingModel

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from corescale.conclude.models.bootstrap import RESAMPLES, Resamples, interval_of, resample
-from corescale.conclude.models.centres import Summary, summarise
+from corescale.conclude.models.bootstrap import RESAMPLES, Resamples, Summary, interval_of, resample, summarise
 from corescale.conclude.models.least_squares import bounded_fit, influence
 from corescale.conclude.models.model import Parameter, ScalingModel
 from corescale.conclude.stats import Floats, Interval, fewest_blocks

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from corescale.conclude.models.centres import summarise
+from corescale.conclude.models.bootstrap import summarise
 from corescale.conclude.models.fit import Fit, fit
 from corescale.conclude.models.least_squares import bounded_fit
 from corescale.conclude.models.model import Parameter, ScalingModel

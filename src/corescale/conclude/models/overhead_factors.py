@@ -14,8 +14,15 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from corescale.conclude.models.bootstrap import RESAMPLES, Resamples, draws, interval_of, surely_less
-from corescale.conclude.models.centres import Summary, summarise
+from corescale.conclude.models.bootstrap import (
+    RESAMPLES,
+    Resamples,
+    Summary,
+    draws,
+    interval_of,
+    summarise,
+    surely_less,
+)
 from corescale.conclude.stats import Floats, Interval, fewest_blocks
 from corescale.declare.claim import EQUAL
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from corescale.conclude.models.bootstrap import RESAMPLES, draws
-from corescale.conclude.models.centres import summarise
+from corescale.conclude.models.bootstrap import RESAMPLES, draws, summarise
 from corescale.conclude.models.overhead_factors import Measured, OverheadFit, error_interval, fit
 from corescale.conclude.stats import Floats, Interval
 

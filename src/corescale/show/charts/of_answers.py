@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from corescale.conclude.answers.findings import Answer
-from corescale.conclude.answers.overhead_points import Point
-from corescale.conclude.answers.overheads import Modelled
+from corescale.conclude.answers.overheads import Modelled, Point
 from corescale.conclude.models.overhead_factors import OverheadFit
 from corescale.records import Level
 from corescale.show import text

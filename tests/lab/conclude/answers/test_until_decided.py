@@ -6,8 +6,7 @@ import itertools
 import pytest
 
 from corescale.conclude.answers.findings import Answer
-from corescale.conclude.answers.power import foresee
-from corescale.conclude.answers.study import answers, study, together, useful
+from corescale.conclude.answers.study import answers, foresee, study, together, useful
 from corescale.conclude.frame import frame
 from corescale.conclude.policy import Decided, decision
 from corescale.declare.experiment import Baseline, Command, Experiment, Factor, Presentation

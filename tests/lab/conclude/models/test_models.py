@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corescale.conclude.models import MODELS, choose, fit
-from corescale.conclude.models.centres import summarise
+from corescale.conclude.models.bootstrap import summarise
 from corescale.conclude.models.least_squares import bounded_fit, gauss_newton
 from corescale.conclude.stats import Floats
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from corescale.conclude.means import bootstrapped
-from corescale.conclude.stats import Interval
+from corescale.conclude.stats import Interval, bootstrapped
 from corescale.declare import outputs
 from corescale.declare.experiment import Experiment
 from corescale.errors import UsageError
