@@ -2,7 +2,7 @@
 """Speedup, efficiency and overhead over p: one line for each curve, the ideal line and the model that fits."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,11 +28,6 @@ class Step:
     layout: str = ""
     """what distinguishes it from others of the same p"""
 
-    @property
-    def said(self) -> str:
-        """`2`, `2 (layout=2x1x1)`."""
-        return f"{self.p} ({self.layout})" if self.layout else str(self.p)
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -49,12 +44,31 @@ Lines = Sequence[tuple[str, str, Sequence[Line]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """The words of a chart: its name, title and caption."""
+class Quantity:
+    """What is shown of each step: the attribute of that name, and the axis of it."""
 
     name: str
-    title: str
-    caption: str
+    shown: Callable[[Interval], text.Shown]
+    axis: Axis
+    references: tuple[float, ...] = ()
+
+    def of(self, step: Step) -> Interval:
+        """The value of one step."""
+        found: Interval = getattr(step, self.name)
+        return found
+
+    def said(self, step: Step) -> str:
+        """The value of one step in words."""
+        return text.join(self.shown(self.of(step))) + (", oversubscribed" if step.oversubscribed else "")
+
+
+QUANTITIES: Mapping[str, Quantity] = {
+    "scaling": Quantity("speedup", text.times, Axis("speedup", "times", log=True)),
+    "efficiency": Quantity("efficiency", text.share, Axis("efficiency", "percent", zero=True), (1.0,)),
+    "overhead": Quantity("overhead", text.share, Axis("overhead", "percent", zero=True), (0.0,)),
+}
+"""efficiency: the share of the cores' time that went into speedup. overhead: f = 1/e - 1 (Qiu et al. 2010), in which
+causes add up. Speedup is drawn with the ideal line and the models, on logarithmic axes."""
 
 
 def lines_of(scan: Scan) -> Lines:
@@ -62,40 +76,14 @@ def lines_of(scan: Scan) -> Lines:
     return [("", "", [_line(curve) for curve in scan.curves])]
 
 
-def scaling(words: Words, lines: Lines, p_ref: int) -> Chart:
-    """Speedup over p with interval band, model and ideal line, both axes logarithmic."""
-    ps = _ps(lines)
-    found = _chart(words, lines, "speedup", lambda step: step.speedup, text.times)
-    ideal = tuple(Mark(p, p / p_ref, f"ideal at p={p:g}: {p / p_ref:g}x") for p in (ps[0], ps[-1]))
-    panels = tuple(
-        Panel((Series("dashed", "ideal", ideal), *panel.series, *_models(at)), panel.row, panel.column)
-        for panel, (_, _, at) in zip(found.panels, lines, strict=True)
-    )
-    values = [end for panel in panels for series in panel.series for mark in series.marks for end in _ends(mark)]
-    y = Axis("speedup", "times", log=True, ticks=doubling(min(values), max(values)))
-    return replace(found, panels=panels, y=y, alternative=f"{found.alternative} Ideal is p / {p_ref}.", wide=True)
-
-
-def efficiency(words: Words, lines: Lines) -> Chart:
-    """The share of the cores' time that went into speedup, over p."""
-    found = _chart(words, lines, "efficiency", lambda step: step.efficiency, text.share)
-    return replace(found, y=Axis("efficiency", "percent", zero=True), references=(1.0,))
-
-
-def overhead(words: Words, lines: Lines) -> Chart:
-    """f = 1/e - 1 over p (Qiu et al. 2010): 0 is ideal, and causes add up in it."""
-    found = _chart(words, lines, "overhead", lambda step: step.overhead, text.share)
-    return replace(found, y=Axis("overhead", "percent", zero=True), references=(0.0,))
-
-
-def _chart(
-    words: Words, lines: Lines, what: str, of: Callable[[Step], Interval], shown: Callable[[Interval], text.Shown]
-) -> Chart:
+def over_p(kind: str, name: str, title: str, caption: str, lines: Lines, p_ref: int) -> Chart:
+    """A chart of QUANTITIES, with interval bands."""
+    quantity = QUANTITIES[kind]
     labels = list(dict.fromkeys(line.label for _, _, at in lines for line in at))
     panels = tuple(
         Panel(
             tuple(
-                Series("curve", line.label or "measured", _marks(line, what, of, shown), labels.index(line.label))
+                Series("curve", line.label or "measured", _marks(line, quantity), labels.index(line.label))
                 for line in at
             ),
             row,
@@ -103,34 +91,45 @@ def _chart(
         )
         for row, column, at in lines
     )
-    ps = _ps(lines)
+    ps = sorted({step.p for _, _, at in lines for line in at for step in line.steps})
     ticks = ps if len(ps) <= 10 else [p for p in ps if p & (p - 1) == 0 or p == ps[-1]]
-    return Chart(
-        name=words.name,
-        title=words.title,
-        caption=words.caption,
-        alternative=f"{what.capitalize()} over p. {_said(lines, of, shown)}.",
+    made = Chart(
+        name=name,
+        title=title,
+        caption=caption,
+        alternative=f"{quantity.name.capitalize()} over p. {_said(lines, quantity)}.",
         x=Axis("p, threads in all", log=True, ticks=tuple(map(float, ticks))),
-        y=Axis(what),
+        y=quantity.axis,
         panels=panels,
+        references=quantity.references,
         wide=len(panels) > 1,
     )
+    return _with_ideal(made, lines, (ps[0], ps[-1]), p_ref) if kind == "scaling" else made
 
 
-def _marks(
-    line: Line, what: str, of: Callable[[Step], Interval], shown: Callable[[Interval], text.Shown]
-) -> tuple[Mark, ...]:
+def _with_ideal(chart: Chart, lines: Lines, ends: tuple[int, int], p_ref: int) -> Chart:
+    ideal = Series("dashed", "ideal", tuple(Mark(p, p / p_ref, f"ideal at p={p:g}: {p / p_ref:g}x") for p in ends))
+    panels = tuple(
+        replace(panel, series=(ideal, *panel.series, *_models(at)))
+        for panel, (_, _, at) in zip(chart.panels, lines, strict=True)
+    )
+    made = replace(chart, panels=panels, alternative=f"{chart.alternative} Ideal is p / {p_ref}.", wide=True)
+    values = [float(end) for mark in made.marks() for end in (mark.y, mark.low, mark.high) if end and float(end) > 0]
+    return replace(made, y=replace(chart.y, ticks=doubling(min(values), max(values))))
+
+
+def _marks(line: Line, quantity: Quantity) -> tuple[Mark, ...]:
     head = f"{line.label}, " if line.label else ""
     return tuple(
         Mark(
             step.p,
-            of(step).estimate,
-            text.clean(f"{head}p={step.said}: {what} {text.join(shown(of(step)))}{_over(step)}"),
-            *sure(of(step)),
+            quantity.of(step).estimate,
+            text.clean(f"{head}{_at(step)}: {quantity.name} {quantity.said(step)}"),
+            *sure(quantity.of(step)),
             hollow=step.oversubscribed,
         )
         for step in line.steps
-        if math.isfinite(of(step).estimate)
+        if math.isfinite(quantity.of(step).estimate)
     )
 
 
@@ -162,23 +161,16 @@ def _line(curve: Curve) -> Line:
     return Line(text.clean(curve.label), steps, model, best.model)
 
 
-def _said(lines: Lines, of: Callable[[Step], Interval], shown: Callable[[Interval], text.Shown]) -> str:
-    heads = [", ".join(filter(None, (row, column, line.label))) for row, column, at in lines for line in at]
-    points = [
-        ", ".join(f"p={step.said}: {text.join(shown(of(step)))}{_over(step)}" for step in line.steps)
-        for _, _, at in lines
-        for line in at
-    ]
-    return text.clean("; ".join(f"{h}: {said}" if h else said for h, said in zip(heads, points, strict=True)))
+def _said(lines: Lines, quantity: Quantity) -> str:
+    said = []
+    for row, column, at in lines:
+        for line in at:
+            head = ", ".join(filter(None, (row, column, line.label)))
+            points = ", ".join(f"{_at(step)}: {quantity.said(step)}" for step in line.steps)
+            said.append(f"{head}: {points}" if head else points)
+    return text.clean("; ".join(said))
 
 
-def _over(step: Step) -> str:
-    return ", oversubscribed" if step.oversubscribed else ""
-
-
-def _ps(lines: Lines) -> list[int]:
-    return sorted({step.p for _, _, at in lines for line in at for step in line.steps})
-
-
-def _ends(mark: Mark) -> list[float]:
-    return [float(end) for end in (mark.y, mark.low, mark.high) if end is not None and float(end) > 0]
+def _at(step: Step) -> str:
+    """`p=2`, `p=2 (layout=2x1x1)`."""
+    return f"p={step.p} ({step.layout})" if step.layout else f"p={step.p}"

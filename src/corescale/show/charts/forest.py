@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The forest plot: one row an estimate with its interval, its numbers beside it."""
 
-import math
 import types
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,8 +11,6 @@ from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, Series
 WIDE_RANGE = 2.5
 """Largest over smallest estimate from which the axis is logarithmic."""
 
-Row = tuple[str, Interval, int]
-"""name, estimate, slot of the look"""
 Groups = Sequence[tuple[str, Sequence[tuple[str, Interval, bool]]]]
 """name of a series, and its rows: name, estimate, whether oversubscribed"""
 
@@ -60,8 +57,3 @@ def _mark(name: str, row: str, found: Interval, oversubscribed: bool, shown: Cal
     written = text.join(shown(found))
     said = f"{name}: {written}" + (", oversubscribed" if oversubscribed else "")
     return Mark(row, found.estimate, said, *sure(found), written=written, hollow=oversubscribed)
-
-
-def finite(rows: Sequence[tuple[str, Interval, bool]]) -> list[tuple[str, Interval, bool]]:
-    """The rows with an estimate."""
-    return [row for row in rows if math.isfinite(row[1].estimate)]

@@ -14,12 +14,15 @@ from corescale.declare import outputs
 from corescale.errors import UsageError
 from corescale.show import text
 from corescale.show.charts import curves
-from corescale.show.charts.curves import Line, Lines, Step, Words
+from corescale.show.charts.curves import Line, Lines, Step
 from corescale.show.charts.declared.asked import Asked, named
 from corescale.show.charts.forest import forest as drawn
-from corescale.show.charts.ladder import ladder, rungs
-from corescale.show.charts.model import Chart
-from corescale.show.charts.order import Point, order
+from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, doubling, sure
+
+FLAGGED = "flagged as noisy"
+RESTLESS = (
+    "Time against the median of the same configuration. A trend or runs of slow launches mean a restless machine."
+)
 
 
 def forest(asked: Asked) -> Chart:
@@ -44,21 +47,51 @@ def forest(asked: Asked) -> Chart:
 def in_steps(asked: Asked) -> Chart:
     """A rung for each step, or for each level of x: its speedup over the rung before, and over the first.
 
-    A rung of which there is no launch, as on a machine of one core, is left out, and the caption says so.
+    The first is on top, and each bar begins where the one before ended, on a logarithmic axis: equal lengths are equal
+    factors. A rung of which there is no launch, as on a machine of one core, is left out, and the caption says so.
     """
     chart, confidence = asked.chart, asked.experiment.stop.confidence
     changes: list[outputs.Selection] = list(chart.steps) or [{chart.x: level} for level in asked.levels(chart.x)]
     rows = [asked.rows[selected(asked.rows, dict(ChainMap(*map(dict, changes[k::-1]))))] for k in range(len(changes))]
-    labels = [f"{'+ ' if k and chart.steps else ''}{_words(change)}" for k, change in enumerate(changes)]
+    labels = [text.clean(f"{'+ ' if k and chart.steps else ''}{_words(change)}") for k, change in enumerate(changes)]
     made = [(label, of) for label, of in zip(labels, rows, strict=True) if not of.empty]
     if not made:
         raise UsageError(f"no launch is the rung {labels[0]}", where=f"chart {chart.name}")
     absent = [label for label, of in zip(labels, rows, strict=True) if of.empty]
-    caption = f"{chart.caption} Not measured: {', '.join(absent)}." if absent else chart.caption
+    missing = f"Not measured: {', '.join(absent)}." if absent else ""
+    how = f"Each step begins where the one before ended; whiskers: {text.percent(confidence)} intervals of all so far."
     logs = pd.concat([_in_blocks(of, chart.y) for _, of in made], axis=1).to_numpy()
     over = [bool(of["oversubscribed"].any()) for _, of in made]
-    found = list(rungs([label for label, _ in made], logs, over, confidence))
-    return ladder(chart.name, chart.title, caption.strip(), confidence, found)
+    marks = [Mark(made[0][0], 1.0, f"{made[0][0]}: the first", begins=1.0, written="1x", hollow=over[0])]
+    for k, (label, _) in enumerate(made[1:], 1):
+        step, total = (
+            stats.speedup(stats.hodges_lehmann(logs[:, before] - logs[:, k], confidence)) for before in (k - 1, 0)
+        )
+        said = f"{label}: {text.join(text.times(step))} of the one before, {text.join(text.times(total))} of the first"
+        marks.append(Mark(
+            label, total.estimate, said + (", oversubscribed" if over[k] else ""), *sure(total),
+            begins=float(marks[-1].y), hollow=over[k],
+            written=f"{text.join(text.times(step))}, in all {text.times(total)[0]}",
+        ))  # fmt: skip
+    slower = [float(mark.y) < (mark.begins or 1.0) for mark in marks]
+    series = (
+        Series("steps", kind, tuple(mark for mark, slow in zip(marks, slower, strict=True) if slow == slot), slot)
+        for slot, kind in enumerate(("faster", "slower"))
+    )
+    ends = [end for mark in marks for end in (float(mark.y), mark.low, mark.high) if end is not None]
+    return Chart(
+        name=chart.name,
+        title=chart.title,
+        caption=" ".join(filter(None, (chart.caption, missing, how))),
+        alternative=f"Speedup by steps. {'; '.join(mark.says for mark in marks)}.",
+        x=Axis("", categories=tuple(str(mark.x) for mark in marks)),
+        y=Axis("times as fast as the first", "times", log=True, ticks=doubling(min(ends), max(ends))),
+        panels=(Panel(tuple(one for one in series if one.marks)),),
+        references=(1.0,),
+        turned=True,
+        wide=True,
+        height=0.42 * len(marks) + 1.0,
+    )
 
 
 def _words(levels: outputs.Selection) -> str:
@@ -71,21 +104,40 @@ def _in_blocks(rows: pd.DataFrame, name: str) -> "pd.Series[float]":
 
 
 def in_time(asked: Asked) -> Chart:
-    """Launches in the order made, each against the median of its own configuration."""
+    """Launches in the order made, each against the median of its own configuration; what noise flagged stands out."""
     chart, rows = asked.chart, asked.rows
     keys = [
         name for name in dict.fromkeys((*(f.name for f in asked.experiment.factors), "p", "machine")) if name in rows
     ]
-    usual = rows.groupby(keys, dropna=False)[asked.value].transform("median")
     varied = [name for name in keys if rows[name].nunique() > 1 and name != "p"]
-    points = [
-        Point(int(row["order"]), text.clean(" ".join(named(name, row[name]) for name in varied)) or "as given",
-              row[asked.value] / median - 1, named(chart.colour, row[chart.colour]) if chart.colour else "measuring",
-              bool(row["noisy"]), bool(row["oversubscribed"]))
-        for row, median in zip(rows.to_dict("records"), usual, strict=True)
-        if median > 0
-    ]  # fmt: skip
-    return order(chart.name, chart.title, chart.caption, points)
+    usual = rows.groupby(keys, dropna=False)[asked.value].transform("median")
+    marks: dict[str, list[Mark]] = {}
+    for row, median in zip(rows.to_dict("records"), usual, strict=True):
+        if median > 0:
+            group = named(chart.colour, row[chart.colour]) if chart.colour else "measuring"
+            label = text.clean(" ".join(named(name, row[name]) for name in varied)) or "as given"
+            place, change = int(row["order"]), row[asked.value] / median - 1
+            said = f"launch {place}, {label}: {100 * change:+.1f}%"
+            said += f", {FLAGGED}" * bool(row["noisy"]) + ", oversubscribed" * bool(row["oversubscribed"])
+            mark = Mark(place, change, said, hollow=bool(row["oversubscribed"]))
+            marks.setdefault(FLAGGED if row["noisy"] else group, []).append(mark)
+    flagged = marks.pop(FLAGGED, [])
+    series = [Series("points", group, tuple(of), 2 * k) for k, (group, of) in enumerate(marks.items())]
+    every = [mark for one in (*marks.values(), flagged) for mark in one]
+    worst = max(abs(float(mark.y)) for mark in every)
+    return Chart(
+        name=chart.name,
+        title=chart.title,
+        caption=chart.caption or RESTLESS,
+        alternative=f"{len(every)} launches, {len(flagged)} {FLAGGED}; "
+        f"the farthest is {100 * worst:.1f}% from its median.",
+        x=Axis("launch, in the order made"),
+        y=Axis("", "change"),
+        panels=(Panel((*series, *([Series("points", FLAGGED, tuple(flagged), None)] if flagged else []))),),
+        references=(0.0,),
+        wide=True,
+        height=2.4,
+    )
 
 
 def scaling(asked: Asked) -> Chart:
@@ -98,10 +150,7 @@ def scaling(asked: Asked) -> Chart:
         f"{chart.caption} Against {chart.x} = {ps[0]} of the same curve, ratios within blocks; bands and whiskers: "
         f"{text.percent(asked.experiment.stop.confidence)} signed-rank intervals.{asked.beside()}"
     )
-    words = Words(chart.name, chart.title, caption.strip())
-    if chart.kind == "scaling":
-        return curves.scaling(words, lines, ps[0])
-    return curves.efficiency(words, lines) if chart.kind == "efficiency" else curves.overhead(words, lines)
+    return curves.over_p(chart.kind, chart.name, chart.title, caption.strip(), lines, ps[0])
 
 
 def _line(asked: Asked, label: str, rows: pd.DataFrame) -> Line:
