@@ -11,7 +11,7 @@ from corescale.conclude.answers.study import Study
 from corescale.conclude.frame import foreseen, frame
 from corescale.declare import outputs
 from corescale.declare.experiment import Experiment
-from corescale.errors import StoreError
+from corescale.show import files
 from corescale.show.charts import static
 from corescale.show.charts.declared import declared, to_draw
 from corescale.show.charts.model import Chart
@@ -69,22 +69,15 @@ def _each(chart: outputs.Chart, rows: pd.DataFrame) -> Iterator[outputs.Chart]:
     taken: set[str] = set()
     for level in sorted(rows[chart.each].unique()):
         where = {**chart.where, chart.each: level}
-        name, title = f"{chart.name}-{chart.each}-{_in_a_name(level)}", f"{chart.title}; {chart.each} {level}"
+        part = str(level).replace("/", "-").replace("\0", "")[:LONGEST]  # of a path or a long command too
+        name, title = f"{chart.name}-{chart.each}-{part}", f"{chart.title}; {chart.each} {level}"
         while name in taken:
             name += "-"
         taken.add(name)
         yield chart.model_copy(update={"name": name, "title": title, "where": where})
 
 
-def _in_a_name(level: object) -> str:
-    """A level as part of a file's name: a path or a long command too."""
-    return str(level).replace("/", "-").replace("\0", "")[:LONGEST]
-
-
 def write(charts: tuple[Chart, ...], folder: Path) -> tuple[Path, ...]:
-    """NAME.png and NAME.svg of every chart; the folder is made. StoreError where it cannot be written."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return tuple(path for chart in charts for path in static.write(chart, folder))
-    except OSError as error:
-        raise StoreError(f"cannot write charts: {error.strerror}", where=str(folder)) from error
+    """NAME.png and NAME.svg of every chart; the folder is made. UsageError where it cannot be written."""
+    files.make_folder(folder)
+    return tuple(path for chart in charts for path in static.write(chart, folder))

@@ -13,7 +13,7 @@ from typing import Any
 
 from corescale.show.charts import look
 from corescale.show.charts.look import ALARM, GRID, INK, MUTED, PAPER
-from corescale.show.charts.model import Axis, Chart, Format, Mark, Series
+from corescale.show.charts.model import Axis, Chart, Format
 
 VEGA_LITE = "6.4"
 """what is bundled"""
@@ -81,29 +81,14 @@ def _rows(chart: Chart) -> Iterator[Mapping[str, Any]]:
     for panel in chart.panels:
         for series in panel.series:
             for mark in series.marks:
-                yield _row(series, mark) | {"row": panel.row, "column": panel.column} | _cell(mark, shades.get(mark))
-
-
-def _row(series: Series, mark: Mark) -> dict[str, Any]:
-    ends = {} if mark.low is None or mark.high is None else {"low": mark.low, "high": mark.high}
-    return (
-        {
-            "name": series.name,
-            "kind": series.kind,
-            "x": mark.x,
-            "y": mark.y,
-            "says": mark.says,
-            "hollow": mark.hollow,
-        }
-        | ends
-        | ({} if mark.begins is None else {"begins": mark.begins})
-    )
-
-
-def _cell(mark: Mark, shade: tuple[str, str] | None) -> dict[str, Any]:
-    if shade is None:
-        return {"written": mark.written} if mark.written else {}
-    return {"value": mark.value, "written": mark.written, "fill": shade[0], "ink": shade[1]}
+                low, high = (None, None) if None in (mark.low, mark.high) else (mark.low, mark.high)
+                fill, ink = shades.get(mark, (None, None))
+                row = {
+                    "name": series.name, "kind": series.kind, "row": panel.row, "column": panel.column,
+                    "x": mark.x, "y": mark.y, "says": mark.says, "hollow": mark.hollow, "low": low, "high": high,
+                    "begins": mark.begins, "written": mark.written or None, "fill": fill, "ink": ink,
+                }  # fmt: skip
+                yield {name: value for name, value in row.items() if value is not None}
 
 
 def _layers(chart: Chart) -> Iterator[Json]:

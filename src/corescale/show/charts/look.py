@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import matplotlib as mpl
+from matplotlib import colors
 
 from corescale.show.charts.model import Mark
 
@@ -61,10 +62,7 @@ def variable(colour: str) -> str:
 def shades() -> Sequence[tuple[str, str]]:
     """256 colours from low to high and the ink readable on each: cividis, made for colour-blind readers."""
     table = mpl.colormaps["cividis"](range(256))
-    return [
-        (f"#{int(255 * r):02x}{int(255 * g):02x}{int(255 * b):02x}", "#000000" if _light(r, g, b) else PAPER)
-        for r, g, b, _ in table
-    ]
+    return [(colors.to_hex(shade), "#000000" if _light(*shade[:3]) else PAPER) for shade in table]
 
 
 def _light(red: float, green: float, blue: float) -> bool:

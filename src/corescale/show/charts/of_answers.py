@@ -8,6 +8,7 @@ from dataclasses import replace
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.overheads import Modelled, Point
 from corescale.conclude.models.overhead_factors import OverheadFit
+from corescale.declare.outputs import Overheads
 from corescale.records import Level
 from corescale.show import text
 from corescale.show.charts.declared.asked import named, natural
@@ -40,59 +41,49 @@ def of_answers(answers: Iterable[Answer | Modelled]) -> Iterator[Chart]:
 
 def _overheads(answers: Sequence[Modelled]) -> Chart:
     """f of each configuration over the first factor that is claimed, a panel for each answer."""
-    finding = answers[0].finding
-    x, sizes = finding.claim.split("+")[0].strip(), _sizes(answers)
-    marked = [{**_measured(one, x, sizes), **_lines(one, x)} for one in answers]
-    looks = {name: slot for slot, name in enumerate(dict.fromkeys(name for one in marked for name in one))}
-    panels = tuple(
-        Panel(tuple(Series(name[0], name[1], tuple(marks), looks[name]) for name, marks in of.items()), "", _at(one.at))
-        for one, of in zip(answers, marked, strict=True)
-    )
-    said = (mark.says for panel in panels for series in panel.series for mark in series.marks if mark.says)
-    return Chart(
-        name=finding.name,
-        title=finding.statement,
-        caption=HOW.format(x=f"{x} = {finding.factors[x]}"),
-        alternative=text.clean(f"overhead against {x}. {'; '.join(said)}."),
-        x=Axis(x, zero=True, ticks=_ticks(max((p.factors[x] for one in answers for p in one.points), default=0.0))),
-        y=Axis("overhead f", zero=True),
-        panels=panels,
-        references=(0.0,),
-        wide=len(panels) > 1,
-    )
+    finding, sizes = answers[0].finding, _sizes(answers)
+    x = finding.claim.split("+")[0].strip()
+    marked = {("", _at(one.at)): {**_measured(one, x, sizes), **_lines(one, x)} for one in answers}
+    ticks = _ticks(max((p.factors[x] for one in answers for p in one.points), default=0.0))
+    made = _panels(finding, f"against {x}", Axis(x, zero=True, ticks=ticks), marked)
+    return replace(made, caption=HOW.format(x=f"{x} = {finding.factors[x]}"), references=(0.0,), wide=len(marked) > 1)
 
 
 def _bars(answers: Sequence[Modelled]) -> Chart:
     """f of each configuration next to what every model says of it, in a panel for each size."""
     finding, sizes = answers[0].finding, _sizes(answers)
-    marked: dict[str, dict[str, list[Mark]]] = {size: {} for size in dict.fromkeys(sizes.values())}
+    marked: dict[tuple[str, str], Marked] = {(size, ""): {} for size in dict.fromkeys(sizes.values())}
     for one in answers:
         at = _at(one.at)
         for point in one.points:
-            bar, series = str(point.bar), marked[sizes[point]]
-            label = at or "launches"
-            series.setdefault(label, []).append(replace(_mark(point, "", sizes[point]), x=bar))
+            bar, series = str(point.bar), marked[sizes[point], ""]
+            series.setdefault(("bars", at or "launches"), []).append(replace(_mark(point, "", sizes[point]), x=bar))
             for fit in one.choice.fits if one.choice else ():
                 name, f = f"{at}: {fit.model}" if at else fit.model, fit.overhead(point.factors).estimate
-                series.setdefault(name, []).append(Mark(bar, f, f"{name} at {bar}: f = {f:.3g}"))
-    labels = list(dict.fromkeys(label for series in marked.values() for label in series))
-    panels = tuple(
-        Panel(tuple(Series("bars", name, tuple(marks), labels.index(name)) for name, marks in series.items()), size)
-        for size, series in marked.items()
-    )
-    said = (mark.says for panel in panels for series in panel.series for mark in series.marks)
+                series.setdefault(("bars", name), []).append(Mark(bar, f, f"{name} at {bar}: f = {f:.3g}"))
     categories = sorted({str(point.bar) for one in answers for point in one.points}, key=natural)
+    made = _panels(finding, f"by {finding.bars}", Axis(finding.bars, categories=tuple(categories)), marked)
+    caption = "f = p T(p) / (p_ref T(p_ref)) - 1, and what each fitted sum of factors says of it: "
+    caption += "; ".join(f"{name} = {text}" for name, text in finding.factors.items())
+    return replace(made, caption=caption, wide=True, own_y=True)
+
+
+def _panels(finding: Overheads, over: str, x: Axis, marked: Mapping[tuple[str, str], Marked]) -> Chart:
+    """Overhead over x, a panel for each row and column."""
+    slots = {name: slot for slot, name in enumerate(dict.fromkeys(name for of in marked.values() for name in of))}
+    panels = tuple(
+        Panel(tuple(Series(*name, tuple(marks), slots[name]) for name, marks in of.items()), *place)
+        for place, of in marked.items()
+    )
+    said = (mark.says for panel in panels for series in panel.series for mark in series.marks if mark.says)
     return Chart(
         name=finding.name,
         title=finding.statement,
-        caption="f = p T(p) / (p_ref T(p_ref)) - 1, and what each fitted sum of factors says of it: "
-        + "; ".join(f"{name} = {text}" for name, text in finding.factors.items()),
-        alternative=text.clean(f"overhead by {finding.bars}. {'; '.join(said)}."),
-        x=Axis(finding.bars, categories=tuple(categories)),
+        caption="",
+        alternative=text.clean(f"overhead {over}. {'; '.join(said)}."),
+        x=x,
         y=Axis("overhead f", zero=True),
         panels=panels,
-        wide=True,
-        own_y=True,
     )
 
 
