@@ -12,27 +12,15 @@ HEIGHT = 12
 LEAST_WIDTH, MOST_WIDTH = 24, 64
 
 
-@dataclass(frozen=True, slots=True)
-class Glyphs:
-    """The characters of one encoding. Curves differ by shape, so that no colour is needed."""
-
-    marks: str
-    ideal: str
-    whisker: str
-    vertical: str
-    horizontal: str
-    corner: str
-
-
-UNICODE = Glyphs("●○■□▲△", "·", "│", "│", "─", "└")
-ASCII = Glyphs("*o#+%x", ".", "|", "|", "-", "+")
+MARKS, IDEAL, WHISKER, CORNER, HORIZONTAL = "●○■□▲△", "·", "│", "└", "─"
+"""Curves differ by shape, so that no colour is needed."""
+ASCII = str.maketrans(MARKS + IDEAL + WHISKER + CORNER + HORIZONTAL, "*o#+%x" + ".|+-")
 
 Grid = list[list[str]]
 
 
 def scaling(scan: Scan, width: int, ascii_only: bool = False) -> str:
     """The scaling curve with the ideal line and whiskers, `width` characters wide; empty below 2 points."""
-    glyphs = ASCII if ascii_only else UNICODE
     rows = [row for row in scan.rows if row.speedup.estimate > 0]
     ps = sorted({row.p for row in rows})
     if len(ps) < 2:
@@ -42,11 +30,12 @@ def scaling(scan: Scan, width: int, ascii_only: bool = False) -> str:
     low, high = min([*ends, ps[0] / scan.p_ref]) / 1.05, max([*ends, ps[-1] / scan.p_ref]) * 1.05
     grid: Grid = [[" "] * columns for _ in range(HEIGHT)]
     place = _Scale(ps[0], ps[-1], low, high, columns)
-    _draw_ideal(grid, place, scan.p_ref, glyphs)
+    _draw_ideal(grid, place, scan.p_ref)
     for k, curve in enumerate(scan.curves):
         for row in curve.rows:
-            _draw(grid, place, row, glyphs, glyphs.marks[k % len(glyphs.marks)])
-    return "\n".join([*_with_axis(grid, place, glyphs), *_below(ps, place, glyphs), *_legend(scan, glyphs)])
+            _draw(grid, place, row, MARKS[k % len(MARKS)])
+    drawn = "\n".join([*_with_axis(grid, place), *_below(ps, place), *_legend(scan)])
+    return drawn.translate(ASCII) if ascii_only else drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,42 +56,39 @@ class _Scale:
         return HEIGHT - 1 - round(min(max(share, 0.0), 1.0) * (HEIGHT - 1))
 
 
-def _draw_ideal(grid: Grid, place: _Scale, p_ref: int, glyphs: Glyphs) -> None:
+def _draw_ideal(grid: Grid, place: _Scale, p_ref: int) -> None:
     for column in range(place.columns):
         p = place.first * (place.last / place.first) ** (column / (place.columns - 1))
-        grid[place.line(p / p_ref)][column] = glyphs.ideal
+        grid[place.line(p / p_ref)][column] = IDEAL
 
 
-def _draw(grid: Grid, place: _Scale, row: Row, glyphs: Glyphs, mark: str) -> None:
+def _draw(grid: Grid, place: _Scale, row: Row, mark: str) -> None:
     if not row.speedup.estimate > 0:
         return
     column = place.column(row.p)
     if row.speedup.low and row.speedup.high:
         for line in range(place.line(row.speedup.high), place.line(row.speedup.low) + 1):
-            grid[line][column] = glyphs.whisker
+            grid[line][column] = WHISKER
     grid[place.line(row.speedup.estimate)][column] = mark
 
 
-def _with_axis(grid: Grid, place: _Scale, glyphs: Glyphs) -> list[str]:
+def _with_axis(grid: Grid, place: _Scale) -> list[str]:
     ticks = {place.line(2.0**k): f"{2.0**k:5g}x" for k in range(-7, 14) if place.low <= 2.0**k <= place.high}
     heads = [ticks.get(line, " " * 6) for line in range(HEIGHT)]
-    return [f"{head} {glyphs.vertical}{''.join(line).rstrip()}" for head, line in zip(heads, grid, strict=True)]
+    return [f"{head} {WHISKER}{''.join(line).rstrip()}" for head, line in zip(heads, grid, strict=True)]
 
 
-def _below(ps: list[int], place: _Scale, glyphs: Glyphs) -> list[str]:
+def _below(ps: list[int], place: _Scale) -> list[str]:
     labels = [" "] * (place.columns + 3)
     for p in [ps[0], ps[-1], *ps[1:-1]]:
         start = min(place.column(p), place.columns - len(str(p)))
         around = labels[max(0, start - 1) : start + len(str(p)) + 1]
         if all(c == " " for c in around):
             labels[start : start + len(str(p))] = str(p)
-    axis = f"{'':6} {glyphs.corner}{glyphs.horizontal * place.columns}"
+    axis = f"{'':6} {CORNER}{HORIZONTAL * place.columns}"
     return [axis, f"{'':8}{''.join(labels).rstrip()}  p"]
 
 
-def _legend(scan: Scan, glyphs: Glyphs) -> list[str]:
-    marks = [
-        f"{glyphs.marks[k % len(glyphs.marks)]} {text.clean(curve.label) or 'speedup'}"
-        for k, curve in enumerate(scan.curves)
-    ]
-    return [f"{'':8}{entry}" for entry in [*marks, f"{glyphs.ideal} ideal"]]
+def _legend(scan: Scan) -> list[str]:
+    marks = [f"{MARKS[k % len(MARKS)]} {text.clean(curve.label) or 'speedup'}" for k, curve in enumerate(scan.curves)]
+    return [f"{'':8}{entry}" for entry in [*marks, f"{IDEAL} ideal"]]

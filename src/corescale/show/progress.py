@@ -178,8 +178,8 @@ class State:
         self.start = 0.0  # of the first launch here: the proofs before it are no measure of what is to come
         self.launches = self.failures = self.capped = self.blocks = 0
         self.launches_here = self.of_this_block = 0
+        self.confirmed = 0
         self.spent = 0.0
-        self.confirmed: list[float] = []
         self.best = "nothing measured yet"
 
     def launched(self, record: Record) -> None:
@@ -198,11 +198,7 @@ class State:
         self.of_this_block = 0
         self.launches, self.spent = len(records), spent(records, self.experiment)
         self.blocks = len({record.block for record in records if record.phase == "measure"})
-        of_confirmation = [record for record in records if record.phase == "confirm"]
-        self.confirmed = [
-            sum(record.wall for record in of_confirmation if record.block == block)
-            for block in sorted({record.block for record in of_confirmation})
-        ]
+        self.confirmed = len({record.block for record in records if record.phase == "confirm"})
         if self.blocks:
             self.best = interim.sentence(records, self.experiment) or best_so_far(records, self.experiment)
 
@@ -220,38 +216,29 @@ class State:
     def amount(self) -> str:
         """`9 of at most 40 blocks, 1 of 36 launches failed`; of a race `36 launches, 2 capped`."""
         launches = text.count(self.launches, "launch", "launches")
-        said = launches if self.racing else f"{self._blocks} blocks"
-        if self.confirmed:
-            wanted = self.experiment.stop.confirm_pairs
-            said += f", {len(self.confirmed)}{f' of {wanted}' if wanted is not None else ''} to confirm"
+        stop = self.experiment.stop
+        most = f"{'' if stop.min_blocks == stop.max_blocks else 'at most '}{stop.max_blocks} blocks"
+        said = launches if self.racing else f"{self.blocks} of {most}"
+        said += f", {self.confirmed} to confirm" if self.confirmed else ""
         ends = {"failed": self.failures, "capped": self.capped}
         of = "" if self.racing else f"of {launches} "
         return ", ".join([said, *(f"{count} {of}{end}" for end, count in ends.items() if count)])
-
-    @property
-    def _blocks(self) -> str:
-        stop = self.experiment.stop
-        return f"{self.blocks} of {'' if stop.min_blocks == stop.max_blocks else 'at most '}{stop.max_blocks}"
 
     @property
     def left(self) -> str:
         """The longest time left, by the launches made; the budget or the last block ends it, a race maybe before."""
         stop = self.experiment.stop
         by_budget = float("inf") if stop.budget is None else max(0.0, stop.budget - self.spent)
-        if self.confirmed and stop.confirm_pairs is None:
-            return "until it is decided" if stop.budget is None else _at_most(by_budget)
-        if self.confirmed and stop.confirm_pairs is not None:
-            missing = max(0, stop.confirm_pairs - len(self.confirmed))
-            return _at_most(min(by_budget, missing * sum(self.confirmed) / len(self.confirmed)))
-        if self.racing and stop.launches is not None:
-            left = max(0, stop.launches - self.launches)
-            return f"at most {text.count(left, 'launch', 'launches')} left"
-        if self.racing:
-            return f"until {text.percent(stop.within)} is proved" if stop.budget is None else _at_most(by_budget)
-        if not self.launches_here:
-            return "time left unknown"
-        each = (time.monotonic() - self.start) / self.launches_here
-        return _at_most(min(by_budget, each * max(0, self._missing)))
+        if self.racing and stop.launches is not None and not self.confirmed:
+            return f"at most {text.count(max(0, stop.launches - self.launches), 'launch', 'launches')} left"
+        if (self.racing or self.confirmed) and stop.budget is None:
+            return "until it is decided" if self.confirmed else f"until {text.percent(stop.within)} is proved"
+        if not self.racing and not self.confirmed:
+            if not self.launches_here:
+                return "time left unknown"
+            each = (time.monotonic() - self.start) / self.launches_here
+            by_budget = min(by_budget, each * max(0, self._missing))
+        return f"at most {text.duration(by_budget)} left"
 
     @property
     def _missing(self) -> int:
@@ -266,14 +253,8 @@ class State:
         return most_launches(block, baseline(self.experiment), 0)
 
 
-def _at_most(seconds: float) -> str:
-    return f"at most {text.duration(seconds)} left"
-
-
 def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
     """The fastest configuration against the reference, with the interval of what was measured so far."""
-    if experiment.compares and len({command.argv for command in experiment.commands}) < len(experiment.commands):
-        return "equal launches"
     if experiment.finds:
         return f"{len({record.configuration for record in records})} configurations"
     times = table(records, experiment.response)
@@ -288,15 +269,12 @@ def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
         takes = f"takes {text.value(typical[best], experiment.response)}"
         return f"{label(best) or 'the program'} {'is the fastest' if len(typical) > 1 else takes} so far"
     ratio = stats.ratio_interval(times.column(reference), times.column(best), experiment.stop.confidence)
-    if ratio.low is None:
-        return f"{label(best)} looks {text.times(ratio)[0]} faster than {label(reference)} so far"
     return text.than(label(best), label(reference), ratio, experiment.stop.confidence, experiment.response)
 
 
 def _reference(experiment: Experiment, usable: Sequence[Configuration]) -> Configuration | None:
-    """The baseline; in a scan the one at p_ref."""
+    """The baseline; in a scan the one of the smallest p."""
     if experiment.scans:
-        smallest = min(usable, key=lambda c: c.layout.p, default=None)
-        return next((c for c in usable if c.layout.p == experiment.scaling.p_ref), smallest)
+        return min(usable, key=lambda c: c.layout.p, default=None)
     now = baseline(experiment)
     return now if now in usable else next(iter(usable), None)
