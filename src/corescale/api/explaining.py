@@ -26,7 +26,7 @@ from corescale.observe.launchers.local import Local
 from corescale.observe.profiler import Profiled, profiled
 from corescale.observe.symbols import Symbols
 from corescale.records import Configuration
-from corescale.show.exchange.explain_json import as_json
+from corescale.show.explain import as_json
 
 UNSEEN = "no library could be loaded into it: it is linked statically, set-user-id, or bypasses the C library"
 FULL = "a trace had too little room: free 17 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f"

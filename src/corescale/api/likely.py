@@ -18,7 +18,7 @@ from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers
 from corescale.observe.profiler import Profiled
-from corescale.show.exchange.explain_json import as_json
+from corescale.show.explain import as_json
 
 SHARE_OF_BUDGET = 0.1
 """of a race's budget, that a launch with 1 thread may take to know what is inflated"""

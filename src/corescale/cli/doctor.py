@@ -17,7 +17,6 @@ from corescale.machine import Machine
 from corescale.observe.doctor import doctor as diagnose
 from corescale.show import doctor as show
 from corescale.show import files
-from corescale.show import topology as tree
 from corescale.topology import parts
 
 
@@ -64,4 +63,4 @@ def _topology(folder: str, *, json: bool) -> None:
 
         files.make_folder(Path(folder))
         topology.write(found, Machine.here().cpu_model, Path(folder))
-    typer.echo(dumps([dataclasses.asdict(one) for one in found], indent=2) if json else "\n".join(tree.lines(found)))
+    typer.echo(dumps([dataclasses.asdict(one) for one in found], indent=2) if json else "\n".join(show.topology(found)))

@@ -18,7 +18,7 @@ from corescale.declare.factors import KINDS
 from corescale.errors import ExitCode, StoreError, UsageError
 from corescale.observe import store
 from corescale.records import Layout
-from corescale.show import forecasts, text
+from corescale.show import statements, text
 
 MOST = 10**9
 """cores that a forecast may be asked for"""
@@ -133,9 +133,9 @@ def at_cores(
     if not every and cores is not None:
         remedy = "scan at least 2 levels of threads or ranks"
         raise UsageError("no model can be fitted", where=str(runs[0]), remedy=remedy)
-    lines = [forecasts.line(one, run.experiment.response) + _origin(run) for run, of_run in said for one in of_run]
+    lines = [statements.forecast(one, run.experiment.response) + _origin(run) for run, of_run in said for one in of_run]
     if cores is None:
-        lines.append(forecasts.coverage([one for one in every if isinstance(one, Scored)]))
+        lines.append(statements.coverage([one for one in every if isinstance(one, Scored)]))
     values = [_of(run) | asdict(one) for run, of_run in said for one in of_run]
     typer.echo(json_format.dumps(values, indent=2) if json else "\n".join(lines))
     enough = any if cores is None else all

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A diagnosis on one screen, and as JSON. What other programs said is shown as text, never obeyed as markup."""
+"""A diagnosis on one screen, and as JSON; which CPUs share which caches and memory, as text.
+
+What other programs said is shown as text, never obeyed as markup.
+"""
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -11,7 +15,8 @@ from rich.text import Text
 
 from corescale.machine import Machine, format_cpu_list
 from corescale.observe.doctor import Diagnosis, Installed, Quietness
-from corescale.show.text import clean, count
+from corescale.show.text import clean, count, memory
+from corescale.topology import Part
 
 FORMAT = 1
 Line = tuple[str, Text]
@@ -52,8 +57,8 @@ def _machine(machine: Machine) -> Iterator[Line]:
         if machine.virtualised is None
         else f" ({'a' if machine.virtualised == 'yes' else machine.virtualised} guest)"
     )
-    memory = f"{machine.memory_bytes / 2**30:.0f} GiB"
-    yield "machine", _text(f"{machine.hostname}: {machine.cpu_model}{guest}, {memory}")
+    ram = f"{machine.memory_bytes / 2**30:.0f} GiB"
+    yield "machine", _text(f"{machine.hostname}: {machine.cpu_model}{guest}, {ram}")
     yield "system", _text(f"{machine.os}, Linux {machine.kernel}, {machine.architecture}")
     yield "cores", _text(", ".join(_shape(machine)))
     quota = "no quota" if machine.quota_cores is None else f"a quota of {machine.quota_cores:g} cores"
@@ -143,3 +148,35 @@ def _text(text: str) -> Text:
 
 def _joined(parts: Iterable[str]) -> Text:
     return _text(", ".join(parts) or "none")
+
+
+def topology(parts: Sequence[Part], depth: int = 0) -> Iterator[str]:
+    """From sockets down to cores; `2 x socket` stands for two that are alike within."""
+    for _, group in groupby(parts, key=_alike):
+        alike = list(group)
+        chain = _chain(alike[0])
+        number = f"{len(alike)} x " if len(alike) > 1 else ""
+        yield f"{'  ' * depth}{number}{', '.join(map(named, chain))}: {_cpus(alike)}"
+        yield from topology(chain[-1].parts, depth + 1)
+
+
+def named(part: Part) -> str:
+    """`L2 2 MiB`, `core`."""
+    return f"{part.kind} {memory(part.bytes)}" if part.bytes else part.kind
+
+
+def _chain(part: Part) -> list[Part]:
+    """The part, and what alone is within it, down to where it divides."""
+    return [part, *_chain(part.parts[0])] if len(part.parts) == 1 else [part]
+
+
+def _alike(part: Part) -> object:
+    """Equal for parts that differ in the numbers of their CPUs alone. The memory of nodes may differ a little."""
+    size = 0 if part.kind == "NUMA node" else part.bytes
+    return part.kind, len(part.cpus), size, tuple(map(_alike, part.parts))
+
+
+def _cpus(alike: Sequence[Part]) -> str:
+    lists = [format_cpu_list(part.cpus) for part in alike]
+    shown = lists if len(lists) <= 4 else [*lists[:2], "...", lists[-1]]
+    return f"CPU{'' if len(alike[0].cpus) == 1 and len(alike) == 1 else 's'} {' | '.join(shown)}"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements that several outputs share: of one command, of a model, and of what a study came to."""
+"""Statements that several outputs share: of one command, of a model and its forecasts, and of what a study came to."""
 
 import math
 from collections.abc import Iterator, Sequence
+from statistics import median
 
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.judging import LEFT_OUT, Verdict
@@ -13,7 +14,9 @@ from corescale.conclude.answers.study import Power
 from corescale.conclude.answers.timing import Timing
 from corescale.conclude.answers.weak import Line
 from corescale.conclude.conclusion import Conclusion
+from corescale.conclude.forecast import Prediction, Scored
 from corescale.conclude.models import MODELS, Fit
+from corescale.conclude.models.fit import FEWEST_LEVELS
 from corescale.conclude.models.overhead_factors import OverheadFit
 from corescale.conclude.stats import Interval
 from corescale.declare.experiment import Constraint, Experiment
@@ -28,11 +31,9 @@ def findings(answers: Sequence[Answer | Modelled]) -> str:
         return ""
     of = {verdict: sum(answer.verdict == verdict for answer in answers) for verdict in VERDICTS}
     said = [f"{number} {VERDICTS[verdict][number != 1]}" for verdict, number in of.items() if number]
-    statements = text.count(len({answer.finding.name for answer in answers}), "statement")
-    answered = (
-        "" if len(answers) == len({a.finding.name for a in answers}) else f", {text.count(len(answers), 'answer')}"
-    )
-    return f"{statements}{answered}: {', '.join(said)}"
+    names = {answer.finding.name for answer in answers}
+    answered = "" if len(answers) == len(names) else f", {text.count(len(answers), 'answer')}"
+    return f"{text.count(len(names), 'statement')}{answered}: {', '.join(said)}"
 
 
 VERDICTS: dict[Verdict, tuple[str, str]] = {
@@ -144,7 +145,8 @@ def overhead(fit: OverheadFit) -> str:
     """`f = 41 [39, 43] x grain. It is off by 0.01 [0.01, 0.02] on configurations left out of the fit`."""
     tested = fit.held_out.estimate == fit.held_out.estimate  # NaN: too few configurations
     off = f". It is off by {text.join(text.number(fit.held_out))} on configurations left out of the fit"
-    return f"f = {' + '.join(terms(fit))}{off if tested else ''}"
+    terms = (f"{text.join(text.number(value))} x {name}" for name, value in fit.coefficients.items())
+    return f"f = {' + '.join(terms)}{off if tested else ''}"
 
 
 def parameters(fit: Fit, response: str) -> Iterator[str]:
@@ -181,16 +183,9 @@ def nearness(bound: float, confidence: float, raced: str = "", *, beside: bool =
 
     `beside`: an interval comes before it, and each of the two claims holds alone: `, each at 95%`.
     """
-    of = f"within {text.at_most(bound)} of the best{raced}" if bound > 1e-9 else f"the best{raced or TRIED}"
-    return f"{of}{', each' if beside else ''} at {text.percent(confidence)}"
-
-
-TRIED = " of all that was tried"
-
-
-def terms(fit: OverheadFit) -> list[str]:
-    """`41 [39, 43] x grain`, for each factor."""
-    return [f"{text.join(text.number(value))} x {name}" for name, value in fit.coefficients.items()]
+    among = raced or " of all that was tried"
+    said = f"within {text.at_most(bound)} of the best{raced}" if bound > 1e-9 else f"the best{among}"
+    return f"{said}{', each' if beside else ''} at {text.percent(confidence)}"
 
 
 def flat(line: Line, response: str = "wall") -> str:
@@ -198,9 +193,8 @@ def flat(line: Line, response: str = "wall") -> str:
     if not line.fit.identifiable:
         return text.clean(f"{line.label}: T = a + b work cannot be fitted: {line.fit.warning}")
     a, b = (text.join(text.quantity(response)(line.fit.parameters[name])) for name in ("a", "b"))
-    return text.clean(
-        f"{line.label}: T = {a} + {b} x work" + (f" (warning: {line.fit.warning})" if line.fit.warning else "")
-    )
+    warning = f" (warning: {line.fit.warning})" if line.fit.warning else ""
+    return text.clean(f"{line.label}: T = {a} + {b} x work{warning}")
 
 
 def differences(found: Sequence[Difference], where: str, experiment: Experiment) -> Iterator[str]:
@@ -226,14 +220,42 @@ def alone(conclusion: Conclusion) -> Timing | None:
 
 def timed(label: str, found: Timing, response: str, failures: int) -> str:
     """`sleep 0.1: 101 ms ± 1.2 ms (mean ± deviation of 10 launches), from 100 ms to 103 ms`; how many failed."""
-    return _timed(label, found, response) + (
-        f"; {text.count(failures, 'launch', 'launches')} failed" if failures else ""
-    )
-
-
-def _timed(label: str, found: Timing, response: str) -> str:
+    failed = f"; {text.count(failures, 'launch', 'launches')} failed" if failures else ""
     mean, low, high = (text.value(one, response) for one in (found.mean, found.least, found.most))
     if found.deviation is None:
-        return f"{label}: {mean} in one launch"
-    deviation = text.value(found.deviation, response)
-    return f"{label}: {mean} ± {deviation} (mean ± deviation of {found.launches} launches), from {low} to {high}"
+        return f"{label}: {mean} in one launch{failed}"
+    spread = f"± {text.value(found.deviation, response)} (mean ± deviation of {found.launches} launches)"
+    return f"{label}: {mean} {spread}, from {low} to {high}{failed}"
+
+
+def forecast(one: Prediction | Scored, response: str = "wall") -> str:
+    """A forecast with its model and its reach; one that was scored with what was measured."""
+    write = text.quantity(response)
+    label = f"{text.clean(one.label)}: " if one.label else ""
+    if isinstance(one, Scored):
+        verdict = {True: "covered", False: "missed", None: "no interval"}[one.covered]
+        told = text.join(write(one.forecast))
+        made = f"{one.p} cores from up to {one.largest:g}, {one.made}"
+        more = " (oversubscribed: not counted)" if one.oversubscribed else ""
+        return f"{label}{made}: {told}; measured {text.value(one.measured, response)}: {verdict}{more}"
+    few = "" if one.seconds.low is not None or one.beyond <= 1 else ", too few levels or blocks for an interval"
+    reach = "" if one.beyond <= 1 else f", extrapolated {one.beyond:.3g} times beyond the {one.measured[1]:g} measured"
+    warning = f"; warning: {one.warning}" if one.warning else ""
+    there = "" if one.there is None else f"; measured {text.join(write(one.there))}"
+    said = f"{label}{one.p} cores: {text.join(write(one.seconds))}{there}{reach}{few}"
+    return f"{said} (model {one.model}: {one.reason}{warning})"
+
+
+def coverage(scored: Sequence[Scored]) -> str:
+    """How many forecasts came out, those at more threads than cores left out."""
+    scored = [one for one in scored if one.counts]
+    told = [one.covered is True for one in scored]
+    if not told:
+        return f"no forecast to score: a run needs {FEWEST_LEVELS} levels of p in its smaller half, and 6 blocks"
+    sealed = [one.covered is True for one in scored if one.made == "sealed"]
+    of_them = f", {sum(sealed)} of {len(sealed)} sealed ones" if 0 < len(sealed) < len(told) else ""
+    kind = "sealed forecasts" if len(sealed) == len(told) else "forecasts"
+    wide = median(one.forecast.high / one.forecast.low for one in scored if one.forecast.low and one.forecast.high)
+    return (
+        f"{sum(told)} of {len(told)} {kind} covered what was measured{of_them}; half of them span {wide:.3g}x or more"
+    )

@@ -20,9 +20,9 @@ from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest
 from corescale.errors import ExitCode, UsageError
 from corescale.records import Record
 from corescale.show import html, terminal
-from corescale.show.forecasts import line
 from corescale.show.headline import headline
 from corescale.show.result import Result
+from corescale.show.statements import forecast as line
 from support.play import MACHINE, Truth, play
 
 SCORE = {"response": "metric:score", "metric": ["score=output:score"]}

@@ -9,7 +9,7 @@ import pytest
 from corescale import topology
 from corescale.errors import ExitCode
 from corescale.show.charts import topology as drawing
-from corescale.show.topology import lines
+from corescale.show.doctor import topology as lines
 from support.commands import corescale, refused
 from support.trees import recorded_tree, sysfs, tree
 

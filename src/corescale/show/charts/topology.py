@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 from corescale.machine import format_cpu_list
 from corescale.show.charts.look import INK, MUTED, PAPER, SERIES
 from corescale.show.charts.static import save
-from corescale.show.topology import lines, named
+from corescale.show.doctor import named, topology
 from corescale.topology import Part
 
 LEAF, LABEL, GAP = (1.5, 0.8), 0.4, 0.12
@@ -38,7 +38,7 @@ class Box(NamedTuple):
 
 def write(parts: Sequence[Part], title: str, folder: Path) -> tuple[Path, Path]:
     """topology.png and topology.svg; raises UsageError where they cannot be written."""
-    return save("topology", "; ".join(lines(parts)), lambda: _figure(parts, title), folder)
+    return save("topology", "; ".join(topology(parts)), lambda: _figure(parts, title), folder)
 
 
 def _figure(parts: Sequence[Part], title: str) -> Figure:

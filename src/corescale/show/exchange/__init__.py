@@ -3,7 +3,7 @@
 
 from collections.abc import Callable
 
-from corescale.show.exchange import ci, csv, extra_p, hyperfine, markdown, tidy
+from corescale.show.exchange import ci, csv, hyperfine, launches, markdown
 from corescale.show.exchange.result_json import to_dict, to_json
 from corescale.show.exchange.result_schema import schema
 from corescale.show.files import PARQUET
@@ -24,15 +24,15 @@ EXPORTERS: dict[str, Exporter] = {
     "json": hyperfine.export,
     "csv": csv.export,
     "markdown": markdown.export,
-    "records": tidy.export,
+    "records": launches.records,
     "bencher": ci.bencher,
     "github": ci.github,
     "junit": ci.junit,
-    "extrap": extra_p.export,
+    "extrap": launches.extra_p,
 }
 """json, csv, markdown: what hyperfine's users expect of --export-NAME. records: every launch, a line each."""
 
 
 def content(form: str, target: str, result: Result) -> str | bytes:
     """What goes into the file: an exporter's text, or Parquet for records in a file of that name."""
-    return tidy.parquet(result) if form == "records" and target.endswith(PARQUET) else EXPORTERS[form](result)
+    return launches.parquet(result) if form == "records" and target.endswith(PARQUET) else EXPORTERS[form](result)

@@ -12,8 +12,7 @@ from corescale.conclude.explain.ledger import ledger, outside, ranks_as_typed
 from corescale.conclude.explain.rows import LedgerRow
 from corescale.conclude.explain.sites import sites
 from corescale.profile import SHARES, MessageTimes, Place, Profile, RegionTimes, StackTimes, ThreadTimes
-from corescale.show.exchange.explain_json import as_json
-from corescale.show.explain import BAR, LEVELS, lines
+from corescale.show.explain import BAR, LEVELS, as_json, lines
 
 
 def thread(**changes: object) -> ThreadTimes:

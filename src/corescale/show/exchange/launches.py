@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every launch as a line of CSV or a row of Parquet, for R, pandas and DuckDB: all phases, failures included."""
+"""Every launch: as a line of CSV or a row of Parquet for R, pandas and DuckDB, and as JSON lines for Extra-P."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
 
 from corescale.records import Record
 from corescale.show.exchange import csv
@@ -11,14 +15,14 @@ FIELDS = (
 )  # fmt: skip
 
 
-def export(result: Result) -> str:
-    """The CSV text: factor_NAME, then FIELDS (seconds, bytes), metric_NAME, noisy."""
+def records(result: Result) -> str:
+    """CSV of all phases, failures included: factor_NAME, then FIELDS (seconds, bytes), metric_NAME, noisy."""
     heads, rows = _table(result)
     return csv.written(heads, (map(_plain, row) for row in rows))
 
 
 def parquet(result: Result) -> bytes:
-    """The same columns with their types; levels of which some are words are all words. Needs pyarrow."""
+    """The columns of `records` with their types; levels of which some are words are all words. Needs pyarrow."""
     import pandas as pd  # noqa: PLC0415  takes a third of a second to load
 
     heads, rows = _table(result)
@@ -42,3 +46,24 @@ def _values(record: Record, factors: list[str], metrics: list[str]) -> list[obje
 
 def _plain(value: object) -> object:
     return str(value).lower() if isinstance(value, bool) else value
+
+
+def extra_p(result: Result) -> str:
+    """A JSON line for each launch that succeeded, with p and every factor that is a number; words are the call path.
+
+    `time` is the response. Extra-P models what grows, and the time of the same work shrinks: `core_seconds` is p T.
+    """
+    lines = (line for record in result.records for line in _lines(result, record))
+    return "".join(f"{json.dumps(line, allow_nan=False)}\n" for line in lines)
+
+
+def _lines(result: Result, record: Record) -> Iterator[Mapping[str, object]]:
+    value = record.response(result.experiment.response)
+    if record.phase != "measure" or not record.ok or not math.isfinite(value):
+        return
+    p, makes_p = record.configuration.layout.p, result.experiment.makes_p
+    levels = {name: level for name, level in record.configuration.levels if name not in makes_p}
+    numbers = {"p": p} | {name: level for name, level in levels.items() if not isinstance(level, str)}
+    words = [f"{name}={level}" for name, level in levels.items() if isinstance(level, str)]
+    for metric, amount in (("time", value), ("core_seconds", p * value)):
+        yield {"params": numbers, "callpath": " ".join(words) or "main", "metric": metric, "value": amount}
