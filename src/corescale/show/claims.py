@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from corescale.declare.claims import Claim, Verdict
+from corescale.show.exchange.table import rows_of
+from corescale.show.statements import VERDICTS
 
-VERDICTS = ("holds", "equal", "does not hold", "open", "not on this machine")
 HEAD = """\
 # The claims of five papers, and what our machines say
 
@@ -48,8 +49,7 @@ def _counts(machine: str, verdicts: Sequence[Verdict]) -> str:
 def _table(paper: str, claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> str:
     heads = ["where", "claim", "its figure", "answers"]
     rows = [[one.place, one.claim, one.figure, _answers(one, verdicts)] for one in claims]
-    lines = [heads, ["---"] * len(heads), *rows]
-    return f"## {paper}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return "\n".join([f"## {paper}", "", *rows_of(heads, rows), ""])
 
 
 def _answers(claim: Claim, verdicts: Sequence[Verdict]) -> str:

@@ -24,12 +24,12 @@ def bencher(result: Result) -> str:
     """Bencher Metric Format: benchmark -> measure -> value with its interval's ends; a time is `latency`, in ns."""
     response = result.experiment.response
     measure, unit = ("latency", NANOSECONDS) if text.is_time(response) else (response.partition(":")[2], 1.0)
-    found = {_name(configuration): {measure: _metric(value, unit)} for configuration, value in _values(result)}
+    found = {label(configuration): {measure: _metric(value, unit)} for configuration, value in _values(result)}
     if not isinstance(result.conclusion, Recommendation):  # whose ratios flatter the fastest
         named = "relative-time" if isinstance(result.conclusion, tuple) else "speedup"
         for configuration, ratio in result.ratios[1].items():
             if math.isfinite(ratio.estimate) and ratio.estimate > 0:
-                found[_name(configuration)][named] = _metric(ratio)
+                found[label(configuration)][named] = _metric(ratio)
     return json.dumps(found, indent=2, allow_nan=False) + "\n"
 
 
@@ -44,7 +44,7 @@ def github(result: Result) -> str:
     unit = "s" if text.is_time(result.experiment.response) else result.experiment.response.partition(":")[2]
     found = [
         {
-            "name": _name(configuration),
+            "name": label(configuration),
             "unit": unit,
             "value": value.estimate,
             **({} if value.low is None else {"range": f"{value.low:.6g} to {value.high:.6g}"}),
@@ -62,10 +62,6 @@ def _values(result: Result) -> Iterator[tuple[Configuration, Interval]]:
         value = table.columns[0].value(row, result)
         if isinstance(value, Interval) and math.isfinite(value.estimate):
             yield configuration, value
-
-
-def _name(configuration: Configuration) -> str:
-    return label(configuration).removeprefix("command=")
 
 
 def junit(result: Result) -> str:
@@ -115,7 +111,7 @@ def _configurations(result: Result) -> Iterator[Case]:
     gates = {one.other: one for one in result.conclusion} if isinstance(result.conclusion, tuple) else {}
     for configuration in columns.of(result).rows:
         seconds = times[configuration].estimate if configuration in times else math.nan
-        yield _name(configuration), seconds, *_ended(result, configuration, gates.get(configuration))
+        yield label(configuration), seconds, *_ended(result, configuration, gates.get(configuration))
 
 
 def _ended(result: Result, configuration: Configuration, compared: Comparison | None) -> tuple[str, str]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from corescale.conclude.answers.study import Study
 from corescale.show import text
-from corescale.show.claims import VERDICTS
 from corescale.show.exchange.table import escaped
 from corescale.show.result import Result
+from corescale.show.statements import VERDICTS
 
 
 def page(

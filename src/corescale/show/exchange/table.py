@@ -74,14 +74,15 @@ def _ends(fit: Fit, parameter: str) -> Sequence[object]:
 
 def _markdown(declared: outputs.Table, rows: Sequence[Sequence[object]], left_out: Sequence[str]) -> str:
     lines = [f"**{escaped(declared.title)}**", ""] if declared.title else []
-    lines += [_row([escaped(heading) for heading, _ in declared.columns]), _row(["---"] * len(declared.columns))]
-    lines += [_row([escaped(str(cell)) for cell in row]) for row in rows]
+    heads = [escaped(heading) for heading, _ in declared.columns]
+    lines += rows_of(heads, ([escaped(str(cell)) for cell in row] for row in rows))
     lines += ["", *(f"- left out: {escaped(reason)}" for reason in left_out)] if left_out else []
     return "\n".join(lines) + "\n"
 
 
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def rows_of(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a Markdown table."""
+    return [f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *rows)]
 
 
 def escaped(line: str) -> str:

@@ -50,7 +50,7 @@ def measured(result: Result) -> Mapping[str, Any] | None:
     statements = max(1, len(order) - 1) if isinstance(found, tuple) else 1
     counts = _counts(cells, [block in kept for block in times.blocks])
     return {
-        "names": [text.clean(label(c).removeprefix("command=")) for c in order],
+        "names": [label(c) for c in order],
         "p": [c.layout.p for c in order],
         "reference": [order.index(one) if (one := reference.get(c, c)) in order else k for k, c in enumerate(order)],
         "blocks": list(times.blocks),
