@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Row, Scan
 from corescale.conclude.answers.study import Study
-from corescale.conclude.answers.timing import Averages, Slow
+from corescale.conclude.answers.timing import Slow
 from corescale.conclude.answers.verdict import Comparison, Gated
 from corescale.conclude.conclusion import Conclusion
-from corescale.conclude.stats import Interval, fewest_blocks
+from corescale.conclude.stats import fewest_blocks
 from corescale.endings import ending
 from corescale.records import Configuration
 from corescale.show import text
@@ -55,15 +55,13 @@ def compared(found: tuple[Comparison, ...], confidence: float, between: str, res
     """A sentence for each comparison: what fails a gate first, then the fastest; the time of a command alone."""
     if (one := alone(found)) is not None:
         return timed(label(found[0].reference), one, response, found[0].failures[0])
-    order = sorted(found, key=_first_said)
+
+    def place(one: Comparison) -> tuple[bool, float]:
+        ratio = one.ratio.estimate
+        return one.gate not in ("crashed", "failed"), ratio if ratio > 0 else -1.0  # NaN: no verdict
+
+    order = sorted(found, key=place)
     return between.join(comparison(one, confidence, response) for one in order) or none_gave(response)
-
-
-def _first_said(one: Comparison) -> tuple[bool, float]:
-    return one.gate not in (
-        "crashed",
-        "failed",
-    ), one.ratio.estimate if one.ratio.estimate > 0 else -1.0  # NaN: no verdict
 
 
 def none_gave(response: str) -> str:
@@ -89,20 +87,23 @@ def _flaky(found: Scan) -> str:
 
 
 def _scaled(found: Scan, confidence: float) -> str:
-    ran, lost = [row for row in found.rows if row.speedup.estimate > 0], failed(found)
+    ran = [row for row in found.rows if row.speedup.estimate > 0]
+    if lost := failed(found):
+        return lost
     if not ran:
         gave = any(row.failures < row.launches for row in found.rows)
         zero = " above 0" if any(row.timing for row in found.rows) else ""
-        return lost or (none_gave(found.response) + zero if gave else "no launch succeeded")
-    if lost:
-        return lost
-    if found.weak is not None:
-        return found.weak.refusal or weak(found, ran, confidence)
-    if len({row.p for row in ran}) == 1 and not found.serial:
+        return none_gave(found.response) + zero if gave else "no launch succeeded"
+    if found.weak is not None and found.weak.refusal:
+        return found.weak.refusal
+    if found.weak is None and len({row.p for row in ran}) == 1 and not found.serial:
         return _apart(found, ran)
-    said = _apart(found, ran) if found.best is None else _speedup(found, found.best, confidence)
-    warning = misused(found)
-    return f"{warning}; {said}" if warning else said
+    said = (
+        weak(found, confidence) if found.weak is not None else
+        _apart(found, ran) if found.best is None else
+        _speedup(found, found.best, confidence)
+    )  # fmt: skip
+    return "; ".join(filter(None, (misused(found), said)))
 
 
 def _speedup(found: Scan, best: Row, confidence: float) -> str:
@@ -135,15 +136,13 @@ def failed(found: Scan) -> str:
     return f"{at(found, row)}: {launches} failed{more}{rest}"
 
 
-def weak(found: Scan, rows: Sequence[Row], confidence: float) -> str:
+def weak(found: Scan, confidence: float) -> str:
     """The efficiency at the largest p, the worst over loads."""
     worst = found.worst
     assert worst is not None, "a level ran"
     share = text.join(text.share(worst.efficiency))
-    unsure = found.unsure and f", but {text.no_interval(confidence)}"
-    said = f"weak scaling: efficiency {'looks like ' if unsure else ''}{share} at {at(found, worst)}{unsure or ''}"
-    warning = misused(found)
-    return f"{warning}; {said}" if warning else said
+    looks, unsure = ("looks like ", f", but {text.no_interval(confidence)}") if found.unsure else ("", "")
+    return f"weak scaling: efficiency {looks}{share} at {at(found, worst)}{unsure}"
 
 
 UNREAD = {
@@ -185,7 +184,7 @@ def recommendation(found: Recommendation) -> str:
     bound = _bound(found)
     gains = found.decided and not found.keep_baseline
     near = "" if bound is None else nearness(bound, found.confidence, _raced(found), beside=gains)
-    rest = _fallen(found) + _flaky_one(found) + _not_shown(found)
+    rest = _rest(found)
     if not found.decided:
         return f"not decided{f', {near}' if near else ''}: {why_keep(found)}{_others(found)}{rest}"
     if found.keep_baseline:
@@ -209,22 +208,14 @@ def _others(found: Recommendation) -> str:
     return "; whether another one is faster is not shown"
 
 
-def _fallen(found: Recommendation) -> str:
-    """Candidates that failed while they were confirmed; another one was confirmed instead."""
-    return "".join(f"; {label(c.configuration)} {text.clean(c.excluded or '')}" for c in found.eliminated)
-
-
-def _flaky_one(found: Recommendation) -> str:
-    """`; MODE=b looked 1.11x faster and failed in 1 of 20 launches`, which is why another one is named."""
-    if (one := found.flaky) is None:
-        return ""
-    launches = text.count(one.launches, "launch", "launches")
-    return f"; {label(one.configuration)} looked {one.faster:.2f}x faster and failed in {one.failures} of {launches}"
-
-
-def _not_shown(found: Recommendation) -> str:
-    """What the launch to use is neither shown to meet nor to break, with its number."""
-    return "".join(f"; {text.clean(said)}" for said in found.not_shown)
+def _rest(found: Recommendation) -> str:
+    """Candidates that failed while they were confirmed, the one that looked faster and failed at times, and what the
+    launch to use is neither shown to meet nor to break."""
+    said = [f"{label(c.configuration)} {c.excluded or ''}" for c in found.eliminated]
+    if (one := found.flaky) is not None:
+        failed = f"failed in {one.failures} of {text.count(one.launches, 'launch', 'launches')}"
+        said.append(f"{label(one.configuration)} looked {one.faster:.2f}x faster and {failed}")
+    return "".join(f"; {text.clean(one)}" for one in (*said, *found.not_shown))
 
 
 def _excluding_baseline(found: Recommendation) -> str | None:
@@ -232,7 +223,8 @@ def _excluding_baseline(found: Recommendation) -> str | None:
 
     None for neither, and where failures are beside the point, as another one is shown to be faster.
     """
-    if found.broken is None and (found.failing is None or _shown_faster(found)):
+    faster = found.gain is not None and found.gain.low is not None and found.gain.low > 1
+    if found.broken is None and (found.failing is None or faster):
         return None
     now = current(found.untyped)
     if found.winner == found.baseline and found.broken is not None:
@@ -246,11 +238,7 @@ def _excluding_baseline(found: Recommendation) -> str | None:
     else:
         meets = "is not shown to break" if found.not_shown else "meets"
         said = f"{label(found.winner)} is the fastest that {meets} the constraint, and {now} does not"
-    return f"{said}{cost}{_fallen(found)}{_flaky_one(found)}{_not_shown(found)}"
-
-
-def _shown_faster(found: Recommendation) -> bool:
-    return found.gain is not None and found.gain.low is not None and found.gain.low > 1
+    return f"{said}{cost}{_rest(found)}"
 
 
 def _bound(found: Recommendation) -> float | None:
@@ -266,21 +254,13 @@ def exploratory(found: Recommendation) -> str:
 
 def _raced(found: Recommendation) -> str:
     """What a claim is about where a rehearsal left some configurations out."""
-    rehearsal = found.rehearsal
-    left_out = rehearsal is not None and len(rehearsal.kept) < rehearsal.of
-    return f" of the {len(rehearsal.kept)} raced" if rehearsal is not None and left_out else ""
+    one = found.rehearsal
+    return f" of the {len(one.kept)} raced" if one is not None and len(one.kept) < one.of else ""
 
 
 def _tied(configuration: Configuration, most: float | None) -> str:
     by = "" if most is None or not MATTERS <= most <= text.BOUND else f" (faster by {text.at_most(most)} at most)"
     return label(configuration) + by
-
-
-def _on_average(found: Recommendation, means: Averages) -> str:
-    """`on average over its confirmation launches it is 1.06x faster: of threads=2 3 of 20 take 1.5 times its
-    median`."""
-    slow = ((label(found.winner), means.slow), (current(found.untyped), means.slow_baseline))
-    return _averaged("on average over its confirmation launches", means.ratio, slow)
 
 
 def beside(found: Recommendation, response: str) -> list[str]:
@@ -291,7 +271,9 @@ def beside(found: Recommendation, response: str) -> list[str]:
     if found.unread == "ranks":
         lines.append(UNREAD["ranks"])
     if found.averages is not None:
-        lines.append(_on_average(found, found.averages))
+        means = found.averages
+        slow = ((label(found.winner), means.slow), (current(found.untyped), means.slow_baseline))
+        lines.append(_averaged("on average over its confirmation launches", means.ratio, slow))
     if (other := found.cheaper) is not None:
         lost = f"about {other.slower:.0%} slower" if other.slower >= 0.005 else "no slower"
         lines.append(
@@ -323,12 +305,7 @@ def why_keep(found: Recommendation) -> str:
         )
     if found.gain is None:
         return f"{name} looks faster, but no confirmation pairs confirmed it"
-    return _not_confirmed(found, found.gain, name)
-
-
-def _not_confirmed(found: Recommendation, gain: Interval, name: str) -> str:
-    """What confirmation pairs say of a candidate that is not certainly faster."""
-    now = current(found.untyped)
+    now, gain = current(found.untyped), found.gain
     if gain.low is None and gain.estimate > 1:
         return text.than(name, now, gain, found.confidence)
     seen = text.takes(name, now, gain, found.confidence)
@@ -396,20 +373,17 @@ def stop(result: Result) -> str:
     decision, asked = result.stop, result.experiment.stop
     if asked.rule == "replicates" and asked.binding and result.blocks < asked.min_blocks:
         return f"{amount}; budget spent, {asked.min_blocks} blocks asked"
-    if decision is None or decision.reason in (None, "proved", "nothing to compare"):
+    settled = decision is None or decision.reason in (None, "proved", "nothing to compare")
+    if decision is None or settled or asked.rule == "replicates" or not result.records:
         return amount
-    if result.experiment.stop.rule == "replicates" or not result.records:
-        return amount
-    width = _bound(result.conclusion) if isinstance(result.conclusion, Recommendation) else decision.reached_width
-    reached = "" if width is None or width > text.BOUND else f" at {text.at_most(width)}"
-    wanted = text.percent(result.experiment.stop.width)
+    wanted = text.percent(asked.width)
     if decision.reason == "width":
         return f"{amount}; every interval within {wanted}"
     ends = {"budget": "budget spent", "interrupted": "interrupted", "decided": "every finding is decided"}
     why = ends.get(str(decision.reason), "all blocks made")
-    if width is not None and width <= result.experiment.stop.width:
-        return f"{amount}; {why}"
-    return f"{amount}; {why}{reached}, not at the {wanted} wanted" if reached else f"{amount}; {why}"
+    width = _bound(result.conclusion) if isinstance(result.conclusion, Recommendation) else decision.reached_width
+    short = "" if width is None or not asked.width < width <= text.BOUND else text.at_most(width)
+    return f"{amount}; {why}" + (f" at {short}, not at the {wanted} wanted" if short else "")
 
 
 def too_few(result: Result) -> str:

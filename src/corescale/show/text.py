@@ -4,7 +4,6 @@
 What a program wrote is never trusted: `clean` leaves nothing that a terminal, a table or a page would obey.
 """
 
-import html
 import math
 import re
 from collections.abc import Callable
@@ -26,11 +25,6 @@ def clean(text: str) -> str:
     """One printable line: terminal sequences dropped, line breaks as spaces, other control characters spelt out."""
     flat = " ".join(_ESCAPES.sub("", text).split("\n"))
     return "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in flat)
-
-
-def plain(text: str) -> str:
-    """The text in ASCII, for terminals that know nothing else."""
-    return text.encode("ascii", "backslashreplace").decode("ascii")
 
 
 def seconds(value: float) -> str:
@@ -160,8 +154,9 @@ def than(this: str, other: str, gain: Interval, confidence: float, response: str
     """
     several = _several(this)
     faster = gain.estimate >= 1
-    value, ends = times(gain if faster else gain.map(_inverse))
-    decision, equal, word = decide(gain.map(_inverse)), value == "1.00x", "faster" if faster else "slower"
+    slowdown = gain.map(lambda ratio: 1 / ratio)
+    value, ends = times(gain if faster else slowdown)
+    decision, equal, word = decide(slowdown), value == "1.00x", "faster" if faster else "slower"
     if decision == "too few blocks":
         looks = f"as fast as {other}" if equal else f"{value} {word} than {other}"
         return f"{this} {'look' if several else 'looks'} {looks}, but {no_interval(confidence, blocks)}"
@@ -173,16 +168,12 @@ def than(this: str, other: str, gain: Interval, confidence: float, response: str
 
 def takes(this: str, other: str, gain: Interval, confidence: float, response: str = "wall") -> str:
     """`2 threads take 1.02x [0.98, 1.05] the time of 1`, of T(other) / T(this): the number alone, without a verdict."""
-    verb = "take" if _several(this) else "takes"
-    return f"{this} {verb} {join(times(gain.map(_inverse)))} the {amount_of(response)} of {other}{sure(confidence)}"
+    verb, much = "take" if _several(this) else "takes", join(times(gain.map(lambda ratio: 1 / ratio)))
+    return f"{this} {verb} {much} the {amount_of(response)} of {other}{sure(confidence)}"
 
 
 def _several(this: str) -> bool:
     return re.match(r"\d+ ", this) is not None and not this.startswith("1 ")
-
-
-def _inverse(ratio: float) -> float:
-    return 1 / ratio
 
 
 def _shown(interval: Interval, unit: str, factor: float, *, least: int, most: int = 4) -> Shown:
@@ -200,8 +191,3 @@ def _shown(interval: Interval, unit: str, factor: float, *, least: int, most: in
         f"{value:z.{decimals}f}{unit}",
         f"[{interval.low * factor:z.{decimals}f}, {interval.high * factor:z.{decimals}f}]",
     )
-
-
-def attribute(foreign: str) -> str:
-    """Clean, and escaped for HTML, quotes included."""
-    return html.escape(clean(foreign), quote=True)

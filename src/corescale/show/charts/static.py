@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: every mark of a chart, by one library)
 """The chart as a picture, by matplotlib: SVG that follows a page's colours or is a file of its own, and PNG."""
 
+import html
 import io
 import re
 import textwrap
@@ -400,6 +401,6 @@ def _svg(alternative: str, draw: Draw, paper: str) -> str:
         file = io.StringIO()
         draw().savefig(file, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})
     drawn = re.sub(r"<(metadata|style)\b.*?</\1>", "", file.getvalue(), flags=re.DOTALL)
-    label = text.attribute(alternative).replace("\\", r"\\")
+    label = html.escape(text.clean(alternative)).replace("\\", r"\\")
     lines = 'stroke-linejoin="round" stroke-linecap="butt"'
     return re.sub(r"<svg ([^>]*)>", rf'<svg role="img" aria-label="{label}" {lines} \1>', drawn, count=1)

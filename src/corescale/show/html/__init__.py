@@ -6,7 +6,6 @@ a program or a person wrote becomes markup. JSON has its `<`, `>` and `&` spelt 
 """
 
 import functools
-import importlib.resources
 import json
 import re
 import time
@@ -56,31 +55,27 @@ def report(result: Result, frame: pd.DataFrame | None = None) -> str:
     """The whole page; declared charts read `frame`, by default that of the result's own records."""
     curves = curves_of(result)
     drawn = charts.of(result, curves, frame)
-    return (
-        _templates()
-        .get_template("report.html")
-        .render(
-            version=__version__,
-            title=headline.headline(result),
-            verb=result.experiment.verb,
-            when=_when(result),
-            program=" | ".join(" ".join(command.argv) for command in result.experiment.commands),
-            said=_headline(result),
-            launch=_launch(result),
-            facts=said.facts(result),
-            warnings=[*result.warnings, *filter(None, [headline.undisturbed(result)])],
-            charts=[figure(chart) for chart in drawn],
-            table=table(result),
-            notes=said.notes(result),
-            models=said.models(curves),
-            failures=said.failures(result),
-            environment=said.environment(result.environment),
-            count=len(result.records),
-            result=embedded(result_json.to_dict(result)),
-            measured=embedded(found) if (found := again.measured(result)) else "",
-            capsule=_capsule(result),
-            vega=_scripts(drawn),
-        )
+    return _rendered(
+        "report.html",
+        title=headline.headline(result),
+        verb=result.experiment.verb,
+        when=_when(result),
+        program=" | ".join(" ".join(command.argv) for command in result.experiment.commands),
+        said=_headline(result),
+        launch=_launch(result),
+        facts=said.facts(result),
+        warnings=[*result.warnings, *filter(None, [headline.undisturbed(result)])],
+        charts=[figure(chart) for chart in drawn],
+        table=table(result),
+        notes=list(said.notes(result)),
+        models=said.models(curves),
+        failures=said.failures(result),
+        environment=said.environment(result.environment),
+        count=len(result.records),
+        result=embedded(result_json.to_dict(result)),
+        measured=embedded(found) if (found := again.measured(result)) else "",
+        capsule=Markup(f"{capsule.BEGIN}{capsule.packed(result.runs)}{capsule.END}" if result.runs else ""),
+        vega=_scripts(drawn),
     )
 
 
@@ -91,38 +86,34 @@ def _scripts(drawn: Sequence[charts.Chart]) -> str:
 
 def fragment(result: Result) -> str:
     """The first line, the table and the warnings, for a notebook's cell."""
-    return (
-        _templates()
-        .get_template("fragment.html")
-        .render(headline=headline.headline(result), table=table(result), warnings=result.warnings)
-    )
+    return _rendered("fragment.html", headline=headline.headline(result), table=table(result), warnings=result.warnings)
 
 
 def explained(shown: Mapping[str, Any]) -> str:
     """The page of a result of explain: its pictures, its tables, and the result itself."""
     drawn = views(shown)
-    return (
-        _templates()
-        .get_template("explain.html")
-        .render(
-            version=__version__,
-            verb="explain",
-            when="",
-            title=next(explain.lines(shown)),
-            program=" ".join(shown["command"]),
-            notes=[*explain.said(shown), *shown["notes"]],
-            charts=[figure(chart) for chart in drawn],
-            tables=[each for each in explain.tables(shown) if each["lines"]],
-            result=embedded(shown),
-            vega=_scripts(drawn),
-        )
+    return _rendered(
+        "explain.html",
+        verb="explain",
+        when="",
+        title=next(explain.lines(shown)),
+        program=" ".join(shown["command"]),
+        notes=[*explain.said(shown), *shown["notes"]],
+        charts=[figure(chart) for chart in drawn],
+        tables=[each for each in explain.tables(shown) if each["lines"]],
+        result=embedded(shown),
+        vega=_scripts(drawn),
     )
+
+
+def _rendered(name: str, **values: Any) -> str:
+    return _templates().get_template(name).render(values)
 
 
 @functools.cache
 def _templates() -> jinja2.Environment:
     made = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_template),
+        loader=jinja2.PackageLoader("corescale.show.html"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -130,23 +121,14 @@ def _templates() -> jinja2.Environment:
         finalize=lambda value: value if isinstance(value, Markup) else text.clean(str(value)),
         keep_trailing_newline=True,
     )
-    made.globals |= {"FOLDED": FOLDED, "REST": REST}
+    made.globals |= {"FOLDED": FOLDED, "REST": REST, "version": __version__}
     return made
-
-
-def _template(name: str) -> str:
-    return (importlib.resources.files("corescale.show.html") / "templates" / name).read_text(encoding="utf-8")
 
 
 def embedded(values: Any) -> Markup:
     """JSON that no HTML parser can read as markup."""
     plain = json.dumps(result_json.finite(values), separators=(",", ":"), allow_nan=False)
     return Markup(plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
-
-
-def _capsule(result: Result) -> Markup:
-    """The element with the runs themselves; nothing for records that no folder has."""
-    return Markup(f"{capsule.BEGIN}{capsule.packed(result.runs)}{capsule.END}") if result.runs else Markup("")
 
 
 def curves_of(result: Result) -> Scan | None:
@@ -173,7 +155,7 @@ def _when(result: Result) -> str:
 def _headline(result: Result) -> Part:
     """The first statement large, every second piece of it an interval; what else is said beneath, a line each."""
     whole = headline.headline(result, "\n")
-    for name in {label(record.configuration).removeprefix("command=") for record in result.records}:
+    for name in {label(record.configuration) for record in result.records}:
         if len(name) > FOLDED:
             whole = whole.replace(name, f"{name[: FOLDED // 5]} … {name[-FOLDED // 5 :]}")
     first, *rest = re.split(r"\n|; |, (?=within|the best of )", whole, maxsplit=1)
@@ -213,7 +195,7 @@ def added(
     before, found, after = page.partition(NUMBERS)
     if not found:
         raise UsageError("is no report of corescale", remedy="give the report.html of a run")
-    section = _templates().get_template("added.html").render(title=title, figures=figures, head=head, lines=lines)
+    section = _rendered("added.html", title=title, figures=figures, head=head, lines=lines)
     return f"{before}{begin}{section}{end}{found}{after}"
 
 
@@ -226,7 +208,7 @@ def table(result: Result) -> dict[str, Any]:
         "rows": [
             {
                 "kind": _kind(result, configuration, row),
-                "name": label(configuration).removeprefix("command="),
+                "name": label(configuration),
                 "raw": raw(configuration),
                 "roles": every.roles(configuration),
                 "alarms": [*result.labels(configuration), *_alarms(row)],

@@ -16,48 +16,35 @@ Part = dict[str, Any]
 
 def facts(result: Result) -> list[Part]:
     """The numbers at the top: name, value, small print."""
-    return [{"name": name, "value": value, "small": small} for name, value, small in _facts(result)]
+    failed = [record for record in result.timed if not record.ok]
+    capped = sum(record.status == "capped" for record in failed)
+    of = f"of {len(result.timed)}" + (f"; {capped} capped" if capped else "")
+    found = [
+        *_facts(result),
+        ("blocks", str(result.blocks), f"{len(result.timed)} launches in random order"),
+        ("failed launches", str(len(failed) - capped), of),
+        ("noisy launches", str(len(result.noisy)), "flagged by rules fixed beforehand"),
+    ]
+    return [{"name": name, "value": value, "small": small} for name, value, small in found]
 
 
 def _facts(result: Result) -> Iterator[tuple[str, str, str]]:
     found = result.conclusion
-    if isinstance(found, Scan):
-        yield from _facts_of_scan(found)
-    elif isinstance(found, Recommendation):
-        yield from _facts_of_recommendation(result, found)
-    yield "blocks", str(result.blocks), f"{len(result.timed)} launches in random order"
-    lost = sum(record.status == "capped" for record in result.timed)
-    failed = sum(not record.ok for record in result.timed) - lost
-    stopped = f"; {lost} capped" if lost else ""
-    yield "failed launches", str(failed), f"of {len(result.timed)}{stopped}"
-    yield "noisy launches", str(len(result.noisy)), "flagged by rules fixed beforehand"
+    ran = [row for row in found.rows if row.speedup.estimate > 0] if isinstance(found, Scan) else []
+    if ran:
+        best, most = max(ran, key=lambda row: row.speedup.estimate), max(ran, key=lambda row: row.p)
+        yield "best speedup", *text.times(best.speedup)
+        yield "efficiency there", *text.share(best.efficiency)
+        yield "cores used", f"{most.effective_cores:.1f}", f"of {most.p} asked for"
+    if isinstance(found, Recommendation):
+        seen = {candidate.configuration: candidate for candidate in found.candidates}
+        for name, configuration in (("baseline", found.baseline), ("recommended", found.chosen)):
+            if configuration in seen:
+                yield name, *text.quantity(result.experiment.response)(seen[configuration].time)
 
 
-def _facts_of_scan(found: Scan) -> Iterator[tuple[str, str, str]]:
-    ran = [row for row in found.rows if row.speedup.estimate > 0]
-    if not ran:
-        return
-    best = max(ran, key=lambda row: row.speedup.estimate)
-    yield "best speedup", *text.times(best.speedup)
-    yield "efficiency there", *text.share(best.efficiency)
-    most = max(ran, key=lambda row: row.p)
-    yield "cores used", f"{most.effective_cores:.1f}", f"of {most.p} asked for"
-
-
-def _facts_of_recommendation(result: Result, found: Recommendation) -> Iterator[tuple[str, str, str]]:
-    quantity = text.quantity(result.experiment.response)
-    seen = {candidate.configuration: candidate for candidate in found.candidates}
-    for name, configuration in (("baseline", found.baseline), ("recommended", found.chosen)):
-        if configuration in seen:
-            yield name, *quantity(seen[configuration].time)
-
-
-def notes(result: Result) -> list[str]:
+def notes(result: Result) -> Iterator[str]:
     """Lines beneath the table."""
-    return list(_notes(result))
-
-
-def _notes(result: Result) -> Iterator[str]:
     if isinstance(result.conclusion, Study):
         yield from (f"{one.finding.statement} {statements.answer(one)}" for one in result.conclusion.answers)
     yield headline.stop(result)
