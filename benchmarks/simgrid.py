@@ -17,7 +17,7 @@ import corescale
 from corescale.machine import Machine
 
 LARGE, SMALL = 2500, 312
-"""points that are fitted to: computing decides the first, whose distances fit in cache; loops and messages the second"""
+"""points that are fitted to: computing decides the first, with distances in cache; loops and messages the second"""
 BLIND = (5000, 1250, 625)
 CALIBRATED = ("1x1x1", "2x1x1", "1x2x1")
 OVERSUBSCRIBED = ("4x1x1", "2x2x1", "1x4x1")

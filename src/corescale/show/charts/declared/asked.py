@@ -190,7 +190,7 @@ def _words(column: str, level: Level) -> str:
 
 
 def natural(level: Level) -> tuple[bool, Sequence[str | float]]:
-    """Sorts numbers first, layouts by p and then by threads (1x24x32 beside 24x1x32), and other words by the numbers in them."""
+    """Sorts numbers first, layouts by p and then threads (1x24x32 beside 24x1x32), other words by their numbers."""
     if not isinstance(level, str):
         return False, [float(level)]
     parts = [float(part) if part.isdigit() else part for part in re.split(r"(\d+)", level)]
