@@ -22,7 +22,7 @@ import numpy as np
 from corescale import native
 from corescale.conclude import stats
 from corescale.conclude.answers.recommendation import recommend
-from corescale.conclude.policy import Policy, Uniform
+from corescale.conclude.policy import Uniform
 from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
 from corescale.declare import command_line
@@ -173,7 +173,7 @@ class Found:
     """of FULL exhaustive blocks, from those that were made"""
 
 
-def measured(experiment: Experiment, policy: Policy, machine: Machine) -> list[Record]:
+def measured(experiment: Experiment, policy: loop.Policy, machine: Machine) -> list[Record]:
     return list(loop.run(experiment, store.Memory(), Direct(experiment, machine), policy))
 
 

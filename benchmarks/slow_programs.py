@@ -20,7 +20,7 @@ from race_programs import log_file, words
 
 from corescale.conclude import stats
 from corescale.conclude.answers.recommendation import recommend
-from corescale.conclude.policy import Policy, Uniform
+from corescale.conclude.policy import Uniform
 from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
 from corescale.declare import command_line
@@ -85,7 +85,7 @@ PROGRAMS = {
 }
 
 
-def launched(experiment: Experiment, policy: Policy, machine: Machine) -> list[Record]:
+def launched(experiment: Experiment, policy: loop.Policy, machine: Machine) -> list[Record]:
     return list(loop.run(experiment, store.Memory(), Direct(experiment, machine), policy, began=time.monotonic()))
 
 

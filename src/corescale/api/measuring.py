@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from corescale.api.neighbours import must_not_disturb
-from corescale.conclude.budget import Budget
 from corescale.conclude.forecast import half, to_seal
-from corescale.conclude.policy import Halved, Policy, too_few, uniform
+from corescale.conclude.policy import Halved, too_few, uniform
 from corescale.conclude.race.race import Race
 from corescale.declare.experiment import Experiment
 from corescale.declare.plan import Block
@@ -42,8 +41,8 @@ def silent(experiment: Experiment) -> Watcher:
 class Sealed:
     """A policy, with a forecast of the largest p written down before the first block that has it."""
 
-    def __init__(self, policy: Policy, folder: store.Folder, experiment: Experiment) -> None:
-        self.budget: Budget = policy.budget
+    def __init__(self, policy: loop.Policy, folder: store.Folder, experiment: Experiment) -> None:
+        self.budget = policy.budget
         self.add = policy.add
         self._policy, self._folder, self._experiment = policy, folder, experiment
         self._small = set(half(experiment)) if experiment.scaling.seal else set()
@@ -57,7 +56,7 @@ class Sealed:
         return block
 
 
-def policy_of(experiment: Experiment) -> Policy:
+def policy_of(experiment: Experiment) -> loop.Policy:
     """What decides about the next block: a race, or blocks of everything."""
     if experiment.stop.rule == "race":
         return Race(experiment)

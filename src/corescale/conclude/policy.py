@@ -7,12 +7,11 @@ Measuring stops by a width that was declared beforehand, looked at only where pl
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from corescale.conclude.answers.study import open_ones, together
 from corescale.conclude.answers.verdict import compare
 from corescale.conclude.budget import Budget
-from corescale.conclude.race.answer import Stopped
 from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
 from corescale.conclude.stats import Interval, bonferroni, fewest_blocks, hodges_lehmann
@@ -47,33 +46,21 @@ class Decision:
         return self.reason is not None
 
 
-class Policy(Protocol):
-    """What decides about the next block."""
-
-    budget: Budget
-
-    def add(self, record: Record) -> None:
-        """One launch of a complete block."""
-
-    def next_block(self) -> Block | None:
-        """None when enough was measured."""
-
-
 class Uniform:
     """All configurations in every block until the stop rule is met."""
 
-    def __init__(self, experiment: Experiment, budget: Budget | None = None) -> None:
+    def __init__(self, experiment: Experiment) -> None:
         self.experiment, self.records = experiment, list[Record]()
-        self.budget = budget or Budget(experiment.stop, baseline(experiment), anchored=experiment.baseline.returns)
+        self.budget = Budget(experiment.stop, baseline(experiment), anchored=experiment.baseline.returns)
         self._together: tuple[tuple[Configuration, ...], ...] | None = None
 
     def add(self, record: Record) -> None:
-        """See Policy."""
+        """See observe/run.py."""
         self.records.append(record)
         self.budget.add(record)
 
     def next_block(self) -> Block | None:
-        """See Policy."""
+        """See observe/run.py."""
         return None if self.decision().stop else plan.next_block(self.wanted(), self.records, self.together())
 
     def wanted(self) -> tuple[Configuration, ...]:
@@ -175,7 +162,7 @@ class Halved(Uniform):
             super().add(record)
 
     def next_block(self) -> Block | None:
-        """See Policy."""
+        """See observe/run.py."""
         return Block("measure", self._small) if len(self._early) < self._first else super().next_block()
 
 
@@ -199,8 +186,7 @@ def decision(records: Sequence[Record], experiment: Experiment, *, finished: boo
             policy.add(record)
         return policy.decision()
     answer = Race.of(records, experiment).answer()
-    stopped = Stopped.BUDGET if finished and answer.stopped is Stopped.INTERRUPTED else answer.stopped
-    return Decision(answer.bound, stopped.value)
+    return Decision(answer.bound, "budget" if finished and answer.stopped == "interrupted" else answer.stopped)
 
 
 def still_running(records: Sequence[Record], experiment: Experiment) -> tuple[Configuration, ...]:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from corescale.conclude import policy
 from corescale.declare import command_line, plan
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline
 from corescale.declare.plan import Block
 from corescale.declare.request import TuneRequest
 from corescale.machine import Machine
+from corescale.observe.run import Policy
 from corescale.records import Configuration, Record
 
 Truth = Callable[[Configuration], float]
@@ -32,7 +32,7 @@ def record(configuration: Configuration, wall: float, **other: Any) -> Record:
 def play(
     experiment: Experiment,
     truth: Truth,
-    next_block: policy.Policy,
+    next_block: Policy,
     noise: float = 0.01,
     seed: int = 1,
     *,
@@ -62,7 +62,7 @@ def play(
     return records
 
 
-def after(next_block: policy.Policy, records: Iterable[Record]) -> Block | None:
+def after(next_block: Policy, records: Iterable[Record]) -> Block | None:
     """What a policy asks for after these records."""
     for made in records:
         next_block.add(made)

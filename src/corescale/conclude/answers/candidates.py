@@ -9,7 +9,7 @@ import numpy as np
 
 from corescale.conclude import stats
 from corescale.conclude.constraints import broken
-from corescale.conclude.race.answer import RaceAnswer, Why
+from corescale.conclude.race.answer import RaceAnswer
 from corescale.conclude.response import median, of, table
 from corescale.conclude.stats import Interval, Regret
 from corescale.declare.experiment import Experiment
@@ -46,7 +46,7 @@ def candidates(records: Sequence[Record], experiment: Experiment, racing: RaceAn
     confidence = experiment.stop.confidence
 
     def candidate(c: Configuration) -> Candidate:
-        launches, capped = of(records, c), racing.eliminated.get(c) is Why.CAPPED
+        launches, capped = of(records, c), racing.eliminated.get(c) == "capped"
         good = [record for record in launches if record.ok]
         ratios = times.log_ratio(now, c) if now in times.configurations else np.zeros(0)
         return Candidate(

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a race knows, whenever it is asked: data that everything above reads, and no sentences."""
 
-import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -10,24 +9,11 @@ from corescale.conclude.race.rehearsal import Rehearsal
 from corescale.conclude.stats import Interval, Regret
 from corescale.records import Configuration
 
+Stopped = Literal["proved", "budget", "blocks", "nothing to compare", "interrupted"]
+"""Why there is no next block; `interrupted`: there is one, and it was not made"""
 
-class Stopped(enum.Enum):
-    """Why there is no next block."""
-
-    PROVED = "proved"
-    BUDGET = "budget"
-    BLOCKS = "blocks"
-    NOTHING = "nothing to compare"
-    INTERRUPTED = "interrupted"
-    """there is a next block, and it was not made"""
-
-
-class Why(enum.Enum):
-    """Why a configuration is launched no more."""
-
-    FAILED = "failed"
-    CAPPED = "capped"
-    CONSTRAINT = "constraint"
+Why = Literal["failed", "capped", "constraint"]
+"""Why a configuration is launched no more"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,14 +50,6 @@ class Fit:
         """Of one launch of each; 0 where they are not known."""
         return np.divide(self.squares, self.freedom, out=np.zeros(self.freedom.size), where=self.freedom > 0)
 
-    def others(self, c: int, most: float) -> tuple[Floats, Floats]:
-        """For c and each configuration: degrees of freedom that the others lend, and their variance of a ratio."""
-        freedom = np.maximum(self.freedom.sum() - self.freedom[c] - self.freedom, 0.0)
-        squares = np.maximum(self.squares.sum() - self.squares[c] - self.squares, 0.0)
-        known = freedom > 1e-9
-        variance = np.divide(2 * squares, freedom, out=np.zeros(freedom.size), where=known)
-        return np.where(known, np.minimum(most, freedom), 0.0), variance
-
 
 def fit(rows: Floats) -> tuple[Fit, Floats, Floats]:
     """The fit, and its normal equations without the blocks: matrix and right-hand side of the configurations."""
@@ -115,7 +107,10 @@ def upper(rows: Floats, fitted: Fit, c: int, tail: float, options: RaceOptions) 
     seen, count = common & (common.cumsum(axis=0) <= n), np.maximum(n, FIRST_LOOK)
     mean = np.where(seen, differences, 0.0).sum(axis=0) / count
     squares = np.where(seen, (differences - mean) ** 2, 0.0).sum(axis=0)
-    lent, variance = fitted.others(c, options.lent)
+    # What the others lend to the pair of c and each j.
+    others, residuals = (np.maximum(x.sum() - x[c] - x, 0.0) for x in (fitted.freedom, fitted.squares))
+    lent = np.where(others > 1e-9, np.minimum(options.lent, others), 0.0)
+    variance = np.divide(2 * residuals, others, out=np.zeros(others.size), where=others > 1e-9)
     freedom = lent + count - 1
     reach = scipy.special.stdtrit(freedom, 1 - tail) * np.sqrt((lent * variance + squares) / freedom / count)
     found = np.where(n >= FIRST_LOOK, mean + reach, np.inf)

@@ -67,15 +67,14 @@ class Standing:
 class Race:
     """`add` records of complete blocks, ask for the `next_block`; `answer` at any moment."""
 
-    def __init__(self, experiment: Experiment, options: RaceOptions = OPTIONS, budget: Budget | None = None) -> None:
+    def __init__(self, experiment: Experiment, options: RaceOptions = OPTIONS) -> None:
         self.experiment, self.options, self.now = experiment, options, baseline(experiment)
-        self.budget = budget or Budget(experiment.stop, self.now, anchored=experiment.baseline.returns)
+        self.budget = Budget(experiment.stop, self.now, anchored=experiment.baseline.returns)
         self.tolerance = math.log1p(experiment.stop.within)
         self.records: list[Record] = []
         self._everyone = configurations(experiment)
         self._columns = {c: k for k, c in enumerate(self._everyone)}
         self._step = Step(experiment.response)
-        self._known: Standing | None = None
 
     @classmethod
     def of(cls, records: Iterable[Record], experiment: Experiment, options: RaceOptions = OPTIONS) -> Self:
@@ -91,7 +90,7 @@ class Race:
         self._step.add(record)
         self.records.append(record)
         if record.phase != "confirm" or not record.ok or self.experiment.tuning.constraints:
-            self._known = None
+            self.__dict__.pop("standing", None)
 
     def next_block(self) -> Block | None:
         """What to launch next; None where enough is known, or the budget is spent."""
@@ -99,23 +98,15 @@ class Race:
         return found if isinstance(found, Block) else None
 
     def _next(self) -> Block | Stopped:
-        confirming = any(record.phase == "confirm" for record in reversed(self.records))
-        ended = self._ended()
-        if ended is None:
-            block = None if confirming else self._measuring()
-            if block is not None:
-                return block
-        return self._confirming() or ended or Stopped.BUDGET
+        ended, confirming = self._ended(), any(record.phase == "confirm" for record in reversed(self.records))
+        block = None if ended or confirming else self._measuring()
+        return block or self._confirming() or ended or "budget"
 
     # What the measuring blocks say
 
-    @property
+    @functools.cached_property
     def standing(self) -> Standing:
-        """By the records so far."""
-        self._known = self._known or self._stands()
-        return self._known
-
-    def _stands(self) -> Standing:
+        """By the records so far; `add` forgets it."""
         rehearsal, eliminated = rehearsed(self.records, self.experiment, self.options), self._eliminated()
         kept = rehearsal.kept if isinstance(rehearsal, Rehearsal) else None
         entered = kept or distinguishable(self.experiment, detected(self.records))
@@ -143,15 +134,17 @@ class Race:
 
     def _eliminated(self) -> Mapping[Configuration, Why]:
         """What is launched no more: not for one burst, nor for one launch that reports a metric beyond its limit."""
-        judged = constraints.judged(self.records, self.experiment).items()
-        bad = {c: Why.CONSTRAINT for c, each in judged if any(map(_for_good, each))}
-        made = [
-            r for r in self.records if r.phase == "measure" or (r.phase == "confirm" and r.configuration != self.now)
-        ]
-        launches, killed = Counter(r.configuration for r in made), [r for r in made if r.status == "capped"]
-        capped = Counter(r.configuration for r in killed).items()
-        failed = (r.configuration for r in made if not at_least(r, self.experiment.response) > 0)
-        return bad | {c: Why.CAPPED for c, n in capped if 1 < n > launches[c] / 2} | dict.fromkeys(failed, Why.FAILED)
+        found: dict[Configuration, Why] = {}
+        for c, each in constraints.judged(self.records, self.experiment).items():
+            breaks = [one for one in each if one.state == "breaks"]
+            if any(one.launches > 1 or math.isnan(one.value.estimate) for one in breaks):
+                found[c] = "constraint"
+        racing = [r for r in self.records if r.phase == "measure"]
+        made = [*racing, *(r for r in self.records if r.phase == "confirm" and r.configuration != self.now)]
+        launches = Counter(r.configuration for r in made)
+        capped = Counter(r.configuration for r in made if r.status == "capped").items()
+        found |= dict.fromkeys((c for c, n in capped if 1 < n > launches[c] / 2), "capped")
+        return found | {r.configuration: "failed" for r in made if not at_least(r, self.experiment.response) > 0}
 
     @functools.cached_property
     def _codes(self) -> bounds.Codes:
@@ -167,10 +160,10 @@ class Race:
         if isinstance(found.rehearsal, Block):
             return None
         if found.raced.sum() < 2:
-            return Stopped.NOTHING
+            return "nothing to compare"
         if not self._open.any():
-            return Stopped.PROVED
-        return Stopped.BLOCKS if len(found.rows) >= self.experiment.stop.max_blocks else None
+            return "proved"
+        return "blocks" if len(found.rows) >= self.experiment.stop.max_blocks else None
 
     def _measuring(self) -> Block | None:
         block, room = self.standing.rehearsal, self._room()
@@ -234,10 +227,8 @@ class Race:
 
     def _first_look(self, c: int) -> int:
         """Pairs to the first look, planned from its lead, the log time behind which the baseline is."""
-        found = self.standing
-        return pairs.first_look(
-            float(found.mean[self._columns[self.now]] - found.mean[c]), found.fit.noise, self.options
-        )
+        found, now = self.standing, self._columns[self.now]
+        return pairs.first_look(float(found.mean[now] - found.mean[c]), found.fit.noise, self.options)
 
     def _fitting(self, block: Block, room: int) -> Block | None:
         """The block without the last of what is new, as far as the budget asks for it; None for nothing."""
@@ -338,9 +329,5 @@ class Race:
             tried=int((found.tried & found.raced).sum()), of=int(found.raced.sum()) or found.entered,
             regrets=regrets, tied=tuple((self._everyone[k], excess(float(of[k]))) for k in faster),
             rehearsal=found.rehearsal if isinstance(found.rehearsal, Rehearsal) else None, eliminated=found.eliminated,
-            stopped=following if isinstance(following, Stopped) else Stopped.INTERRUPTED,
+            stopped="interrupted" if isinstance(following, Block) else following,
         )  # fmt: skip
-
-
-def _for_good(found: constraints.Judged) -> bool:
-    return found.state == "breaks" and (found.launches > 1 or math.isnan(found.value.estimate))

@@ -13,7 +13,6 @@ from corescale.conclude import policy
 from corescale.conclude.answers.alternatives import baseline_failures
 from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.race import bounds, pairs
-from corescale.conclude.race.answer import Stopped, Why
 from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.race.pairs import Plan, Scatter, first_look
 from corescale.conclude.race.race import Race
@@ -44,7 +43,7 @@ def test_it_finds_the_best_proves_it_and_confirms_it() -> None:
     experiment = race_tuning(budget="none")
     records = play(experiment, truth, Race(experiment), noise=0.02)
     answer = Race.of(records, experiment).answer()
-    assert (answer.leader["block"], answer.leader["mode"], answer.stopped) == (3, "b", Stopped.PROVED)
+    assert (answer.leader["block"], answer.leader["mode"], answer.stopped) == (3, "b", "proved")
     assert answer.proved and answer.gain is not None and answer.gain.verdict == "faster"
     assert len(records) < 8 * len(configurations(experiment))
 
@@ -65,13 +64,13 @@ def test_the_fold_of_stored_records_goes_on_as_if_it_had_never_stopped() -> None
 def test_it_says_why_it_stopped() -> None:
     free, small = tuning(), tuning(budget="12x")
     proved = play(free, of(TIMES), Race(free))
-    assert Race.of(proved, free).answer().stopped is Stopped.PROVED
-    assert Race.of(proved[:3], free).answer().stopped is Stopped.INTERRUPTED
+    assert Race.of(proved, free).answer().stopped == "proved"
+    assert Race.of(proved[:3], free).answer().stopped == "interrupted"
     assert policy.decision(proved[:3], free, finished=True).reason == "budget"
     spent = play(small, of(TIMES), Race(small), 0.1)
-    assert len(spent) <= 12 and Race.of(spent, small).answer().stopped is Stopped.BUDGET
+    assert len(spent) <= 12 and Race.of(spent, small).answer().stopped == "budget"
     alone = tuning("a")
-    assert Race.of([record(configurations(alone)[0], 1.0)], alone).answer().stopped is Stopped.NOTHING
+    assert Race.of([record(configurations(alone)[0], 1.0)], alone).answer().stopped == "nothing to compare"
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.1])
@@ -165,7 +164,7 @@ def test_a_larger_budget_adds_looks_and_does_not_move_the_first() -> None:
     first = play(small, of({"a": 1.0, "b": 0.98}), Race(small), 0.05)
     both = play(large, of({"a": 1.0, "b": 0.98}), Race(large), 0.05, before=first)
     assert len(first) <= 14 < len(both) and both[: len(first)] == first
-    assert Race.of(first, small).answer().stopped is Stopped.BUDGET
+    assert Race.of(first, small).answer().stopped == "budget"
 
 
 def test_what_fails_is_launched_no_more_and_the_next_best_is_confirmed() -> None:
@@ -178,7 +177,7 @@ def test_what_fails_is_launched_no_more_and_the_next_best_is_confirmed() -> None
     records = [*measured(experiment, TIMES), *failing]
     block = after(Race(experiment), records)
     assert block is not None and set(block.configurations) == {now, c}
-    assert Race.of(records, experiment).answer().eliminated == {b: Why.FAILED}
+    assert Race.of(records, experiment).answer().eliminated == {b: "failed"}
 
 
 def flaky(bad: int, count: int) -> Race:
@@ -207,7 +206,7 @@ def test_what_is_killed_in_most_of_its_launches_has_lost(killed: int, launches: 
     now, b = configurations(experiment)
     ended = ["capped" if k < killed else "ok" for k in range(launches)]
     records = [record(b, 3.0 if how == "capped" else 1.0, block=k, status=how) for k, how in enumerate(ended)]
-    assert Race.of([record(now, 1.0), *records], experiment).standing.eliminated == ({b: Why.CAPPED} if out else {})
+    assert Race.of([record(now, 1.0), *records], experiment).standing.eliminated == ({b: "capped"} if out else {})
 
 
 def test_caps_follow_the_fastest_that_may_still_win() -> None:
