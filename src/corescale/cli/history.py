@@ -18,8 +18,8 @@ from corescale import history as lines
 from corescale.api.results import loaded, machine_name, result
 from corescale.cli import usage_errors
 from corescale.conclude import stats
-from corescale.conclude.history import change_points
 from corescale.conclude.response import table
+from corescale.conclude.two_samples import change_points
 from corescale.declare import paths
 from corescale.errors import UsageError
 from corescale.history import Entry

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of two machines: independent samples, of which no launch is paired with one of the other."""
+"""Two samples that are not paired: times of two machines, and where a number changed over the commits of a project."""
 
 import functools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -55,3 +56,28 @@ def _logs(times: npt.ArrayLike) -> Floats:
     """Logarithms of the positive finite times."""
     array = np.asarray(times, dtype=np.float64).ravel()
     return np.asarray(np.log(array[np.isfinite(array) & (array > 0)]), dtype=np.float64)
+
+
+FEWEST = 4
+"""commits on either side of a change point: fewer cannot differ by chance as rarely as LEVEL"""
+LEVEL = 0.01
+"""of all places in a series together: a history that never changes shows a change point in one of 100"""
+
+
+def change_points(values: Sequence[float]) -> tuple[int, ...]:
+    """Positions of the first values after a change, in order; of positive numbers, one for each commit in order."""
+    return tuple(sorted(_split(np.asarray(values, dtype=np.float64), 0)))
+
+
+def _split(values: np.ndarray[tuple[int], np.dtype[np.float64]], first: int) -> list[int]:
+    places = range(FEWEST, values.size - FEWEST + 1)
+    if not places:
+        return []
+    confidence = 1 - LEVEL / len(places)
+    found = {k: unpaired_ratio(values[k:], values[:k], confidence) for k in places}
+    shown = {k: abs(math.log(one.estimate)) for k, one in found.items() if one.low is not None and not one.covers(1.0)}
+    if not shown:
+        return []
+    # Where the parts differ most clearly: the shift, weighted as a mean of so many values on either side is.
+    at = max(shown, key=lambda k: shown[k] * math.sqrt(k * (values.size - k)))
+    return [*_split(values[:at], first), first + at, *_split(values[at:], first + at)]

@@ -13,7 +13,7 @@ import pytest
 
 from corescale import history
 from corescale.cli.history import added
-from corescale.conclude.history import change_points
+from corescale.conclude.two_samples import change_points
 from corescale.errors import ExitCode
 from support.commands import corescale
 from support.runs import FIXTURES

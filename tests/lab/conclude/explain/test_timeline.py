@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corescale.conclude.explain.explanation import Stretch, lines, stretches
 from corescale.conclude.explain.rows import ROW_OF
-from corescale.conclude.explain.timeline import Stretch, lines, stretches
 from corescale.profile import SHARES, STATES, Event, Place, Profile
 
 
