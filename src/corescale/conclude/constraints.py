@@ -101,6 +101,7 @@ class _Metric:
         self._logs = bool((values[given] > 0).all()) and constraint.bound > 0
         self._values, self._whose = np.log(values[given]) if self._logs else values[given], whose[given]
         self._constraint, self._now, self._tail = constraint, now if constraint.relative else None, tail
+        self._unknown = constraint.relative and (now is None or now in self._silent)
 
     def judged(self, c: int) -> Judged:
         """Whether this one meets it, by the launches until its last look."""
@@ -109,33 +110,26 @@ class _Metric:
             by = "" if c in self._silent else " by the baseline"
             return Judged(self._constraint.metric, "breaks", Interval(math.nan, None, None, None, 0), by, launches.size)
         look = max(n for n in LOOKS if n <= launches.size)
-        seen = _Seen.of(self._values, self._whose, int(launches[look - 1]) + 1, self._size)
-        return self._written(seen, c, look, launches.size)
-
-    @property
-    def _unknown(self) -> bool:
-        """Whether there is nothing of the baseline to compare with, where that is asked."""
-        return self._constraint.relative and (self._now is None or self._now in self._silent)
-
-    def _written(self, seen: "_Seen", c: int, look: int, launches: int) -> Judged:
-        bound, relation = self._constraint.bound, self._constraint.relation
-        limit = self._limit(seen)
+        seen = self._seen(int(launches[look - 1]) + 1)
+        bound, relation, relative = self._constraint.bound, self._constraint.relation, self._now is not None
+        limit = math.log(bound) if self._logs else bound
+        if self._now is not None:
+            limit = limit + float(seen.means[self._now]) if self._logs else limit * float(seen.means[self._now])
         off, reach = float(seen.means[c] - limit), self._reach(seen, c)
         known = not math.isinf(reach)
         found = Interval(off, off - reach if known else None, off + reach if known else None, 1 - self._tail, look)
         value = found.map((lambda x: bound * math.exp(x)) if self._logs else (lambda x: x + limit))
-        of_baseline = "x baseline" if self._constraint.relative and self._logs else ""
-        written = f"{relation} {bound if self._logs else limit:.4g}{of_baseline}"
+        written = f"{relation} {bound if self._logs else limit:.4g}{'x baseline' if relative and self._logs else ''}"
         state = _state(found if relation == "<=" else found.map(lambda x: -x))
-        return Judged(self._constraint.metric, state, value, written, launches)
+        return Judged(self._constraint.metric, state, value, written, launches.size)
 
-    def _limit(self, seen: "_Seen") -> float:
-        """The limit, as a logarithm if values are logarithms."""
-        bound = self._constraint.bound
-        if self._now is None:
-            return math.log(bound) if self._logs else bound
-        of_baseline = float(seen.means[self._now])
-        return math.log(bound) + of_baseline if self._logs else bound * of_baseline
+    def _seen(self, cut: int) -> "_Seen":
+        """By the launches before `cut`."""
+        values, whose = self._values[:cut], self._whose[:cut]
+        counts = np.bincount(whose, minlength=self._size)
+        with np.errstate(invalid="ignore"):
+            means = np.bincount(whose, values, self._size) / counts
+        return _Seen(counts, means, np.bincount(whose, (values - means[whose]) ** 2, self._size).astype(np.float64))
 
     def _reach(self, seen: "_Seen", c: int) -> float:
         """Half the width of the interval of the difference from the limit; inf if it is unknown."""
@@ -159,16 +153,6 @@ class _Seen:
     counts: npt.NDArray[np.intp]
     means: Floats
     squares: Floats
-
-    @classmethod
-    def of(cls, values: Floats, whose: npt.NDArray[np.intp], cut: int, size: int) -> "_Seen":
-        """By the launches before `cut`."""
-        values, whose = values[:cut], whose[:cut]
-        counts = np.bincount(whose, minlength=size)
-        with np.errstate(invalid="ignore"):
-            means = np.bincount(whose, values, size) / counts
-        squares = np.bincount(whose, (values - means[whose]) ** 2, size).astype(np.float64)
-        return cls(counts, means, squares)
 
     def variance_of_mean(self, c: int) -> tuple[float, float]:
         """The variance of the mean of this one, with what the others lend, and its degrees of freedom."""

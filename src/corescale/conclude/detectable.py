@@ -6,6 +6,7 @@ gets a sign by chance, for the order within a pair is chance. A slowdown by d is
 ones, shifted by d, lies above 0: in POWER of the draws and two standard errors more, for the draws are few.
 """
 
+import bisect
 import math
 from collections.abc import Sequence
 
@@ -50,15 +51,9 @@ def _drawn(values: npt.NDArray[np.float64], blocks: int) -> npt.NDArray[np.float
 
 def needed(log_ratios: npt.ArrayLike, difference: float) -> int | None:
     """The fewest blocks that show a slowdown of that size; None beyond MOST_BLOCKS."""
-    low = high = stats.fewest_blocks(CONFIDENCE)
-    while smallest(log_ratios, high) > difference:  # from below, as a number of blocks takes its square in time
-        if high == MOST_BLOCKS:
-            return None
-        low, high = high + 1, min(2 * high, MOST_BLOCKS)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if smallest(log_ratios, middle) <= difference else (middle + 1, high)
-    return low
+    blocks = range(stats.fewest_blocks(CONFIDENCE), MOST_BLOCKS + 1)
+    place = bisect.bisect_left(blocks, True, key=lambda n: smallest(log_ratios, n) <= difference)
+    return blocks[place] if place < len(blocks) else None
 
 
 def alarms(log_ratios: Sequence[float], blocks: int) -> tuple[int, int]:

@@ -23,7 +23,7 @@ from corescale.declare import arithmetic
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Overheads
 from corescale.errors import UsageError
-from corescale.records import Layout, Level, Record
+from corescale.records import Layout, Record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,11 +162,8 @@ def _alike(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[str, 
 
 def _kinds(experiment: Experiment) -> list[str]:
     """The factors that are no sizes: each level has a fit of its own."""
-    return [f.name for f in experiment.factors if f.name not in experiment.makes_p and _are_words(f.levels)]
-
-
-def _are_words(levels: Sequence[Level]) -> bool:
-    return any(isinstance(level, str) for level in levels)
+    words = (f.name for f in experiment.factors if any(isinstance(level, str) for level in f.levels))
+    return [name for name in words if name not in experiment.makes_p]
 
 
 def _patterns(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[str, "pd.DataFrame"]]:

@@ -68,25 +68,17 @@ def _unreported(records: Sequence[Record], experiment: Experiment) -> Iterator[s
 
 def _told(records: Sequence[Record], experiment: Experiment) -> tuple[list[str], list[str]]:
     """What the records themselves say is doubtful: of launches that failed and count, and all else."""
-    failing = Counter(
-        f"{experiment.command(record.configuration).name} {outcome(record)}, and counts: -i"
-        for record in records
-        if record.let_fail
-    )
-    told = Counter(said for record in records for said in record.warnings)
-
-    def lines(counts: Counter[str]) -> list[str]:
-        return [f"{said} (in {count} of {len(records)} launches)" for said, count in counts.items()]
-
-    return lines(failing), lines(told)
+    failed = [(experiment.command(record.configuration).name, outcome(record)) for record in records if record.let_fail]
+    failing = Counter(f"{name} {said}, and counts: -i" for name, said in failed).items()
+    told = Counter(said for record in records for said in record.warnings).items()
+    lines = [[f"{said} (in {n} of {len(records)} launches)" for said, n in counts] for counts in (failing, told)]
+    return lines[0], lines[1]
 
 
 def _quantised(records: Sequence[Record], experiment: Experiment) -> list[str]:
-    """Where the response is quantised that hide what is asked for."""
-    typical, told = (
-        median([record.response(experiment.response) for record in records]),
-        Step.of(records, experiment.response),
-    )
+    """If the response is quantised in steps that hide what is asked for."""
+    told = Step.of(records, experiment.response)
+    typical = median([record.response(experiment.response) for record in records])
     if not (typical > 0 and told > experiment.stop.within * typical):
         return []
     name = "the time" if experiment.response == "wall" else experiment.response
@@ -100,12 +92,8 @@ def _left_running(records: Sequence[Record]) -> Iterator[str]:
     found = [record.leftovers for record in records if record.leftovers and record.status not in ("timeout", "capped")]
     if found:
         most = max(found)
-        what = (
-            f"{most} processes that ran on after the program's end were"
-            if most > 1
-            else ("a process that ran on after the program's end was")
-        )
-        yield f"{what} killed (in {len(found)} of {len(records)} launches)"
+        what, were = (f"{most} processes", "were") if most > 1 else ("a process", "was")
+        yield f"{what} that ran on after the program's end {were} killed (in {len(found)} of {len(records)} launches)"
 
 
 def _flagged(flags: Sequence[noise.Flag], timed: Sequence[Record]) -> list[str]:
@@ -161,10 +149,8 @@ def _nodes(records: Sequence[Record], experiment: Experiment) -> Iterator[str]:
     logs: dict[Configuration, list[float]] = {}
     placed: list[tuple[str, int, Configuration, float]] = []
     for record in records:
-        nodes, value = (
-            {process.node for process in record.processes if process.node},
-            record.response(experiment.response),
-        )
+        nodes = {process.node for process in record.processes if process.node}
+        value = record.response(experiment.response)
         if record.phase == "measure" and record.ok and len(nodes) == 1 and value > 0:
             logs.setdefault(record.configuration, []).append(math.log(value))
             placed.append((nodes.pop(), record.block, record.configuration, math.log(value)))

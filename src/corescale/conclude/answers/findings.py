@@ -5,23 +5,17 @@ In each block, and at each level of every factor that neither side names, the si
 their mean logarithms; the differences of a block are averaged. What the blocks say is then one number each, and the
 interval is that of docs/measuring.md: the pseudomedian of the blocks' log-ratios with the signed-rank interval.
 
-The mean over those levels is shown, but proves nothing of each: a finding holds where the interval of every one of them
-lies within the claim. It does not hold where that of the mean, or of one of them, lies outside (with the confidence
-shared among them). It is equal where every one is no farther than the margin from the bound that is claimed, or within
-the claim. A `general` finding is about that mean alone, one of `several` about so many of the levels: it holds
-where the intervals of so many lie within the claim (with the confidence shared among all), and does not where so many
-are outside it that too few are left. Findings along a factor are those of thresholds.py; what is divided by a `line` is
-in linearity.py.
+The mean over those levels is shown, but proves nothing of each: judging.py has what intervals say of a claim. Findings
+along a factor are those of thresholds.py; what is divided by a `line` is in linearity.py.
 
 Where b is the best of several levels, that is chosen for each block by the other blocks, and then compared in this one:
 were it chosen by the same launches, noise alone would make the best of many look better than it is.
 """
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -82,10 +76,9 @@ def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
     for side in finding.sides.values():
         if name := next((name for name in side if name in BLOCK), ""):
             raise UsageError(f"{name} cannot be compared within a block", where=f"finding {finding.name}")
-    failed = found[found["status"] != "ok"]
-    lost = {tuple(at.items()): rows for at, rows in _groups(found, failed, finding.each, finding.where)}
+    lost = {tuple(at.items()): rows for at, rows in groups(found, finding.each, finding.where, failed=True)}
     made = [
-        _answer(rows, found, lost.pop(tuple(at.items()), failed[:0]), experiment, finding, at)
+        _answer(rows, found, lost.pop(tuple(at.items()), found[:0]), experiment, finding, at)
         for at, rows in groups(found, finding.each, finding.where)
     ]
     made += [missing(finding, dict(at), absent(found, {**finding.where, **dict(at)})) for at in lost]
@@ -93,22 +86,19 @@ def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
 
 
 def groups(
-    found: "pd.DataFrame", each: Sequence[str], where: Selection
+    found: "pd.DataFrame", each: Sequence[str], where: Selection, *, failed: bool = False
 ) -> Iterable[tuple[Mapping[str, Level], "pd.DataFrame"]]:
-    """The launches that succeeded, for each combination of levels of `each`, and of machine where there are several."""
-    return _groups(found, found[found["status"] == "ok"], each, where)
-
-
-def _groups(
-    found: "pd.DataFrame", rows: "pd.DataFrame", each: Sequence[str], where: Selection
-) -> Iterable[tuple[Mapping[str, Level], "pd.DataFrame"]]:
+    """The launches that succeeded, or failed, for each combination of levels of `each`, and of several machines."""
+    rows = found[(found["status"] != "ok") == failed]
     machines = ["machine"] if found["machine"].nunique() > 1 else []
     by = [*machines, *(name for name in each if name != "machine")]
     asked = rows[selected(rows, where, found)]
     if asked.empty:
         return
-    for levels, of in asked.groupby(by) if by else [((), asked)]:
-        yield dict(zip(by, _plain(levels if by else ()), strict=True)), of
+    parts: Iterable[tuple[Any, pd.DataFrame]] = asked.groupby(by) if by else [((), asked)]
+    for levels, of in parts:
+        plain = (level.item() if isinstance(level, np.generic) else level for level in levels)
+        yield dict(zip(by, plain, strict=True)), of
 
 
 def _answer(
@@ -196,12 +186,8 @@ def best(rows: "pd.DataFrame", column: str) -> tuple["pd.DataFrame", str]:
 
 def _against(cells: Mapping[str, Interval], finding: Finding) -> tuple[str, Interval] | None:
     claim = Claim.parse(finding.claim)
-
-    def beyond(found: Interval) -> float:
-        return max(claim.low - found.estimate, found.estimate - claim.high)
-
     bad = [(at, found) for at, found in cells.items() if judge(found, finding) != "holds"]
-    return max(bad, key=lambda pair: beyond(pair[1]), default=None)
+    return max(bad, key=lambda one: max(claim.low - one[1].estimate, one[1].estimate - claim.high), default=None)
 
 
 def logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
@@ -274,9 +260,3 @@ def launched(compared: "pd.DataFrame", found: "pd.DataFrame", finding: Finding) 
 def missing(finding: Finding, at: Mapping[str, Level], why: str) -> Answer:
     """An answer without a verdict."""
     return Answer(finding, at, Interval(math.nan, None, None, None, 0), "not on this machine", why=why)
-
-
-def _plain(levels: object) -> Iterable[Level]:
-    """Keys of pandas' groups as levels."""
-    one = levels if isinstance(levels, tuple) else (levels,)
-    return itertools.chain(level.item() if isinstance(level, np.generic) else level for level in one)

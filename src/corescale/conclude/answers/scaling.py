@@ -24,6 +24,9 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.records import Configuration, Level, Record
 
+SEVERAL = 1.5
+"""threads that ran or waited, beyond which a program has several, wherever it has their number from"""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -169,6 +172,7 @@ def scan(records: Sequence[Record], experiment: Experiment, *, models: bool = Tr
         for levels, group in groups.items()
     ]
     p_ref = min((row.reference.layout.p for curve in curves for row in curve.rows), default=1)
+    not_read, several = unread(experiment, detected(records)), any(r.running > SEVERAL for c in curves for r in c.rows)
     baseline = f"serial: {' '.join(experiment.command(serial).argv)}" if serial else f"p = {p_ref}"
     return Scan(
         response=experiment.response,
@@ -177,18 +181,8 @@ def scan(records: Sequence[Record], experiment: Experiment, *, models: bool = Tr
         curves=tuple(curves),
         weak=weak(records, experiment, experiment.scaling.weak) if experiment.scaling.weak else None,
         serial=serial is not None,
-        unread=_unread(curves, records, experiment),
+        unread="" if not_read == "threads" and several else not_read,
     )
-
-
-def _unread(curves: Sequence[Curve], records: Sequence[Record], experiment: Experiment) -> Unread:
-    found = unread(experiment, detected(records))
-    several = any(row.running > SEVERAL for curve in curves for row in curve.rows)
-    return "" if found == "threads" and several else found
-
-
-SEVERAL = 1.5
-"""threads that ran or waited, beyond which a program has several, wherever it has their number from"""
 
 
 def row(

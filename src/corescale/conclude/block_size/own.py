@@ -3,8 +3,9 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from corescale.conclude.block_size.columns import BlockModel, Case, Column, Score, score, scored
 from corescale.conclude.block_size.line_travel import LineTravel
@@ -44,7 +45,7 @@ class Trained:
         The mean over the launches of a loop; None where each was launched once.
         """
         several = [of for of in self.launches if len(of) > 1]
-        return score([sum(map(_lost_by_others, _each_and_others(of))) / len(of) for of in several]) if several else None
+        return score([fmean(_lost_by_others(of, k) for k in range(len(of))) for of in several]) if several else None
 
     def held_out(self, model: BlockModel) -> Score:
         """Each case by a model that was fitted to the other cases."""
@@ -92,15 +93,10 @@ def _column(case: Case, cells: Cells) -> Column:
     return Column("here", case, blocks, tuple(cells[str(block)] for block in blocks))
 
 
-def _each_and_others(of: Sequence[Column]) -> Iterator[tuple[Column, Sequence[Column]]]:
-    for k, column in enumerate(of):
-        yield column, [*of[:k], *of[k + 1 :]]
-
-
-def _lost_by_others(pair: tuple[Column, Sequence[Column]]) -> float:
-    """log(time / best time) in a launch, at the block that is best in the others."""
-    column, others = pair
-    return column.lost(min(column.blocks, key=lambda block: min(one.times[one.blocks.index(block)] for one in others)))
+def _lost_by_others(of: Sequence[Column], k: int) -> float:
+    """log(time / best time) in one launch, at the block that is best in the others."""
+    others = [*of[:k], *of[k + 1 :]]
+    return of[k].lost(min(of[k].blocks, key=lambda block: min(one.times[one.blocks.index(block)] for one in others)))
 
 
 def _case(configuration: Configuration, groups: int) -> Case:
