@@ -13,7 +13,7 @@ rm -rf "$folder" && mkdir -p "$folder/objects" && cd "$folder/objects"
 options="-std=c++2b -stdlib=libc++ -O0 -Wall -Wextra -Wpedantic -Wshadow -Werror -pthread -I$runtime/include -I$runtime/src/team"
 # shellcheck disable=SC2086  # one word each
 find "$runtime"/src/machine "$runtime"/src/memory "$runtime"/src/team -name '*.cpp' |
-  grep -vE '/(hwloc|openmp|boost|tbb|module|loaded_systems)[.]cpp$' | xargs -P 2 -n 4 "$compiler" $options -c
+  grep -vE '/(openmp|boost|tbb|module)[.]cpp$' | xargs -P 2 -n 4 "$compiler" $options -c
 for source; do
   program=$folder/$(basename "$source" .cpp)
   # shellcheck disable=SC2086

@@ -5,7 +5,7 @@
 #include <array>
 #include <corescale/machine/cache_line.hpp>
 #include <corescale/memory/capacity.hpp>
-#include <corescale/memory/detail/byte_count.hpp>
+#include <corescale/memory/detail/accounts.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#ifdef CORESCALE_HAS_HWLOC
 #include <hwloc.h>
+#endif
 
 #include <algorithm>
 #include <memory>
@@ -8,6 +10,7 @@
 #include "assemble.hpp"
 
 namespace corescale::inline v0 {
+#ifdef CORESCALE_HAS_HWLOC
 namespace {
 
 struct destroy_topology {
@@ -99,4 +102,21 @@ topology topology::from_synthetic(const std::string& description) {
   return describe(machine.get(), "synthetic");
 }
 
+#else
+
+// This machine is read from sysfs, another one cannot be described.
+
+bool detail::from_hwloc(topology&) { return false; }
+
+topology topology::from_xml(const std::string&) {
+  throw std::runtime_error(
+      "a topology from XML: this corescale was built without hwloc (package libhwloc-dev)");
+}
+
+topology topology::from_synthetic(const std::string&) {
+  throw std::runtime_error(
+      "a synthetic topology: this corescale was built without hwloc (package libhwloc-dev)");
+}
+
+#endif
 }  // namespace corescale

@@ -5,7 +5,6 @@
 #include <new>
 
 #include "registry.hpp"
-#include "report.hpp"
 #include "system_memory.hpp"
 
 namespace corescale::inline v0::detail {

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <mutex>
+#include <new>
 
 #include "corescale/memory/detail/pool.hpp"
 #include "corescale/memory/misuse.hpp"
-#include "live_numbers.hpp"
+#include "corescale/memory/thread_alloc.hpp"
 
 namespace corescale::inline v0::detail {
 
@@ -19,6 +25,51 @@ inline std::size_t number_of_this_thread() noexcept {
 }
 
 inline pool* owner_of(const block* b) noexcept { return reinterpret_cast<pool*>(b->stamp & ~state_bits); }
+
+/// The numbers that threads have, as one bit each, so that the least free one is found 64 at a time. Made of
+/// malloc()ed memory, never freed.
+class live_numbers {
+ public:
+  /// Below this: more threads than Linux has process ids. Greater ones, which a program chose, are not kept
+  /// here.
+  static constexpr std::size_t end = std::size_t{1} << 22;
+
+  std::size_t least_free() noexcept {
+    while (first_ < words_ && bits_[first_] == ~std::uint64_t{0}) ++first_;
+    return first_ < words_ ? 64 * first_ + static_cast<std::size_t>(std::countr_one(bits_[first_]))
+                           : 64 * words_;
+  }
+
+  /// Throws std::bad_alloc, and nothing is changed.
+  void insert(std::size_t number) {
+    if (number >= end) return;
+    if (number / 64 >= words_) grow(number / 64 + 1);
+    bits_[number / 64] |= bit(number);
+  }
+
+  void erase(std::size_t number) noexcept {
+    if (number >= end) return;
+    bits_[number / 64] &= ~bit(number);
+    first_ = std::min(first_, number / 64);
+  }
+
+ private:
+  static std::uint64_t bit(std::size_t number) noexcept { return std::uint64_t{1} << number % 64; }
+
+  void grow(std::size_t least) {
+    const std::size_t words = std::max(least, 2 * words_);
+    void* const room = std::calloc(words, sizeof(std::uint64_t));
+    if (!room) throw std::bad_alloc();
+    if (bits_) std::memcpy(room, bits_, words_ * sizeof(std::uint64_t));
+    std::free(bits_);
+    bits_ = static_cast<std::uint64_t*>(room);
+    words_ = words;
+  }
+
+  std::uint64_t* bits_ = nullptr;
+  std::size_t words_ = 0;
+  std::size_t first_ = 0;  ///< no word before it has a free number
+};
 
 /// The pools of all threads of the process, by number. A thread's end leaves its pool to the next thread that
 /// gets the number. Made of malloc()ed pools and no container, so that it works below operator new.
@@ -87,6 +138,8 @@ class registry {
   pool* lost_ = nullptr;  ///< of the parent's threads: others' blocks may still name them
   bool hold_ = true;
 };
+
+thread_rules current_thread_rules() noexcept;
 
 /// One for the process.
 /// Never destroyed: objects with static lifetime may return memory after any destructor of ours.

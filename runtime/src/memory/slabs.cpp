@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "corescale/memory/detail/slabs.hpp"
-
 #include <algorithm>
 #include <cstdlib>
 #include <new>
 
+#include "corescale/memory/detail/pool.hpp"
 #include "system_memory.hpp"
 
 namespace corescale::inline v0::detail {

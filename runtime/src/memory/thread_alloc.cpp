@@ -5,7 +5,6 @@
 #include <mutex>
 
 #include "registry.hpp"
-#include "report.hpp"
 #include "system_memory.hpp"
 
 namespace corescale::inline v0 {

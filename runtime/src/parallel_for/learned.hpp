@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "corescale/machine/cache_line.hpp"
-#include "corescale/team/team_options.hpp"
+#include "corescale/team/team.hpp"
 
 // What loops learn: from the blocks of one call, and of one place over all its calls.
 namespace corescale::inline v0::detail {

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <new>
 
-#include "parallel_mode.hpp"
+#include "corescale/team/detail/team_core.hpp"
 
 namespace corescale::inline v0 {
 namespace {

@@ -11,7 +11,7 @@ archer=$(ls "$(dirname "$(readlink -f "$(command -v clang++)")")"/../lib/libarch
 
 mkdir -p "$scratch"
 clang++ -std=c++20 -g -O1 -fsanitize=thread -fopenmp -I"$runtime/include" -I"$runtime/src/team" \
-  "$here/openmp_race.cpp" "$runtime"/src/team/{systems/openmp,foreign_threads,first_round,placement,waiting,shared_core,team_core,calling_thread}.cpp "$runtime"/src/machine/{clock,usable_cores,affinity,topology,sysfs,no_hwloc}.cpp \
+  "$here/openmp_race.cpp" "$runtime"/src/team/{systems/openmp,placement,waiting,shared_core,team_core}.cpp "$runtime"/src/machine/{clock,affinity,topology,hwloc}.cpp \
   -o "$scratch/openmp_race" || exit 1
 export OMP_TOOL_LIBRARIES=$archer TSAN_OPTIONS="ignore_noninstrumented_modules=1 exitcode=66"
 

@@ -45,4 +45,11 @@ using misuse_handler = void (*)(const misuse_report&);
 /// Thread-safe.
 misuse_handler set_misuse_handler(misuse_handler handler) noexcept;
 
+namespace detail {
+
+/// Tells the handler of the process; returns when it does.
+void report_misuse(const misuse_report& report);
+
+}  // namespace detail
+
 }  // namespace corescale

@@ -4,7 +4,6 @@
 #include <cstddef>
 
 #include "corescale/team/team.hpp"
-#include "corescale/team/team_options.hpp"
 
 namespace corescale::inline v0 {
 

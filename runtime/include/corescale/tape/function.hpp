@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "corescale/memory/capacity_vector.hpp"
-#include "corescale/tape/detail/forward_sweep.hpp"
 #include "corescale/tape/detail/operation_list.hpp"
-#include "corescale/tape/detail/reverse_sweep.hpp"
 #include "corescale/tape/detail/series_sweep.hpp"
+#include "corescale/tape/detail/sweeps.hpp"
 #include "corescale/tape/real.hpp"
 #include "corescale/tape/series.hpp"
 

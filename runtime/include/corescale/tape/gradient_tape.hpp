@@ -5,7 +5,7 @@
 
 #include "corescale/memory/capacity_vector.hpp"
 #include "corescale/tape/detail/operation_list.hpp"
-#include "corescale/tape/detail/reverse_sweep.hpp"
+#include "corescale/tape/detail/sweeps.hpp"
 #include "corescale/tape/function.hpp"
 #include "corescale/tape/real.hpp"
 

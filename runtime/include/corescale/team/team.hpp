@@ -1,16 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 #include "corescale/team/calling_thread.hpp"
 #include "corescale/team/function_ref.hpp"
-#include "corescale/team/outcome.hpp"
-#include "corescale/team/team_options.hpp"
 
 namespace corescale::inline v0 {
+
+/// What became of a call of a team; only `done` means that workers were run.
+enum class outcome {
+  done,
+  nested,           ///< called from inside a worker of the same team
+  not_master,       ///< called by another thread than the team's master
+  forked,           ///< called in a fork() of the team's owner, which has no such threads
+  empty,            ///< called on an any_team that holds none
+  too_few_threads,  ///< the team has, or its threading system would give, fewer threads than were asked for
+};
+
+/// The outcome in words.
+const char* name(outcome what) noexcept;
+
+/// What create() may be told beside the number of threads.
+struct team_options {
+  /// Time for which a thread of `spin` with nothing to do spins before it sleeps in the kernel.
+  /// 2 ms: a wake-up costs 5 to 30 us, so a program that forks every millisecond pays it never, and one that pauses
+  /// wastes at most 2 ms per thread and pause.
+  std::chrono::nanoseconds spin_for = usual_spin_for;
+  static constexpr std::chrono::nanoseconds usual_spin_for = std::chrono::milliseconds(2);
+
+  /// Whether each thread stays on the CPU that place_threads(n) has for its id (placement.hpp).
+  /// False: a pinned thread cannot leave a CPU that another program takes.
+  /// The master is pinned too, until it ends the team.
+  /// `tbb`, `ports` and `openmp` cannot, so create() gives null: the ids of the first two change threads from round to round, and
+  /// OpenMP's library ends threads that a round does not need and lends them to its next team.
+  bool pin = false;
+
+  /// Bytes of stack of the threads that the team makes; 0 for the system's default.
+  /// No effect on `openmp` (which has OMP_STACKSIZE) and `tbb` (global_control::thread_stack_size): they make their own.
+  std::size_t stack_bytes = 0;
+
+  /// Called once on each thread with its id, the master's 0 too, before create() returns; empty for nothing.
+  /// create() throws what it throws, and leaves no team.
+  /// The shares of loops then stay with their threads too, as with `pin`: what was set up on a thread is used there.
+  std::function<void(std::size_t id)> on_thread_start = {};
+
+  /// Whether a thread of `spin` that finds another thread of its team on its core, in the same round, leaves it.
+  /// True: Linux starts and wakes threads so, and leaves them so while another core is busy. A loop then takes its serial time.
+  /// It narrows and restores the thread's own CPU mask; a thread whose mask was changed from outside stays, as does a pinned one.
+  bool leave_shared_cores = true;
+};
 
 /// What a team runs: worker(id), once for each id.
 using worker_ref = function_ref<void(std::size_t)>;
@@ -34,7 +77,7 @@ concept team = requires(T& crew, const T& idle, std::size_t n, worker_ref worker
   // Within, thread_num() is the id, current_team() is this team, and in_parallel() is true.
   // On return all have ended, and what they wrote is visible to the master.
   // Throws the first exception that left a worker, after all have ended; later ones are dropped, and the team stays usable.
-  // Any answer but done means that no worker was run (outcome.hpp): a nested call is refused, not run inline.
+  // Any answer but done means that no worker was run: a nested call is refused, not run inline.
   { crew.work(worker) } -> std::same_as<outcome>;
 
   // The same with ids 0 .. k - 1 alone: the other threads are not woken.

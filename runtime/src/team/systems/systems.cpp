@@ -4,36 +4,84 @@
 #include <algorithm>
 #include <array>
 #include <new>
+#include <string>
 
 #include "corescale/team/serial.hpp"
 #include "corescale/team/spin.hpp"
 
 #ifdef CORESCALE_MODULE_SUFFIX
-#define CORESCALE_MAKER(name) systems::loaded::name
+#include <dlfcn.h>
+
+#include <atomic>
+#include <filesystem>
+#include <system_error>
+#endif
+
+namespace corescale::inline v0 {
+namespace {
+
+// A system of a threading library is in a library of its own beside this one, loaded at the first call and never unloaded.
+#ifdef CORESCALE_MODULE_SUFFIX
+using door = void(any_team& made, std::size_t num_threads, const team_options& options);
+
+const char here = 0;
+
+/// The folder of this library; empty, so that the usual places are searched, where the loader does not know.
+const std::filesystem::path& own_folder() {
+  static const std::filesystem::path folder = [] {
+    Dl_info own{};
+    std::error_code unknown;
+    return dladdr(&here, &own) ? std::filesystem::absolute(own.dli_fname, unknown).parent_path()
+                               : std::filesystem::path();
+  }();
+  return folder;
+}
+// At load: the loader may know the library by a relative name, which a later chdir() would make wrong.
+[[maybe_unused]] const std::filesystem::path& known_at_load = own_folder();
+
+/// Null when the library or one that it needs is not there.
+door* open_door(const char* system) {
+  const auto path = own_folder() / (std::string("libcorescale_team_") + system + CORESCALE_MODULE_SUFFIX);
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  return library ? reinterpret_cast<door*>(dlsym(library, "corescale_make_team")) : nullptr;
+}
+
+template <const char* system>
+any_team make_loaded(std::size_t num_threads, const team_options& options) {
+  static std::atomic<door*> known{nullptr};
+  door* call = known.load(std::memory_order_acquire);
+  if (!call) known.store(call = open_door(system), std::memory_order_release);
+  any_team made;
+  if (call) call(made, num_threads, options);
+  return made;
+}
+
+[[maybe_unused]] constexpr char openmp[] = "openmp";
+[[maybe_unused]] constexpr char boost[] = "boost";
+[[maybe_unused]] constexpr char boost_barrier[] = "boost_barrier";
+[[maybe_unused]] constexpr char tbb[] = "tbb";
+#define CORESCALE_MAKER(name) make_loaded<name>
 #else
-#define CORESCALE_MAKER(name) systems::name
+#define CORESCALE_MAKER(name) systems::make_##name
 #endif
 
 #ifdef CORESCALE_HAS_OPENMP
-#define CORESCALE_OPENMP CORESCALE_MAKER(make_openmp)
+#define CORESCALE_OPENMP CORESCALE_MAKER(openmp)
 #else
 #define CORESCALE_OPENMP nullptr
 #endif
 #ifdef CORESCALE_HAS_BOOST
-#define CORESCALE_BOOST CORESCALE_MAKER(make_boost)
-#define CORESCALE_BOOST_BARRIER CORESCALE_MAKER(make_boost_barrier)
+#define CORESCALE_BOOST CORESCALE_MAKER(boost)
+#define CORESCALE_BOOST_BARRIER CORESCALE_MAKER(boost_barrier)
 #else
 #define CORESCALE_BOOST nullptr
 #define CORESCALE_BOOST_BARRIER nullptr
 #endif
 #ifdef CORESCALE_HAS_TBB
-#define CORESCALE_TBB CORESCALE_MAKER(make_tbb)
+#define CORESCALE_TBB CORESCALE_MAKER(tbb)
 #else
 #define CORESCALE_TBB nullptr
 #endif
-
-namespace corescale::inline v0 {
-namespace {
 
 template <team T>
 any_team make(std::size_t num_threads, const team_options& options) {

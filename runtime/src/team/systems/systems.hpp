@@ -16,12 +16,4 @@ any_team make_boost(std::size_t num_threads, const team_options& options);
 any_team make_boost_barrier(std::size_t num_threads, const team_options& options);
 any_team make_tbb(std::size_t num_threads, const team_options& options);
 
-// The same makers in libraries of their own, which the first call loads (loaded_systems.cpp).
-namespace loaded {
-any_team make_openmp(std::size_t num_threads, const team_options& options);
-any_team make_boost(std::size_t num_threads, const team_options& options);
-any_team make_boost_barrier(std::size_t num_threads, const team_options& options);
-any_team make_tbb(std::size_t num_threads, const team_options& options);
-}  // namespace loaded
-
 }  // namespace corescale::systems

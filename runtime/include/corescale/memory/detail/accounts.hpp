@@ -2,12 +2,24 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 
 #include "corescale/memory/detail/block.hpp"
-#include "corescale/memory/detail/byte_count.hpp"
 
 namespace corescale::inline v0::detail {
+
+/// A count that one thread writes and any may read. Exact for the writer, and for others once they are
+/// ordered behind it (a join, sequential mode).
+class byte_count {
+ public:
+  std::size_t get() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+  void add(std::size_t bytes) noexcept { bytes_.store(get() + bytes, std::memory_order_relaxed); }
+  void subtract(std::size_t bytes) noexcept { add(0 - bytes); }
+
+ private:
+  std::atomic<std::size_t> bytes_{0};
+};
 
 /// What one thread keeps, and how many bytes of blocks are its own: the base of its pool.
 /// The block returned last stands in front of all lists, in a place of its own: a request of the same size

@@ -10,14 +10,77 @@
 
 #include "corescale/machine/cache_line.hpp"
 #include "corescale/memory/detail/accounts.hpp"
-#include "corescale/memory/detail/batch.hpp"
 #include "corescale/memory/detail/block.hpp"
-#include "corescale/memory/detail/slabs.hpp"
 
 // The state behind thread_alloc. take() and give() are the hot path and inline; all else is in the library.
 namespace corescale::inline v0::detail {
 
 struct outbox;
+struct pool;
+struct slab;
+
+/// Where one thread's small blocks come from: slabs from the system, cut into blocks as they are needed.
+/// Blocks that are put back here are spare, and go to the system with their slab once all blocks of it are.
+class slab_store {
+ public:
+  /// A spare block of the class, or a new one; null when there is no memory. The stamp is the caller's to
+  /// write.
+  block* take(std::size_t size_class) noexcept;
+
+  void put(block* b) noexcept;
+
+  /// Gives the slabs to the system of which every block is spare. Linear in spare blocks and slabs.
+  void release() noexcept;
+
+ private:
+  struct source {
+    block* spare = nullptr;
+    slab* newest = nullptr;  ///< the one that is being cut; behind it all others
+    std::size_t slabs = 0;
+  };
+
+  static slab* add_slab(source& from, std::size_t stride) noexcept;
+  static void count_spare(source& from) noexcept;
+  static void forget_whole_slabs(source& from) noexcept;
+  static void free_whole_slabs(source& from) noexcept;
+
+  std::array<source, num_small> sources_{};
+};
+
+/// Blocks of one owner that another thread returns, until they go home together, by one atomic operation.
+/// A return reads the block's header alone and waits for nothing: what it takes to send them is done for all at once, when their
+/// headers have arrived.
+class batch {
+ public:
+  // One atomic operation and one cache line in motion cost each of these blocks 1 to 2 ns; a larger batch would
+  // keep memory from its owner for little.
+  static constexpr std::size_t max_blocks = 32;
+  static constexpr std::size_t max_bytes = std::size_t{64} << 10;
+
+  /// For blocks of that owner from now on; what is there of another one's goes home.
+  void turn_to(pool* owner) noexcept;
+
+  /// A block of the owner's.
+  [[gnu::always_inline]] void add(block* b) noexcept {
+    blocks_[size_++] = b;
+    const std::size_t bytes = bytes_.load(std::memory_order_relaxed) + b->capacity();
+    bytes_.store(bytes, std::memory_order_release);
+    if (size_ == max_blocks || bytes >= max_bytes) [[unlikely]]
+      flush();
+  }
+
+  void flush() noexcept;
+
+  /// How many bytes of home's it has; by any thread.
+  std::size_t bytes_for(const pool* home) const noexcept;
+
+ private:
+  std::atomic<pool*> owner_{nullptr};
+  std::atomic<std::size_t> bytes_{0};
+  std::atomic<std::size_t> changes_{0};  ///< odd while the owner changes
+  std::size_t size_ = 0;
+  std::array<block*, max_blocks> blocks_;
+};
 
 /// Every block of a thread that checked code has in use. Any thread that returns a block takes it out, hence
 /// the mutex. A set by open addressing, of malloc()ed memory.

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "corescale/tape/detail/forward_sweep.hpp"
+#include "corescale/tape/detail/sweeps.hpp"
 #include "corescale/tape/series.hpp"
 
 namespace corescale::inline v0::detail {
@@ -51,4 +51,4 @@ void reverse_sweep(const operation_list<Base, Alloc>& operations, T* values, T* 
   });
 }
 
-}  // namespace corescale::inline v0::detail
+}  // namespace corescale::detail

@@ -6,13 +6,26 @@
 #include <new>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "corescale/machine/affinity.hpp"
-#include "corescale/team/detail/first_round.hpp"
+#include "corescale/machine/topology.hpp"
 #include "corescale/team/detail/team_core.hpp"
 #include "corescale/team/team.hpp"
 
 namespace corescale::inline v0::detail {
+
+/// What happens to a team's threads before their first worker: names and pins each thread, and calls the program's on_thread_start.
+class first_round {
+ public:
+  first_round(const char* system, std::size_t num_threads, const team_options& options);
+  void operator()(std::size_t id) const;
+
+ private:
+  const char* system_;
+  const team_options& options_;
+  std::vector<cpu_place> places_;  // empty: not pinned
+};
 
 /// The skeleton of every team: what stands around a round is here, and the round itself is its Crew's.
 ///

@@ -9,8 +9,7 @@
 #include <mutex>
 
 #include "corescale/team/calling_thread.hpp"
-#include "corescale/team/function_ref.hpp"
-#include "corescale/team/outcome.hpp"
+#include "corescale/team/team.hpp"
 
 // What every team needs to keep the contract of team.hpp.
 namespace corescale::inline v0::detail {
@@ -34,6 +33,11 @@ struct thread_state {
   const membership* innermost = nullptr;
 };
 extern constinit thread_local thread_state calling_thread __attribute__((tls_model("initial-exec")));
+
+inline bool inside_any_worker() noexcept { return calling_thread.innermost != nullptr; }
+
+/// The process's own team (process_team.hpp) begins or ends a call of work(): what in_parallel() answers from, too.
+void set_process_team_at_work(bool at_work) noexcept;
 
 /// How many fork() calls lie between the first process and this one.
 std::uint64_t fork_generation() noexcept;
