@@ -57,6 +57,10 @@ block* pool::take_slowly(std::size_t size_class) {
   }
   permit(b->memory(), b->capacity());
   b->stamp = mine.stamp(in_use);
+  if (!is_kept(size_class)) {
+    write_guard(b);
+    b->stamp = mine.stamp(in_use_checked);
+  }
   return b;
 }
 
@@ -81,13 +85,17 @@ void pool::give_slowly(block* b) noexcept {
 void pool::give_home(block* b, pool* owner) noexcept {
   pool* const mine = attached_or_null();
   if (owner == mine) return mine->put_or_release(b);
+  if (!is_kept(b->size_class)) {
+    owner->gone_bytes.fetch_add(b->capacity(), std::memory_order_release);
+    return block_to_system(b);
+  }
   forbid(b->memory(), b->capacity());
   return mine ? mine->send(b, owner) : owner->receive_one(b);
 }
 
 void pool::put_or_release(block* b) noexcept {
   b->stamp = stamp(block_state::available);
-  if (accepts.load(std::memory_order_relaxed)) {
+  if (accepts.load(std::memory_order_relaxed) && is_kept(b->size_class)) {
     forbid(b->memory(), b->capacity());
     return push(b);
   }

@@ -155,8 +155,15 @@ TYPED_TEST(Holding, WhatAnArrayThatGrowsHasLeftGoesBack) {
     TypeParam::return_memory(last);
     last = next;
   }
-  EXPECT_LT(TypeParam::available(this->self), std::size_t{200} << 20);
+  EXPECT_LT(TypeParam::available(this->self), std::size_t{64} << 20);
   TypeParam::return_memory(last);
+}
+
+TYPED_TEST(Holding, WhatIsVeryLargeIsNotKeptWhicheverThreadReturnsIt) {
+  void* const by_another = this->get(std::size_t{32} << 20);
+  TypeParam::return_memory(this->get(std::size_t{32} << 20));
+  on_another_thread([by_another] { TypeParam::return_memory(by_another); });
+  this->expect_bytes(0, 0);
 }
 
 TYPED_TEST(Holding, GivesToTheSystemAtOnceWhenToldNotToHold) {

@@ -34,6 +34,7 @@ void set_thread_rules(thread_rules rules) noexcept;
 /// A request is served from the calling thread's available blocks of the least capacity that is enough, newest first;
 /// else from what other threads have returned of this thread's memory; else by malloc().
 /// Before malloc(), a thread that holds 64 MB or more gives back what it keeps, if that is more than a third of what it uses.
+/// What has 32 MiB or more is not kept.
 /// Beside the study's capacities there are 24, 56 and 88 bytes, whose blocks are cut from slabs of 4 to 64 KiB.
 ///
 /// Checked: whether each return is checked for misuse, in O(1).

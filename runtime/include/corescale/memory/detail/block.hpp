@@ -15,7 +15,7 @@ namespace corescale::inline v0::detail {
 /// Where a block is, in the low bits of its stamp.
 enum block_state : std::uintptr_t {
   in_use = 0,
-  in_use_checked = 1,  ///< and in its thread's in-use account
+  in_use_checked = 1,  ///< and in its thread's in-use account, or too large to be kept: returned the slow way
   available = 2,
   in_transit = 3,  ///< on its way home from another thread, which has checks; without them it stays in_use
   shifted = 4,     ///< not a block: stands before over-aligned memory, and the stamp is the true block
