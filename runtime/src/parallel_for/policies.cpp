@@ -170,13 +170,14 @@ loop_plan divided(const loop_description& loop, const choice& chosen) {
   const double share = n / chosen.threads;
   const std::uint32_t counters =
       chosen.counters.by_group ? loop.l3_domains : std::min(chosen.threads, most_counters);
-  return {.threads = chosen.threads,
-          .counters = counters,
-          .largest = static_cast<std::uint64_t>(std::clamp(block, 1.0, std::max(1.0, share))),
-          .smallest = static_cast<std::uint64_t>(std::clamp(least, 1.0, std::max(1.0, share / 2))),
-          .divisor = share_of_rest * std::max(1U, chosen.threads / counters),
-          .by_group = chosen.counters.by_group,
-          .steal = true};
+  return {
+      .threads = chosen.threads,
+      .counters = counters,
+      .largest = static_cast<std::uint64_t>(std::clamp(std::max(block, least), 1.0, std::max(1.0, share))),
+      .smallest = static_cast<std::uint64_t>(std::clamp(least, 1.0, std::max(1.0, share / 2))),
+      .divisor = share_of_rest * std::max(1U, chosen.threads / counters),
+      .by_group = chosen.counters.by_group,
+      .steal = true};
 }
 
 // Nothing is known: every thread begins with one iteration, and grows its blocks by the time that they take.
