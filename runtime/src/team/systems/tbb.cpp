@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -115,36 +116,48 @@ struct crew {
     if (inside_a_worker || !users.enter())
       return false;  // before any mutex, which a child of fork() may find locked
     share.emplace(num_threads);
-    return share_of_limit::is_granted_to_all() && detail::can_start_threads(num_threads - 1) &&
-           gathers_within(60s);  // a loaded machine may take seconds
+    if (!share_of_limit::is_granted_to_all()) return false;
+    const auto before = std::chrono::steady_clock::now();
+    if (!detail::can_start_threads(num_threads - 1)) return false;
+    // A loaded machine may take seconds, and shows it with plain threads.
+    const std::chrono::nanoseconds plain = std::chrono::steady_clock::now() - before;
+    return gathers_within(
+        std::chrono::ceil<std::chrono::milliseconds>(std::max<std::chrono::nanoseconds>(5s, 100 * plain)));
   }
 
   bool run(std::size_t k, worker_ref worker) noexcept {
     if (k == 0) return true;
     if (inside_a_worker || !share_of_limit::allows(k)) return false;
-    detail::countdown_latch all_started(k);
-    run_tasks(k, [&](std::size_t id) {
-      all_started.arrive();
-      if (id == 0) all_start_within(std::chrono::milliseconds::max(), all_started);
-      all_started.wait(spin_for);
+    meeting here(k);
+    run_tasks(k, here, [&](std::size_t id) {
+      here.all_started.arrive();
+      if (id == 0) all_start_within(std::chrono::milliseconds::max(), here.all_started);
+      here.all_started.wait(spin_for);
+      if (!here.complete) return;
       inside_a_worker = true;
       core.run(worker, id, k);
       inside_a_worker = false;
     });
-    return true;
+    return here.complete;
   }
 
-  bool gathers_within(std::chrono::seconds limit) {
-    detail::countdown_latch all_started(num_threads);
+  /// Where the tasks of a round wait for each other.
+  struct meeting {
+    explicit meeting(std::size_t k) : all_started(k) {}
+    detail::countdown_latch all_started;
     std::atomic<bool> complete{true};
-    run_tasks(num_threads, [&](std::size_t id) {
-      all_started.arrive();
+  };
+
+  bool gathers_within(std::chrono::milliseconds limit) {
+    meeting here(num_threads);
+    run_tasks(num_threads, here, [&](std::size_t id) {
+      here.all_started.arrive();
       // The master alone gives up: a process that was stopped meanwhile finds the others' time over, though nobody was late.
-      if (id == 0 && !all_start_within(limit, all_started)) complete = false;
-      while (complete && !all_started.wait_at_most(patience)) {
+      if (id == 0 && !all_start_within(limit, here.all_started)) here.complete = false;
+      while (here.complete && !here.all_started.wait_at_most(patience)) {
       }
     });
-    return complete;
+    return here.complete;
   }
 
   /// By the master: waits for the others, and reminds oneTBB of them meanwhile.
@@ -166,11 +179,18 @@ struct crew {
     return true;
   }
 
+  /// Without memory for a task, those that wait for it are told that it will not come.
   template <class Member>
-  void run_tasks(std::size_t k, const Member& member) {
+  void run_tasks(std::size_t k, meeting& here, const Member& member) {
     arena.execute([&] {
       tbb::task_group others;
-      for (std::size_t id = 1; id < k; ++id) others.run([&member, id] { member(id); });
+      std::size_t id = 1;
+      try {
+        for (; id < k; ++id) others.run([&member, id] { member(id); });
+      } catch (const std::exception&) {  // std::bad_alloc
+        here.complete = false;
+        here.all_started.arrive(k - id);
+      }
       member(0);
       others.wait();
     });
