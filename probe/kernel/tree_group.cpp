@@ -2,21 +2,28 @@
 #include "kernel/tree_group.hpp"
 
 #include <dirent.h>
-#include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <memory>
+#include <tuple>
+#include <utility>
 
 #include "text/cpu_list.hpp"
 
 namespace corescale::probe {
 namespace {
 
-constexpr std::string_view group_prefix = "corescale-";
+constexpr std::string_view group_prefix = "corescale-launch-";
 constexpr std::uint64_t no_limit = std::uint64_t{1}
                                    << 62;  // bytes; version 1 writes none as 2^63 less a page
+
+descriptor opened(const std::string& directory) {
+  return descriptor(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
 
 /// Removes a group, and before it those that the program made in it.
 bool remove_empty(const std::string& directory) {
@@ -30,23 +37,30 @@ bool remove_empty(const std::string& directory) {
   return rmdir(directory.c_str()) == 0;
 }
 
-/// Removes groups whose spawner was killed before it could; those that still hold processes stay.
+/// Removes groups that no spawner holds, as it was killed before it could; those that still hold processes stay.
 void sweep(const std::string& parent) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(parent.c_str()),
                                                     [](DIR* d) { return closedir(d); });
   while (const dirent* entry = entries ? readdir(entries.get()) : nullptr) {
-    const std::string_view name = entry->d_name;
-    if (!name.starts_with(group_prefix)) continue;
-    const auto owner = parse_number<pid_t>(name.substr(group_prefix.size()));
-    if (owner && kill(*owner, 0) != 0 && errno == ESRCH) remove_empty(parent + "/" + entry->d_name);
+    if (!std::string_view(entry->d_name).starts_with(group_prefix)) continue;
+    const std::string group = parent + "/" + entry->d_name;
+    const descriptor lock = opened(group);
+    if (lock && flock(lock.get(), LOCK_EX | LOCK_NB) == 0) remove_empty(group);
   }
 }
 
-/// The directory of a new group below `parent`; empty where it may not be made.
-std::string new_group(const std::string& parent) {
+/// A new group below `parent`, held by a lock while it is open; an empty name where it may not be made. Its name is
+/// of nobody else, whichever namespaces number processes anew.
+std::pair<std::string, descriptor> new_group(const std::string& parent) {
   sweep(parent);
-  const std::string mine = parent + "/" + std::string(group_prefix) + std::to_string(getpid());
-  return mkdir(mine.c_str(), 0755) == 0 ? mine : std::string();
+  for (int tries = 0; tries < 10; ++tries) {  // a sweep may take it away before it is locked
+    std::string mine = parent + "/" + std::string(group_prefix) + std::to_string(getpid()) + "-XXXXXX";
+    if (!mkdtemp(mine.data()) || chmod(mine.c_str(), 0755) != 0) break;
+    descriptor held = opened(mine);
+    if (held && flock(held.get(), LOCK_SH) == 0 && access(mine.c_str(), F_OK) == 0)
+      return {std::move(mine), std::move(held)};
+  }
+  return {};
 }
 
 /// Tries for a while: the kernel lets go of the last process a little after its end.
@@ -84,14 +98,13 @@ tree_group::tree_group(const std::string& root) {
 
 void tree_group::make_unified(const cgroup_place& place) {
   govern_memory(place.directory());
-  unified_ = new_group(place.directory());
+  std::tie(unified_, birthplace_) = new_group(place.directory());
   if (unified_.empty()) return;
-  birthplace_ = descriptor(open(unified_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   repeat_limit(place, unified_, "/memory.max");
 }
 
 void tree_group::enter_memory(const cgroup_place& place) {
-  memory_ = new_group(place.directory());
+  std::tie(memory_, memory_held_) = new_group(place.directory());
   memory_parent_ = place.directory();
   if (memory_.empty()) return;
   if (!write_file(memory_ + "/cgroup.procs", std::to_string(getpid()))) {

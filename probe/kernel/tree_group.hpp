@@ -44,7 +44,7 @@ class tree_group {
   std::string unified_;        // directories; empty: none
   std::string memory_parent_;  // of version 1
   std::string memory_;
-  descriptor birthplace_;
+  descriptor birthplace_, memory_held_;
 };
 
 }  // namespace corescale::probe

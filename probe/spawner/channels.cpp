@@ -61,6 +61,19 @@ void channels::trim() const {
   fallocate(errors_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, unread);
 }
 
+const char* channels::full() const {
+  constexpr off_t block = 4096;
+  const auto lacks_room = [](const descriptor& file) {
+    const auto size = static_cast<off_t>(size_of(file));
+    if (fallocate(file.get(), FALLOC_FL_KEEP_SIZE, size, block) != 0)
+      return errno == ENOSPC || errno == EDQUOT;
+    fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, size, block);
+    return false;
+  };
+  if (lacks_room(output_)) return "stdout";
+  return !lacks_room(errors_) ? nullptr : scratch_ ? "scratch" : "stderr";
+}
+
 std::string channels::tail() const {
   const std::uint64_t size = size_of(errors_);
   std::string text(std::min(size, tail_), '\0');

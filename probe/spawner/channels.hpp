@@ -27,6 +27,8 @@ class channels {
 
   /// Gives back the blocks of the scratch file that nobody will read.
   void trim() const;
+  /// The step of the file that has no room for one more block: stdout, stderr or scratch; null: none.
+  const char* full() const;
   /// The end of standard error.
   std::string tail() const;
 

@@ -28,11 +28,13 @@ int complain(const char* what, const char* why, int status) {
   return status;
 }
 
-int spawn(const arguments& asked) {
+int spawn(arguments asked) {
+  const pid_t parent = getppid();
+  if (asked.parent == 0) asked.parent = parent;
   const descriptor output = open_report(asked.report);
   if (!output) return complain(asked.report.c_str(), strerror(errno), 2);
   become_supervisor();
-  if (asked.parent != 0 && getppid() != asked.parent) return complain("the parent is gone", "", 1);
+  if (getppid() != asked.parent) return complain("the parent is gone", "", 1);
   const std::string text = to_json(run(asked, output.get()));
   return write_all(output.get(), text) ? 0 : complain(asked.report.c_str(), strerror(errno), 1);
 }

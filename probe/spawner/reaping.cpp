@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spawner/reaping.hpp"
 
+#include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 
 #include <cerrno>
 
 namespace corescale::probe {
+
+namespace {
+
+/// A child that asked to be traced has stopped for its parent, who traces nobody.
+void go_on_untraced(pid_t child, int signal) {
+  ptrace(PTRACE_DETACH, child, nullptr, signal == SIGTRAP ? 0L : static_cast<long>(signal));
+}
+
+}  // namespace
 
 void plain_reaping::drain(double now) {
   for (;;) {
@@ -15,6 +26,10 @@ void plain_reaping::drain(double now) {
       return;
     }
     if (zombie.si_pid == 0) return;
+    if (zombie.si_code == CLD_TRAPPED || zombie.si_code == CLD_STOPPED) {
+      go_on_untraced(zombie.si_pid, zombie.si_status);
+      continue;
+    }
     used_.last_look(zombie.si_pid);
     rusage usage{};
     int status = 0;

@@ -22,12 +22,16 @@ struct report {
   double started = 0;
   /// From the execution of the main program to its end, or until it was to end.
   double wall = 0;
+  /// Whether the spawner was stopped meanwhile, so that wall is an upper bound.
+  bool stopped = false;
   accounts used;
   /// CPU time of the whole tree. What nobody reaped counts as user time.
   double user = 0, system = 0;
   /// group: of every process; reaped: of those whose parents waited for them; sampled: a lower bound, as some
   /// process was seen whose time is in neither.
   const char* cpu_kind = "reaped";
+  /// Whether some process ended that nobody waited for.
+  bool unreaped = false;
   /// ru_maxrss of the largest process, as GNU time has it.
   std::uint64_t peak_memory = 0;
   /// process: as above; sampled: a lower bound, as a larger process was seen of which nobody is told; none.

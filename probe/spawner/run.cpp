@@ -66,6 +66,8 @@ void describe_end(report& result, const supervised& outcome, int status) {
 /// The group's account misses nobody who stayed in it. Else what was reaped, unless the samples alone show more.
 void describe_cpu(report& result, const tree_group* group) {
   constexpr double rounding = 0.005;  // seconds; the samples count from the execution, rusage from the fork
+  constexpr double of_exits =
+      1.2;  // what the ends of a program's own threads add to the group alone, at most
   const accounts& used = result.used;
   result.user = used.user(), result.system = used.system();
   const double reaped = result.user + result.system;
@@ -76,19 +78,20 @@ void describe_cpu(report& result, const tree_group* group) {
   result.user += (missed ? sampled : told) - reaped;
   const bool escaped = all ? used.left_group() : used.children_undetected();
   result.cpu_kind = missed || escaped ? "sampled" : all ? "group" : "reaped";
+  result.unreaped = missed || told > of_exits * reaped + rounding || used.children_undetected();
 }
 
 /// Bytes; the largest that this program has ever been. Its ru_maxrss counts what it was forked from.
 std::uint64_t own_peak() { return 1024 * statistic("/proc/self/status", "VmHWM:").value_or(0); }
 
-/// A process that was seen larger than all that were reaped ended undetected.
+/// A process whose time or size is in none that was reaped ended undetected, and with it its peak.
 void describe_memory(report& result, std::uint64_t group_peak, bool survivors) {
   constexpr std::uint64_t rounding = 1 << 20;  // the kernel counts pages of each CPU in batches
   const accounts& used = result.used;
   const std::uint64_t largest = used.largest_peak(), sum = used.anonymous_peak();
   const bool missed = used.resident_peak() > largest + rounding;
   result.peak_memory = missed ? used.resident_peak() : largest;
-  result.peak_memory_kind = missed || survivors || used.children_undetected() ? "sampled" : "process";
+  result.peak_memory_kind = missed || survivors || result.unreaped ? "sampled" : "process";
   result.tree_memory = group_peak > 0 ? group_peak : sum;
   result.tree_memory_kind = group_peak > 0 ? "group" : sum > 0 ? "sum" : "none";
 }
@@ -110,6 +113,7 @@ class follower {
     const main_end end = children.ended().value_or(main_end{monotonic(), SIGKILL});
     result.wall = (outcome.why == verdict::exited ? end.at : outcome.when) - told.started;
     result.leftovers = outcome.leftovers, result.survivors = outcome.survivors;
+    result.stopped = outcome.stopped;
     result.used = children.used();
     describe_end(result, outcome, end.status);
     describe_cpu(result, group_);
@@ -161,6 +165,7 @@ report run(const arguments& asked, int report_file) {
     const channels io(asked);
     start_and_follow(result, asked, io, report_file);
     result.tail = io.tail();
+    if (const char* full = io.full()) result.failure = start_failure{full, ENOSPC};
   } catch (const start_failure& failure) {
     result.failure = failure;
   }

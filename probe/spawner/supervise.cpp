@@ -31,7 +31,7 @@ constexpr double kill_patience = 10;  // seconds
 sigset_t watched_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&set, signal);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCONT}) sigaddset(&set, signal);
   return set;
 }
 
@@ -42,6 +42,12 @@ int next_signal(double until) {
   const auto whole = static_cast<time_t>(wait);
   const timespec span{whole, static_cast<long>((wait - static_cast<double>(whole)) * 1e9)};
   return std::max(0, sigtimedwait(&watched, nullptr, &span));
+}
+
+/// Whether this process was told to go on since its last look at signals.
+bool told_to_go_on() {
+  sigset_t pending;
+  return sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1;
 }
 
 /// A file opened later must not become one of the first three.
@@ -88,15 +94,17 @@ class watch {
 };
 
 verdict wait_for_end(const arguments& asked, reaping& children, double started, int report,
-                     const std::function<void()>& look) {
+                     const std::function<void()>& look, bool& stopped) {
   const double deadline = asked.timeout > 0 ? started + asked.timeout : never;
   watch eyes(asked, started);
   for (;;) {
     const int signal = next_signal(std::min(deadline, eyes.next()));
     const double now = monotonic();
+    stopped = stopped || signal == SIGCONT || told_to_go_on();
     children.drain(now);
     if (children.ended()) return verdict::exited;
-    if (signal != 0 && signal != SIGCHLD) return verdict::cancelled;
+    if (getppid() != asked.parent) return verdict::cancelled;
+    if (signal != 0 && signal != SIGCHLD && signal != SIGCONT) return verdict::cancelled;
     if (now >= deadline) return verdict::timed_out;
     if (now < eyes.next()) continue;
     if (reader_gone(report) || is_gone(asked.beside)) return verdict::cancelled;
@@ -141,12 +149,13 @@ void become_supervisor() {
   sigaddset(&blocked, SIGPIPE);
   sigprocmask(SIG_SETMASK, &blocked, nullptr);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  prctl(PR_SET_PDEATHSIG, SIGCONT);  // reaches one that the program has stopped, too
 }
 
 supervised supervise(const arguments& asked, reaping& children, double started, int report,
                      const std::function<void()>& look, const std::function<void()>& at_end) {
-  const verdict why = wait_for_end(asked, children, started, report, look);
+  bool stopped = false;
+  const verdict why = wait_for_end(asked, children, started, report, look, stopped);
   const double when = monotonic();
   at_end();
   ask_to_end(children, asked.grace);
@@ -154,7 +163,7 @@ supervised supervise(const arguments& asked, reaping& children, double started, 
   killed.erase(children.main());
   auto survivors = children.childless() ? std::vector<pid_t>() : running_descendants();
   for (const pid_t alive : survivors) killed.erase(alive);
-  return {why, when, static_cast<int>(killed.size()), std::move(survivors)};
+  return {why, when, static_cast<int>(killed.size()), std::move(survivors), stopped};
 }
 
 }  // namespace corescale::probe

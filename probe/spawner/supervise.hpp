@@ -23,6 +23,8 @@ struct supervised {
   int leftovers;
   /// Those that could not be killed within ten seconds: of another user, or stuck in the kernel.
   std::vector<pid_t> survivors;
+  /// Whether this process was stopped meanwhile, so that it saw the end late.
+  bool stopped;
 };
 
 /// Makes this process fit to supervise: signals blocked, for sigtimedwait, which gets those too that the caller ignores, as the

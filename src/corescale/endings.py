@@ -21,10 +21,15 @@ RULE = re.compile(r"^-{20,}$", re.MULTILINE)
 """line of hyphens before and after a message, as mpirun writes them"""
 
 
+LIST = re.compile(r"(?<=\.) [^.]*:$")
+"""a sentence that only begins a list"""
+
+
 def boxed(said: str) -> str:
     """The first paragraph of the first message between two rules, as one line; empty for none."""
     _, *messages = RULE.split(said)
-    return " ".join(messages[0].strip().partition("\n\n")[0].split()) if messages else ""
+    first = " ".join(messages[0].strip().partition("\n\n")[0].split()) if messages else ""
+    return LIST.sub("", first)
 
 
 class Ended(Protocol):

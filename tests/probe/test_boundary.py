@@ -19,9 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from corescale.errors import CorescaleError, UnavailableError
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, bounds
-from support.processes import FIXTURE, SPAWNER, alive, spawn
+from support.processes import FIXTURE, SPAWNER, alive, eventually, spawn
 
 CORE = min(os.sched_getaffinity(0))
 TRIES = 4
@@ -32,9 +31,26 @@ class TestAsUnderAShell:
         assert spawn(FIXTURE, "copy", stdout=tmp_path / "out").exit_code == 0
         assert (tmp_path / "out").stat().st_size == 20
 
+    @pytest.mark.parametrize(("writes", "step"), [("head -c 1M /dev/zero >&2", "scratch"), ("exit 3", None)])
+    def test_a_temporary_folder_without_room_is_no_fault_of_the_program(self, writes: str, step: str | None) -> None:
+        mounts = 'mount -t tmpfs -o size=64k none /mnt && exec "$@"'
+        within = ["unshare", "-m", "sh", "-c", mounts, "sh"]
+        if subprocess.run([*within, "true"], capture_output=True, check=False).returncode:
+            pytest.skip("no file system can be mounted here")
+        words = [SPAWNER, "--report", "1", "--tail", "99", "--scratch", "/mnt", "--", "sh", "-c", writes]
+        report = json.loads(subprocess.run([*within, *words], stdout=subprocess.PIPE, check=True).stdout)
+        assert (report["status"], report["step"]) == ("failed", step)
+
     @pytest.mark.parametrize("prove", [False, True])
     def test_a_process_group_of_its_own_and_no_terminal(self, prove: bool) -> None:
         assert spawn(FIXTURE, "inspect", prove=prove).exit_code == 0
+
+    def test_what_asks_its_parent_to_trace_it_goes_on(self) -> None:
+        ask = "import ctypes, os, signal; ctypes.CDLL(None).ptrace(0, 0, 0, 0); "
+        own = spawn(sys.executable, "-S", "-c", ask + "os.kill(os.getpid(), signal.SIGUSR1)", timeout=30)
+        assert (own.status, own.signal, len(own.processes)) == ("signal", signal.SIGUSR1, 1)
+        other = spawn(sys.executable, "-S", "-c", ask + "os.execl('/bin/sh', 'sh', '-c', 'exit 3')", timeout=30)
+        assert (other.status, other.exit_code) == ("failed", 3)
 
     def test_what_stops_to_be_traced_goes_on_within_a_proof(self) -> None:
         script = "import os, signal\nif not os.fork(): os.kill(os.getpid(), signal.SIGSTOP); os._exit(3)\nos.wait()"
@@ -118,6 +134,13 @@ class TestMemory:
         report = spawn(sys.executable, "-S", "-c", fill)
         assert bounds(report)["peak_memory"] == "lower"
         assert 20 << 20 < report.peak_memory < 130 << 20
+
+    def test_of_a_process_that_ends_without_a_sign_is_a_lower_bound(self) -> None:
+        """Its time is in the group's account, and in nobody's who waited."""
+        if spawn("true").cpu_kind != "group":
+            pytest.skip("no group can be made here")
+        assert bounds(spawn(FIXTURE, "unreaped-quietly", 0.1, sample_ms=0))["peak_memory"] == "lower"
+        assert spawn(FIXTURE, "burn-tree", 0.1).peak_memory_kind == "process"
 
     def test_page_cache_is_none(self, tmp_path: Path) -> None:
         file = tmp_path / "large"
@@ -253,13 +276,40 @@ class TestSpawnerItself:
         script = f"sleep 1000 & echo $! >> {pids}; setsid sleep 1000 & echo $! >> {pids}; echo $PPID >> {pids}; wait"
         killer = threading.Thread(target=kill_last_line, args=(pids, 3))
         killer.start()
-        with pytest.raises(UnavailableError, match=r"was killed by SIGKILL, with [1-9] more of the launch"):
-            spawn("sh", "-c", script)
+        report = spawn("sh", "-c", script)
         killer.join()
+        assert (report.status, report.signal, report.leftovers > 0) == ("signal", signal.SIGKILL, True)
+        assert "its parent, which measures it, was killed" in report.tail
         assert not any(alive(int(pid)) for pid in pids.read_text().split())
 
     def test_a_program_that_stops_it_ends_all_the_same(self) -> None:
-        assert spawn("sh", "-c", "kill -STOP $PPID; exit 3").exit_code == 3
+        report = spawn("sh", "-c", "kill -STOP $PPID; exit 3")
+        assert (report.exit_code, bounds(report)["wall"]) == (3, "upper")
+        assert "wall" not in bounds(spawn("true"))
+
+    def test_one_that_the_program_asks_to_end_was_killed(self) -> None:
+        report = spawn("sh", "-c", "kill -TERM $PPID; sleep 1000")
+        assert (report.status, report.tail) == ("signal", spawn("sh", "-c", "kill -KILL $PPID; sleep 1000").tail)
+
+    def test_one_that_the_program_traces_is_waited_for_only_so_long(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("corescale.observe.spawn.spawner.PATIENCE", 0.5)
+        attach = "import ctypes, os, time; ctypes.CDLL(None).ptrace(16, os.getppid(), 0, 0) or time.sleep(99); exit(1)"
+        report = spawn(sys.executable, "-S", "-c", attach, timeout=0.5)
+        if report.status == "failed":
+            pytest.skip("no parent may be traced here")
+        assert report.status == "signal"
+
+    def test_one_that_the_program_has_stopped_ends_with_the_lab(self, tmp_path: Path) -> None:
+        pids = tmp_path / "pids"
+        script = f"setsid sleep 1000 & echo $! $$ $PPID > {pids}; kill -STOP $PPID; wait"
+        lab = "from corescale.observe.spawn import *; import sys; Spawner().spawn(SpawnRequest(tuple(sys.argv[1:])))"
+        words = [sys.executable, "-c", lab, "sh", "-c", script]
+        with subprocess.Popen(words, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}) as running:
+            assert eventually(lambda: pids.exists() and pids.read_text().endswith("\n"))
+            spawner = pids.read_text().split()[2]
+            assert eventually(lambda: ") T " in Path(f"/proc/{spawner}/stat").read_text())
+            running.kill()
+        assert eventually(lambda: not any(alive(int(pid)) for pid in pids.read_text().split()))
 
     def test_what_is_written_by_the_name_of_standard_error_is_not_written_over(self) -> None:
         report = spawn("sh", "-c", "echo one > /dev/stderr; echo two >&2")
@@ -274,8 +324,7 @@ class TestSpawnerItself:
         killer = threading.Thread(target=kill_last_line, args=(pids, 1))
         killer.start()
         try:
-            with pytest.raises(CorescaleError):
-                spawn("sh", "-c", f"echo $PPID > {pids}; sleep 1000")
+            assert spawn("sh", "-c", f"echo $PPID > {pids}; sleep 1000").status == "signal"
             killer.join()
             assert older.poll() is None
             assert beside.poll() is None

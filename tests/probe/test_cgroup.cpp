@@ -64,7 +64,12 @@ class recorded_machine : public testing::Test {
     std::filesystem::create_directories(std::filesystem::path(root + path).parent_path());
     std::ofstream(root + path) << text;
   }
-  std::string new_group() const { return own + "/corescale-" + std::to_string(getpid()); }
+  /// Whether this machine has a group that a launch made.
+  bool has_groups() const {
+    for (const auto& entry : std::filesystem::directory_iterator(root + own))
+      if (entry.path().filename().string().starts_with("corescale-")) return true;
+    return false;
+  }
 
   const std::string root = testing::TempDir() + "machine" + std::to_string(getpid());
   const std::string own = "/sys/fs/cgroup/user.slice/job.scope";
@@ -75,20 +80,26 @@ TEST_F(recorded_machine, version_2_books_time_and_memory_where_the_controller_is
   EXPECT_GE(group.birthplace(), 0);
   EXPECT_FALSE(group.cpu_seconds());
   EXPECT_FALSE(group.anonymous());
-  write(new_group() + "/cpu.stat", "usage_usec 2500000\nuser_usec 2000000\nsystem_usec 500000\n");
-  write(new_group() + "/memory.stat", "anon 4096\nfile 1048576\nshmem 8192\n");
+  const std::string mine = own + "/" + group.name();
+  write(mine + "/cpu.stat", "usage_usec 2500000\nuser_usec 2000000\nsystem_usec 500000\n");
+  write(mine + "/memory.stat", "anon 4096\nfile 1048576\nshmem 8192\n");
   EXPECT_EQ(group.cpu_seconds(), 2.5);
   EXPECT_EQ(group.anonymous(), 4096U);
-  std::filesystem::remove(root + new_group() + "/cpu.stat");
-  std::filesystem::remove(root + new_group() + "/memory.stat");
+  std::filesystem::remove(root + mine + "/cpu.stat");
+  std::filesystem::remove(root + mine + "/memory.stat");
 }
 
+/// The number in its name is that of a process here: in another namespace it was the spawner's.
 TEST_F(recorded_machine, groups_are_gone_afterwards_and_those_of_dead_spawners_too) {
-  const std::string dead = own + "/corescale-2147483647";
-  std::filesystem::create_directories(root + dead);
+  std::filesystem::create_directories(root + own + "/corescale-launch-1-abcdef/made by the program");
   { const tree_group group(root); }
-  EXPECT_FALSE(std::filesystem::exists(root + new_group()));
-  EXPECT_FALSE(std::filesystem::exists(root + dead));
+  EXPECT_FALSE(has_groups());
+}
+
+TEST_F(recorded_machine, a_group_of_a_spawner_that_lives_stays) {
+  const tree_group first(root);
+  { const tree_group second(root); }
+  EXPECT_TRUE(has_groups());
 }
 
 TEST_F(recorded_machine, without_the_right_to_make_groups_there_are_none) {

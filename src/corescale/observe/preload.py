@@ -16,6 +16,7 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.hash import ELFHashTable, GNUHashTable
 
+from corescale.endings import outcome
 from corescale.errors import PreloadError
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources.witness import Sighting, sightings
@@ -35,8 +36,11 @@ class ToProve:
 
 _CXX = re.compile(r"lib(std)?c\+\+")
 
-PROVING = ("ok", "timeout")
+PROVING = ("ok", "timeout", "cancelled")
 """How a traced launch may end: of one that failed on its way it is not known that it came to its program."""
+
+LONGEST = 120.0
+"""Seconds of a traced launch, under which a program may wait for ever; what has come by then is what is proved."""
 
 
 def judged(reports: Iterable[SpawnReport], scratch: Scratch) -> list[str]:
@@ -61,12 +65,21 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
         _must_serve(library, _heaviest(programs), detected)
     if report.status not in PROVING:
         return (
-            f"the traced launch failed, so that no allocator is proved: {report.tail.strip()[-200:] or report.status}"
+            f"the traced launch failed, so that no allocator is proved: {report.tail.strip()[-200:] or outcome(report)}"
         )
     heavy = _heaviest(programs)
     lacking = [p for p in programs if not all(_has(p, library) for library in libraries)]
     notes = [_note(lacking), _goes_past(libraries, heavy, detected), *(_plug_ins(each, libraries) for each in heavy)]
     return "; ".join(filter(None, notes))
+
+
+def failed(notes: Iterable[str]) -> PreloadError:
+    """The error of a program that succeeds, but not under the trace, of which these are the notes."""
+    return PreloadError(
+        "; ".join(notes) or "the traced launch failed",
+        where="allocator",
+        remedy="leave this allocator out: the program, which succeeds otherwise, cannot be traced",
+    )
 
 
 def heaviest(reports: Iterable[SpawnReport]) -> tuple[tuple[str, str], ...]:

@@ -113,7 +113,7 @@ def ended(
     """How a launch ended of which `report` says what started the ranks, and what each gave that came to its end.
 
     It ended as the first rank that failed by itself did, unless it was stopped before; its last words are without
-    lines of `chatter`, where there are others.
+    lines of `chatter`.
     """
     ranks, undetected = _reports(scratch)
     all_told = (
@@ -143,18 +143,20 @@ def ended(
         return report, ranks
     rank = min(failed)[1]
     why = ranks[rank]
-    tail = _last_words({rank: why}, chatter) or f"rank {rank}: {why.status}\n"
+    tail = _last_words({rank: why}, chatter) or f"rank {rank}\n"
     return replace(report, status=why.status, exit_code=why.exit_code, signal=why.signal, tail=tail), ranks
 
 
-def folded(report: SpawnReport, ranks: Mapping[int, SpawnReport]) -> SpawnReport:
+def folded(report: SpawnReport, ranks: Mapping[int, SpawnReport], asked: int) -> SpawnReport:
     """The report of a launch whose ranks ran elsewhere, with their accounts: `report` is of what started them here.
+
+    `asked`: how many there were; sums over fewer are lower bounds.
 
     Its wall is that of the slowest rank, which waits in no queue.
     """
     each = list(ranks.values())
     if not each:
-        return replace(report, user=0.0, system=0.0, processes=(), affinity=(), foreign=None)
+        return replace(report, user=0.0, system=0.0, cpu_kind="sampled", processes=(), affinity=(), foreign=None)
     waits = [one.runqueue_wait for one in each if one.runqueue_wait is not None]
     ran = [one.on_cpu for one in each if one.on_cpu is not None]
     return replace(
@@ -163,10 +165,10 @@ def folded(report: SpawnReport, ranks: Mapping[int, SpawnReport]) -> SpawnReport
         wall=max(one.wall for one in each) if report.status in ("ok", "timeout") else report.wall,
         wall_kind="rank" if report.status in ("ok", "timeout") else "launcher",
         **{name: sum(getattr(one, name) for one in each) for name in SUMS},
-        cpu_kind=max((one.cpu_kind for one in each), key=CPU_KINDS.index),
+        cpu_kind=max((one.cpu_kind for one in each), key=CPU_KINDS.index) if len(each) >= asked else "sampled",
         steal=max(one.steal for one in each),
-        runqueue_wait=sum(waits) if len(waits) == len(each) else None,
-        on_cpu=sum(ran) if len(ran) == len(each) else None,
+        runqueue_wait=sum(waits) if len(waits) >= asked else None,
+        on_cpu=sum(ran) if len(ran) >= asked else None,
         sampled=any(one.sampled for one in each),
         foreign=None,
         affinity=(),
@@ -186,12 +188,12 @@ def _reported(scratch: Scratch, rank: int) -> float:
 
 
 def _last_words(ranks: Mapping[int, SpawnReport], chatter: re.Pattern[str] | None) -> str:
-    """The end of each rank's standard error, without lines of `chatter` if there are others."""
+    """The end of each rank's standard error, without lines of `chatter`."""
     lines: list[str] = []
     for rank, why in ranks.items():
         words = (why.trouble or why.tail).splitlines()
         words = words[1:] if len(why.tail.encode()) >= spawn.TAIL and not why.trouble else words  # begins within a line
-        said = [line for line in words if line.strip() and not (chatter and chatter.match(line))] or words
+        said = [line for line in words if line.strip() and not (chatter and chatter.match(line))]
         lines += [f"rank {rank}: {line}\n" for line in said]
     return "".join(lines)
 

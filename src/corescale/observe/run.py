@@ -294,5 +294,5 @@ class _Loop:
 def _remedy(record: Record, otherwise: str) -> str:
     """What to do about a launch that failed."""
     if record.status == "unproved":
-        return "leave this allocator out" + (f" ({record.warnings[0]})" if record.warnings else "")
+        return "leave this allocator out"
     return "give it more time: --timeout, --budget" if record.status == "timeout" else otherwise

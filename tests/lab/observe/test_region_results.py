@@ -119,6 +119,7 @@ def test_hostile_json(tmp_path: Path, content: str) -> None:
         ('{"a": 1}\n{"name": "x"}\n{"torn": 1', {"a": 1.0}, {}, None),
         ('progress\r{"a": 1}\r\n', {"a": 1.0}, {}, None),
         ('{"a": NaN, "b": 1e999, "c": 5, "work": 3}', {"c": 5.0}, {}, 3.0),
+        ('{"a": 1}\n{"a": NaN}\n', {}, {}, None),
         ('{"a": ' + "9" * 400 + ', "b": 1}', {"b": 1.0}, {}, None),
         ("[1, 2]\n3\n", {}, {}, None),
     ],

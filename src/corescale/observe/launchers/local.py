@@ -5,6 +5,7 @@ import contextlib
 import math
 import os
 import shlex
+import tempfile
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,8 @@ from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, orphans
 from corescale.observe.timeouts import Timeouts
 from corescale.records import Configuration, Layout, Phase, Record
+
+STOPPED = "what measures the program was stopped meanwhile, so that its time may be too long"
 
 BROKEN = ("failed", "signal")
 """How a program may end that does not bear a library preloaded into it, as one with a sanitizer."""
@@ -206,9 +209,13 @@ class Local(Launcher):
         with Scratch(launch, proved, self.place, self._experiment.metrics) as scratch, self._prepared(configuration):
             before = [*self._doubts.get(wanted, ()), *self._beside(), *self._unkilled()]
             report = self._spawn(launch, configuration.layout, scratch, watching, cap=invocation.cap)
-            warnings = [*before, *self._beside()]
+            stopped = [STOPPED] if report.stopped else []
+            warnings = [*before, *self._beside(), *stopped]
             report, ranks = self.ended(report, scratch)
             scratch.processes = tuple(process for each in ranks.values() for process in each.processes)
+            _must_have_had_room((report, *ranks.values()), scratch)
+            if launch.preload and not proved and report.status == "ok":
+                raise preload.failed(self._doubts.get(wanted, ()))
             found = sources.read(watching, scratch, succeeded=report.status == "ok")
             if len(self._seats) > 1:
                 report = replace(report, foreign=None)  # what neighbours use is no other program's
@@ -234,7 +241,8 @@ class Local(Launcher):
         cap: float | None = None,
     ) -> SpawnReport:
         scratch.output = self._output(scratch)
-        usual = min(filter(None, (self._experiment.timeout, cap)), default=math.inf)
+        proof = preload.LONGEST if prove else None
+        usual = min(filter(None, (self._experiment.timeout, cap, proof)), default=math.inf)
         longest = min(usual, self._timeouts.of_a_launch)
         request = SpawnRequest(
             argv=launch.command,
@@ -269,7 +277,7 @@ class Local(Launcher):
         """The warning of a launch beside which processes of earlier ones run."""
         left = orphans.running(self._survivors) if self._survivors else 0
         if left:
-            yield f"{left} processes of an earlier launch could not be killed and ran beside it"
+            yield f"processes of an earlier launch could not be killed, and {left} ran beside it"
 
     def _output(self, scratch: Scratch) -> Path | None:
         """None: nowhere, which costs the program least."""
@@ -277,6 +285,19 @@ class Local(Launcher):
             return Path(str(self._experiment.output))
         wanted = any(source.reads_output(self._experiment) for source in self._sources)
         return scratch.folder / "stdout" if wanted or keeps_output(self._experiment) else None
+
+
+def _must_have_had_room(reports: Iterable[SpawnReport], scratch: Scratch) -> None:
+    """Raises UnavailableError where a disk did not take what a program wrote; of one that succeeded, its last words on
+    standard error matter to nobody.
+    """
+    for report in reports:
+        if report.full and (report.status != "ok" or report.step == "stdout"):
+            file = scratch.output if report.step == "stdout" else None
+            asked = file if file and file.parent != scratch.folder else None
+            remedy = "free some space there" if asked else "free some space there, or set TMPDIR to another folder"
+            where = str(asked or tempfile.gettempdir())
+            raise UnavailableError("had no room for what the program wrote", where=where, remedy=remedy)
 
 
 def _words(launch: Launch) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def ended(
             raise UnavailableError(what or "not every rank began", remedy=remedy)
         if outcome.status == "failed" and ends <= {"cancelled"}:
             raise InconclusiveError(what or "the ranks were ended", remedy=remedy)
-    return ranks.folded(outcome, found), found
+    return ranks.folded(outcome, found, scratch.ranks), found
 
 
 def reason(said: str) -> tuple[str, str]:

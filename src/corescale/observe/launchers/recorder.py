@@ -49,7 +49,7 @@ class Recorder:
             **{name: getattr(report, name) for name in AS_REPORTED},
             status=self._status(invocation, report, found, output_hash),
             output_hash=output_hash,
-            exit_code=-report.signal if report.signal else report.exit_code or 0,
+            exit_code=report.code,
             let_fail=self._experiment.lets_fail and report.status in ("failed", "signal"),
             proved=scratch.proved,
             bounds=bounds(report),

@@ -42,7 +42,7 @@ class ProgramResult:
 
 
 class _RegionLine(BaseModel):
-    model_config = ConfigDict(strict=True)
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
     name: str
     thread: NonNegativeInt
     calls: NonNegativeInt
@@ -104,8 +104,8 @@ def _fault(path: Path, what: str) -> ProgramError:
 
 
 def _json(text: str) -> Any:
-    """JSON without NaN and infinities, which become None."""
-    return json.loads(text, parse_constant=lambda _: None)
+    """JSON in which NaN and infinities are numbers, as Python prints them."""
+    return json.loads(text, parse_constant=float)
 
 
 def _merged(files: list[_File]) -> ProgramResult:
@@ -151,7 +151,7 @@ def _from_stdout(text: str) -> ProgramResult:
         values = _object(line)
         checks = {name: value for name, value in values.items() if isinstance(value, bool)}
         metrics = dict(_finite(values.items()))
-        if checks or metrics:
+        if any(isinstance(value, int | float) for value in values.values()):
             return ProgramResult((), metrics, checks, metrics.pop("work", None))
     return ProgramResult()
 

@@ -38,6 +38,13 @@ def running(processes: Collection[int]) -> int:
     return sum(each.pid in processes and each.parent == here and each.state not in "ZX" for each in _processes())
 
 
+def is_stopped(process: int) -> bool:
+    """Whether a signal has stopped it."""
+    with suppress(OSError):
+        return _process(process, Path(f"/proc/{process}/stat").read_bytes()).state == "T"
+    return False
+
+
 def end(since: int, spared: Collection[int], *, of_this_session: bool = False) -> int:
     """Kills every adopted process that was born at or after `since` and is of another session than this one, with its
     descendants; returns how many. `spared` are children that others look after. `of_this_session`: those too.

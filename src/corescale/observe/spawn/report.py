@@ -62,7 +62,8 @@ class SpawnReport:
     exit_code: int | None = None
     signal: int | None = None
     step: str | None = None
-    """step of starting it that failed: stdin stdout stderr scratch find exec interpreter affinity trace process"""
+    """step of starting it that failed: stdin stdout stderr scratch find exec interpreter affinity trace process; of a
+    program that ran, the file for its words that is full: stdout stderr scratch"""
     errno: int | None = None
     leftovers: int = 0
     """processes beside the main one that were killed"""
@@ -72,6 +73,8 @@ class SpawnReport:
     """time since the epoch"""
     wall: float = 0.0
     """time from the execution of the main program to its end"""
+    stopped: bool = False
+    """whether the spawner was stopped meanwhile, so that it saw that end late"""
     user: float = 0.0
     """user time of the whole tree, with the time of processes that were not reaped"""
     system: float = 0.0
@@ -113,14 +116,28 @@ class SpawnReport:
     """name of the node where it ran, if that is another than the lab's"""
 
     @property
+    def code(self) -> int:
+        """The exit code as a record has it: negative for a signal, and a shell's for what could not be started."""
+        if self.signal:
+            return -self.signal
+        return _NO_START if self.status == "not-started" else self.exit_code or 0
+
+    @property
+    def full(self) -> bool:
+        """Whether the program ran, and a file had no room for what it wrote."""
+        return self.status != "not-started" and self.errno in (errno.ENOSPC, errno.EDQUOT)
+
+    @property
     def trouble(self) -> str:
-        """Why it could not be started, in a few words; empty when it was."""
+        """Why it could not be started or lost its words, in a few words; else empty."""
         if self.step is None or self.errno is None:
             return ""
         if self.step == "exec" and self.errno == errno.ENOEXEC:
             return "neither a program for this machine nor a script with a #! line"
         return f"{_STEPS.get(self.step, self.step)}: {os.strerror(self.errno)}"
 
+
+_NO_START = 127
 
 _STEPS = {
     "find": "no such program",

@@ -3,18 +3,20 @@
 
 import contextlib
 import errno
+import math
 import os
 import select
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
 from corescale import native
-from corescale.errors import CorescaleError, UnavailableError
+from corescale.errors import CorescaleError
 from corescale.observe import environment
 from corescale.observe.spawn import orphans
 from corescale.observe.spawn.report import SpawnReport, parse
@@ -107,8 +109,14 @@ class Spawner:
             step = "exec" if error.errno == errno.E2BIG else "process"
             return SpawnReport(status="not-started", step=step, errno=error.errno)
         with reader as pipe:
-            text, complaint = self._collect(running, pipe)
-        return parse(text) if text else self._fallen(running.returncode, complaint, begun)
+            longest = math.inf if request.timeout is None else request.timeout + request.grace + PATIENCE
+            text, complaint = self._collect(running, pipe, time.monotonic() + longest)
+        if not text:
+            return self._fallen(running.returncode, complaint, begun)
+        report = parse(text)
+        if report.status == "cancelled" and not self._cancelled:  # whoever told the spawner so, it was not the lab
+            return replace(report, status="signal", signal=signal.SIGTERM, tail=KILLED)
+        return report
 
     def _start(self, request: SpawnRequest) -> tuple["subprocess.Popen[bytes]", IO[bytes]]:
         """The spawner, and where its report will come from. Raises OSError where there can be no new process."""
@@ -124,11 +132,11 @@ class Spawner:
         _LIVE.add(running.pid)
         return running, os.fdopen(reader, "rb")
 
-    def _collect(self, running: "subprocess.Popen[bytes]", pipe: IO[bytes]) -> tuple[bytes, bytes]:
+    def _collect(self, running: "subprocess.Popen[bytes]", pipe: IO[bytes], until: float) -> tuple[bytes, bytes]:
         try:
             if self._cancelled:
                 running.send_signal(signal.SIGTERM)
-            return _read(pipe, running), running.communicate()[1]
+            return _read(pipe, running, until), running.communicate()[1]
         except BaseException:
             _end(running)
             raise
@@ -137,20 +145,19 @@ class Spawner:
             _LIVE.discard(running.pid)
 
     def _fallen(self, status: int, complaint: bytes, begun: int) -> SpawnReport:
-        """The error of a spawner that ended without a report: a defect, or it was killed."""
+        """Of a spawner that ended without a report: the launch failed if it was killed, else it is a defect."""
         killed = orphans.end(begun, _LIVE)
         if self._cancelled:
             return SpawnReport(status="cancelled", leftovers=killed)
+        if status < 0:
+            return SpawnReport(
+                "signal", signal=-status, leftovers=killed, tail=KILLED, cpu_kind="sampled", peak_memory_kind="sampled"
+            )
         said = next(iter(complaint.decode(errors="replace").strip().splitlines()), f"exit code {status}")
-        if status >= 0:
-            raise CorescaleError(f"no report from the spawner: {said}", where="spawn")
-        others = f", with {killed} more of the launch" if killed else ""
-        raise UnavailableError(
-            f"the process that launches the program was killed by {signal.Signals(-status).name}{others}",
-            where="spawn",
-            remedy="see whether memory ran out (dmesg), or the program kills its parent; none of its processes is left",
-        )
+        raise CorescaleError(f"no report from the spawner: {said}", where="spawn")
 
+
+KILLED = "its parent, which measures it, was killed: by the program, or memory ran out (dmesg)"
 
 _LIVE: set[int] = set()
 """The spawners of this process, which may run several at once."""
@@ -179,16 +186,23 @@ def _started(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[byte
 
 
 STOPPED = 1.0
-"""Seconds after which a spawner is told to go on, in case that the program has stopped it: it is the parent."""
+"""Seconds after which a spawner that the program has stopped, whose parent it is, is told to go on."""
 
 
-def _read(pipe: IO[bytes], running: "subprocess.Popen[bytes]") -> bytes:
-    """All that the spawner reports."""
+PATIENCE = 30.0
+"""Seconds that a spawner has for what its launch is given no time for; one that the program traces waits for ever."""
+
+
+def _read(pipe: IO[bytes], running: "subprocess.Popen[bytes]", until: float) -> bytes:
+    """All that the spawner reports by then, by the monotonic clock; after that it is killed."""
     ready, found = select.poll(), bytearray()
     ready.register(pipe, select.POLLIN)
     while True:
         if not ready.poll(1000 * STOPPED):
-            running.send_signal(signal.SIGCONT)
+            if time.monotonic() > until:
+                running.kill()
+            elif orphans.is_stopped(running.pid):
+                running.send_signal(signal.SIGCONT)
         elif part := os.read(pipe.fileno(), 1 << 16):
             found += part
         else:
@@ -197,7 +211,10 @@ def _read(pipe: IO[bytes], running: "subprocess.Popen[bytes]") -> bytes:
 
 def _end(running: "subprocess.Popen[bytes]") -> None:
     """Waits until the spawner has killed everything, however often Ctrl-C is pressed meanwhile."""
+    until = time.monotonic() + PATIENCE
     while running.returncode is None:
+        if time.monotonic() > until:
+            running.kill()
         with contextlib.suppress(KeyboardInterrupt, subprocess.TimeoutExpired):
             running.send_signal(signal.SIGTERM)
             running.send_signal(signal.SIGCONT)

@@ -13,9 +13,9 @@ import pytest
 from corescale.conclude.warnings import warnings
 from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
-from corescale.errors import PreloadError
+from corescale.errors import PreloadError, ProgramError
 from corescale.machine import Machine
-from corescale.observe import store
+from corescale.observe import preload, store
 from corescale.observe.launchers.direct import Direct
 from corescale.observe.run import run
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
@@ -290,10 +290,27 @@ def test_a_traced_launch_that_failed_proves_nothing(
     wrapper.write_text(f"#!/bin/sh\nmkdir {tmp_path}/there && exit 9\nenv -u LD_PRELOAD {program}\nexit 0\n")
     wrapper.chmod(0o755)
     e = allocating(experiment, str(wrapper), levels=("system", own_allocator))
-    notes = Notes()
-    records = run(e, store.Memory(), Direct(e, two_cores), blocks(e, 1), notes)
-    assert {r.configuration["allocator"]: r.status for r in records} == {"system": "ok", own_allocator: "unproved"}
-    assert any("the traced launch failed" in said for said in notes.said)
+    with pytest.raises(PreloadError, match=r"the traced launch failed.*succeeds otherwise"):
+        run(e, store.Memory(), Direct(e, two_cores), blocks(e, 1))
+
+
+def test_a_program_that_fails_anyway_has_failed(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str
+) -> None:
+    e = allocating(experiment, compile_c(ALLOCATE.replace("return 0", "return 9")), levels=(own_allocator,))
+    with pytest.raises(ProgramError, match="exit code 9"):
+        run(e, store.Memory(), Direct(e, two_cores), blocks(e, 1))
+
+
+def test_a_trace_under_which_a_program_never_ends_proves_what_has_come(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preload, "LONGEST", 0.5)
+    traced = '{ char s[4096]; s[fread(s, 1, 4095, fopen("/proc/self/status", "r"))] = 0;'
+    traced += ' while (!strstr(s, "TracerPid:\\t0")) usleep(1000); return 0; }'
+    program = compile_c("#include <stdio.h>\n#include <string.h>\n#include <unistd.h>\nint main(void) " + traced)
+    records = measured(allocating(experiment, program, levels=(own_allocator,)), two_cores)
+    assert {(r.status, r.proved[0][0]) for r in records} == {("ok", program)}
 
 
 @pytest.mark.parametrize("start", ["exec {0}", "{0}; :"])

@@ -20,8 +20,8 @@ from support.processes import FIXTURE, SPAWNER, alive, daemon_of, eventually, fi
 
 def memory_groups() -> list[str]:
     """Groups that spawners have made and not removed, other people's included: compare sets by owner."""
-    found = Path("/sys/fs/cgroup").rglob("corescale-*")  # tests beside this one have corescale-test-*
-    return [str(path) for path in found if path.name[10:].isdigit() and not alive(int(path.name[10:]))]
+    found = Path("/sys/fs/cgroup").rglob("corescale-launch-*")
+    return [str(path) for path in found if not alive(int(path.name.split("-")[2]))]
 
 
 class TestEnd:
