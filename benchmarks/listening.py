@@ -22,7 +22,7 @@ import numpy as np
 from race_programs import PROGRAMS, QUERY, USEFUL, log_file, measured, records_of, source, words
 
 from corescale import native
-from corescale.api import likely
+from corescale.api import listening
 from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.answers.verdict import compare
 from corescale.conclude.explain.changes import chances
@@ -174,7 +174,7 @@ def programs(names: list[str], blocks: int, races: int) -> None:
 def _row(name: str, argv: list[str], folder: str, machine: Machine, blocks: int, races: int) -> str:
     request = TuneRequest(budget=BUDGETS[0], out=folder)
     whole = command_line.tune(request, argv, machine)
-    unlikely = likely.unlikely(request, argv, machine, lambda said: None)
+    unlikely = listening.unlikely(request, argv, machine, lambda said: None)
     some = command_line.tune(request, argv, machine, unlikely=unlikely)
     everything = configurations(whole)
     times = table(measured(whole, Blocks(whole, everything, blocks), machine), "wall")

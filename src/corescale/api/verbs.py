@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from corescale.api import explaining, kept, likely, measuring, options, results
+from corescale.api import explaining, kept, listening, measuring, options, results
 from corescale.api.explained import Explained
 from corescale.api.gating import gated
 from corescale.api.run import Run
@@ -66,7 +66,7 @@ def tune(command: Command, *, progress: Follow = None, **given: Unpack[options.T
     """
     request, words = options.request(TuneRequest, options.TuneOptions, given), _words(command)
     machine = launchers.machine(request.on, request.launching)
-    unlikely = likely.unlikely(request, words, machine, _noting(progress)) if request.explain else None
+    unlikely = listening.unlikely(request, words, machine, _noting(progress)) if request.explain else None
     return _measured(partial(command_line.tune, request, words, machine, unlikely=unlikely), request, machine, progress)
 
 

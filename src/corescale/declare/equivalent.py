@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import Literal
 
 from corescale.declare import template
-from corescale.declare.catalogue.reading import RANK, THREAD_VARIABLES
+from corescale.declare.catalogue.env_reads import RANK, THREAD_VARIABLES
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
 from corescale.records import Configuration, Record

@@ -24,7 +24,7 @@ from corescale.conclude.models.bootstrap import (
     surely_less,
 )
 from corescale.conclude.stats import Floats, Interval, fewest_blocks
-from corescale.declare.claim import EQUAL
+from corescale.declare.bounds import EQUAL
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,12 +4,12 @@
 import difflib
 import re
 
-from corescale.declare.catalogue.reading import THREAD_VARIABLES
+from corescale.declare.catalogue.env_reads import THREAD_VARIABLES
 from corescale.declare.factors.kind import Kind, number_or_text
-from corescale.declare.factors.launch import Launch
 from corescale.declare.factors.placement import Affinity, Bind, L3Domains, Numa, Smt, Sockets
 from corescale.declare.factors.program import Allocator, Command, Parameter, Variable
 from corescale.declare.factors.threads import LayoutKind, Nodes, Ranks, Threads, with_thread_variables
+from corescale.declare.launch import Launch
 from corescale.errors import UsageError
 
 __all__ = ["KINDS", "THREAD_VARIABLES", "Kind", "Launch", "kind_of", "number_or_text", "with_thread_variables"]

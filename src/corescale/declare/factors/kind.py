@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from corescale.declare.factors.launch import Launch
+from corescale.declare.launch import Launch
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Layout, Level

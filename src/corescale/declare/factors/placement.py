@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from corescale.declare.factors.kind import Kind, positive
-from corescale.declare.factors.launch import Launch
+from corescale.declare.launch import Launch
 from corescale.errors import UsageError
 from corescale.machine import Machine, cpu_list, format_cpu_list
 from corescale.records import INHERITED, Level

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from corescale.declare.catalogue import allocators, blocks, settings
 from corescale.declare.factors.kind import Kind
-from corescale.declare.factors.launch import Launch
+from corescale.declare.launch import Launch
 from corescale.machine import Machine
 from corescale.records import INHERITED, Level
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from corescale.declare.catalogue.reading import THREAD_VARIABLES
+from corescale.declare.catalogue.env_reads import THREAD_VARIABLES
 from corescale.declare.factors.kind import Kind, counts, positive
-from corescale.declare.factors.launch import Launch
+from corescale.declare.launch import Launch
 from corescale.machine import Machine
 from corescale.records import Layout, Level
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from corescale import native
-from corescale.declare.catalogue import reading
+from corescale.declare.catalogue import env_reads
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources.source import Found, Source
 
@@ -20,7 +20,7 @@ KNOWN = "CORESCALE_KNOWN"
 
 
 def _environment(scratch: Scratch) -> Mapping[str, str]:
-    known = ",".join(sorted(reading.DETECTED))
+    known = ",".join(sorted(env_reads.DETECTED))
     return {"LD_PRELOAD": str(native.library(LIBRARY)), FOLDER: str(scratch.of(NAME)), KNOWN: known}
 
 
@@ -28,12 +28,12 @@ def _read(scratch: Scratch) -> Found:
     """The variables that were asked for, and those that programs read which cannot be detected."""
     programs = [Path(process.executable) for process in scratch.processes if process.executable]
     lines = list(_lines(scratch.of(NAME)))
-    if not lines and not any(reading.undetectable(program) for program in programs):
+    if not lines and not any(env_reads.undetectable(program) for program in programs):
         return Found()
     detected = {line for line in lines if not line.startswith("/")}
     objects = [Path(line) for line in lines if line.startswith("/")]
-    found = detected | reading.undetected(scratch.launch.argv, [*programs, *objects])
-    return Found(fields={"reads": tuple(sorted(found & reading.DETECTED))})
+    found = detected | env_reads.undetected(scratch.launch.argv, [*programs, *objects])
+    return Found(fields={"reads": tuple(sorted(found & env_reads.DETECTED))})
 
 
 def _lines(folder: Path) -> Iterator[str]:

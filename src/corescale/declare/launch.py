@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from corescale.declare.catalogue import allocators, reading
+from corescale.declare.catalogue import allocators, env_reads
 from corescale.errors import UsageError
 from corescale.machine import format_cpu_list
 
@@ -65,12 +65,12 @@ class Launch:
         """
         if reads is None:
             return self
-        known = set(reads) & {*reading.THREAD_VARIABLES, *reading.RANK}
-        kept = {*reads, *(() if known else reading.THREAD_VARIABLES)}
+        known = set(reads) & {*env_reads.THREAD_VARIABLES, *env_reads.RANK}
+        kept = {*reads, *(() if known else env_reads.THREAD_VARIABLES)}
         changes = {
             name: value
             for name, value in self.environment.items()
-            if name not in reading.KNOWN or (name in kept and os.environ.get(name) != value)
+            if name not in env_reads.KNOWN or (name in kept and os.environ.get(name) != value)
         }
         return replace(self, environment=changes)
 

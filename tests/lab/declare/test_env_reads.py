@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from corescale.declare.catalogue import reading, settings
+from corescale.declare.catalogue import env_reads, settings
 from corescale.declare.factors import THREAD_VARIABLES, Launch, with_thread_variables
 
 
 @pytest.fixture
 def launch(monkeypatch: pytest.MonkeyPatch) -> Launch:
     """Two threads by every variable, OpenMP's placement and an allocator's setting, in an empty shell."""
-    for name in reading.KNOWN:
+    for name in env_reads.KNOWN:
         monkeypatch.delenv(name, raising=False)
     return with_thread_variables(Launch(("x",)), 2).setting(OMP_PROC_BIND="close", MALLOC_CONF="thp:always")
 
@@ -38,8 +38,8 @@ def test_where_no_number_of_threads_is_read_all_are_set(launch: Launch) -> None:
     [
         (("sh", "-c", "x $GOMAXPROCS"), (), {"GOMAXPROCS"}),
         (("sh", "script"), (), {"MKL_NUM_THREADS"}),
-        (("x",), ("libgomp.so.1",), reading.OPENMP),
-        (("x",), ("/usr/bin/python3.11",), reading.PYTHON),
+        (("x",), ("libgomp.so.1",), env_reads.OPENMP),
+        (("x",), ("/usr/bin/python3.11",), env_reads.PYTHON),
         (("x",), ("libgomplex.so",), set()),
     ],
 )
@@ -48,7 +48,7 @@ def test_what_a_kind_of_program_reads(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("script").write_text("x -j $MKL_NUM_THREADS")
-    assert reading.undetected(argv, map(Path, files)) == found
+    assert env_reads.undetected(argv, map(Path, files)) == found
 
 
 def test_no_two_settings_of_an_allocator_have_the_same_short_name() -> None:
