@@ -35,14 +35,16 @@ def claims(
     study: Annotated[str, typer.Option("--study", metavar="NAME|FILE", help="with the findings this study has")] = "",
 ) -> None:
     """Print every claim of the five papers with the verdict of each machine measured."""
-    if not machine.isprintable():
-        raise UsageError("is no name of one line", where="--machine", remedy="write it in letters that can be printed")
+    must_be_a_name(machine)
     if not runs:
         usage_errors.must_have({"--machine": machine, "--replace": replace, "--study": study}, "a run")
     known = declared.verdicts()
     for path in runs or []:
-        run, here = store.load(path), Machine.here()
-        new = list(verdicts(run, result(shown_as(run, study, here), here), machine))
+        run, found = of_study(path, study)
+        if not shipped_as(title := found.experiment.study.title):
+            remedy = "corescale study list names those that do"
+            raise UsageError(f"is of no study that ships: '{title}'", where=str(path), remedy=remedy)
+        new = list(verdicts(run, found, machine))
         if (lost := declared.lost(known, new)) and not replace:
             raise UsageError(
                 f"would undo {text.count(len(lost), 'verdict')} that an earlier run decided, {lost[0].finding} for one",
@@ -55,28 +57,35 @@ def claims(
     typer.echo(ledger(declared.claims(), known), nl=False)
 
 
+def must_be_a_name(machine: str) -> None:
+    """Raises UsageError."""
+    if not machine.isprintable():
+        raise UsageError("is no name of one line", where="--machine", remedy="write it in letters that can be printed")
+
+
+def of_study(path: Path, study: str) -> tuple[store.Run, Result]:
+    """A run of a study, and what follows from it, shown as `study` declares; raises UsageError for another run."""
+    run, here = store.load(path), Machine.here()
+    found = result(shown_as(run, study, here), here)
+    if not isinstance(found.conclusion, Study):
+        raise UsageError("is no run of a study", where=str(path), remedy="give a run of corescale study run")
+    return run, found
+
+
+def shipped_as(title: str) -> str:
+    """The name of the study that ships with this title; empty for none."""
+    return next((name for name, file in studies.shipped().items() if study_file.read(file).title == title), "")
+
+
 def verdicts(run: store.Run, found: Result, machine: str, study: str = "") -> Iterator[declared.Verdict]:
-    """A line of the ledger for each answer of the run, on this machine or on the one that the run names.
+    """A line of the ledger for each answer of the run, on the machine of that name or as the run names it.
 
     `study` names one that does not ship.
     """
-    if not isinstance(found.conclusion, Study):
-        raise UsageError("is no run of a study", where=str(run.folder), remedy="give a run of corescale study run")
-    study = study or _study(found.experiment.study.title, run.folder)
-    name = machine or machine_name(found.environment)
-    for answer in found.conclusion.answers:
+    name, study = machine or machine_name(found.environment), study or shipped_as(found.experiment.study.title)
+    for answer in found.conclusion.answers if isinstance(found.conclusion, Study) else ():
         at = " ".join(f"{level}={value}" for level, value in answer.at.items())
         yield declared.Verdict(name, study, answer.finding.name, at, answer.verdict, _ratio(answer), run.digest)
-
-
-def _study(title: str, path: Path) -> str:
-    """The name of the study that ships with this title."""
-    for name, file in studies.shipped().items():
-        if study_file.read(file).title == title:
-            return name
-    raise UsageError(
-        f"is of no study that ships: '{title}'", where=str(path), remedy="corescale study list names those that do"
-    )
 
 
 def _ratio(answer: Answer | Modelled) -> str:

@@ -6,14 +6,11 @@ from typing import Annotated
 
 import typer
 
-from corescale.api.results import machine_name, result
-from corescale.cli.claims import verdicts
+from corescale.api.results import machine_name
+from corescale.cli.claims import must_be_a_name, of_study, shipped_as, verdicts
 from corescale.cli.output import outputs
-from corescale.cli.report import shown_as
-from corescale.conclude.answers.study import Study
-from corescale.declare import claims, paths, studies, study_file
+from corescale.declare import claims, paths
 from corescale.errors import UsageError
-from corescale.machine import Machine
 from corescale.observe import store
 from corescale.show import files, text
 from corescale.show.exchange import study_page
@@ -26,18 +23,14 @@ def publish(
     study: Annotated[str, typer.Option("--study", metavar="NAME|FILE", help="show it as this study declares")] = "",
 ) -> None:
     """Write a run's records, verdicts, pictures and page into one folder, for others to read and check."""
-    if not machine.isprintable():
-        raise UsageError("is no name of one line", where="--machine", remedy="write it in letters that can be printed")
-    here, made = Machine.here(), store.load(run)
-    found = result(shown_as(made, study, here), here)
-    if not isinstance(found.conclusion, Study):
-        raise UsageError("is no run of a study", where=str(run), remedy="give a run of corescale study run")
+    must_be_a_name(machine)
+    made, found = of_study(run, study)
     if paths.exists(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError("is there already", where=str(folder), remedy="name a new folder")
     from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
     title = found.experiment.study.title
-    name = next((name for name, path in studies.shipped().items() if study_file.read(path).title == title), "")
+    name = shipped_as(title)
     called = machine or machine_name(found.environment)
     files.make_folder(folder)
     outputs(found, folder)
