@@ -4,8 +4,7 @@
 import contextlib
 import shutil
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import typer
@@ -20,7 +19,7 @@ from corescale.declare.request import RunRequest
 from corescale.errors import CorescaleError, StoreError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, hooks, launchers, store
-from corescale.records import Configuration, Layout, Record
+from corescale.records import Configuration, Layout
 from corescale.show import text
 
 RACE_LAUNCHES = (4, 15)
@@ -86,14 +85,6 @@ def _line(experiment: Experiment, chosen: Configuration, machine: Machine) -> Li
     return chosen.layout, launch(experiment, chosen, machine).line
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """One launch of an earlier run."""
-
-    seconds: float
-    folder: Path
-
-
 def _amount(experiment: Experiment) -> str:
     least, most = _launches(experiment)
     count = len(configurations(experiment))
@@ -115,57 +106,40 @@ def _launches(experiment: Experiment) -> tuple[int, int]:
     return min(least, limit), min(most, limit)
 
 
-def _time(experiment: Experiment, known: Mapping[Line, Sequence[_Seen]], root: Path, machine: Machine) -> str:
+def _time(experiment: Experiment, known: Mapping[Line, Sequence[float]], root: Path, machine: Machine) -> str:
     """The expected time and its source; a configuration that was never launched counts as the baseline."""
     budget = experiment.stop.budget
     limit = f", at most {text.duration(budget)} (--budget)" if budget is not None else ""
     seen = known.get(_line(experiment, baseline(experiment), machine))
     if not seen:
-        said = f"{_range(experiment, 1)} for each second that a launch takes"
-        return f"time: {said}{limit}; {_how_to_know(experiment, root)}"
-    typical = {line: statistics.median(each.seconds for each in of) for line, of in known.items()}
-    now = statistics.median(each.seconds for each in seen)
+        hint = FIRST_ANSWER if experiment.tunes else "-r 1"
+        how = f"no run in {root} has the baseline yet: {hint} instead of --dry-run measures it"
+        return f"time: {_range(experiment, 1)} for each second that a launch takes{limit}; {how}"
+    now = statistics.median(seen)
     lines = [_line(experiment, chosen, machine) for chosen in configurations(experiment)]
-    each = statistics.fmean(typical.get(line, now) for line in lines)
-    return f"time: {_range(experiment, each)}{limit}; the baseline took {now:.3g} s ({_source(seen)})"
+    each = statistics.fmean(statistics.median(known.get(line, [now])) for line in lines)
+    return f"time: {_range(experiment, each)}{limit}; the baseline took {now:.3g} s (median of {len(seen)} in {root}/)"
 
 
 def _range(experiment: Experiment, each: float) -> str:
     return " to ".join(dict.fromkeys(text.duration(count * each) for count in _launches(experiment)))
 
 
-def _how_to_know(experiment: Experiment, root: Path) -> str:
-    hint = FIRST_ANSWER if experiment.tunes else "-r 1"
-    return f"no run in {root} has the baseline yet: {hint} instead of --dry-run measures it"
-
-
-def _source(seen: Sequence[_Seen]) -> str:
-    folders = list(dict.fromkeys(each.folder for each in seen))
-    others = f" and {len(folders) - 1} other runs" if len(folders) > 1 else ""
-    return f"median of {len(seen)} in {folders[-1]}{others}"
-
-
-def _known(experiment: Experiment, root: Path, machine: Machine, launcher: str) -> dict[Line, list[_Seen]]:
-    """What runs under `root` on this machine measured, by the line that was launched."""
+def _known(experiment: Experiment, root: Path, machine: Machine, launcher: str) -> dict[Line, list[float]]:
+    """The seconds of launches that succeeded in runs under `root` on this machine, by the line that was launched."""
     programs = {command.argv[0] for command in experiment.commands}
 
     def alike(other: Experiment) -> bool:
         return other.input == experiment.input and any(command.argv[0] in programs for command in other.commands)
 
-    found: dict[Line, list[_Seen]] = {}
+    found: dict[Line, list[float]] = {}
     for run in store.runs(root, alike):
         if run.launcher == launcher and run.environment.get("fingerprint") == machine.fingerprint():
-            for line, record in _lines(run, machine):
-                found.setdefault(line, []).append(_Seen(record.wall, run.folder))
+            seconds: dict[Configuration, list[float]] = {}
+            for record in run.records:
+                if record.ok and record.timed:
+                    seconds.setdefault(record.configuration, []).append(record.wall)
+            for chosen, each in seconds.items():
+                with contextlib.suppress(CorescaleError):
+                    found.setdefault(_line(run.experiment, chosen, machine), []).extend(each)
     return found
-
-
-def _lines(run: store.Run, machine: Machine) -> Iterator[tuple[Line, Record]]:
-    """The line and the record of each launch that succeeded in full."""
-    lines: dict[object, Line] = {}
-    for record in run.records:
-        if record.ok and record.timed:
-            with contextlib.suppress(CorescaleError):
-                if record.configuration not in lines:
-                    lines[record.configuration] = _line(run.experiment, record.configuration, machine)
-                yield lines[record.configuration], record
