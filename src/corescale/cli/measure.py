@@ -1,21 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measuring as the command line does it: progress on standard error, and the signals that end a command."""
+"""Measuring as the command line does it: progress on standard error, the answer, and the signals that end a command."""
 
 import contextlib
 from collections.abc import Iterator
 from functools import partial
+from typing import TypeVar
 
 import typer
 
 from corescale import cli
 from corescale.api import measuring
-from corescale.cli import interruptions
+from corescale.api.results import result
+from corescale.cli import interruptions, stdin
+from corescale.cli.dry_run import dry_run
+from corescale.cli.output import finish, must_be_writable
+from corescale.conclude.answers.verdict import Gates
 from corescale.declare.experiment import Experiment
-from corescale.declare.request import RunRequest
-from corescale.errors import InterruptedRunError
+from corescale.declare.request import Request, RunRequest
+from corescale.errors import InterruptedRunError, PreloadError
 from corescale.machine import Machine
-from corescale.observe import store
+from corescale.observe import launchers, store
 from corescale.show import progress
+
+R = TypeVar("R", bound=Request)
+
+
+def ready(request: R) -> tuple[R, Machine]:
+    """The request with what is piped in as a file, and the machine that it is for; raises UsageError."""
+    must_be_writable(request)
+    request = stdin.kept(request)
+    return request, launchers.machine(request.on, request.launching)
+
+
+def answered(declare: measuring.Declare, request: RunRequest, machine: Machine, gate: Gates | None = None) -> None:
+    """Measure what is declared, show what follows, and exit; with --dry-run show the plan alone."""
+    if request.dry_run:
+        return dry_run(declare(None), request, machine)
+    run = loadable(declare, request, machine)
+    return finish(result(run, machine, gate, every_variable=request.every_variable), request, run.late)
 
 
 def loadable(declare: measuring.Declare, request: RunRequest, machine: Machine) -> store.Run:
@@ -28,6 +50,13 @@ def measure(experiment: Experiment, request: RunRequest, machine: Machine) -> st
     """See measuring.measure."""
     with _interruptible():
         return measuring.measure(experiment, request, machine, _followed(request), cli.began())
+
+
+def as_planned(experiment: Experiment, unloadable: PreloadError | None) -> Experiment:
+    """What was planned was asked for: an allocator that cannot be preloaded here is an error."""
+    if unloadable is not None:
+        raise unloadable
+    return experiment
 
 
 def _followed(request: RunRequest) -> measuring.Follow:

@@ -9,16 +9,15 @@ from pathlib import Path
 
 import typer
 
-from corescale.api.measuring import Declare
 from corescale.api.results import loaded, machine_name, result
 from corescale.cli.dry_run import dry_run
-from corescale.cli.measure import loadable
+from corescale.cli.measure import as_planned, loadable
 from corescale.cli.output import exit_code, finish
 from corescale.conclude.answers.machines import differences
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import StudyRequest
 from corescale.declare.stop import Stop
-from corescale.errors import PreloadError, UsageError
+from corescale.errors import UsageError
 from corescale.observe import launchers
 from corescale.show import exchange, statements
 from corescale.show.exchange import result_json
@@ -36,8 +35,7 @@ def replay(given: Path, request: StudyRequest) -> None:
     machine = launchers.machine(request.on, request.launching)
     if request.dry_run:
         return dry_run(experiment, request, machine)
-    declare: Declare = partial(_as_planned, experiment)
-    run = loadable(declare, replace(request, fresh=True), machine)  # never the run that is replayed
+    run = loadable(partial(as_planned, experiment), replace(request, fresh=True), machine)  # never the replayed one
     found, shown = differences(run.records, there.records, experiment), result(run, machine)
     if request.json:
         values = result_json.finite({"differences": [asdict(one) for one in found], "here": exchange.to_dict(shown)})
@@ -46,13 +44,6 @@ def replay(given: Path, request: StudyRequest) -> None:
     for line in statements.differences(found, machine_name(there.environment), experiment):
         typer.echo(line)
     return finish(shown, replace(request, json=False), run.late)
-
-
-def _as_planned(experiment: Experiment, unloadable: PreloadError | None) -> Experiment:
-    """What was planned was asked for: an allocator that cannot be preloaded here is an error."""
-    if unloadable is not None:
-        raise unloadable
-    return experiment
 
 
 def _limited(experiment: Experiment, runs: int | None) -> Experiment:

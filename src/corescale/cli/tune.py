@@ -7,34 +7,24 @@ from functools import partial
 from pathlib import Path
 
 from corescale.api.measuring import RUNS
-from corescale.api.results import result
-from corescale.cli import stdin
-from corescale.cli.dry_run import dry_run
-from corescale.cli.measure import loadable, measure
+from corescale.cli.measure import answered, as_planned, ready
 from corescale.cli.options import takes
-from corescale.cli.output import finish, must_be_writable
 from corescale.declare import command_line
 from corescale.declare.command_line import going_on
 from corescale.declare.request import TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Machine
-from corescale.observe import launchers, store
+from corescale.observe import store
 
 
 @takes(TuneRequest)
 def tune(words: list[str], request: TuneRequest) -> None:
     """The fastest way to launch a program: corescale tune --allocators auto -- ./program {threads}"""
-    must_be_writable(request)
-    request = stdin.kept(request)
-    machine = launchers.machine(request.on, request.launching)
+    request, machine = ready(request)
     if request.more:
         return more(words, request, machine)
     unlikely = _unlikely(request, words, machine) if request.explain and not request.dry_run else None
-    declare = partial(command_line.tune, request, words, machine, unlikely=unlikely)
-    if request.dry_run:
-        return dry_run(declare(), request, machine)
-    run = loadable(declare, request, machine)
-    return finish(result(run, machine, every_variable=request.every_variable), request, run.late)
+    return answered(partial(command_line.tune, request, words, machine, unlikely=unlikely), request, machine)
 
 
 def _unlikely(request: TuneRequest, words: list[str], machine: Machine) -> Mapping[str, str]:
@@ -60,10 +50,7 @@ def more(words: list[str], request: TuneRequest, machine: Machine) -> None:
     timeouts = {"timeout": longer.budget} if experiment.timeout == stop.budget else {}
     wider = experiment.model_copy(update={"stop": longer, **timeouts})
     asked = replace(request, on="fake" if made.all_records[0].origin == "fake" else made.launcher)
-    if request.dry_run:
-        return dry_run(wider, asked, machine)
-    run = measure(wider, asked, machine)
-    return finish(result(run, machine, every_variable=request.every_variable), request, run.late)
+    return answered(partial(as_planned, wider), asked, machine)
 
 
 def _last(words: list[str], root: Path) -> store.Run:
