@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request's fields as typer options, so that the table in declare/request.py stays the only one."""
+"""A request's fields as typer options, so that no option is declared twice."""
 
 import dataclasses
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 import typer
 
-from corescale.declare import request as requests
+from corescale.declare.request import options
 
-R = TypeVar("R", bound=requests.RunRequest | requests.ExplainRequest)
+R = TypeVar("R")
 Verb = Callable[[list[str], R], None]
 
 Words = Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND", help="the program; {name} is a placeholder")]
@@ -23,7 +23,9 @@ def takes(kind: type[R], words: Any = Words) -> Callable[[Verb[R]], Callable[...
         def command(**values: Any) -> None:
             verb(values.pop("words") or [], kind(**values))
 
-        parameters = [_parameter("words", words, None), *(_option(field) for field in requests.options(kind))]
+        optional = get_args(words)[0] != list[str]
+        given = _parameter("words", words, None if optional else inspect.Parameter.empty)
+        parameters = [given, *(_option(field) for field in options(kind))]
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         command.__doc__, command.__name__ = verb.__doc__, verb.__name__
@@ -34,12 +36,8 @@ def takes(kind: type[R], words: Any = Words) -> Callable[[Verb[R]], Callable[...
 
 def _option(field: Any) -> inspect.Parameter:
     metadata = field.metadata
-    annotation = Annotated[
-        field.type,
-        typer.Option(
-            *metadata["flags"], help=metadata["help"], metavar=metadata["metavar"] or None, show_default=False
-        ),
-    ]
+    said = {"help": metadata["help"], "metavar": metadata["metavar"] or None, "show_default": False}
+    annotation = Annotated[field.type, typer.Option(*metadata["flags"], **said, **metadata["limits"])]
     repeated = field.default is dataclasses.MISSING
     return _parameter(field.name, annotation, [] if repeated else field.default)
 

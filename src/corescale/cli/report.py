@@ -4,7 +4,7 @@
 import contextlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,9 +14,11 @@ from corescale.api import kept
 from corescale.api.measuring import RUNS
 from corescale.api.results import loaded, machine_name, result, run_name
 from corescale.cli import usage_errors
+from corescale.cli.options import takes
 from corescale.cli.output import outputs, show, written
 from corescale.conclude.answers.machines import Part, together
 from corescale.declare import paths, studies, study_file
+from corescale.declare.request import option
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, store
@@ -25,50 +27,50 @@ from corescale.show import files
 PAGE = "report.html"
 
 
-def report(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN...", help="run folders or archives (RUN.tar.xz); MACHINE=RUN names one"),
-    ],
-    output: Annotated[
-        str,
-        typer.Option("--output", "-o", "--report", "--out", metavar="FILE", help="HTML file (default: report.html)"),
-    ] = "",
-    folder: Annotated[
-        str, typer.Option("--outputs", metavar="DIR", help="write tables and every chart there as PNG and SVG")
-    ] = "",
-    study: Annotated[str, typer.Option("--study", metavar="NAME|FILE", help="show it as this study declares")] = "",
-    model: Annotated[
-        bool, typer.Option("--model", help="fit scaling models, explain the columns, and draw the speedup")
-    ] = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="show every note, not the first two")] = False,
-    extract: Annotated[
-        bool, typer.Option("--extract", help="write the run folders that a report.html carries")
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="print the result as JSON")] = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ReportRequest:
+    """Options of `report`."""
+
+    output: str = option(
+        "", "--output", "-o", "--report", "--out", metavar="FILE", help="HTML file (default: report.html)"
+    )
+    outputs: str = option("", "--outputs", metavar="DIR", help="write tables and every chart there as PNG and SVG")
+    study: str = option("", "--study", metavar="NAME|FILE", help="show it as this study declares")
+    model: bool = option(False, "--model", help="fit scaling models, explain the columns, and draw the speedup")
+    verbose: bool = option(False, "-v", "--verbose", help="show every note, not the first two")
+    extract: bool = option(False, "--extract", help="write the run folders that a report.html carries")
+    json: bool = option(False, "--json", help="print the result as JSON")
+
+
+Runs = Annotated[
+    list[str], typer.Argument(metavar="RUN...", help="run folders or archives (RUN.tar.xz); MACHINE=RUN names one")
+]
+
+
+@takes(ReportRequest, Runs)
+def report(words: list[str], asked: ReportRequest) -> None:
     """Show runs again, and write report.html and declared outputs; with several runs the machine is a factor."""
-    if extract:
-        if folder or study or model or json:
+    runs, output, folder = [Path(word) for word in words], asked.output, asked.outputs
+    if asked.extract:
+        if folder or asked.study or asked.model or asked.json:
             what = "writes run folders, and shows nothing"
             raise UsageError(what, where="--extract", remedy="leave out --outputs, --study, --model and --json")
         for page in runs:
             for written_to in store.extract(page, Path(output or RUNS)):
                 typer.echo(written_to)
-        return
+        return None
     if output:
         files.must_be_writable(output)
     if len(runs) == 1 and kept.is_result(runs[0]):
-        usage_errors.must_have({"--study": study, "--model": model}, "a run that was measured")
-        _explained(runs[0], output, folder, as_json=json)
-        return
+        usage_errors.must_have({"--study": asked.study, "--model": asked.model}, "a run that was measured")
+        return _explained(runs[0], asked)
     if single := next((run for run in runs if kept.is_result(run)), None):
         raise UsageError("is a result of explain, which is shown by itself", where=str(single), remedy="give it alone")
     from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
     machine = Machine.here()
     given = [_named(path) for path in runs]
-    found = [shown_as(loaded(path), study, machine) for _, path in given]
+    found = [shown_as(loaded(path), asked.study, machine) for _, path in given]
     _must_differ(found)
     run = found[0] if len(found) == 1 else _together(found, [name for name, _ in given])
     shown = result(run, machine)
@@ -82,21 +84,21 @@ def report(
     with _unasked(output):
         _must_be_ours(Path(output or PAGE), [each.folder for each in found], html.GENERATOR)
         written(output or PAGE, html.report(shown))
-    show(shown, as_json=json, verbose=verbose, model=model)
+    return show(shown, as_json=asked.json, verbose=asked.verbose, model=asked.model)
 
 
-def _explained(place: Path, output: str, folder: str, *, as_json: bool) -> None:
+def _explained(place: Path, asked: ReportRequest) -> None:
     """A result of explain: its page, and its pictures where they are asked for."""
     from corescale.show import explain, html  # noqa: PLC0415
     from corescale.show.charts import of_explain  # noqa: PLC0415
 
     _, shown = kept.earlier(str(place), "report")
-    if folder:
-        of_explain.write(shown, Path(folder))
-    with _unasked(output):
-        _must_be_ours(Path(output or PAGE), [], html.GENERATOR)
-        written(output or PAGE, html.explained(shown))
-    typer.echo(json.dumps(shown, indent=2) if as_json else "\n".join(explain.lines(shown)))
+    if asked.outputs:
+        of_explain.write(shown, Path(asked.outputs))
+    with _unasked(asked.output):
+        _must_be_ours(Path(asked.output or PAGE), [], html.GENERATOR)
+        written(asked.output or PAGE, html.explained(shown))
+    typer.echo(json.dumps(shown, indent=2) if asked.json else "\n".join(explain.lines(shown)))
 
 
 def _must_be_ours(page: Path, runs: Sequence[Path], generator: str) -> None:

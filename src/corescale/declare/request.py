@@ -11,9 +11,13 @@ from corescale.declare.stop import MOST_BLOCKS
 from corescale.errors import UsageError
 
 
-def option(default: Any, *flags: str, help: str, metavar: str = "") -> Any:  # noqa: A002
-    """A field that is an option of the command line; a list means that it may be repeated."""
-    metadata = {"flags": flags, "help": help, "metavar": metavar}
+def option(default: Any, *flags: str, help: str, metavar: str = "", most: int | None = None) -> Any:  # noqa: A002
+    """A field that is an option of the command line; a list means that it may be repeated.
+
+    `most`: it is a number from 1 to this.
+    """
+    limits = {"min": 1, "max": most} if most else {}
+    metadata = {"flags": flags, "help": help, "metavar": metavar, "limits": limits}
     if isinstance(default, list):
         return field(default_factory=list, metadata=metadata)
     return field(default=default, metadata=metadata)

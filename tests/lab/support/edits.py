@@ -76,7 +76,7 @@ def foreseen(folder: Path, machine: Machine) -> None:
     """What `predict` says of it."""
     del machine
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(typer.Exit):
-        predict.predict([str(folder)], cores=4, anyway=True)
+        predict.predict(words=[str(folder)], cores=4, anyway=True)
 
 
 def resumed(experiment: Experiment) -> Callable[[Path, Machine], None]:
