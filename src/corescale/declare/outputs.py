@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: every output of a study, which one union joins)
+# SPDX-License-Identifier: Apache-2.0
 """What an experiment gives beyond its numbers: charts, tables and findings, each over the columns of conclude/frame.py.
 
 A column is a factor, a derived parameter, a metric, or one that every frame has (BUILT_IN).
@@ -53,6 +53,28 @@ def extreme(name: Level, levels: Iterable[Level]) -> Sequence[Level]:
     return {"min": found[:1], "max": found[-1:], "above min": found[1:], "below max": found[:-1]}[str(name)]
 
 
+class _Reads(Model):
+    """The columns that an output reads, by its parts."""
+
+    def _names(self) -> Iterable[str]:
+        """Those that it reads whole; some may be empty."""
+        return ()
+
+    def _selections(self) -> Iterable[Selection]:
+        """Those of which it names levels."""
+        return ()
+
+    def used(self) -> Iterator[str]:
+        """Every column that it reads."""
+        yield from filter(None, self._names())
+        yield from (name for selection in self._selections() for name in selection)
+
+    def selected(self) -> Iterator[tuple[str, Level]]:
+        """Every level that it names, with its column."""
+        for name, levels in (pair for selection in self._selections() for pair in selection.items()):
+            yield from ((name, level) for level in (levels if isinstance(levels, tuple) else (levels,)))
+
+
 class Normalise(Model):
     """Divides y by the statistic of the rows whose columns equal `to`, among those equal in the columns `within`."""
 
@@ -70,7 +92,7 @@ class Normalise(Model):
         return self
 
 
-class Chart(Model):
+class Chart(_Reads):
     """A chart of the frame, written as PNG and SVG and drawn in report.html."""
 
     name: Name
@@ -105,18 +127,11 @@ class Chart(Model):
             raise ValueError("`subtract` is for a finding that is a `difference`")
         return self
 
-    def selected(self) -> Iterator[tuple[str, Level]]:
-        """Every level that it names, with its column."""
-        yield from self.normalise.to.items() if self.normalise else ()
-        yield from _levels(self.where)
-        yield from _levels(self.at_zero)
-        yield from (pair for step in self.steps for pair in _levels(step))
+    def _names(self) -> Iterable[str]:
+        return (self.each, self.x, self.y, self.colour, *self.facet, *(self.normalise.within if self.normalise else ()))
 
-    def used(self) -> Iterator[str]:
-        """Every column that it reads."""
-        yield from (name for step in self.steps for name in step)
-        yield from filter(None, (*self.where, *self.at_zero, self.each, self.x, self.y, self.colour, *self.facet))
-        yield from _normalised(self.normalise)
+    def _selections(self) -> Iterable[Selection]:
+        return (*([self.normalise.to] if self.normalise else []), self.where, self.at_zero, *self.steps)
 
 
 COLUMNS_SCHEMA = {
@@ -127,7 +142,7 @@ COLUMNS_SCHEMA = {
 }
 
 
-class Table(Model):
+class Table(_Reads):
     """The frame's rows under chosen headings: CSV or Markdown."""
 
     kind: Literal["table"] = "table"
@@ -146,16 +161,11 @@ class Table(Model):
             return tuple((name, name) if isinstance(name, str) else name for name in given)
         return given
 
-    def used(self) -> Iterator[str]:
-        """Every column that it reads."""
-        yield from (column for _, column in self.columns)
-
-    def selected(self) -> Iterator[tuple[str, Level]]:
-        """Every level that it names, with its column: none."""
-        yield from ()
+    def _names(self) -> Iterable[str]:
+        return (column for _, column in self.columns)
 
 
-class Finding(Model):
+class Finding(_Reads):
     """A statement about the ratio y(a) / y(b), compared within blocks and within every other factor.
 
     Without b it is about y(a) itself; a `difference` is y(a) - y(b), as of overheads. With `line` it is about y over
@@ -219,20 +229,15 @@ class Finding(Model):
         """a, and b where there is one."""
         return {"a": self.a} if self.b is None else {"a": self.a, "b": self.b}
 
-    def used(self) -> Iterator[str]:
-        """Every column that it reads."""
-        yield from filter(None, (self.y, *self.a, *(self.b or ()), *self.where, *self.each, *self.needs))
-        yield from filter(None, (self.line, self.along, self.best))
-        yield from _normalised(self.normalise)
+    def _names(self) -> Iterable[str]:
+        within = self.normalise.within if self.normalise else ()
+        return (self.y, *self.each, *self.needs, self.line, self.along, self.best, *within)
 
-    def selected(self) -> Iterator[tuple[str, Level]]:
-        """Every level that it names, with its column."""
-        yield from self.normalise.to.items() if self.normalise else ()
-        for selection in (*self.sides.values(), self.where):
-            yield from _levels(selection)
+    def _selections(self) -> Iterable[Selection]:
+        return (*([self.normalise.to] if self.normalise else []), *self.sides.values(), self.where)
 
 
-class Overheads(Model):
+class Overheads(_Reads):
     """A statement about the overhead f = p T(p) / (p_ref T(p_ref)) - 1: which sum of factors describes it.
 
     Launches that differ only in what makes p are of one size, whose T(p_ref) is that of its smallest p.
@@ -279,16 +284,12 @@ class Overheads(Model):
         """The factors, read; raises UsageError."""
         return {name: parse(text, f"overheads.{self.name}") for name, text in self.factors.items()}
 
-    def used(self) -> Iterator[str]:
-        """Every column that it reads."""
-        yield from filter(None, (self.y, *self.where, *self.worse_than, *self.each, *self.needs, self.bars))
-        for formula in self.formulas().values():
-            yield from sorted(formula.names)
+    def _names(self) -> Iterable[str]:
+        in_formulas = (name for formula in self.formulas().values() for name in sorted(formula.names))
+        return (self.y, *self.each, *self.needs, self.bars, *in_formulas)
 
-    def selected(self) -> Iterator[tuple[str, Level]]:
-        """Every level that it names, with its column."""
-        yield from _levels(self.where)
-        yield from _levels(self.worse_than)
+    def _selections(self) -> Iterable[Selection]:
+        return (self.where, self.worse_than)
 
 
 def summands(model: str) -> tuple[str, ...]:
@@ -297,13 +298,3 @@ def summands(model: str) -> tuple[str, ...]:
 
 
 Output = Annotated[Chart | Table | Finding | Overheads, Field(discriminator="kind")]
-
-
-def _normalised(normalise: Normalise | None) -> Iterator[str]:
-    if normalise is not None:
-        yield from (*normalise.to, *normalise.within)
-
-
-def _levels(selection: Selection) -> Iterator[tuple[str, Level]]:
-    for name, levels in selection.items():
-        yield from ((name, level) for level in (levels if isinstance(levels, tuple) else (levels,)))
