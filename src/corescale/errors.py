@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one base of every error a person can cause, and the one table of exit codes."""
 
+import difflib
+from collections.abc import Iterable
 from enum import IntEnum
 
 
@@ -105,3 +107,9 @@ class UnavailableError(CorescaleError):
     """Something is not installed here."""
 
     exit_code = ExitCode.UNAVAILABLE
+
+
+def nearest(name: str, known: Iterable[str], otherwise: str = "", form: str = "{}") -> str:
+    """A remedy for a name that is none: the one that is likely to have been meant, else what `otherwise` says."""
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f"did you mean {form.format(near[0])}?" if near else otherwise

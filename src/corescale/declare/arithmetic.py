@@ -5,7 +5,6 @@ Parsed to a tree and walked; nothing is ever executed. Integers stay integers ex
 """
 
 import ast
-import difflib
 import functools
 import graphlib
 import math
@@ -14,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from corescale.errors import UsageError
+from corescale.errors import UsageError, nearest
 from corescale.records import Level
 
 LONGEST = 500
@@ -93,8 +92,7 @@ def ordered(formulas: Mapping[str, Expression], known: Collection[str], where: s
     for name, formula in formulas.items():
         for used in sorted(formula.names - set(known) - set(formulas)):
             candidates = sorted({*known, *formulas} - {name})
-            near = difflib.get_close_matches(used, candidates, 1)
-            remedy = f"did you mean {near[0]}?" if near else f"known here: {', '.join(candidates)}"
+            remedy = nearest(used, candidates, f"known here: {', '.join(candidates)}")
             raise UsageError(f"unknown name {used!r} in {formula.text!r}", where=f"{where}.{name}", remedy=remedy)
     graph = {name: formula.names & set(formulas) for name, formula in formulas.items()}
     try:

@@ -69,22 +69,13 @@ class Constraint(Model):
     @classmethod
     def parse(cls, text: str) -> Self:
         """The constraint `METRIC<=NUMBER[*baseline]`; raises UsageError."""
-        match = re.fullmatch(r"\s*([\w.-]+)\s*(<=|>=)\s*([0-9.eE+-]+)\s*(\*\s*(?:baseline|today))?\s*", text)
-        try:
-            if match is None:
-                raise ValueError
-            name, relation, bound, relative = match.groups()
-            if not math.isfinite(float(bound)):
-                raise ValueError
-            return cls.model_validate(
-                {"metric": name, "relation": relation, "bound": float(bound), "relative": relative is not None}
-            )
-        except ValueError:
-            raise UsageError(
-                f"not a constraint: {text!r}",
-                where="--subject-to",
-                remedy="write METRIC<=NUMBER or METRIC<=NUMBER*baseline",
-            ) from None
+        number = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+        match = re.fullmatch(rf"\s*([\w.-]+)\s*(<=|>=)\s*{number}\s*(\*\s*(?:baseline|today))?\s*", text)
+        if match is None or not math.isfinite(float(match[3])):
+            remedy = "write METRIC<=NUMBER or METRIC<=NUMBER*baseline"
+            raise UsageError(f"not a constraint: {text!r}", where="--subject-to", remedy=remedy)
+        found = {"metric": match[1], "relation": match[2], "bound": float(match[3]), "relative": match[4] is not None}
+        return cls.model_validate(found)
 
 
 SHOWN = "inherit"

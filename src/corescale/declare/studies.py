@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The studies that ship with corescale: beside the package in a wheel, at the root of a source tree."""
 
-import difflib
 from pathlib import Path
 
 from corescale.declare import paths
-from corescale.errors import UsageError
+from corescale.errors import UsageError, nearest
 
 
 def folder() -> Path:
@@ -28,8 +27,7 @@ def find(name_or_file: str) -> Path:
     known = shipped()
     if name_or_file in known:
         return known[name_or_file]
-    near = difflib.get_close_matches(path.stem, known, 1)
-    remedy = f"did you mean {near[0]}?" if near else "corescale study list names the studies that ship"
+    remedy = nearest(path.stem, known, "corescale study list names the studies that ship")
     raise UsageError("no such study", where=name_or_file, remedy=remedy)
 
 

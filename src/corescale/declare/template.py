@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Command templates: `{name}` is a placeholder, `{{name}}` is `{name}` as text, and any other brace is as typed."""
 
-import difflib
 import re
 import shlex
 from collections.abc import Iterable, Mapping
 
-from corescale.errors import UsageError
+from corescale.errors import UsageError, nearest
 
 _TOKEN = re.compile(r"\{(\{[A-Za-z_][A-Za-z0-9_]*\})\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
@@ -61,14 +60,9 @@ def check(argv: Iterable[str], known: Iterable[str]) -> None:
     """Raises UsageError for a placeholder that no factor fills, with the nearest name that one does."""
     names = sorted(known)
     for name in sorted(placeholders(argv) - set(names)):
-        near = difflib.get_close_matches(name, names, 1)
-        remedy = (
-            f"give their number: --{name} 1,2"
-            if name in ("ranks", "nodes")
-            else f"did you mean {{{near[0]}}}?"
-            if near
-            else f"give its levels (-L {name} a,b) or write {{{{{name}}}}} for {{{name}}} as text"
-        )
+        levels = f"give its levels (-L {name} a,b) or write {{{{{name}}}}} for {{{name}}} as text"
+        number = f"give their number: --{name} 1,2" if name in ("ranks", "nodes") else ""
+        remedy = number or nearest(name, names, levels, "{{{}}}")
         raise UsageError(f"unknown placeholder {{{name}}}", where="command", remedy=remedy)
 
 

@@ -4,7 +4,6 @@
 A new allocator is one line in ALLOCATORS. Any other is given by its path.
 """
 
-import difflib
 import fnmatch
 import functools
 import os
@@ -19,7 +18,7 @@ from pathlib import Path
 from corescale import native
 from corescale.declare import paths
 from corescale.declare.catalogue import elf
-from corescale.errors import UnavailableError, UsageError
+from corescale.errors import UnavailableError, UsageError, nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +57,7 @@ def locate(name_or_path: str) -> Path:
     if "/" in name_or_path or ".so" in name_or_path:
         return _by_path(Path(name_or_path))
     if name not in ALLOCATORS:
-        near = difflib.get_close_matches(name, ALLOCATORS, 1)
-        remedy = f"did you mean {near[0]}?" if near else f"write {', '.join(ALLOCATORS)} or the path of a .so file"
+        remedy = nearest(name, ALLOCATORS, f"write {', '.join(ALLOCATORS)} or the path of a .so file")
         raise UsageError(f"unknown allocator {name_or_path!r}", where="allocator", remedy=remedy)
     if not ALLOCATORS[name].libraries:
         raise UsageError("the system's allocator is not a library to preload", where="allocator")

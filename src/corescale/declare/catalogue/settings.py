@@ -4,7 +4,6 @@
 A new setting is one line in SETTINGS. Any other variable is a factor too, with its levels listed.
 """
 
-import difflib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corescale.declare.catalogue import allocators
-from corescale.errors import UsageError
+from corescale.errors import UsageError, nearest
 from corescale.records import INHERITED, Level
 
 TRANSPARENT = Path("/sys/kernel/mm/transparent_hugepage/enabled")
@@ -29,10 +28,10 @@ _KEEP = "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=107374
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What to try after the inherited value."""
+    """A variable that may be worth setting."""
 
-    levels: tuple[str, ...]
-    why: str
+    levels: Mapping[str, str]
+    """what to try after the inherited value, and the name of each in tables and charts; empty for `NAME=level`"""
     allocator: str | None = None
     """name in allocators.ALLOCATORS of the only one that reads it"""
     versions: tuple[tuple[Version, Version], ...] = _ALL
@@ -42,23 +41,31 @@ class Setting:
 
 
 SETTINGS: dict[str, Setting] = {
-    "MALLOC_ARENA_MAX": Setting(("1", "2", "4"), "fewer arenas: less memory, more waiting", "system", threaded=True),
-    "MALLOC_TRIM_THRESHOLD_": Setting(("1073741824",), "freed memory stays, below 128 KiB a block", "system"),
-    "GLIBC_TUNABLES": Setting(("glibc.malloc.hugetlb=1", _KEEP), "huge pages; freed memory stays", "system"),
-    "MIMALLOC_PURGE_DELAY": Setting(("-1",), "freed memory stays", "mimalloc", _PURGING),
-    "MIMALLOC_RESET_DELAY": Setting(("10000",), "freed memory stays 10 s", "mimalloc", _RESETTING),
-    "MIMALLOC_ALLOW_LARGE_OS_PAGES": Setting(("1",), "huge pages", "mimalloc", _PURGING),
-    "MIMALLOC_LARGE_OS_PAGES": Setting(("1",), "huge pages", "mimalloc", _RESETTING),
+    "MALLOC_ARENA_MAX": Setting({"1": "", "2": "", "4": ""}, "system", threaded=True),
+    "MALLOC_TRIM_THRESHOLD_": Setting({"1073741824": "keep-small-blocks"}, "system"),
+    "GLIBC_TUNABLES": Setting({"glibc.malloc.hugetlb=1": "huge-pages", _KEEP: "keep-memory"}, "system"),
+    "MIMALLOC_PURGE_DELAY": Setting({"-1": "keep-memory"}, "mimalloc", _PURGING),
+    "MIMALLOC_RESET_DELAY": Setting({"10000": "keep-memory-10s"}, "mimalloc", _RESETTING),
+    "MIMALLOC_ALLOW_LARGE_OS_PAGES": Setting({"1": "huge-pages"}, "mimalloc", _PURGING),
+    "MIMALLOC_LARGE_OS_PAGES": Setting({"1": "huge-pages"}, "mimalloc", _RESETTING),
     "MALLOC_CONF": Setting(
-        ("thp:always", "dirty_decay_ms:-1", "background_thread:true"),
-        "huge pages; freed memory stays; a thread of its own gives it back",
+        {
+            "thp:always": "huge-pages",
+            "dirty_decay_ms:-1": "keep-memory",
+            "background_thread:true": "background-thread",
+        },
         "jemalloc",
     ),
-    "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES": Setting(("134217728",), "larger thread caches", "tcmalloc"),
-    "TBB_MALLOC_USE_HUGE_PAGES": Setting(("1",), "huge pages", "tbbmalloc"),
-    "OMP_WAIT_POLICY": Setting(("active", "passive"), "whether waiting threads spin or sleep", threaded=True),
+    "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES": Setting({"134217728": "large-caches"}, "tcmalloc"),
+    "TBB_MALLOC_USE_HUGE_PAGES": Setting({"1": "huge-pages"}, "tbbmalloc"),
+    "OMP_WAIT_POLICY": Setting({"active": "", "passive": ""}, threaded=True),
 }
 """tcmalloc has huge pages only from a mounted file system of them: TCMALLOC_MEMFS_MALLOC_PATH, to be given by hand."""
+
+SHORT = {
+    f"{name}={level}": said for name, setting in SETTINGS.items() for level, said in setting.levels.items() if said
+}
+"""Names of levels in tables and charts; with the allocator that reads them no two are equal."""
 
 PAGES: dict[str, tuple[str, ...]] = {
     "GLIBC_TUNABLES=glibc.malloc.hugetlb=1": ("madvise",),
@@ -69,22 +76,6 @@ PAGES: dict[str, tuple[str, ...]] = {
 }
 """How the kernel must give huge pages for a level to change anything: where it is `always`, most have them unasked."""
 
-SHORT: dict[str, str] = {
-    "GLIBC_TUNABLES=glibc.malloc.hugetlb=1": "huge-pages",
-    f"GLIBC_TUNABLES={_KEEP}": "keep-memory",
-    "MALLOC_TRIM_THRESHOLD_=1073741824": "keep-small-blocks",
-    "MIMALLOC_PURGE_DELAY=-1": "keep-memory",
-    "MIMALLOC_RESET_DELAY=10000": "keep-memory-10s",
-    "MIMALLOC_ALLOW_LARGE_OS_PAGES=1": "huge-pages",
-    "MIMALLOC_LARGE_OS_PAGES=1": "huge-pages",
-    "MALLOC_CONF=thp:always": "huge-pages",
-    "MALLOC_CONF=dirty_decay_ms:-1": "keep-memory",
-    "MALLOC_CONF=background_thread:true": "background-thread",
-    "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES=134217728": "large-caches",
-    "TBB_MALLOC_USE_HUGE_PAGES=1": "huge-pages",
-}
-"""Names of levels in tables and charts; with the allocator that reads them no two are equal."""
-
 TUNABLES = {"glibc.malloc.hugetlb": (2, 35)}
 """version of glibc from which a name is known, where that is later than 2.26"""
 
@@ -93,8 +84,7 @@ def auto(name: str) -> tuple[Sequence[str], Sequence[str]]:
     """The levels worth trying here, and what was left out with the reason; raises UsageError for an unknown name."""
     setting = SETTINGS.get(name)
     if setting is None:
-        near = difflib.get_close_matches(name, SETTINGS, 1)
-        remedy = f"did you mean {near[0]}?" if near else f"list them: -f {name}=a,b"
+        remedy = nearest(name, SETTINGS, f"list them: -f {name}=a,b")
         raise UsageError(f"no automatic levels for {name}", where="-f", remedy=remedy)
     if reason := unavailable(setting):
         return [INHERITED], [f"{name}: {reason}"]

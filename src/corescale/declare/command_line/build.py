@@ -85,7 +85,7 @@ def experiment(
             rehearsal=_rehearsal(request, commands[0]),
         ),
         stop=stop,
-        hooks=_hooks(request),
+        hooks=Hooks(**{name: getattr(request, name) or None for name in Hooks.model_fields}),
         scaling=Scaling(p_ref=smallest_p(chosen) if p_ref is None else p_ref, weak=weak),
         cores=_cores(request, chosen, machine),
         warmup=request.warmup,
@@ -113,15 +113,6 @@ def _asked(commands: Sequence[Command], derived: Mapping[str, str]) -> frozenset
     formulas = [arithmetic.parse(text, name) for name, text in derived.items()]
     in_formulas = frozenset().union(*(formula.names for formula in formulas)) - {"p"}
     return in_formulas.union(*(template.placeholders(command.argv) for command in commands))
-
-
-def _hooks(request: Request) -> Hooks:
-    return Hooks(
-        setup=request.setup or None,
-        prepare=request.prepare or None,
-        conclude=request.conclude or None,
-        cleanup=request.cleanup or None,
-    )
 
 
 def _checked(**values: Any) -> Experiment:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the options that name factors (-f, -L, -P, --threads and similar) to factors with levels."""
 
-import contextlib
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Literal
 
@@ -39,28 +38,15 @@ def named(
         texts.insert(0, ("threads", request.threads or default_threads, "-t"))
     found: list[Factor] = []
     left_out: list[str] = []
-    filled = {text.partition("=")[0].strip() for text in (*request.parameter_list, *request.parameter_scan)}
     for name, text, where in texts:
         kind = factors.kind_of(name, asked)
         every: list[str] | Literal["auto"] = "auto"
         if text != "auto":
             every = _split(name, text, factors.KINDS[kind], where)
-        with _name_taken(name if kind != "parameter" and name in filled else ""):
-            factor, missing = factor_of(name, kind, every, machine, where)
+        factor, missing = factor_of(name, kind, every, machine, where)
         left_out += missing
         found.append(factor)
     return filling(found, {name for name, text, _ in texts if text == "auto"}, machine), left_out
-
-
-@contextlib.contextmanager
-def _name_taken(name: str) -> Iterator[None]:
-    """A fault of a placeholder's level says that corescale has a factor of this name, where there is one."""
-    try:
-        yield
-    except UsageError as error:
-        if name:
-            error.remedy = f"{error.remedy}; or call the placeholder otherwise, as {name} is a factor of corescale's"
-        raise
 
 
 def filling(chosen: Sequence[Factor], automatic: Collection[str], machine: Machine) -> list[Factor]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Factor kinds: how a level becomes argv, environment or placement. kind.py is the contract."""
 
-import difflib
 import re
 
 from corescale.declare.catalogue.env_reads import THREAD_VARIABLES
@@ -10,7 +9,7 @@ from corescale.declare.factors.placement import Affinity, Bind, L3Domains, Numa,
 from corescale.declare.factors.program import Allocator, Command, Parameter, Variable
 from corescale.declare.factors.threads import LayoutKind, Nodes, Ranks, Threads, with_thread_variables
 from corescale.declare.launch import Launch
-from corescale.errors import UsageError
+from corescale.errors import UsageError, nearest
 
 __all__ = ["KINDS", "THREAD_VARIABLES", "Kind", "Launch", "kind_of", "number_or_text", "with_thread_variables"]
 
@@ -41,8 +40,5 @@ def kind_of(name: str, placeholders: frozenset[str], where: str = "-f") -> str:
     if re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
         return "variable"
     known = list(dict.fromkeys([*placeholders, *(kind for kind in KINDS if KINDS[kind].named)]))
-    near = difflib.get_close_matches(name, known, 1)
-    remedy = (
-        f"did you mean {near[0]}?" if near else f"put {{{name}}} into the command, or name one of {', '.join(known)}"
-    )
+    remedy = nearest(name, known, f"put {{{name}}} into the command, or name one of {', '.join(known)}")
     raise UsageError(f"unknown factor {name!r}", where=where, remedy=remedy)

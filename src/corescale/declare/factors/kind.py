@@ -35,12 +35,10 @@ class Kind:
 
     def keyword(self, name: str) -> bool:
         """Whether `auto` means levels of a factor of this name, and cannot be one of them."""
-        del name
         return True
 
     def parse(self, text: str, machine: Machine) -> Level:
         """A level from the command line; raises UsageError."""
-        del machine
         if not self.written:
             return number_or_text(text)
         if not re.fullmatch(self.written, text):
@@ -50,12 +48,10 @@ class Kind:
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
         """The levels worth trying here, and what was left out with the reason; raises UsageError."""
-        del name, machine
         raise UsageError("this factor has no automatic levels", remedy="list them: -f NAME=a,b")
 
     def unavailable(self, level: Level, machine: Machine) -> str | None:
         """Why this machine cannot do it, or None."""
-        del level, machine
         return None
 
     def either(self, first: Level, other: Level, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
@@ -69,7 +65,6 @@ class Kind:
 
     def typed(self, name: str, levels: Sequence[Level], machine: Machine) -> Level | None:
         """The level of a launch from this shell with nothing set for it; None where no level is that launch."""
-        del name, levels, machine
         return None
 
     def serial(self, level: Level) -> Level:
@@ -78,7 +73,6 @@ class Kind:
 
     def layout(self, level: Level, layout: Layout) -> Layout:
         """The layout with this level in it."""
-        del level
         return layout
 
     def idle(self, name: str, beside: Mapping[str, Level], *, one_thread: bool) -> bool:
@@ -86,12 +80,10 @@ class Kind:
 
         `one_thread`: they say that there is one thread in a rank; if no factor makes threads, it is unknown.
         """
-        del name, beside, one_thread
         return False
 
     def apply(self, name: str, level: Level, launch: Launch, machine: Machine) -> Launch:
         """The launch with this level in it. Placeholders are filled already."""
-        del name, level, machine
         return launch
 
 

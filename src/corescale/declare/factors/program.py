@@ -30,7 +30,6 @@ class Variable(Kind):
         return settings.auto(name)
 
     def parse(self, text: str, machine: Machine) -> Level:
-        del machine
         return text
 
     def typed(self, name: str, levels: Sequence[Level], machine: Machine) -> Level | None:
@@ -67,13 +66,11 @@ class Allocator(Kind):
     decides: ClassVar = True
 
     def parse(self, text: str, machine: Machine) -> Level:
-        del machine
         if text not in (INHERITED, "system"):
             allocators.locate(text)
         return text
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
-        del machine
         found = [name for name in allocators.ALLOCATORS if name != "system" and allocators.find(name) is not None]
         missing = [allocators.absent(name) for name in allocators.ALLOCATORS if name != "system" and name not in found]
         inherited, already = [INHERITED] if os.environ.get("LD_PRELOAD") else [], allocators.inherited()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A fault of a study file in one line: file, line, key, the nearest key that exists, and what to write."""
 
-import difflib
 import itertools
 import re
 import tomllib
@@ -12,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from corescale.errors import UsageError
+from corescale.errors import UsageError, nearest
 
 Declared = TypeVar("Declared", bound=BaseModel)
 
@@ -41,16 +40,13 @@ def fault(
     place = f"{path}:{_line(text, where)}: {key}"
     if first["type"] == "extra_forbidden":
         names = _keys(model, where[:-1])
-        near = difflib.get_close_matches(str(where[-1]), names, 1)
-        remedy = f"did you mean {near[0]}?" if near else f"keys here: {', '.join(names)}"
+        remedy = nearest(str(where[-1]), names, f"keys here: {', '.join(names)}")
         return UsageError(f"unknown key {where[-1]!r}", where=place, remedy=remedy)
     what = first["msg"].removeprefix("Value error, ")
     given = "" if first["type"] in ("missing", "value_error") else f", not {first['input']!r:.60}"
     remedy = ""
     if first["type"] == "literal_error":
-        allowed = re.findall(r"'([^']*)'", first["msg"])
-        near = difflib.get_close_matches(str(first["input"]), allowed, 1)
-        remedy = f"did you mean {near[0]!r}?" if near else ""
+        remedy = nearest(str(first["input"]), re.findall(r"'([^']*)'", first["msg"]), form="{!r}")
     return UsageError(
         f"{what[:1].lower()}{what[1:]}{given}",
         where=place,

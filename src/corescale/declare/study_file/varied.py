@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The factors of a study file, with the levels that can be measured here, and what goes along with them."""
 
-import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from corescale.declare import arithmetic, factors, template
@@ -11,7 +10,7 @@ from corescale.declare.grid import baseline, configurations, launch, omitted, pa
 from corescale.declare.outputs import BUILT_IN, EXTREMES, Chart
 from corescale.declare.study_file.tables import FactorTable
 from corescale.declare.work import must_be_even
-from corescale.errors import UsageError
+from corescale.errors import UsageError, nearest
 from corescale.machine import Machine
 from corescale.records import INHERITED, Layout, Level
 
@@ -39,8 +38,7 @@ def replaced(
     for text in levels:
         name, equals, values = text.partition("=")
         if name not in declared:
-            near = difflib.get_close_matches(name, declared, 1)
-            remedy = f"did you mean {near[0]}?" if near else f"its factors: {', '.join(declared) or 'none'}"
+            remedy = nearest(name, declared, f"its factors: {', '.join(declared) or 'none'}")
             raise UsageError(f"the study has no factor {name!r}", where="--levels", remedy=remedy)
         if not equals or not values.strip():
             raise UsageError(f"{text!r} is not FACTOR=A,B", where="--levels", remedy=f"write --levels {name}=a,b")
@@ -164,6 +162,5 @@ def check(made: Experiment, machine: Machine, declared: Sequence[Mapping[str, Fa
 def must_be(name: str, known: Collection[str], what: str, where: str) -> None:
     """Raises UsageError for a name that is not known, with the nearest one."""
     if name not in known:
-        near = difflib.get_close_matches(name, sorted(known), 1)
-        remedy = f"did you mean {near[0]!r}?" if near else f"here are {', '.join(sorted(known))}"
+        remedy = nearest(name, sorted(known), f"here are {', '.join(sorted(known))}", "{!r}")
         raise UsageError(f"no {what} {name!r}", where=where, remedy=remedy)
