@@ -175,7 +175,7 @@ def test_a_dry_run_knows_the_time_of_a_launch_from_runs_of_any_verb_on_this_mach
     assert 0.05 <= one < 1
     assert least == pytest.approx(33 * one, abs=1)
     assert most == pytest.approx(66 * one, abs=1)
-    assert f"median of 2 in {run.relative_to(tmp_path)}" in known
+    assert "median of 2 in kept/" in known
     (tmp_path / "empty").touch()
     for other in (["--", "sleep", "0.06"], ["--input", "empty", "--", "sleep", "0.05"]):
         assert "no run in kept has the baseline" in dry(tmp_path, *tune, "--out", "kept", *other)
