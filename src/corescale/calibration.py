@@ -52,8 +52,6 @@ _FILE = importlib.resources.files("corescale") / "calibration_constants.toml"
 CONSTANTS = tuple(Constant(name, **row) for name, row in tomllib.loads(_FILE.read_text(encoding="utf-8")).items())
 """What a calibration may hold, in the order of the file."""
 
-_BY_NAME: Mapping[str, Constant] = {constant.name: constant for constant in CONSTANTS}
-
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
@@ -92,7 +90,10 @@ def parse(text: str, where: str) -> Calibration:
         if name in said:
             said[name] = value
         elif name == "format":
-            versioned = _checked_format(value, f"{where}:{number}")
+            if value != str(FORMAT):
+                what = f"is of format {value}, this version reads {FORMAT}"
+                raise UsageError(what, where=f"{where}:{number}", remedy="calibrate again")
+            versioned = True
         elif name.startswith(SPREAD):
             spreads[name.removeprefix(SPREAD)] = _value(name, value, f"{where}:{number}")
         elif name:
@@ -112,14 +113,8 @@ def _line(line: str, where: str) -> tuple[str, str]:
     return name.removeprefix(LAB), value
 
 
-def _checked_format(value: str, where: str) -> bool:
-    if value != str(FORMAT):
-        raise UsageError(f"is of format {value}, this version reads {FORMAT}", where=where, remedy="calibrate again")
-    return True
-
-
 def _value(name: str, text: str, where: str) -> float:
-    if name.removeprefix(SPREAD) not in _BY_NAME:
+    if name.removeprefix(SPREAD) not in {constant.name for constant in CONSTANTS}:
         raise UsageError(f"no constant is named {name!r}", where=where, remedy="calibrate again")
     try:
         value = float(text)

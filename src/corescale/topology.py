@@ -6,7 +6,7 @@ CPUs and NUMA nodes keep the kernel's numbers.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,20 +40,17 @@ def here(root: Path = Path("/")) -> Topology:
     """Topology of this machine, or of the tree below `root`; where /sys/devices/system is hidden, every CPU of
     /proc/cpuinfo is a core of one socket."""
     system = root / "sys/devices/system"
-    cpus = cpu_list(read(system / "cpu/online")) or _processors(root) or (0,)
+    cpus = cpu_list(read(system / "cpu/online")) or tuple(sorted(_processors(root))) or (0,)
     folder = {cpu: system / f"cpu/cpu{cpu}" for cpu in cpus}
     caches = {cpu: [one for one in _caches(folder[cpu]) if one.kind != "Instruction"] for cpu in cpus}
     l3 = {cpu: cache for cpu in cpus for cache in caches[cpu] if cache.level == 3}
-    lines = [cache.line for of_one in caches.values() for cache in of_one]
+    nodes = _sysfs_nodes(system)
+    core = _numbered(cpus, lambda cpu: _siblings(folder[cpu], "core_cpus_list", "thread_siblings_list") or cpu)
+    socket = _numbered(cpus, lambda cpu: _siblings(folder[cpu], "package_cpus_list", "core_siblings_list"))
+    group = _numbered(cpus, lambda cpu: ("L3", l3[cpu].shared) if cpu in l3 else ("node", nodes.get(cpu, 0)))
     return Topology(
-        _assemble(
-            cpus,
-            cores={cpu: _siblings(folder[cpu], "core_cpus_list", "thread_siblings_list") for cpu in cpus},
-            sockets={cpu: _siblings(folder[cpu], "package_cpus_list", "core_siblings_list") for cpu in cpus},
-            nodes=_sysfs_nodes(system),
-            l3={cpu: cache.shared for cpu, cache in l3.items()},
-        ),
-        cache_line=max(lines, default=0),
+        tuple(Cpu(cpu, core[cpu], socket[cpu], nodes.get(cpu, 0), group[cpu]) for cpu in cpus),
+        cache_line=max((cache.line for of_one in caches.values() for cache in of_one), default=0),
         l3_bytes=max((cache.size for cache in l3.values()), default=0),
     )
 
@@ -88,21 +85,7 @@ def read(path: Path) -> str:
         return ""
 
 
-Members = Mapping[int, object]
-"""CPU -> whatever names the group that it belongs to."""
-
-
-def _assemble(
-    cpus: Iterable[int], *, cores: Members, sockets: Members, nodes: Mapping[int, int], l3: Members
-) -> tuple[Cpu, ...]:
-    cpus = sorted(cpus)
-    core = _numbered(cpus, lambda cpu: cores.get(cpu) or cpu)
-    socket = _numbered(cpus, sockets.get)
-    group = _numbered(cpus, lambda cpu: ("L3", l3[cpu]) if cpu in l3 else ("node", nodes.get(cpu, 0)))
-    return tuple(Cpu(cpu, core[cpu], socket[cpu], nodes.get(cpu, 0), group[cpu]) for cpu in cpus)
-
-
-def _numbered(cpus: list[int], name: Callable[[int], object]) -> dict[int, int]:
+def _numbered(cpus: Iterable[int], name: Callable[[int], object]) -> dict[int, int]:
     """Groups as numbers from 0 in the order of their lowest CPU."""
     numbers: dict[object, int] = {}
     return {cpu: numbers.setdefault(name(cpu), len(numbers)) for cpu in cpus}

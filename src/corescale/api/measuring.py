@@ -87,10 +87,7 @@ def measure(
 
     `began`: when the budget did, by the monotonic clock. Raises InterruptedRunError for Ctrl-C, which is its cause.
     """
-    launcher, policy = (
-        launchers.create(request.on, experiment, machine, request.launching),
-        policy_of(experiment),
-    )
+    launcher, policy = launchers.create(request.on, experiment, machine, request.launching), policy_of(experiment)
     if request.fresh and request.continued:
         raise UsageError("contradict each other", where="--fresh --continue", remedy="drop one of them")
     option = request.launching.get(launcher.takes, "")

@@ -74,14 +74,8 @@ def _lines(run: store.Run, machine: Machine, reads: frozenset[str] | None) -> It
         launcher = kind.create(run.experiment, machine, run.option) if kind is not None else None
         for chosen in configurations(run.experiment):
             with contextlib.suppress(CorescaleError):
-                yield (
-                    chosen,
-                    (
-                        launcher.line(chosen, reads)
-                        if launcher
-                        else launch(run.experiment, chosen, machine).needed(reads).line
-                    ),
-                )
+                own = launcher.line(chosen, reads) if launcher else ""
+                yield chosen, own or launch(run.experiment, chosen, machine).needed(reads).line
 
 
 def _kind(run: store.Run) -> type[launchers.Launcher] | None:

@@ -68,7 +68,8 @@ def constants(experiment: Experiment) -> list[str]:
 
 def finish(result: Result, request: RunRequest, late: CorescaleError | None = None) -> None:
     """Print, export, and exit by the table in docs/exit_codes.md; raises what failed late when the answer is out."""
-    model, aside = getattr(request, "model", False), _to_stdout(request)
+    model = getattr(request, "model", False)
+    aside = any(getattr(request, f"export_{name}") in STDOUT for name in exchange.EXPORTERS)  # a program reads it then
     show(result, as_json=request.json, verbose=request.verbose, model=model, aside=aside)
     for name in exchange.EXPORTERS:
         if target := getattr(request, f"export_{name}"):
@@ -111,11 +112,6 @@ NO_WIDTH, UNBOUNDED = 80, 10_000
 """columns of a terminal that does not know how many it has (COLUMNS=0), and of what is no terminal"""
 
 STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
-
-
-def _to_stdout(request: RunRequest) -> bool:
-    """Whether an export goes to standard output, which a program will read then."""
-    return any(getattr(request, f"export_{name}") in STDOUT for name in exchange.EXPORTERS)
 
 
 def show(result: Result, *, as_json: bool, verbose: bool = False, model: bool = False, aside: bool = False) -> None:

@@ -126,12 +126,8 @@ def _is_beyond(p: int | None, limit: Sequence[str]) -> bool:
 def is_level(factor: Factor, level: Level, wanted: Level | tuple[Level, ...]) -> bool:
     """Whether a selection that wants this of a factor means this level of it."""
     levels = wanted if isinstance(wanted, tuple) else (wanted,)
-    same = allocators.means if factor.how.preloads else _same
-    return any(level in extreme(one, factor.levels) if one in EXTREMES else same(level, one) for one in levels)
-
-
-def _same(level: Level, wanted: Level) -> bool:
-    return str(level) == str(wanted)
+    names = allocators.means if factor.how.preloads else lambda level, name: str(level) == str(name)
+    return any(level in extreme(one, factor.levels) if one in EXTREMES else names(level, one) for one in levels)
 
 
 def configuration(experiment: Experiment, levels: Mapping[str, Level]) -> Configuration:

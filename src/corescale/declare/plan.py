@@ -144,14 +144,11 @@ def _repeats(pair: int, looks: tuple[int, ...]) -> bool:
     return pair >= first and (pair - first) % SHIFTED == 0
 
 
-def with_baseline_due(chosen: Sequence[T], baseline: T, since: int | None) -> tuple[T, ...]:
-    """What a block launches, in no order: with the baseline where BASELINE_EVERY launches would go by without it."""
-    due = since is not None and since + len(chosen) >= BASELINE_EVERY
-    return (*chosen, baseline) if due and baseline not in chosen else tuple(chosen)
-
-
 def _launched(block: Block, baseline: Configuration, since: int | None) -> tuple[Configuration, ...]:
-    return with_baseline_due(block.configurations, baseline, since if block.phase == "measure" else None)
+    """What a block launches, in no order: with the baseline where BASELINE_EVERY launches would go by without it."""
+    chosen = block.configurations
+    due = block.phase == "measure" and since is not None and since + len(chosen) >= BASELINE_EVERY
+    return (*chosen, baseline) if due and baseline not in chosen else chosen
 
 
 def shuffled(

@@ -87,7 +87,8 @@ def inherited() -> str | None:
 def named_in(preload: str) -> str | None:
     """Which allocator of the table a value of LD_PRELOAD names; None where it is none that is known."""
     files = [Path(word).name for word in re.split(r"[:\s]+", preload)]
-    named = (name for name, each in ALLOCATORS.items() for file in files if _is_one_of(file, each.libraries))
+    named = (name for name, each in ALLOCATORS.items() for file in files for pattern in each.libraries
+             if fnmatch.fnmatchcase(file, pattern))  # fmt: skip
     return next(named, None)
 
 
@@ -104,10 +105,6 @@ def replaced(preload: str, library: str | None) -> str | None:
     others = [word for word in words if named_in(word) is None]
     front = next((place for place, word in enumerate(words) if named_in(word)), 0)
     return ":".join([*others[:front], *([library] if library else []), *others[front:]]) or None
-
-
-def _is_one_of(file: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatch.fnmatchcase(file, pattern) for pattern in patterns)
 
 
 def absent(name: str) -> str:
@@ -143,8 +140,9 @@ def _matches(pattern: str, folders: tuple[Path, ...]) -> Iterator[Path]:
 def _folders() -> Iterator[Path]:
     """The folders of ld.so, in its order, then those of clang's runtimes and of corescale; each once."""
     asked = [Path(text) for text in os.environ.get("LD_LIBRARY_PATH", "").split(":") if text]
-    standard = [Path(f"{base}/{place}") for place in (_triplet(), "../lib64", "") for base in ("/usr/lib", "/lib")]
-    local = [Path("/usr/local/lib") / _triplet(), Path("/usr/local/lib"), Path("/usr/local/lib64")]
+    triplet = f"{platform.machine()}-linux-gnu"
+    standard = [Path(f"{base}/{place}") for place in (triplet, "../lib64", "") for base in ("/usr/lib", "/lib")]
+    local = [Path("/usr/local/lib") / triplet, Path("/usr/local/lib"), Path("/usr/local/lib64")]
     seen: set[Path] = set()
     for folder in [*asked, *_ldconfig_folders(), *standard, *local, *_clang_folders(), *_own_folder()]:
         real = folder.resolve()
@@ -186,7 +184,3 @@ def _own_folder() -> list[Path]:
         return [native.library("libcorescale_malloc.so").parent]
     except UnavailableError:
         return []
-
-
-def _triplet() -> str:
-    return f"{platform.machine()}-linux-gnu"

@@ -2,8 +2,9 @@
 """From a command line to an Experiment, as study_file/ does it from a study file."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from corescale.declare import template
@@ -26,13 +27,16 @@ def scan(
     commands = [build.command("main", words, request.shell)]
     if request.weak and request.seal:
         raise UsageError("models are about the same work at every p", where="--seal", remedy="drop --weak")
-    request, why = _loadable(request, commands, unloadable)
-    if request.weak:
-        return _without_allocators(_weak(request, commands, machine), why)
-    if request.serial:
+    if request.serial and not request.weak:
         commands.append(build.command(SERIAL, [request.serial], request.shell))
-    made = build.experiment("scan", request, commands, machine, default_threads="auto", p_ref=request.p_ref)
-    return _without_allocators(_sealing(request, made) if request.seal else made, why)
+
+    def make(asked: ScanRequest) -> Experiment:
+        if asked.weak:
+            return _weak(asked, commands, machine)
+        made = build.experiment("scan", asked, commands, machine, default_threads="auto", p_ref=asked.p_ref)
+        return _sealing(asked, made) if asked.seal else made
+
+    return _loadable(request, commands, unloadable, make)
 
 
 def _sealing(request: ScanRequest, made: Experiment) -> Experiment:
@@ -49,13 +53,6 @@ def _sealing(request: ScanRequest, made: Experiment) -> Experiment:
         made.baseline.model_copy(update={"returns": False}),
     )
     return made.model_copy(update={"scaling": scaling, "baseline": baseline})
-
-
-def _without_allocators(made: Experiment, why: str) -> Experiment:
-    """The experiment that says why no allocator can be preloaded; as it is where `why` is empty."""
-    if not why:
-        return made
-    return made.model_copy(update={"left_out": (*made.left_out, f"allocators: {why}"), "no_preload": why})
 
 
 def _weak(request: ScanRequest, commands: Sequence[Command], machine: Machine) -> Experiment:
@@ -94,8 +91,7 @@ def tune(
     """
     commands = [build.command("main", words, request.shell)]
     if chosen(request):
-        request, why = _loadable(request, commands, unloadable)
-        return _without_allocators(_tune(request, commands, machine), why)
+        return _loadable(request, commands, unloadable, lambda asked: _tune(asked, commands, machine))
     why = unloadable.what if unloadable else space.no_preload(commands[0].argv)
     every, left_out = space.usual(commands[0].argv, why)
     names = tuple(name for name in every if name not in (unlikely or {}))
@@ -132,16 +128,21 @@ def _checked(experiment: Experiment, wider: Experiment, names: Sequence[str]) ->
     return wider.model_copy(update=made)
 
 
-def _loadable(request: R, commands: Sequence[Command], unloadable: PreloadError | None) -> tuple[R, str]:
-    """Without `allocator=auto` where none can be preloaded, and why; raises what was said of one that was named."""
+def _loadable(
+    request: R, commands: Sequence[Command], unloadable: PreloadError | None, make: Callable[[R], Experiment]
+) -> Experiment:
+    """What is made of the request; without `allocator=auto` where none can be preloaded, which is then left out.
+
+    Raises what was said of an allocator that was named.
+    """
     auto = "auto" in (request.allocators, *(text.partition("=")[2] for text in request.factor if _allocators(text)))
     why = unloadable.what if unloadable else unloadable_by_file(commands)
     if unloadable is not None and not auto:
         raise unloadable
     if not auto or not why:
-        return request, ""
-    others = [text for text in request.factor if not _allocators(text)]
-    return replace(request, allocators="", factor=others), why
+        return make(request)
+    made = make(replace(request, allocators="", factor=[text for text in request.factor if not _allocators(text)]))
+    return made.model_copy(update={"left_out": (*made.left_out, f"allocators: {why}"), "no_preload": why})
 
 
 def unloadable_by_file(commands: Sequence[Command]) -> str:
@@ -178,8 +179,8 @@ def compare(
     checks.must_be_commands(request, words)
     names = _distinct([*request.name, *words[len(request.name) :]][: len(words)])
     commands = [build.command(name, [word], request.shell) for name, word in zip(names, words, strict=True)]
-    request, why = _loadable(request, commands, unloadable)
-    return _without_allocators(build.experiment("compare", request, commands, machine, default_threads=""), why)
+    make = partial(build.experiment, "compare", commands=commands, machine=machine, default_threads="")
+    return _loadable(request, commands, unloadable, make)
 
 
 def swaps(
@@ -191,12 +192,13 @@ def swaps(
 ) -> Experiment:
     """The launch as typed, and with one of these factors at its first other level, never with two of them."""
     commands = [build.command("main", words, request.shell)]
-    request, why = _loadable(replace(request, factor=[f"{name}=auto" for name in names]), commands, unloadable)
-    made = build.experiment("compare", request, commands, machine, default_threads="")
+    asked = replace(request, factor=[f"{name}=auto" for name in names])
+    make = partial(build.experiment, "compare", commands=commands, machine=machine, default_threads="")
+    made = _loadable(asked, commands, unloadable, make)
     chosen = tuple(f.model_copy(update={"levels": f.levels[:2]}) if f.name in names else f for f in made.factors)
     changes = [{f.name: f.levels[1]} for f in chosen if f.name in names and len(f.levels) > 1]
     omit = tuple(one | other for one, other in itertools.combinations(changes, 2))
-    return _without_allocators(made.model_copy(update={"factors": chosen, "omit": omit}), why)
+    return made.model_copy(update={"factors": chosen, "omit": omit})
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -154,7 +154,7 @@ def _experiment(
                 returns=stop.rule == "race",
             ),
             along=tuple(varied.along(chosen, file.factors)),
-            omit=in_numbers(file.omit, chosen, machine),
+            omit=tuple(one for each in file.omit for one in _in_numbers(each, chosen, machine)),
             tuning=Tuning(constraints=tuple(Constraint.parse(text) for text in file.constraints)),
             scaling=Scaling(p_ref=file.p_ref or smallest_p(chosen), weak=file.weak),
             stop=stop,
@@ -213,15 +213,11 @@ PLACEMENTS = ("sockets", "l3_domains", "smt")
 """kinds of factors that decide how many cores a launch may use"""
 
 
-def in_numbers(omit: Sequence[Selection], chosen: Sequence[Factor], machine: Machine) -> tuple[Selection, ...]:
-    """The selections with `p = "> 2 cores"` as `> 8`: one for each placement, by the cores that it leaves.
+def _in_numbers(selection: Selection, chosen: Sequence[Factor], machine: Machine) -> Iterator[Selection]:
+    """The selection with `p = "> 2 cores"` as `> 8`: one for each placement, by the cores that it leaves.
 
     Raises UsageError for another condition on p.
     """
-    return tuple(one for selection in omit for one in _in_numbers(selection, chosen, machine))
-
-
-def _in_numbers(selection: Selection, chosen: Sequence[Factor], machine: Machine) -> Iterator[Selection]:
     if "p" not in selection:
         yield selection
         return
