@@ -20,6 +20,10 @@ MOST_SITES = 3
 SHOWN = 0.0005
 """A row below this share is not shown."""
 
+COMPARED = {
+    LedgerRow.COMPUTING: "as at 1 thread   ",
+    LedgerRow.INFLATED: "the same work costs more than at 1 thread   ",
+}
 TERMINAL = 60
 """characters of a timeline"""
 BAR = 50
@@ -87,7 +91,10 @@ def lines(shown: Shown) -> Iterator[str]:
     )
     for row, found in shown["rows"].items():
         if found["share"] >= SHOWN:
-            said = _about(row, shown) + _places(found["sites"])
+            about = COMPARED.get(row, "") if shown["compared"] else ""
+            said = about + "  ·  ".join(
+                f"{brief(one['place'])}  {one['share']:.0%}" for one in found["sites"][:MOST_SITES]
+            )
             yield f"  {row:<22}{found['seconds']:>8.2f}{found['share']:>7.1%}   {said}".rstrip()
     yield from (_swapped(swap, shown) for swap in shown["swaps"])
     yield from _views(shown)
@@ -106,18 +113,6 @@ def brief(place: str) -> str:
             name = shorter
         name = begin + name.split()[-1].lstrip(":") if name.split() else place
     return call + at + name
-
-
-def _places(sites: Sequence[Shown]) -> str:
-    return "  ·  ".join(f"{brief(site['place'])}  {site['share']:.0%}" for site in sites[:MOST_SITES])
-
-
-def _about(row: str, shown: Shown) -> str:
-    if row == LedgerRow.COMPUTING and shown["compared"]:
-        return "as at 1 thread   "
-    if row == LedgerRow.INFLATED:
-        return "the same work costs more than at 1 thread   "
-    return ""
 
 
 def _swapped(swap: Shown, shown: Shown) -> str:
@@ -142,14 +137,9 @@ def _views(shown: Shown) -> Iterator[str]:
         yield f"  {_metrics(shown['efficiency'])}"
     yield from _cpus(shown)
     yield from _timelines(shown)
-    yield from _serial(shown)
-    yield from _hotspots(shown)
-    yield from _messages(shown)
-    for region in shown["regions"][:MOST_SITES]:
-        yield (
-            f"  parallel region {brief(region['place'])}: {region['calls']} calls, {region['threads']:.3g} threads, "
-            f"load balance {region['load_balance']:.2f}, {region['waited']:.2f} s waited"
-        )
+    for table in tables(shown):
+        if table["name"] != "rows" and table["lines"]:
+            yield from _as_text(table)
 
 
 def said(shown: Shown) -> Iterator[str]:
@@ -159,26 +149,31 @@ def said(shown: Shown) -> Iterator[str]:
         yield _metrics(shown["efficiency"])
 
 
+WORDS = ("place", "call sites", "rank", "call", "partner", "row")
+"""heads of columns that are words"""
+
+
 def tables(shown: Shown) -> Iterator[dict[str, Any]]:
-    """Tables of a page: name, title, head, the columns that are words, and the cells."""
+    """Tables of a page, and their first lines on a terminal: name, title, head, the columns that are words, cells."""
 
     def table(name: str, title: str, head: Sequence[str], cells: Iterable[Sequence[str]]) -> dict[str, Any]:
-        words = {"row", "place", "call sites", "call", "partner"}
-        return {"name": name, "title": title, "head": head, "words": words, "lines": list(cells)}
+        return {"name": name, "title": title, "head": head, "words": WORDS, "lines": list(cells)}
 
     rows = shown["rows"].items()
     yield table("rows", "Every row", ("row", "seconds", "share", "call sites"), (
         (row, f"{found['seconds']:.3f}", f"{found['share']:.1%}",
          " · ".join(f"{one['place']} {one['share']:.0%}" for one in found["sites"])) for row, found in rows
     ))  # fmt: skip
-    yield table("hotspots", "Hotspots", ("place", "CPU seconds", "of it allocating"), (
-        (one["place"], f"{one['seconds']:.3f}", f"{one['allocating']:.3f}") for one in shown["hotspots"]
-    ))  # fmt: skip
     yield table("stretches", "One CPU at most was in use", ("place", "stretches", "seconds"), (
         (place or "not known", str(count), f"{seconds:.3f}") for place, (count, seconds) in by_place(shown).items()
     ))  # fmt: skip
+    whole = sum(row["seconds"] for name, row in rows if LedgerRow(name).used)
+    yield table("hotspots", "Hotspots", ("place", "CPU seconds", "share", "of it allocating"), (
+        (one["place"], f"{one['seconds']:.3f}", f"{one['seconds'] / whole if whole else 0:.1%}",
+         f"{one['allocating']:.3f}") for one in shown["hotspots"]
+    ))  # fmt: skip
     yield table("messages", "Calls of MPI", ("rank", "call", "partner", "calls", "seconds"), (
-        (str(one["rank"]), one["call"], partner(one), str(one["calls"]), f"{one['seconds']:.3f}")
+        (f"rank {one['rank']}", one["call"], partner(one), str(one["calls"]), f"{one['seconds']:.3f}")
         for one in shown.get("messages", ())
     ))  # fmt: skip
     head = ("place", "calls", "threads", "load balance", "thread-seconds waited")
@@ -186,6 +181,16 @@ def tables(shown: Shown) -> Iterator[dict[str, Any]]:
         (one["place"], str(one["calls"]), f"{one['threads']:.3g}", f"{one['load_balance']:.3f}", f"{one['waited']:.3f}")
         for one in shown["regions"]
     ))  # fmt: skip
+
+
+def _as_text(table: Mapping[str, Any]) -> Iterator[str]:
+    """The first lines: numbers in columns, then the words."""
+    head: Sequence[str] = table["head"]
+    numbers = {k: max(len(name), 8) + 2 for k, name in enumerate(head) if name not in WORDS}
+    yield "".join([f"{table['title']:>28}", *(f"{head[k]:>{width}}" for k, width in numbers.items())])
+    for line in table["lines"][:MOST_LINES]:
+        words = " ".join(brief(cell) if head[k] == "place" else cell for k, cell in enumerate(line) if k not in numbers)
+        yield f"{'':28}{''.join(f'{line[k]:>{width}}' for k, width in numbers.items())}   {words}".rstrip()
 
 
 def _cpus(shown: Shown) -> Iterator[str]:
@@ -222,13 +227,6 @@ def _usual(rows: str, parts: int) -> Iterator[str]:
         yield max(sorted(set(piece)), key=piece.count, default=" ")
 
 
-def _serial(shown: Shown) -> Iterator[str]:
-    """The places that keep the launch at one CPU, by the length of their stretches."""
-    for place, (count, seconds) in list(by_place(shown).items())[:MOST_SITES]:
-        times = "1 stretch" if count == 1 else f"{count} stretches"
-        yield f"  one CPU at most for {seconds:.2f} s in {times}{': ' + brief(place) if place else ''}"
-
-
 def by_place(shown: Shown) -> dict[str, tuple[int, float]]:
     """How many serial stretches each place has, and their seconds, the longest first."""
     found: dict[str, tuple[int, float]] = {}
@@ -236,25 +234,6 @@ def by_place(shown: Shown) -> dict[str, tuple[int, float]]:
         count, seconds = found.get(one["place"], (0, 0.0))
         found[one["place"]] = (count + 1, seconds + one["length"])
     return dict(sorted(found.items(), key=lambda each: -each[1][1]))
-
-
-def _hotspots(shown: Shown) -> Iterator[str]:
-    """Where the CPU time is."""
-    whole = sum(row["seconds"] for name, row in shown["rows"].items() if LedgerRow(name).used)
-    for number, spot in enumerate(shown["hotspots"][:MOST_LINES]):
-        if number == 0:
-            yield f"  hotspots{'CPU s':>20}{'share':>8}{'of it allocating':>18}"
-        share = spot["seconds"] / whole if whole else 0.0
-        yield f"  {spot['seconds']:>28.2f}{share:>8.1%}{spot['allocating']:>18.2f}   {brief(spot['place'])}"
-
-
-def _messages(shown: Shown) -> Iterator[str]:
-    """The calls of MPI in which most time is."""
-    for number, one in enumerate(shown.get("messages", ())[:MOST_LINES]):
-        if number == 0:
-            yield f"  MPI{'s':>27}{'calls':>8}"
-        called = f"{one['call']} {partner(one)}".rstrip()
-        yield f"  {one['seconds']:>28.2f}{one['calls']:>8}   rank {one['rank']}: {called}"
 
 
 def partner(message: Shown) -> str:
