@@ -3,9 +3,9 @@
 
 import contextlib
 import os
-import tempfile
 from importlib.util import find_spec
 from pathlib import Path
+from uuid import uuid4
 
 from corescale.declare import paths
 from corescale.errors import UnavailableError, UsageError
@@ -106,19 +106,14 @@ def _replace(target: Path, content: bytes) -> None:
     if target.exists() and not target.is_file():
         target.write_bytes(content)
         return
-    descriptor, name = tempfile.mkstemp(dir=target.resolve().parent, prefix=f".{target.name}.")
+    whole = target.resolve()
+    made = whole.with_name(f".{target.name}.{uuid4().hex[:8]}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with made.open("xb") as file:
             file.write(content)
-        Path(name).chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
-        Path(name).replace(target.resolve())
+        if whole.exists():
+            made.chmod(whole.stat().st_mode & 0o777)
+        made.replace(whole)
     except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
+        made.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

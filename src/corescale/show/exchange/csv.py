@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from corescale.conclude.stats import Interval
 from corescale.show import columns
-from corescale.show.columns import Column, Table, Value
+from corescale.show.columns import Column, Table
 from corescale.show.exchange.hyperfine import Benchmark, benchmarks, summary
 from corescale.show.result import Result
 from corescale.show.text import clean
@@ -33,8 +33,15 @@ def export(result: Result) -> str:
 def written(heads: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
     """The text of a table."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([heads, *rows])
+    csv.writer(text, lineterminator="\n").writerows([heads, *(map(plain, row) for row in rows)])
     return text.getvalue()
+
+
+def plain(value: object) -> object:
+    """Empty for what is missing; `true` and `false`."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
 
 
 def _heads(column: Column) -> list[str]:
@@ -47,9 +54,4 @@ def _own(table: Table, row: object) -> Iterator[object]:
         value = None if row is None else column.value(row, table.result)
         value = clean(value) if isinstance(value, str) else value
         ends = (value.estimate, value.low, value.high) if isinstance(value, Interval) else (value,)
-        yield from map(_plain, (*ends, *[None] * (len(_heads(column)) - len(ends))))
-
-
-def _plain(value: Value) -> object:
-    """Empty for what is missing."""
-    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
+        yield from (*ends, *[None] * (len(_heads(column)) - len(ends)))

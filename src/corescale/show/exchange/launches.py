@@ -18,7 +18,7 @@ FIELDS = (
 def records(result: Result) -> str:
     """CSV of all phases, failures included: factor_NAME, then FIELDS (seconds, bytes), metric_NAME, noisy."""
     heads, rows = _table(result)
-    return csv.written(heads, (map(_plain, row) for row in rows))
+    return csv.written(heads, rows)
 
 
 def parquet(result: Result) -> bytes:
@@ -42,10 +42,6 @@ def _table(result: Result) -> tuple[list[str], list[list[object]]]:
 def _values(record: Record, factors: list[str], metrics: list[str]) -> list[object]:
     levels = [record.configuration.get(name) for name in factors]
     return [*levels, *(getattr(record, name) for name in FIELDS), *(record.metrics.get(m) for m in metrics)]
-
-
-def _plain(value: object) -> object:
-    return str(value).lower() if isinstance(value, bool) else value
 
 
 def extra_p(result: Result) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """hyperfine's Markdown table, the columns that it lacks behind its own, and every warning beneath."""
 
+import re
 from collections.abc import Iterator
 
 from corescale.show import columns, headline, text
@@ -49,13 +50,9 @@ def _cells(table: Table, row: Benchmark, factor: float) -> Iterator[str]:
 def _code(command: str) -> str:
     """The text in as many backticks as it takes; a pipe would end the cell."""
     inside = text.clean(command).replace("|", "\\|")
-    fence = "`" * (1 + max((len(run) for run in _runs(inside)), default=0))
+    fence = "`" * (1 + max(map(len, re.findall("`+", inside)), default=0))
     pad = " " if inside.startswith("`") or inside.endswith("`") else ""
     return f"{fence}{pad}{inside}{pad}{fence}"
-
-
-def _runs(inside: str) -> list[str]:
-    return [run for run in "".join(c if c == "`" else " " for c in inside).split() if run]
 
 
 def _escape(line: str) -> str:

@@ -3,7 +3,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from corescale.conclude.answers.study import Study
 from corescale.show import text
@@ -42,15 +42,9 @@ def page(
 def _circumstances(result: Result, machine: str) -> str:
     day = time.strftime("%-d %B %Y", time.gmtime(min((one.started for one in result.records), default=0.0)))
     launches, blocks = text.count(len(result.timed), "launch", "launches"), text.count(result.blocks, "block")
-    return escaped(", ".join([f"On {machine}", *_processor(result, machine), *result.origins, day])) + (
-        f". {launches} in {blocks}."
-    )
-
-
-def _processor(result: Result, machine: str) -> Iterator[str]:
     model = str(result.environment.get("machine", {}).get("cpu_model") or "")
-    if model and model not in machine and not result.origins:
-        yield model
+    processor = [] if model in machine or result.origins else [model]
+    return f"{escaped(', '.join([f'On {machine}', *processor, *result.origins, day]))}. {launches} in {blocks}."
 
 
 def _counts(result: Result) -> str:

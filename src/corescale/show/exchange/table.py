@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A declared table (declare/outputs.py) of the frame, and the findings, as text."""
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -91,9 +90,6 @@ def escaped(line: str) -> str:
 
 
 def _plain(value: object) -> object:
-    """Empty for what is missing; whole numbers without a point."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return "" if math.isnan(value) else int(value) if value.is_integer() and abs(value) < 1e15 else value
-    return value
+    """Whole numbers without a point."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+    return int(value) if whole and isinstance(value, float) else csv.plain(value)
