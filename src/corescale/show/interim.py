@@ -29,15 +29,9 @@ def sentence(records: Sequence[Record], experiment: Experiment) -> str:
     said = Race.of(records, experiment).answer()
     if not said.tried:
         return ""
-    name, gained = label(said.leader), _gained(records, experiment, said)
-    return f"{name} leads{gained}, {_nearness(said)}"
-
-
-def _nearness(said: RaceAnswer) -> str:
-    """The bound, or the word that there is none."""
-    if said.bound is None or said.bound > text.BOUND:
-        return f"{said.tried} of {said.of} tried; nothing is proved yet"
-    return nearness(said.bound, said.confidence)
+    unproved = f"{said.tried} of {said.of} tried; nothing is proved yet"
+    near = unproved if said.bound is None or said.bound > text.BOUND else nearness(said.bound, said.confidence)
+    return f"{label(said.leader)} leads{_gained(records, experiment, said)}, {near}"
 
 
 def _gained(records: Sequence[Record], experiment: Experiment, said: RaceAnswer) -> str:

@@ -237,14 +237,10 @@ class State:
             if not self.launches_here:
                 return "time left unknown"
             each = (time.monotonic() - self.start) / self.launches_here
-            by_budget = min(by_budget, each * max(0, self._missing))
+            blocks = stop.max_blocks - self.blocks
+            missing = blocks * self.launches_a_block - self.of_this_block  # if no configuration is given up
+            by_budget = min(by_budget, each * max(0, missing))
         return f"at most {text.duration(by_budget)} left"
-
-    @property
-    def _missing(self) -> int:
-        """Launches up to the last block, if no configuration is given up."""
-        blocks = self.experiment.stop.max_blocks - self.blocks
-        return blocks * self.launches_a_block - self.of_this_block
 
     @cached_property
     def launches_a_block(self) -> int:

@@ -365,9 +365,9 @@ def svg(chart: Chart) -> str:
     return inline(chart.name, chart.alternative, lambda: _figure(chart))
 
 
-def write(chart: Chart, folder: Path, dpi: int = 160) -> tuple[Path, Path]:
+def write(chart: Chart, folder: Path) -> tuple[Path, Path]:
     """NAME.png and NAME.svg on white, for documents."""
-    return save(chart.name, chart.alternative, lambda: _titled(chart), folder, dpi)
+    return save(chart.name, chart.alternative, lambda: _titled(chart), folder)
 
 
 def inline(name: str, alternative: str, draw: Draw) -> str:
@@ -384,12 +384,12 @@ def inline(name: str, alternative: str, draw: Draw) -> str:
     return re.sub(r"(font: [\d.]+px) [^;\"]*", r"\1 inherit", drawn)
 
 
-def save(name: str, alternative: str, draw: Draw, folder: Path, dpi: int = 160) -> tuple[Path, Path]:
+def save(name: str, alternative: str, draw: Draw, folder: Path) -> tuple[Path, Path]:
     """NAME.png and NAME.svg on white, each whole or not at all."""
     png, plain = folder / f"{name}.png", folder / f"{name}.svg"
     drawn = io.BytesIO()
     with mpl.rc_context(STYLE):
-        draw().savefig(drawn, dpi=dpi, facecolor=PAPER, metadata={"Software": None, "Title": alternative})
+        draw().savefig(drawn, dpi=160, facecolor=PAPER, metadata={"Software": None, "Title": alternative})
     files.write(str(png), drawn.getvalue())
     files.write(str(plain), _svg(alternative, draw, PAPER))
     return png, plain

@@ -52,13 +52,9 @@ def _figure(parts: Sequence[Part], title: str) -> Figure:
     return figure
 
 
-def _box(part: Part) -> Box:
-    return _within(part) if part.parts else Box(part, *LEAF)
-
-
 def _within(part: Part) -> Box:
     """In as many columns as make the whole about twice as wide as high."""
-    boxes = [_box(one) for one in part.parts]
+    boxes = [_within(one) if one.parts else Box(one, *LEAF) for one in part.parts]
     wide, high = max(box.width for box in boxes) + GAP, max(box.height for box in boxes) + GAP
     columns = min(range(1, len(boxes) + 1), key=lambda n: abs(math.log(n * wide / (2 * high * -(-len(boxes) // n)))))
     rows = -(-len(boxes) // columns)

@@ -87,14 +87,9 @@ WORDS = {
     "cpus": "CPUs",
     "created": "measured",
     "l3_bytes": "L3 cache",
-    "numa_node": "NUMA node",
     "l3_domain": "L3 domain",
-    "os": "operating system",
-    "quota_cores": "quota in cores",
-    "python": "Python",
+    "numa_node": "NUMA node",
     "sources": "probes",
-    "topology_source": "topology read by",
-    "virtualised": "virtualised by",
 }
 """what a stored name is called, where that is more than spaces for its underscores"""
 
