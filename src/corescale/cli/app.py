@@ -38,9 +38,10 @@ class Verb(typer.core.TyperCommand):
         made = typer.main.get_command(alone)
         for command in (made, *getattr(made, "commands", {}).values()):
             command.make_parser = partial(_strict, command.make_parser)
+            command.get_help_option = partial(_without_value, command.get_help_option)
             for option in command.params:
                 if getattr(option, "is_flag", False):
-                    option.metavar = ""  # a recent typer would show <bool>, as if it took a value
+                    option.metavar = ""
                 if option.param_type_name == "option" and option.default in ("", []):
                     option.callback = _given
         return made
@@ -50,16 +51,30 @@ class Verb(typer.core.TyperCommand):
         return self.loaded.make_context(*words, **extra)
 
 
+def _without_value(get_help_option: Any, context: Any) -> Any:
+    """The option --help, which a recent typer would show with <bool>, as if it took a value."""
+    option = get_help_option(context)
+    option.metavar = ""
+    return option
+
+
 def _strict(make_parser: Any, context: Any) -> Any:
-    """The parser of a verb; raises UsageError for a value that a later one would silently replace."""
+    """The parser of a verb; raises UsageError for what would be taken otherwise than it was meant.
+
+    That is a value that a later one would replace, and a word between the options, of which none takes it.
+    """
     parser = make_parser(context)
     parse = parser.parse_args
 
     def parse_args(args: list[str]) -> Any:
+        command = args[args.index("--") + 1 :] if "--" in args else []
         values, rest, order = parse(args=args)
         valued = [each for each in order if each.param_type_name == "option" and not (each.is_flag or each.multiple)]
         if twice := next((each for each in valued if valued.count(each) > 1), None):
             raise UsageError("is given twice", where=" ".join(twice.opts), remedy="give it once")
+        words = list(values.get("words") or ())
+        if command and words != command:
+            raise UsageError("is of no option, and of no command", where=words[0], remedy="write the command behind --")
         return values, rest, order
 
     parser.parse_args = parse_args

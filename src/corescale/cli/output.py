@@ -102,6 +102,10 @@ def must_be_writable(request: RunRequest) -> None:
     if len(streams) > 1:
         remedy = "leave one there, and name a file for each other"
         raise UsageError("two outputs would be on standard output", where=" ".join(streams), remedy=remedy)
+    source = getattr(request, "input", "")
+    for target in filter(None, [*named, getattr(request, "output", "")]):
+        if source and files.are_same(target, source):
+            raise UsageError("is what --input reads, and would be lost", where=target, remedy="name another file")
     for target in filter(None, named):
         if target not in STDOUT and sum(files.are_same(target, other) for other in filter(None, named)) > 1:
             raise UsageError("two exports would go there", where=target, remedy="name a file for each")

@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from corescale.cli.app import VERBS
 from corescale.errors import UsageError
 
 Unreadable: Any = typer.BadParameter.__mro__[2]
@@ -53,10 +54,8 @@ def line(error: Any, words: Sequence[str]) -> str:
 
 def _remedy(error: Any, verb: str, words: Sequence[str]) -> str:
     """What to type instead: the program of the line behind `--`, the nearest option, or the help."""
-    if not verb and words and not words[0].startswith("-") and shutil.which(words[0]):
-        return f"a verb comes first: corescale scan -- {shlex.join(words)}"
-    if not verb and words and words[0] in _verbs_of_study():
-        return f"did you mean study {words[0]}?"
+    if not verb and words and (first := _first(words)):
+        return first
     if (ours := (OURS | HYPERFINE).get(str(getattr(error, "option_name", "")))) is not None:
         return ours
     if (rest := _with_dashes(verb, words)) is not None:
@@ -64,6 +63,15 @@ def _remedy(error: Any, verb: str, words: Sequence[str]) -> str:
     if near := getattr(error, "possibilities", None) or re.findall(r"Did you mean '(\S+)'", error.format_message()):
         return f"did you mean {near[0]}?"
     return f"corescale {verb} --help lists what can be written".replace("  ", " ")
+
+
+def _first(words: Sequence[str]) -> str:
+    """What to type instead of the first word, if it is a program, an option or a verb of `study`."""
+    if not words[0].startswith("-") and shutil.which(words[0]):
+        return f"a verb comes first: corescale scan -- {shlex.join(words)}"
+    if name := next((word for word in words[1:] if word in VERBS), ""):
+        return f"an option comes behind its verb: corescale {name} {words[0]}"
+    return f"did you mean study {words[0]}?" if words[0] in _verbs_of_study() else ""
 
 
 def _verbs_of_study() -> set[str | None]:

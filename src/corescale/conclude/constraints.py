@@ -41,14 +41,15 @@ class Judged:
     state: Literal["meets", "breaks", "not shown"]
     """`breaks`: shown, not reported, or it looks so while the scatter of the metric is unknown"""
     value: Interval
-    """the metric, or its multiple of the baseline; no ends while its scatter is unknown"""
+    """the metric, or its multiple of the baseline (`relative`); no ends while its scatter is unknown"""
     limit: str
     """`<= 1.04x baseline`; of what was not reported, by which other launch"""
     launches: int
+    relative: bool = False
 
     @property
     def said(self) -> str:
-        """`bytes = 1.1 [1.06, 1.14], not <= 1.04x baseline`, or that it is not shown to be."""
+        """`bytes = 1.1x [1.06, 1.14], not <= 1.04x baseline`, or that it is not shown to be."""
         if math.isnan(self.value.estimate):
             return f"{self.metric} was not reported{self.limit}"
         if self.state == "not shown":
@@ -59,7 +60,7 @@ class Judged:
     def _shown(self) -> str:
         value, low, high = self.value.estimate, self.value.low, self.value.high
         ends = "" if low is None else f" [{low:.4g}, {high:.4g}]"
-        return f"{value:.4g}" + ends * (ends != f" [{value:.4g}, {value:.4g}]")
+        return f"{value:.4g}" + "x" * self.relative + ends * (ends != f" [{value:.4g}, {value:.4g}]")
 
 
 def judged(records: Sequence[Record], experiment: Experiment) -> dict[Configuration, tuple[Judged, ...]]:
@@ -111,7 +112,8 @@ class _Metric:
             return Judged(self._constraint.metric, "breaks", Interval(math.nan, None, None, None, 0), by, launches.size)
         look = max(n for n in LOOKS if n <= launches.size)
         seen = self._seen(int(launches[look - 1]) + 1)
-        bound, relation, relative = self._constraint.bound, self._constraint.relation, self._now is not None
+        bound, relation = self._constraint.bound, self._constraint.relation
+        relative = self._now is not None and self._logs
         limit = math.log(bound) if self._logs else bound
         if self._now is not None:
             limit = limit + float(seen.means[self._now]) if self._logs else limit * float(seen.means[self._now])
@@ -119,9 +121,9 @@ class _Metric:
         known = not math.isinf(reach)
         found = Interval(off, off - reach if known else None, off + reach if known else None, 1 - self._tail, look)
         value = found.map((lambda x: bound * math.exp(x)) if self._logs else (lambda x: x + limit))
-        written = f"{relation} {bound if self._logs else limit:.4g}{'x baseline' if relative and self._logs else ''}"
+        written = f"{relation} {bound if self._logs else limit:.4g}{'x baseline' * relative}"
         state = _state(found if relation == "<=" else found.map(lambda x: -x))
-        return Judged(self._constraint.metric, state, value, written, launches.size)
+        return Judged(self._constraint.metric, state, value, written, launches.size, relative)
 
     def _seen(self, cut: int) -> "_Seen":
         """By the launches before `cut`."""

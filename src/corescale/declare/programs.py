@@ -23,11 +23,11 @@ WORKLOADS = (
 
 def bundled(program: str) -> str:
     """The path of a workload that ships with corescale, where no program on PATH has that name."""
-    if "/" in program or "{" in program or shutil.which(program):
+    if program not in WORKLOADS or shutil.which(program):
         return program
     try:
         return str(native.find(program))
-    except (UnavailableError, OSError):  # a name may be too long for a file
+    except UnavailableError:
         return program
 
 

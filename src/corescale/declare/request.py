@@ -248,7 +248,7 @@ REQUESTS = (ScanRequest, TuneRequest, CompareRequest, StudyRequest, ExplainReque
 
 
 def joined(words: list[str]) -> list[str]:
-    """The command line with hyperfine's `-L NAME A,B` and `-P NAME MIN MAX` as one word each, up to `--`."""
+    """The command line with hyperfine's `-L NAME A,B`, `-P NAME MIN MAX` and `-r=5` as typer has them, up to `--`."""
     result: list[str] = []
     valued = {flag for kind in REQUESTS for field in options(kind) if field.default not in (True, False)
               for flag in field.metadata["flags"]}  # fmt: skip
@@ -260,6 +260,9 @@ def joined(words: list[str]) -> list[str]:
         if word == "--":
             return [*result, word, *rest]
         count = {"-L": 2, "--parameter-list": 2, "-P": 3, "--parameter-scan": 3}.get(word, 0)
+        if word[:2] in valued and word[2:3] == "=":
+            result += [word[:2], word[3:]]
+            continue
         result.append(word)
         if count:
             values = list(itertools.islice(rest, 1))

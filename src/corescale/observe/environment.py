@@ -101,7 +101,7 @@ def locate(program: str) -> Path:
         if _is_program(Path(program)):
             raise ProgramError("may not be executed", where=program, remedy=f"chmod +x {program}")
         raise ProgramError("is no program", where=program, remedy="write the program that reads it before it")
-    raise ProgramError("no such file", where=program, remedy=f"looked from {Path.cwd()}")
+    raise ProgramError("no such file", where=program, remedy=f"looked for {Path(program).absolute()}")
 
 
 def _is_program(path: Path) -> bool:

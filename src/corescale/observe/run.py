@@ -282,7 +282,9 @@ class _Loop:
         if made[0].timed:
             given = {f"metric:{key}" for record in made for key in record.metrics}
             given |= {f"region:{region.name}" for record in made for region in record.regions}
-            remedy = f"the program gives {', '.join(sorted(given)) or 'none'} (docs/region.md)"
+            remedy = (
+                f"the program gives {', '.join(sorted(given)) or 'none'} (docs/region.md), --metric NAME=SOURCE more"
+            )
             raise UsageError("no launch gave it", where=name, remedy=remedy)
 
     def _launched(self, record: Record) -> str:

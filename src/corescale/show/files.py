@@ -40,7 +40,8 @@ def must_be_writable(target: str) -> None:
         return
     folder = path.resolve().parent if path.is_symlink() else path.parent
     why = (
-        "is a folder" if paths.is_folder(path) else "no such folder" if not paths.is_folder(folder) else
+        "is a folder" if paths.is_folder(path) else
+        "no such folder" if target.endswith("/") or not paths.is_folder(folder) else
         paths.refusal(folder)
     )  # fmt: skip
     if why:

@@ -4,6 +4,7 @@
 import math
 from collections.abc import Sequence
 
+from corescale.conclude.answers.candidates import Candidate
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Row, Scan
 from corescale.conclude.answers.study import Study
@@ -73,7 +74,8 @@ def scan(found: Scan, confidence: float) -> str:
     """The largest speedup, behind the warning that cores were not used where that is so; then what failed at times."""
     if (one := alone(found)) is not None:
         (row,) = found.rows
-        said = timed("the program" if row.beyond else at(found, row), one, found.response, row.failures)
+        name = "the program" if row.beyond else at(found, row) + " (oversubscribed)" * row.oversubscribed
+        said = timed(name, one, found.response, row.failures)
         return "; ".join(filter(None, (misused(found), said)))
     return _scaled(found, confidence) + _flaky(found)
 
@@ -243,7 +245,7 @@ def _excluding_baseline(found: Recommendation) -> str | None:
 
 def _bound(found: Recommendation) -> float | None:
     bound = next((c.regret.bound for c in found.candidates if c.configuration == found.chosen), None)
-    return bound if bound is not None and bound <= text.BOUND else None
+    return bound if bound is not None and bound <= text.BOUND and len(_allowed(found)) > 1 else None
 
 
 def exploratory(found: Recommendation) -> str:
@@ -252,10 +254,19 @@ def exploratory(found: Recommendation) -> str:
     return f"T(baseline) / T is exploratory: the best of many looks better than it is.{fresh}"
 
 
+def _allowed(found: Recommendation) -> Sequence[Candidate]:
+    """Those that might win if they were fast: what failed or breaks a constraint may be faster, and what was capped is
+    not."""
+    return [c for c in found.candidates if c.excluded is None or c.capped]
+
+
 def _raced(found: Recommendation) -> str:
-    """What a claim is about where a rehearsal left some configurations out."""
-    one = found.rehearsal
-    return f" of the {len(one.kept)} raced" if one is not None and len(one.kept) < one.of else ""
+    """What a claim is about where a rehearsal, a failure or a constraint left some configurations out."""
+    rehearsal = found.rehearsal
+    if rehearsal is not None and len(rehearsal.kept) < rehearsal.of:
+        return f" of the {len(rehearsal.kept)} raced"
+    allowed = len(_allowed(found))
+    return f" of the {allowed} not excluded" if allowed < len(found.candidates) else ""
 
 
 def _tied(configuration: Configuration, most: float | None) -> str:
@@ -299,10 +310,10 @@ def why_keep(found: Recommendation) -> str:
         return "there is nothing else to try"
     if found.winner == found.baseline:
         return (
-            "nothing that was tried is faster"
-            if found.proved
-            else f"nothing tried so far looks faster than {current(found.untyped)}"
-        )
+            f"nothing tried so far looks faster than {current(found.untyped)}" if not found.proved else
+            "all else is excluded" if len(_allowed(found)) == 1 else
+            f"nothing{_raced(found) or ' that was tried'} is faster"
+        )  # fmt: skip
     if found.gain is None:
         return f"{name} looks faster, but no confirmation pairs confirmed it"
     now, gain = current(found.untyped), found.gain

@@ -29,8 +29,8 @@ def suggestion(result: Result) -> str:
 
 def _after_scan(result: Result) -> str:
     """The same command, with the levels that its other placeholders need, and allocators if they can be preloaded."""
-    named = [f for f in result.experiment.factors if "threads" not in f.how.makes and not f.how.preloads]
-    levels = [word for f in named for word in ("-f", f"{f.name}={f.how.separator.join(map(str, f.levels))}")]
+    named = [f for f in result.experiment.factors if f.kind != "threads" and not f.how.preloads]
+    levels = [word for f in named for word in ("-f", f"{f.name}={f.how.joined(f.levels)}")]
     command = result.experiment.commands[0]
     refused = result.experiment.no_preload or (not command.shell and space.no_preload(command.argv))
     preloads = [] if "simulated" in result.origins or refused else ["--allocators", "auto"]

@@ -154,7 +154,7 @@ def test_a_constraint_excludes_the_faster_one() -> None:
     ]
     answer = recommend(sized, experiment)
     assert answer.winner.layout.p == 2
-    assert answer.candidates[-1].excluded == "bytes = 1.03, not <= 1.02x baseline"
+    assert answer.candidates[-1].excluded == "bytes = 1.03x, not <= 1.02x baseline"
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_a_bound_of_more_than_twice_is_not_said(bound: float, said: str) -> None
 def test_excluded_candidates_say_why() -> None:
     shown = re.sub(r"\s+", " ", printed(samples.RESULTS["failing tune"](), 160))
     assert "killed by signal 139" in shown
-    assert "bytes = 1.1, not <= 1.02x baseline" in shown
+    assert "bytes = 1.1x, not <= 1.02x baseline" in shown
     assert "subject to: bytes <= 1.02 * baseline" in shown
 
 

@@ -2,6 +2,7 @@
 """From a command line to an Experiment, as study_file/ does it from a study file."""
 
 import itertools
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -191,7 +192,7 @@ def swaps(
     unloadable: PreloadError | None = None,
 ) -> Experiment:
     """The launch as typed, and with one of these factors at its first other level, never with two of them."""
-    commands = [build.command("main", words, request.shell)]
+    commands = [build.command(shlex.join(words), words, request.shell)]
     asked = replace(request, factor=[f"{name}=auto" for name in names])
     make = partial(build.experiment, "compare", commands=commands, machine=machine, default_threads="")
     made = _loadable(asked, commands, unloadable, make)

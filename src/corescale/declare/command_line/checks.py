@@ -57,7 +57,9 @@ def must_be_a_response(response: str) -> None:
     source, _, name = response.partition(":")
     if (source, bool(name)) not in {("wall", False), ("region", True), ("metric", True)}:
         raise UsageError(
-            f"no response {response!r}", where="--response", remedy="write wall, region:NAME or metric:NAME"
+            f"no response {response!r}",
+            where="--response",
+            remedy="write wall, region:NAME, or metric:NAME of a --metric NAME=SOURCE",
         )
     if source == "metric" and re.search(":(max|min)$", name):
         remedy = "let the program print its inverse, such as seconds per item"

@@ -86,6 +86,10 @@ def factor_of(
                 if not lenient:
                     raise
                 left_out.append(f"{error.what} ({error.remedy})")
+            except UsageError as error:
+                if table.separator != ",":
+                    error.remedy += f"; {table.separator} separates levels"
+                raise
     _must_be_distinct_numbers(name, levels, where)
     why = {level: table.unavailable(level, machine) for level in levels}
     left_out += [reason for reason in why.values() if reason is not None]

@@ -30,8 +30,13 @@ class Kind:
     """What to write instead of another form."""
 
     def split(self, text: str) -> list[str]:
-        """The levels that one text names, some perhaps empty."""
-        return [part.strip() for part in text.split(self.separator)]
+        """The levels that one text names, some perhaps empty; in a level the separator has a backslash before it."""
+        parts = re.split(rf"(?<!\\){re.escape(self.separator)}", text)
+        return [part.strip().replace(f"\\{self.separator}", self.separator) for part in parts]
+
+    def joined(self, levels: Sequence[Level]) -> str:
+        """The text that names these levels."""
+        return self.separator.join(str(level).replace(self.separator, f"\\{self.separator}") for level in levels)
 
     def keyword(self, name: str) -> bool:
         """Whether `auto` means levels of a factor of this name, and cannot be one of them."""
@@ -111,7 +116,7 @@ def positive(text: str, where: str, machine: Machine) -> int:
         raise UsageError(
             f"{text!r} is not a whole number of at least 1 and at most {MOST:,}",
             where=where,
-            remedy=f"write as -f {where}=1,2,4 or {where}=1-4",
+            remedy="write 1,2,4, or the range 1-4",
         )
     return int(text)
 

@@ -25,7 +25,7 @@ from corescale.observe.store.lines import History, recovered
 from corescale.observe.store.run import ENVIRONMENT, FINISHED, PLAN, RECORDS, Run, circumstances, load, numbers, planned
 from corescale.records import FORMAT, Record, encode
 
-LOCK = "lock"
+LOCK = ".lock"
 
 
 @contextlib.contextmanager

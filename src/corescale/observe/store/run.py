@@ -24,7 +24,10 @@ from corescale.observe.store import capsule
 from corescale.observe.store.lines import YEAR_9999, History, read
 from corescale.records import FORMAT, Record
 
-REMEDY = "make it by: tar -cJf NAME.tar.xz -C RUN plan.json environment.json records.jsonl finished"
+REMEDY = (
+    "give the folder of one run, or make an archive of it:"
+    " tar -cJf NAME.tar.xz -C RUN plan.json environment.json records.jsonl finished"
+)
 
 
 @contextlib.contextmanager

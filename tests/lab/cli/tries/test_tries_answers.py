@@ -57,6 +57,12 @@ TRIES: tuple[Try, ...] = (
         "no answer: nothing that was tried meets the constraint .threads=1 n=1: b = 2, not <= 0",
     ),
     (
+        "corescale tune -q --budget 20x -t 1 -L n 1,100 --metric b=stdout-size --subject-to 'b<=1*baseline' --"
+        " echo {n}",
+        0,
+        "keep threads=1 n=1: all else is excluded",
+    ),
+    (
         "corescale tune -q --budget 20x -t 1 -L n 100,1 --metric b=stdout-size --subject-to 'b<=3' -- echo {n}",
         0,
         "threads=1 n=1 is the fastest that meets the constraint, and threads=1 n=100 does not",

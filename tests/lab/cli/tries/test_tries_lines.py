@@ -9,6 +9,13 @@ TRIES: tuple[Try, ...] = (
     # A line that cannot be read: what was likely meant.
     ("corescale ls -l", 2, "corescale: no such command 'ls'; a verb comes first: corescale scan -- ls -l"),
     ("corescale scn", 2, "corescale: no such command 'scn'; did you mean scan?"),
+    (
+        "corescale -q scan -- true",
+        2,
+        "corescale: no such option: -q; an option comes behind its verb: corescale scan -q",
+    ),
+    ("corescale scan --budget 5 s -- true", 2, "corescale: s: is of no option, and of no command; write the command"),
+    ("corescale scan -h | grep -c bool", 1, "0"),
     ("corescale study", 2, "corescale: study: a verb is missing; corescale study list | check | run | new | claims"),
     ("corescale scan --version", 2, "corescale: scan: no such option: --version; corescale --version prints it"),
     ("corescale scan -t -- true", 2, "corescale: -t: needs a value; write it between the option and --"),
@@ -119,11 +126,26 @@ TRIES: tuple[Try, ...] = (
         "1",
     ),
     ("corescale compare --gate 5% -r 8 true", 2, "corescale: --gate: there is nothing to compare with"),
+    (
+        "echo a > own.txt; corescale scan -r 1 --input own.txt --output ./own.txt -- cat",
+        2,
+        "corescale: ./own.txt: is what --input reads, and would be lost; name another file",
+    ),
+    ("cat own.txt", 0, "a"),
+    ("corescale scan --report no/ -- touch made", 2, "corescale: no/: cannot be written: no such folder"),
     # Braces around no name are as typed.
     ("corescale scan -q -r 1 -t 1 -- test '{\"a\":{\"b\":1}}' = '{\"a\":{\"b\":1''}''}'", 0, "1 thread: "),
     ("corescale scan -q -r 1 -t 1 -- awk 'BEGIN{for(i=0;i<9;i++){x+=i}}'", 0, "1 thread: "),
     ('corescale scan -q -r 1 -t 1 -- sh -c \'test {{n}} = "{"n"}"\'', 0, "1 thread: "),
     # Levels.
+    ("corescale scan -q -r=1 -t=1 -- true", 0, "1 thread: "),
+    ("corescale scan -t 1 -L 's=a\\,b,c' --dry-run -- echo {s} | grep -c 'echo a,b$'", 0, "1"),
+    ("corescale scan -q -r 1 -t 1 -L 's=a\\,b,c' -- echo {s} | grep -cF 's=a\\,b,c'", 0, "1"),
+    (
+        "corescale scan -f affinity='0;1' -- true",
+        2,
+        "corescale: .*'0;1'; write numbers and ranges, .*; / separates lev",
+    ),
     ("corescale scan -r 0 -- true", 2, "corescale: -r: 0 runs are no measurement; write -r 10"),
     ("corescale study run -r 0 demo", 2, "corescale: .*-r: 0 runs are no measurement"),
     ("corescale scan -t 1,1,2 -- true", 2, "corescale: -t: threads=1 is given twice"),
@@ -299,7 +321,11 @@ TRIES: tuple[Try, ...] = (
         4,
         "corescale: nonsuch: no such program; no folder of PATH has it: check the spelling",
     ),
-    ("corescale tune --dry-run -- ./nosuch 2>&1 >/dev/null", 4, "corescale: ./nosuch: no such file; looked from "),
+    (
+        "corescale tune --dry-run -- ./nosuch 2>&1 >/dev/null",
+        4,
+        "corescale: ./nosuch: no such file; looked for /.*/nos",
+    ),
     ("PATH=$PATH:/sbin corescale scan -- nonsuch 2>&1 | grep -c /sbin", 1, "0"),
     # Names that are too long to be looked at.
     ("corescale scan -q -r 1 -t 1 -- true /$(printf %0300d 0)", 0, "1 thread: "),

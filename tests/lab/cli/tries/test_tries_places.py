@@ -91,6 +91,8 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan -q -r 1 -t 1 -- sh -c 'kill -SEGV $$'", 4, "corescale: the program was killed by signal 11"),
     ("printf 'true' > bare; chmod +x bare; corescale scan -q -- ./bare", 4, "corescale: .*nor a script with a #! line"),
     ("printf '#!/no/such' > lost; chmod +x lost; corescale scan -q -- ./lost", 4, "corescale: .*its interpreter or"),
+    ("corescale scan -q -- .", 4, "corescale: .: no such program"),
+    ("corescale scan -q -r 1 -t 1000 -- true", 0, ".*1000 threads .oversubscribed.: "),
     ("corescale scan -q -- ./few", 4, "corescale: ./few: is a folder, not a program"),
     (
         "corescale scan -q -t 1 -- sh -c 'printf \"\\033[2Jbad\" >&2; exit 3'",

@@ -110,6 +110,6 @@ def test_the_answer_says_what_it_is_not_shown_to_meet() -> None:
     ]
     answer = recommend([*records, *fresh], experiment)
     assert answer.chosen == b and not_shown([*records, *fresh], experiment, b) == answer.not_shown
-    assert "; bytes not shown to be <= 1.04x baseline: 1.03" in recommendation(answer)
+    assert "; bytes not shown to be <= 1.04x baseline: 1.033x" in recommendation(answer)
     sized = [100.0] * 6
     assert recommend([*launches(experiment, sized, sized), *fresh[:0]], experiment).not_shown == ()

@@ -118,7 +118,7 @@ def test_a_stale_lock_does_not_block(open_run: Any, experiment: Make, two_cores:
     e = experiment()
     with open_run(e) as folder:
         folder.start(SUBJECT)
-    (folder.path.parent / "lock").write_text("1\n")
+    (folder.path.parent / ".lock").write_text("1\n")
     with open_run(e) as again:
         again.start(SUBJECT)
     assert again.path == folder.path
@@ -257,4 +257,4 @@ def test_half_made_folders_of_a_crash_are_swept_away(open_run: Any, experiment: 
     (home / ".1.new").mkdir(parents=True)
     with open_run(e) as folder:
         folder.start(SUBJECT)
-    assert sorted(path.name for path in home.iterdir()) == ["1", "lock"]
+    assert sorted(path.name for path in home.iterdir()) == [".lock", "1"]
