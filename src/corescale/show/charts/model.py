@@ -213,16 +213,21 @@ def decades(low: float, high: float) -> tuple[float, ...]:
             last = next((k for k, tick in enumerate(every) if tick >= high * 0.99), len(every) - 1)
             apart = math.ceil((last - first) / MOST_TICKS)
             return tuple(every[min(k, last)] for k in range(first, last + apart, apart))
-    step = next(s for k in range(-6, 12) for s in (10.0**k, 2 * 10.0**k, 5 * 10.0**k) if (high - low) / s <= 6)
+    step = rounded((high - low) / 6)
     return tuple(round(k * step, 9) for k in range(max(1, math.floor(low / step)), math.ceil(high / step) + 1))
 
 
 def binary(low: float, high: float) -> tuple[float, ...]:
     """Ticks of bytes: 1, 2 or 5 times a power of ten, in the largest of KiB, MiB and GiB that the largest value has."""
     unit = 1024.0 ** max(1, min(3, math.floor(math.log(max(high, 1.0), 1024))))
-    step = next(s for k in range(-3, 12) for s in (10.0**k, 2 * 10.0**k, 5 * 10.0**k) if (high - low) / (s * unit) <= 5)
+    step = rounded((high - low) / (5 * unit))
     first, last = math.floor(low / (step * unit)), math.ceil(high / (step * unit))
     return tuple(round(k * step, 9) * unit for k in range(first, last + 1))
+
+
+def rounded(step: float) -> float:
+    """The smallest of 1, 2 and 5 times powers of ten that is not smaller."""
+    return next((found for k in range(-9, 12) for one in (1, 2, 5) if (found := one * 10.0**k) >= step), 0.0)
 
 
 def _finite(end: float | None) -> float | None:

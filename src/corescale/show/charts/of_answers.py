@@ -13,7 +13,7 @@ from corescale.records import Level
 from corescale.show import text
 from corescale.show.charts.declared.asked import named, natural
 from corescale.show.charts.forest import forest
-from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind, sure
+from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind, rounded, sure
 
 Marked = dict[tuple[SeriesKind, str], list[Mark]]
 """marks of each series, by its kind and label"""
@@ -145,8 +145,7 @@ def _differences(answers: Sequence[Answer]) -> Chart:
 
 def _ticks(largest: float) -> tuple[float, ...]:
     """0 and at most four round numbers: those of a small factor are long."""
-    steps = (one * 10.0**k for k in range(-9, 12) for one in (1, 2, 5))
-    step = next((one for one in steps if largest / one <= MOST_TICKS), 0.0)
+    step = rounded(largest / MOST_TICKS)
     return tuple(round(k * step, 12) for k in range(MOST_TICKS + 1) if k * step <= largest) if step else ()
 
 

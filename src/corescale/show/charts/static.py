@@ -62,26 +62,24 @@ LETTERS, WHOLE = 9.0, 200
 """of an axis's title in a line: upright, for each inch of a panel's height, so that it ends where that does; lying"""
 
 
-def shown(chart: Chart) -> Axes:
-    """The axes of the first panel, in a figure of pyplot's: for a notebook, a window, or more drawing."""
+def plotted(charts: Sequence[Chart], name: str, axes: Axes | None) -> Axes:
+    """The chart of that name, the first for none, on these axes; raises UsageError for none of that name.
+
+    Without axes those of its first panel, in a figure of pyplot's: for a notebook, a window, or more drawing.
+    """
     from matplotlib import pyplot  # noqa: PLC0415  chooses what shows figures, which only this needs
 
-    with mpl.rc_context(STYLE):
-        figure = _titled(chart, pyplot.figure)
-    figure.set_facecolor(PAPER)
-    return next(axes for axes in figure.axes if axes.get_visible())
-
-
-def plotted(charts: Sequence[Chart], name: str, axes: Axes | None) -> Axes:
-    """The chart of that name, the first for none, on these axes or in a new figure; raises UsageError."""
     found = next((one for one in charts if name in ("", one.name)), None)
     if found is None:
         remedy = f"give one of {', '.join(one.name for one in charts)}"
         raise UsageError(f"no chart {name!r}", where="plot", remedy=remedy)
-    if axes is None:
-        return shown(found)
-    draw_on(axes, found)
-    return axes
+    if axes is not None:
+        draw_on(axes, found)
+        return axes
+    with mpl.rc_context(STYLE):
+        figure = _titled(found, pyplot.figure)
+    figure.set_facecolor(PAPER)
+    return next(axes for axes in figure.axes if axes.get_visible())
 
 
 def draw_on(axes: Axes, chart: Chart) -> None:
