@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: the state of a run and the four ways to follow it)
+# SPDX-License-Identifier: Apache-2.0
 """Progress of a run, on stderr only: live on a terminal, elsewhere one line for each block, or nothing."""
 
 import sys
@@ -48,7 +48,6 @@ class Shown(Watcher):
         self.shows, self.console = experiment.output == SHOWN, console
 
     def launched(self, record: Record) -> None:
-        """Shows the end of what the launch wrote."""
         if self.shows:
             self.console.print("\n".join(map(text.clean, record.tail.splitlines())), markup=False, soft_wrap=True)
 
@@ -68,12 +67,10 @@ class Plain(Shown):
             self._say(f"{text.count(self.state.launches, 'launch', 'launches')} so far; {self.state.left}")
 
     def block_done(self, number: int, records: Sequence[Record]) -> None:
-        """Says how far it is and what is best so far."""
         self.state.block_done(records)
         self._say(f"{self.state.amount}; {self.state.best}; {self.state.left}")
 
     def note(self, text: str) -> None:
-        """Writes the note on a line of its own."""
         self._say(f"note: {text}")
 
     def _say(self, line: str) -> None:
@@ -113,17 +110,14 @@ class Called(Watcher):
         self.state, self.function = State(experiment), function
 
     def launched(self, record: Record) -> None:
-        """Counts the launch."""
         self.state.launched(record)
         self._call(record)
 
     def block_done(self, number: int, records: Sequence[Record]) -> None:
-        """What is best may have changed."""
         self.state.block_done(records)
         self._call()
 
     def note(self, text: str) -> None:
-        """Passes it on."""
         self._call(note=text)
 
     def _call(self, record: Record | None = None, note: str = "") -> None:
@@ -149,7 +143,6 @@ class Fancy(Plain):
         self.live.stop()
 
     def __rich__(self) -> RenderableType:
-        """Called by rich at each refresh."""
         state = self.state
         bar = Table.grid(padding=(0, 1))
         for _ in range(3):
@@ -160,12 +153,10 @@ class Fancy(Plain):
         return Group(bar, self.running, Text(f"best so far: {state.best}", overflow="fold"))
 
     def launching(self, invocation: Invocation, line: str) -> None:
-        """Shows the line that runs."""
         phase = PHASES[invocation.phase]
         self.running = Text(f"{phase}: {text.clean(line)}", style="dim", no_wrap=True, overflow="ellipsis")
 
     def block_done(self, number: int, records: Sequence[Record]) -> None:
-        """Keeps the note for the next refresh."""
         self.state.block_done(records)
 
 

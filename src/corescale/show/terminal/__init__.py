@@ -69,10 +69,6 @@ def recommended_line(result: Result) -> str:
     return result.line(result.conclusion.chosen) if isinstance(result.conclusion, Recommendation) else ""
 
 
-WIDEST = 120
-"""columns of a chart, however many there are"""
-
-
 @dataclass(frozen=True)
 class Chart:
     """The text chart, in the width and the characters that the terminal has."""
@@ -81,7 +77,7 @@ class Chart:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Called by rich."""
-        yield Text(plot.scaling(self.scan, min(options.max_width, WIDEST), options.ascii_only), no_wrap=True)
+        yield Text(plot.scaling(self.scan, options.max_width, options.ascii_only), no_wrap=True)
 
 
 def _recommended(result: Result, found: Recommendation, most: int) -> Iterable[RenderableType]:
