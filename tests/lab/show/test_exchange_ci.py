@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import pandas as pd
 import pytest
 
 from corescale.conclude.answers.verdict import Gated
@@ -104,14 +103,3 @@ def test_extra_p_finds_the_model_that_made_the_times(tmp_path: Path) -> None:
     done = subprocess.run(["extrap", "--json", str(file)], capture_output=True, text=True, check=True)
     _, _, core_seconds = done.stdout.partition("Metric: core_seconds")
     assert re.search(r"Model: [67]\.\d+ \+ [01]\.\d+ \* p\^\(1\)", core_seconds)
-
-
-def test_jq_and_pandas_read_the_files(tmp_path: Path) -> None:
-    result = samples.scan_result()
-    for name in ("bencher", "github", "json", "records"):
-        (tmp_path / name).write_text(exchange.EXPORTERS[name](result))
-    asked = {"bencher": "length", "github": "length", "json": ".results | length"}
-    for name, what in asked.items():
-        done = subprocess.run(["jq", what, str(tmp_path / name)], capture_output=True, text=True, check=True)
-        assert int(done.stdout) == 4
-    assert len(pd.read_csv(tmp_path / "records")) == len(result.records)
