@@ -60,7 +60,7 @@ def test_the_grain_is_found_to_describe_three_sizes_at_once() -> None:
     assert answer.verdict == "holds" and answer.claimed is not None
     assert answer.claimed.coefficients["grain"].estimate == pytest.approx(60, rel=0.1)
     said = statements.answer(answer)
-    assert said.startswith("holds: f = ") and "x grain. It is off by" in said and "no better than grain" in said
+    assert said.startswith("holds: f = ") and "x grain. It is off by" in said and "not shown to predict" in said
 
 
 def test_one_block_refutes_nothing() -> None:
