@@ -33,7 +33,10 @@ def frame(
 
     timed = [record for record in records if record.phase in phases]
     noisy, kind = warnings(timed, experiment).noisy, memory_kind(timed)
-    blocks = _replicates(timed)
+    blocks: dict[Level | None, dict[int, int]] = {}
+    for record in timed:
+        of_machine = blocks.setdefault(record.configuration.get("machine"), {})
+        of_machine.setdefault(record.block, len(of_machine) + 1)
     known: dict[Configuration, Mapping[str, Level]] = {
         chosen: parameters(experiment, chosen) for chosen in dict.fromkeys(record.configuration for record in timed)
     }
@@ -45,7 +48,7 @@ def frame(
             "time": record.response(experiment.response),
             "peak_memory": (record.peak_memory if record.peak_memory_kind == kind else 0) or math.nan,
             "effective_cores": record.effective_cores,
-            "replicate": blocks[record.configuration.get("machine"), record.block],
+            "replicate": blocks[record.configuration.get("machine")][record.block],
             "order": order,
             "machine": record.configuration.get("machine") or machine,
             "status": record.status,
@@ -86,17 +89,6 @@ def foreseen(experiment: Experiment, cores: int) -> "pd.DataFrame":
         for place, chosen in enumerate(configurations(experiment))
     ]  # fmt: skip
     return frame(records, experiment)
-
-
-def _replicates(timed: Sequence[Record]) -> Mapping[tuple[Level | None, int], int]:
-    """Numbers of the blocks, from 1 on each machine."""
-    counts: dict[Level | None, int] = {}
-    found: dict[tuple[Level | None, int], int] = {}
-    for record in timed:
-        key = record.configuration.get("machine"), record.block
-        if key not in found:
-            found[key] = counts[key[0]] = counts.get(key[0], 0) + 1
-    return found
 
 
 def _with_columns(found: "pd.DataFrame", experiment: Experiment) -> "pd.DataFrame":

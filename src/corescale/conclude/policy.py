@@ -40,11 +40,6 @@ class Decision:
     """`width`, `proved`, `decided`: reached. `blocks`, `budget`: given up; the reached width is the tolerance that was
     attained. None: to go on"""
 
-    @property
-    def stop(self) -> bool:
-        """Whether to stop."""
-        return self.reason is not None
-
 
 class Uniform:
     """All configurations in every block until the stop rule is met."""
@@ -61,7 +56,9 @@ class Uniform:
 
     def next_block(self) -> Block | None:
         """See observe/run.py."""
-        return None if self.decision().stop else plan.next_block(self.wanted(), self.records, self.together())
+        if self.decision().reason is not None:
+            return None
+        return plan.next_block(self.wanted(), self.records, self.together())
 
     def wanted(self) -> tuple[Configuration, ...]:
         """What the next block launches."""

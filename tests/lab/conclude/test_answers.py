@@ -61,7 +61,7 @@ def test_a_scan_stops_at_the_declared_width_and_not_before() -> None:
     assert made > experiment.stop.min_blocks
     assert policy.decision(records, experiment).reason == "width"
     earlier = [r for r in records if r.block < made - 1]
-    assert not policy.decision(earlier, experiment).stop
+    assert policy.decision(earlier, experiment).reason is None
 
 
 def test_a_spent_budget_is_never_called_width() -> None:

@@ -164,7 +164,7 @@ class TestStop:
 
     def test_stops_by_width_only_where_a_look_was_planned(self) -> None:
         assert should_stop(self.rule, [self.narrow], 10).reason == "width"
-        assert not should_stop(self.rule, [self.narrow], 11).stop
+        assert should_stop(self.rule, [self.narrow], 11).reason is None
 
     def test_the_widest_interval_decides(self) -> None:
         decision = should_stop(self.rule, [self.narrow, self.wide], 10)

@@ -41,7 +41,8 @@ def summarise(log_times: Floats, counts: Floats) -> Summary:
     present, values = np.isfinite(log_times), np.where(np.isfinite(log_times), log_times, 0.0)
     weights = counts[..., :, None] * present
     with np.errstate(all="ignore"):
-        centres, low, high = _trimmed(np.take_along_axis(values, order, axis=0), _sorted(weights, order))
+        in_order = np.take_along_axis(weights, np.broadcast_to(order, weights.shape), axis=-2)
+        centres, low, high = _trimmed(np.take_along_axis(values, order, axis=0), in_order)
         clipped = np.clip(values, low[..., None, :], high[..., None, :])
         sizes = weights.sum(axis=-2)
         scores = clipped - (np.sum(weights * clipped, axis=-2) / sizes)[..., None, :]
@@ -49,10 +50,6 @@ def summarise(log_times: Floats, counts: Floats) -> Summary:
         n = np.sum(counts, axis=-1)[..., None, None]
         scatter = np.swapaxes(counts[..., :, None] * influences, -1, -2) @ influences
         return Summary(centres, scatter * n / (n - 1))
-
-
-def _sorted(weights: Floats, order: np.ndarray[tuple[int, ...], np.dtype[np.intp]]) -> Floats:
-    return np.take_along_axis(weights, np.broadcast_to(order, weights.shape), axis=-2)
 
 
 def _trimmed(values: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:

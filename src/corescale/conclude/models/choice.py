@@ -47,19 +47,12 @@ def choose(
     fits = {name: fit(model, p, log_times, confidence) for name, model in models.items()}
     known = sorted((name for name in models if fits[name].identifiable), key=lambda name: len(models[name].terms))
     if not known:
-        return Choice(
-            None,
-            fits,
-            dict.fromkeys(models, np.nan),
-            False,
-            "no model can be fitted: " + "; ".join({f.warning for f in fits.values()}),
-        )
-    errors = {
-        name: _held_out_errors(models[name], np.asarray(p, np.float64), np.asarray(log_times, np.float64))
-        for name in known
-    }
+        none = "no model can be fitted: " + "; ".join({f.warning for f in fits.values()})
+        return Choice(None, fits, dict.fromkeys(models, np.nan), False, none)
+    levels, times = np.asarray(p, np.float64), np.asarray(log_times, np.float64)
+    errors = {name: _held_out_errors(models[name], levels, times) for name in known}
     held_out = {name: float(errors[name][0]) if name in errors else np.nan for name in models}
-    enough = np.unique(np.asarray(p)[np.isfinite(np.asarray(log_times)).any(axis=0)]).size >= LEVELS
+    enough = np.unique(levels[np.isfinite(times).any(axis=0)]).size >= LEVELS
     comparable = [name for name in known if enough and np.isfinite(errors[name][0])]
     winner = min(comparable, key=lambda name: held_out[name], default=known[0])
     beaten = [name for name in known if enough and surely_less(errors[winner][1:], errors[name][1:])]
@@ -103,8 +96,7 @@ def _held_out_errors(model: ScalingModel, p: Floats, log_times: Floats) -> Float
     basis, weights = model.basis(p), np.isfinite(log_times).sum(axis=0) / blocks
     with np.errstate(all="ignore"):
         squares = [_held_out(basis, means, np.where(p == level, 0.0, weights), p == level) for level in np.unique(p)]
-    mean_square: Floats = np.mean(squares, axis=0)
-    return np.sqrt(mean_square)
+    return np.asarray(np.sqrt(np.mean(squares, axis=0)))
 
 
 def _held_out(basis: Floats, means: Floats, weights: Floats, out: npt.NDArray[np.bool_]) -> Floats:
@@ -112,6 +104,4 @@ def _held_out(basis: Floats, means: Floats, weights: Floats, out: npt.NDArray[np
     terms = gauss_newton(basis[~out], means[:, ~out], weights[~out], start=start, steps=REFIT_STEPS)
     predicted = terms @ basis[out].T
     error = means[:, out] - np.log(np.where(predicted > 0, predicted, np.nan))
-    impossible = np.any(predicted <= 0, axis=1)
-    squares: Floats = np.where(impossible, np.inf, np.mean(error**2, axis=1))
-    return squares
+    return np.asarray(np.where(np.any(predicted <= 0, axis=1), np.inf, np.mean(error**2, axis=1)))

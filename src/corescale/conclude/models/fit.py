@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fitting a model to blocks x levels of p: parameters and forecasts with intervals, and warnings about them."""
 
-import functools
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -107,21 +107,15 @@ def fit(
     p, log_times = _with_times(model, np.asarray(p, dtype=np.float64), np.asarray(log_times, dtype=np.float64))
     blocks, distinct = log_times.shape[0], np.unique(p).size
     if distinct < len(model.terms):
-        return _unidentified(
-            model,
-            p,
-            blocks,
-            confidence,
-            f"too few levels of {model.variable}: {distinct} for {len(model.terms)} terms",
-        )
+        few = f"too few levels of {model.variable}: {distinct} for {len(model.terms)} terms"
+        return _unidentified(model, p, blocks, confidence, few)
     basis, weights = model.basis(p), np.isfinite(log_times).sum(axis=0) / blocks
     summary = summarise(log_times, np.ones(blocks))
     with np.errstate(all="ignore"):
         terms = bounded_fit(basis, summary.centres, weights)
     if not np.isfinite(terms).all():
-        return _unidentified(
-            model, p, blocks, confidence, f"these levels of {model.variable} cannot separate its terms"
-        )
+        alike = f"these levels of {model.variable} cannot separate its terms"
+        return _unidentified(model, p, blocks, confidence, alike)
     drawn = resample(basis, log_times, weights, resamples) if blocks >= fewest_blocks(confidence) else None
     misfit = summary.centres - np.log(basis @ terms)
     warning = _warning_of_terms(model, terms, drawn, confidence)
@@ -180,13 +174,9 @@ def _warning_of_terms(model: ScalingModel, terms: Floats, drawn: Resamples | Non
     reasons = [f"{name} is at the edge of what the model allows" for name in _chosen(model, terms == 0)]
     if drawn is None:
         return [*reasons, f"fewer than {fewest_blocks(confidence)} blocks: no intervals"]
-    ends = [drawn.interval(functools.partial(_term, k), confidence) for k in range(terms.size)]
+    ends = [drawn.interval(operator.itemgetter((..., k)), confidence) for k in range(terms.size)]
     below = np.array([end is not None and end[1] < 0 for end in ends])
     return reasons + [f"the data contradict {name} >= 0 (superlinear?)" for name in _chosen(model, below)]
-
-
-def _term(k: int, terms: Floats) -> Floats:
-    return terms[..., k]
 
 
 def _chosen(model: ScalingModel, mask: npt.NDArray[np.bool_]) -> list[str]:

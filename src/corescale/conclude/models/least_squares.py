@@ -12,7 +12,7 @@ STEPS = 30
 SETTLED = 1e-12
 """a step, beside the terms, after which the next would be rounding"""
 SINGULAR = 1e-12
-"""determinant of the terms' scaled normal matrix, up to which the levels do not distinguish them """
+"""determinant of the terms' scaled normal matrix, up to which the levels do not distinguish them"""
 
 
 def gauss_newton(
@@ -78,7 +78,11 @@ def bounded_fit(basis: Floats, log_times: Floats, weights: Floats) -> Floats:
     subsets = [kept for size in range(1, width + 1) for kept in itertools.combinations(range(width), size)]
     fits = [_subset_fit(basis, log_times, weights, kept) for kept in subsets]
     allowed = [terms for terms in fits if (terms >= 0).all()]
-    return min(allowed, key=lambda terms: _loss(basis, terms, log_times, weights), default=np.full(width, np.nan))
+
+    def loss(terms: Floats) -> float:
+        return float(np.sum(weights * (log_times - np.log(basis @ terms)) ** 2))
+
+    return min(allowed, key=loss, default=np.full(width, np.nan))
 
 
 def _subset_fit(basis: Floats, log_times: Floats, weights: Floats, kept: tuple[int, ...]) -> Floats:
@@ -87,7 +91,3 @@ def _subset_fit(basis: Floats, log_times: Floats, weights: Floats, kept: tuple[i
     possible = (some > 0).any(axis=1).all()
     terms[list(kept)] = gauss_newton(some, log_times, weights) if possible else np.nan
     return terms
-
-
-def _loss(basis: Floats, terms: Floats, log_times: Floats, weights: Floats) -> float:
-    return float(np.sum(weights * (log_times - np.log(basis @ terms)) ** 2))

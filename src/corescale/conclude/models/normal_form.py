@@ -55,7 +55,7 @@ def normal_form(p: npt.ArrayLike, log_times: npt.ArrayLike, confidence: float = 
     """The hypothesis that best predicts each level from the others, and its fit; blocks x levels as for `fit`.
 
     At equal errors the simplest is chosen, in the order of `hypotheses`.
-    ValueError below 4 levels of p, which leave nothing to distinguish hypotheses .
+    ValueError below 4 levels of p, which leave nothing to distinguish hypotheses.
     """
     levels, times = np.asarray(p, np.float64), np.asarray(log_times, np.float64)
     if np.unique(levels).size < 4:

@@ -117,17 +117,18 @@ def fit(measured: Measured, factors: Mapping[str, Floats], confidence: float = 0
     blocks = overheads.shape[0]
     here, there = summarise(overheads, np.ones(blocks)), summarise(overheads, draws(blocks, RESAMPLES))
     gain, centres = np.linalg.pinv(design).astype(np.float64), here.centres
-    terms, errors = gain @ centres, _held_out(design, there.centres)
+    weights, terms = _residuals(design), gain @ centres
+    errors = _held_out(weights, there.centres)
     drawn = None
     if blocks >= fewest_blocks(confidence):
         with np.errstate(all="ignore"):
             drawn = Resamples(terms, _spread(gain, here), there.centres @ gain.T, _spread(gain, there))
-    excess = errors**2 - _noise(design, here) - _noise(design, there)
+    excess = errors**2 - _noise(weights, here) - _noise(weights, there)
     return OverheadFit(
         factors=tuple(factors),
         coefficients={name: _coefficient(k, terms, drawn, confidence, blocks) for k, name in enumerate(factors)},
         residual=float(np.sqrt(np.mean((centres - design @ terms) ** 2))),
-        held_out=error_interval(float(_held_out(design, centres[None])[0]), errors, confidence, blocks),
+        held_out=error_interval(float(_held_out(weights, centres[None])[0]), errors, confidence, blocks),
         excess=_lower(excess, blocks, confidence),
         typical=float(np.sqrt(np.mean(centres**2))),
         confidence=confidence,
@@ -214,26 +215,18 @@ def _lower(squares: Floats, blocks: int, confidence: float) -> float:
     return math.sqrt(max(0.0, float(np.quantile(squares, (1 - confidence) / 2))))
 
 
-def _noise(design: Floats, summary: Summary) -> Floats:
+def _noise(weights: Floats, summary: Summary) -> Floats:
     """The mean square that the centres' own scatter adds to a held-out error; NaN where there is no error."""
-    weights = _residuals(design)
-    if weights is None:
-        return np.full(summary.covariance.shape[:-2], np.nan)
-    added: Floats = np.mean(np.einsum("ij,...jk,ik->...i", weights, summary.covariance, weights), axis=-1)
-    return added
+    return np.asarray(np.mean(np.einsum("ij,...jk,ik->...i", weights, summary.covariance, weights), axis=-1))
 
 
-def _held_out(design: Floats, centres: Floats) -> Floats:
+def _held_out(weights: Floats, centres: Floats) -> Floats:
     """Root mean square error of each configuration predicted from the others, for centres [R, L]; NaN where too few."""
-    weights = _residuals(design)
-    if weights is None:
-        return np.full(centres.shape[0], np.nan)
-    mean_square: Floats = np.mean(np.square(centres @ weights.T), axis=1)
-    return np.sqrt(mean_square)
+    return np.asarray(np.sqrt(np.mean(np.square(centres @ weights.T), axis=1)))
 
 
-def _residuals(design: Floats) -> Floats | None:
-    """What each left-out configuration's error is of the centres, [configurations, L]; None where too few."""
+def _residuals(design: Floats) -> Floats:
+    """What each left-out configuration's error is of the centres, [configurations, L]; a row of NaN where too few."""
     size, width = design.shape
     rows = []
     for out in range(size if size > width else 0):
@@ -242,4 +235,4 @@ def _residuals(design: Floats) -> Floats | None:
             row = np.zeros(size)
             row[out], row[rest] = 1.0, -design[out] @ np.linalg.pinv(design[rest])
             rows.append(row)
-    return np.array(rows) if rows else None
+    return np.array(rows or [np.full(size, np.nan)])
