@@ -168,7 +168,7 @@ class TestStop:
 
     def test_the_widest_interval_decides(self) -> None:
         decision = should_stop(self.rule, [self.narrow, self.wide], 10)
-        assert not decision.stop
+        assert decision.reason is None
         assert decision.reached_width == pytest.approx(math.expm1(0.1))
 
     def test_giving_up_says_why_and_how_far_it_came(self) -> None:

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from corescale.api.results import concluded
-from corescale.conclude.answers.alternatives import Flaky
+from corescale.conclude.answers.candidates import Flaky
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.grid import configurations

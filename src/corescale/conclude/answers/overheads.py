@@ -21,11 +21,12 @@ from corescale.conclude.models.overhead_factors import (
     Measured,
     OverheadChoice,
     OverheadFit,
+    Reach,
     choose,
+    reach,
     surely_better,
     surely_better_elsewhere,
 )
-from corescale.conclude.models.overhead_reach import Reach, reach
 from corescale.conclude.stats import Floats, Interval
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Overheads, summands

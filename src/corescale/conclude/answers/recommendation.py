@@ -10,16 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from corescale.conclude import stats
-from corescale.conclude.answers.alternatives import (
+from corescale.conclude.answers.candidates import (
+    Candidate,
     Cheaper,
     Flaky,
     Front,
     baseline_failures,
+    candidates,
     cheaper,
     fastest_flaky,
     fronts,
 )
-from corescale.conclude.answers.candidates import Candidate, candidates
 from corescale.conclude.answers.timing import Averages, averages
 from corescale.conclude.constraints import broken, not_shown
 from corescale.conclude.race.answer import Gain

@@ -10,7 +10,7 @@ import pytest
 
 from corescale.cli.output import exit_code
 from corescale.conclude import policy
-from corescale.conclude.answers.alternatives import baseline_failures
+from corescale.conclude.answers.candidates import baseline_failures
 from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.race import bounds, pairs
 from corescale.conclude.race.options import OPTIONS
