@@ -142,12 +142,9 @@ def drift(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> tuple[Find
     absolute times and their intervals suffer.
     """
     residual, _ = _residuals(log_times, configurations)
-    return (
-        _finding(
-            "drift", rankdata(residual), np.arange(residual.size), "times move in one direction over the experiment"
-        ),
-        _finding("memory", residual[:-1], residual[1:], "a slow launch tends to follow a slow one"),
-    )
+    ranks, moves = rankdata(residual), "times move in one direction over the experiment"
+    trend = _finding("drift", ranks, np.arange(residual.size), moves)
+    return trend, _finding("memory", residual[:-1], residual[1:], "a slow launch tends to follow a slow one")
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,10 +61,8 @@ class Row:
 
         Cores that it wanted and others had count as used; one thread is never idle.
         """
-        used = (
-            max(self.effective_cores, min(self.wanted_cores, self.p)) if self.wanted_cores > 0 else self.effective_cores
-        )
-        return self.p > 1 and self.p - used >= self._clear
+        wanted = min(self.wanted_cores, self.p) if self.wanted_cores > 0 else 0.0
+        return self.p > 1 and self.p - max(self.effective_cores, wanted) >= self._clear
 
     @property
     def beyond(self) -> bool:
