@@ -8,6 +8,7 @@ import contextlib
 import errno
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from corescale.errors import ExitCode
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, bounds
 from support.processes import FIXTURE, SPAWNER, alive, eventually, spawn
 
@@ -62,6 +64,20 @@ class TestAsUnderAShell:
             words = [SPAWNER, "--report", "1", "--inherit", str(file.fileno()), "--", FIXTURE, "inspect"]
             done = subprocess.run(words, pass_fds=(file.fileno(),), stdout=subprocess.PIPE, check=True)
         assert json.loads(done.stdout)["exit_code"] == 2
+
+
+@pytest.mark.parametrize("within", ["-m sh -c 'mount -t tmpfs none /proc; exec \"$@\"' sh", "-pf"])
+def test_without_its_own_processes_in_sight_nothing_is_launched(within: str, tmp_path: Path) -> None:
+    """What it left could not be found and ended."""
+    words = ["unshare", *shlex.split(within), sys.executable, "-m", "corescale", "scan", "-r", "1", "-t", "1", "--"]
+    if subprocess.run(["unshare", *shlex.split(within), "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no namespace can be made here")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [*words, "touch", "launched"], cwd=tmp_path, env=environment, capture_output=True, check=False
+    )
+    assert (done.returncode, b"/proc: does not show this process" in done.stderr) == (ExitCode.UNAVAILABLE, True)
+    assert not (tmp_path / "launched").exists()
 
 
 class TestCpuTime:

@@ -130,6 +130,7 @@ def _ledger(seen: Profiled, threads: int, alone: Ledger | None) -> Ledger:
     notes = [FULL] if seen.unwritten else []
     if unseen > max(0.1, 0.05 * (report.user + report.system)):
         notes.append(f"programs that the profiler did not see used {unseen:.2f} s of CPU time: unattributed or blocked")
+        found = replace(found, cpu=found.cpu + (0.0 if report.ranked else unseen))
     return replace(found, notes=(*found.notes, *notes))
 
 

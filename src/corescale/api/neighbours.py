@@ -13,6 +13,7 @@ from corescale.declare.bounds import MARGIN
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.declare.plan import Block
+from corescale.endings import ending
 from corescale.errors import InconclusiveError, ProgramError
 from corescale.observe.launchers import Launcher
 from corescale.show import text
@@ -33,7 +34,7 @@ def must_not_disturb(experiment: Experiment, launcher: Launcher, jobs: int, note
         block = Block("measure", (widest,) * count)
         made = list(launcher.launch(plan.invocations(block, 0, 0, widest, plan.fresh_seed(), None)))
         if failed := next((record for record in made if not record.ok), None):
-            raise ProgramError(f"{widest.label} failed ({failed.status})", where="--jobs", remedy="make it work first")
+            raise ProgramError(f"{widest.label} {ending(failed)}", where="--jobs", remedy="make it work first")
         return statistics.fmean(record.response(experiment.response) for record in made)
 
     logs = []

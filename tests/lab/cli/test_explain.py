@@ -87,6 +87,12 @@ def test_a_program_that_fails_is_explained_and_says_so_by_the_exit_code(tmp_path
     explained("-t", "1", "--", "sh", "-c", "exit 7", cwd=tmp_path, code=ExitCode.PROGRAM)
 
 
+def test_what_a_program_without_the_profiler_uses_is_used(tmp_path: Path) -> None:
+    program = str(native.find("spawner_fixture"))
+    found = explained("-t", "1", "--", "env", "-u", "LD_PRELOAD", program, "burn", "0.3", cwd=tmp_path)
+    assert found["cores_used"] * found["wall"] == pytest.approx(0.3, abs=0.06)
+
+
 def test_a_program_that_ends_at_once_is_explained(tmp_path: Path) -> None:
     assert explained("-t", "1,2", "--", "true", cwd=tmp_path)["threads"] == 2
 

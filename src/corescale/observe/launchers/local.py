@@ -79,8 +79,9 @@ class Local(Launcher):
 
     def open(self, note: Callable[[str], None]) -> None:
         self._note = note
-        if paths.exists("/proc/self") and str(Path("/proc/self").readlink()) != str(os.getpid()):
-            raise UnavailableError("is of another pid namespace", where="/proc", remedy="unshare --mount-proc")
+        if not paths.exists("/proc/self") or str(Path("/proc/self").readlink()) != str(os.getpid()):
+            what = "does not show this process, so that what a launch leaves could not be found and ended"
+            raise UnavailableError(what, where="/proc", remedy="mount one of this pid namespace: unshare --mount-proc")
         sweep(self.place)
         other_load.announce()
         orphans.adopt()

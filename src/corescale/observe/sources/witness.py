@@ -43,7 +43,7 @@ class Sighting:
 
 
 def sightings(scratch: Scratch) -> tuple[Sighting, ...]:
-    """Every sighting of a launch, each process's in the order of its programs; one cut short is left out."""
+    """Every sighting of a launch, each process's in the order of its programs; what is none is left out."""
     return _sightings(scratch.of(NAME))
 
 
@@ -54,7 +54,8 @@ def _sightings(folder: Path) -> tuple[Sighting, ...]:
 def _of(data: bytes) -> Iterable[Sighting]:
     words = [word.decode(errors="replace") for word in data.split(b"\0")[:-1]]
     for pid, *objects in zip(*(words[k::4] for k in range(4)), strict=False):
-        yield Sighting(int(pid), *objects)
+        if pid.isdecimal():  # the program can write there, too
+            yield Sighting(int(pid), *objects)
 
 
 def _wanted(experiment: Experiment) -> bool:

@@ -123,6 +123,12 @@ def test_each_rank_must_be_detected_where_each_has_a_folder() -> None:
         assert sources.read([witness.SOURCE], held, succeeded=True).processes[12] == {"preload": (str(LIBRARY),)}
 
 
+def test_what_is_no_testimony_is_left_out() -> None:
+    with Scratch() as held:
+        (held.of("witness") / "witness.8").write_bytes(b"written\0by\0the\0program\0" * 2)
+        assert witness.sightings(held) == ()
+
+
 def test_a_testimony_cut_short_is_left_out() -> None:
     with Scratch() as held:
         (held.of("witness") / "witness.7").write_bytes(b"7\0/bin/sh\0/libc\0\x007\0/bin/pi")
