@@ -257,6 +257,18 @@ TEST(MultiNewtonProgram, PairsAreTimedOnEachVariant) {
   }
 }
 
+TEST(MultiNewtonProgram, ASleeperIsAThreadBesideTheOneThatWorks) {
+  for (const std::string sleeper : {"", "--sleeper"}) {
+    const std::string count = "ls /proc/$p/task | wc -l";
+    const Finished run = run_program(
+        MULTI_NEWTON,
+        "--threading none --repeat-for 60000 " + sleeper + " > /dev/null & p=$!; k=0; until [ $(" + count +
+            ") = 2 ] || [ $k = 20 ]; do sleep 0.01; k=$((k + 1)); done; " + count + "; kill $p; true",
+        "");
+    EXPECT_EQ(run.output, sleeper.empty() ? "1\n" : "2\n");
+  }
+}
+
 TEST(MultiNewtonProgram, ARequestThatLosesZerosFailsItsCheck) {
   const Finished run = run_program(MULTI_NEWTON, "--repeat-for 0 --intervals 100 --derivative hand", "");
   EXPECT_EQ(run.status, 1) << run.output;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <corescale/memory/thread_alloc.hpp>
 #include <corescale/team/any_team.hpp>
 #include <iostream>
 #include <memory>
+#include <thread>
 #include <variant>
 
 #include "driver/arguments.hpp"
@@ -30,6 +32,7 @@ struct Request {
   std::string threading = "spin";
   std::size_t threads = 1;
   std::size_t least_milliseconds = 1000;
+  bool sleeper = false;
 };
 
 /// An option's level, and what it stands for.
@@ -260,6 +263,8 @@ bool parse(int argc, char** argv, Request& request) {
   arguments.integer<std::size_t>("threads", request.threads, 1, 65'536, "of the team");
   arguments.integer<std::size_t>("repeat-for", request.least_milliseconds, 0, 3'600'000,
                                  "milliseconds for which the whole is repeated");
+  arguments.flag("sleeper", request.sleeper,
+                 "beside the team a thread sleeps: else glibc takes no lock where the team is one thread");
   if (!arguments.parse(argc, argv)) return false;
   if (request.threading == "none" && request.threads > 1)
     throw driver::Error(
@@ -275,6 +280,10 @@ int main(int argc, char** argv) {
   return driver::run("multi_newton", [&] {
     Request request;
     if (!parse(argc, argv, request)) return 0;
+    if (request.sleeper)
+      std::thread([] {
+        std::this_thread::sleep_until(std::chrono::steady_clock::time_point::max());
+      }).detach();
     return request.derivative == pairs ? run_pairs(request) : chosen(functions, request.function)(request);
   });
 }
