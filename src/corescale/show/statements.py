@@ -2,7 +2,7 @@
 """Statements that several outputs share: of one command, of a model and its forecasts, and of what a study came to."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
 from corescale.conclude.answers.findings import Answer
@@ -21,6 +21,7 @@ from corescale.conclude.models.overhead_factors import OverheadFit
 from corescale.conclude.stats import Interval
 from corescale.declare.experiment import Constraint, Experiment
 from corescale.declare.outputs import Finding
+from corescale.records import Level
 from corescale.show import text
 from corescale.show.naming import label
 
@@ -48,20 +49,26 @@ VERDICTS: dict[Verdict, tuple[str, str]] = {
 
 def answer(found: Answer | Modelled) -> str:
     """`at share=15: holds, ratio 1.18 [1.15, 1.22] where >= 1.1 is claimed. It ranges from 1.12 at load=1 to ...`."""
-    if isinstance(found, Modelled):
-        return modelled(found)
-    at = " ".join(f"{name}={level}" for name, level in found.at.items())
-    where = f"at {at}: " if at else ""
+    at, said = levels(found.at), _modelled(found) if isinstance(found, Modelled) else _ratio(found)
+    return text.clean(f"at {at}: {said}" if at else said)
+
+
+def levels(at: Mapping[str, Level]) -> str:
+    """`threads=2 load=1`."""
+    return " ".join(f"{name}={level}" for name, level in at.items())
+
+
+def _ratio(found: Answer) -> str:
     if found.verdict == "not on this machine":
         here = "not measured" if found.why.startswith(LEFT_OUT) else "not on this machine"
-        return text.clean(f"{where}{here}: {found.why}")
+        return f"{here}: {found.why}"
     alone = f"{found.finding.y} over a straight line of {found.finding.line}" if found.finding.line else found.finding.y
     what = "difference" if found.finding.difference else "ratio" if found.finding.b is not None else alone
     written = text.number if found.reached else text.ratio  # the ends of a level may be 0 and infinity
     several = f" of {found.finding.several} levels" if found.finding.several else ""
     shown = text.join(written(found.ratio))
     verdict = f"equal within {_margin(found.finding)}" if found.verdict == "equal" else found.verdict
-    said = f"{where}{verdict}, {what} {shown} where {found.finding.claim} is claimed{several}"
+    said = f"{verdict}, {what} {shown} where {found.finding.claim} is claimed{several}"
     said += f". The best is {found.chosen}" if found.chosen else ""
     if found.reached:
         said += f" of {found.finding.along}: {' and '.join(f'{_level(level)} at {at}' for at, level in found.reached)}"
@@ -77,7 +84,7 @@ def answer(found: Answer | Modelled) -> str:
         said += f". Left out, because launches failed: {', '.join(found.failed)}"
     if found.oversubscribed:
         said += f"; oversubscribed at p={', '.join(map(str, found.oversubscribed))}"
-    return text.clean(said)
+    return said
 
 
 def _margin(finding: Finding) -> str:
@@ -95,8 +102,7 @@ def _level(found: Interval) -> str:
 def powers(found: Sequence[Power]) -> Iterator[str]:
     """A line for each answer, and one for all of them."""
     for one in found:
-        at = "".join(f" {name}={level}" for name, level in one.answer.at.items())
-        yield text.clean(f"{one.answer.finding.name}{at}: {_power(one)}")
+        yield text.clean(f"{' '.join(filter(None, (one.answer.finding.name, levels(one.answer.at))))}: {_power(one)}")
     able = [one for one in found if one.blocks is not None]
     if not able:
         yield "no answer can be shown within its margin by so many blocks: a wider margin, or less noise, is needed"
@@ -117,14 +123,12 @@ def _size(log: float, finding: Finding) -> str:
     return f"{log:.2g}" if finding.difference else f"{100 * math.expm1(log):.2g}%"
 
 
-def modelled(found: Modelled) -> str:
-    """`at threading=tbb: holds: f = 41 [39, 43] x grain. It is off by 0.01 [0.01, 0.02] ... Cross-validation: ...`."""
-    at = " ".join(f"{name}={level}" for name, level in found.at.items())
-    where = f"at {at}: " if at else ""
+def _modelled(found: Modelled) -> str:
+    """`holds: f = 41 [39, 43] x grain. It is off by 0.01 [0.01, 0.02] ... Cross-validation: ...`."""
     if found.choice is None or found.claimed is None:
-        return text.clean(f"{where}not on this machine: {found.why}")
+        return f"not on this machine: {found.why}"
     why = f" ({found.why})" if found.why else ""
-    said = f"{where}{found.verdict}{why}: {overhead(found.claimed)}"
+    said = f"{found.verdict}{why}: {overhead(found.claimed)}"
     if found.beside is not None:
         said += f". Where it is said to predict better, {overhead(found.beside)}"
     elif found.reach is not None:
@@ -138,7 +142,7 @@ def modelled(found: Modelled) -> str:
             said += f": {overhead(found.choice.best)}"
     said += "; oversubscribed launches are among them" if found.oversubscribed else ""
     warning = found.claimed.warning
-    return text.clean(said + (f"; warning: {warning}" if warning and warning != found.why else ""))
+    return said + (f"; warning: {warning}" if warning and warning != found.why else "")
 
 
 def overhead(fit: OverheadFit) -> str:

@@ -101,8 +101,7 @@ GATES: Mapping[Gate, str] = {"failed": "failure", "crashed": "error"}
 
 def _findings(found: Study) -> Iterator[Case]:
     for answer in found.answers:
-        at = " ".join(f"{name}={level}" for name, level in answer.at.items())
-        case = " ".join(filter(None, (answer.finding.name, at)))
+        case = " ".join(filter(None, (answer.finding.name, statements.levels(answer.at))))
         yield case, math.nan, ENDS.get(answer.verdict, "skipped"), statements.answer(answer)
 
 
