@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corescale.machine import Machine, format_cpu_list
-from corescale.observe.doctor import Diagnosis, Installed, Quietness
+from corescale.observe.doctor import Diagnosis, Quietness
 from corescale.show.text import clean, count, memory
 from corescale.topology import Part
 
@@ -52,11 +52,8 @@ def to_json(diagnosis: Diagnosis) -> str:
 
 
 def _machine(machine: Machine) -> Iterator[Line]:
-    guest = (
-        ""
-        if machine.virtualised is None
-        else f" ({'a' if machine.virtualised == 'yes' else machine.virtualised} guest)"
-    )
+    kind = "a" if machine.virtualised == "yes" else machine.virtualised
+    guest = "" if kind is None else f" ({kind} guest)"
     ram = f"{machine.memory_bytes / 2**30:.0f} GiB"
     yield "machine", _text(f"{machine.hostname}: {machine.cpu_model}{guest}, {ram}")
     yield "system", _text(f"{machine.os}, Linux {machine.kernel}, {machine.architecture}")
@@ -112,12 +109,8 @@ def _missing(diagnosis: Diagnosis) -> Iterator[Line]:
     missing = [item for item in diagnosis.installed if item.path is None]
     width = max((len(item.name) for item in missing), default=0)
     for number, item in enumerate(missing):
-        yield "" if number else "not here", _remedy(item, width)
-
-
-def _remedy(item: Installed, width: int) -> Text:
-    purpose = f"  for {item.purpose}" if item.purpose else ""
-    return _text(f"{item.name:<{width}}  {item.remedy}") + Text(clean(purpose), style="dim")
+        purpose = Text(f"  for {clean(item.purpose)}" if item.purpose else "", style="dim")
+        yield "" if number else "not here", _text(f"{item.name:<{width}}  {item.remedy}") + purpose
 
 
 COLOURS = {"quiet": "green", "usable": "yellow", "noisy": "red"}

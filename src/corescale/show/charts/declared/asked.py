@@ -115,7 +115,7 @@ class Asked:
             return name
         if wanted.inverse:
             name = "speed" if self.value == "time" else f"1 / {name}"
-        return f"{name}, relative to {_all_words(wanted.to)}" if self.on_axis else f"{name}, relative"
+        return f"{name}, relative to {_words(wanted.to)}" if self.on_axis else f"{name}, relative"
 
     @property
     def on_axis(self) -> bool:
@@ -137,7 +137,7 @@ class Asked:
             error = f"; {spread}: bootstrapped 95% intervals of the {chart.statistic}"
             error += ", too narrow at so few" if fewest < MANY else ""
         wanted = chart.normalise
-        one = f" 1 is {_all_words(wanted.to)}." if wanted and not self.on_axis else ""
+        one = f" 1 is {_words(wanted.to)}." if wanted and not self.on_axis else ""
         return f"{chart.caption} {what}{error}.{one}{self.beside()}".strip()
 
     def beside(self) -> str:
@@ -146,7 +146,7 @@ class Asked:
         columns = [*(factor.name for factor in self.experiment.factors), "machine"]
         mixed = [name for name in columns if name not in self.groups and cells[name].nunique().max() > 1]
         over = f" Averaged over every {' and '.join(mixed)}." if mixed else ""
-        over += f" At 0: {_all_words(self.chart.at_zero)}." if self.chart.at_zero else ""
+        over += f" At 0: {_words(self.chart.at_zero)}." if self.chart.at_zero else ""
         return over + (f" {self.failed} launches without a value are left out." if self.failed else "")
 
     def made(self, x: Axis, y: Axis, panels: Sequence[Panel]) -> Chart:
@@ -170,23 +170,17 @@ class Asked:
         )
 
 
-def _all_words(levels: outputs.Selection) -> str:
+def _words(levels: outputs.Selection) -> str:
+    """`threads 1`, `the fewest threads`, `the smallest load and allocator system`."""
+    several = {column: among if isinstance(among, tuple) else (among,) for column, among in levels.items()}
+    pairs = [(column, level) for column, among in several.items() for level in among]
+    extremes = {"min": "smallest", "max": "largest"}
+    counts = {"min": "fewest", "max": "most"}
     return " and ".join(
-        _words(column, level)
-        for column, among in levels.items()
-        for level in (among if isinstance(among, tuple) else (among,))
-    )
-
-
-def _words(column: str, level: Level) -> str:
-    """`one thread`, `the fewest threads`, `the smallest load`, `allocator system`."""
-    if column == "threads" and level in ("min", "max"):
-        return f"the {'fewest' if level == 'min' else 'most'} threads"
-    return (
-        f"the {'smallest' if level == 'min' else 'largest'} {column}"
-        if level in ("min", "max")
+        f"the {(counts if column == 'threads' else extremes)[str(level)]} {column}" if level in extremes
         else f"{column} {level}"
-    )
+        for column, level in pairs
+    )  # fmt: skip
 
 
 def natural(level: Level) -> tuple[bool, Sequence[str | float]]:
