@@ -33,13 +33,6 @@ def record(values: Mapping[str, Any]) -> dict[str, Any]:
     return {**made, **failed, "warnings": [each for each in said if not each.endswith(COUNTS)]}
 
 
-def record_back(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a record as format 1 wrote them: what it sealed is a hash of its own lines."""
-    made = {**_renamed(values, {new: old for old, new in RECORD.items()}), "format": 1}
-    del made["let_fail"]  # no scan has such a launch, and nothing else is sealed
-    return made
-
-
 def experiment(values: Mapping[str, Any]) -> dict[str, Any]:
     """The experiment of a plan, by the names of format 2."""
     made = dict(values)

@@ -134,7 +134,8 @@ def ended(
     if report.status == "failed" and late and not any(each.status in FAILURES for each in ranks.values()):
         report = replace(report, status="timeout", exit_code=None)
     if report.status == "timeout":
-        return replace(report, tail=_last_words(ranks, chatter) or _without(report.tail, chatter)), ranks
+        own = [line for line in report.tail.splitlines(keepends=True) if not (chatter and chatter.match(line))]
+        return replace(report, tail=_last_words(ranks, chatter) or "".join(own)), ranks
     failed = [(_reported(scratch, rank), rank) for rank, each in ranks.items() if each.status in FAILURES]
     if report.status == "failed" and not failed and undetected:
         tail = "".join(f"rank {rank}: the spawner that measured it was killed\n" for rank in undetected)
@@ -196,11 +197,6 @@ def _last_words(ranks: Mapping[int, SpawnReport], chatter: re.Pattern[str] | Non
         said = [line for line in words if line.strip() and not (chatter and chatter.match(line))]
         lines += [f"rank {rank}: {line}\n" for line in said]
     return "".join(lines)
-
-
-def _without(tail: str, chatter: re.Pattern[str] | None) -> str:
-    """The end of what a launcher wrote, without its own chatter."""
-    return "".join(line for line in tail.splitlines(keepends=True) if not (chatter and chatter.match(line)))
 
 
 @dataclass(frozen=True, slots=True)

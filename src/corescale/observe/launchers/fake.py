@@ -17,7 +17,7 @@ from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Invocation
 from corescale.errors import UsageError
 from corescale.machine import Machine
-from corescale.observe.launchers.landscape import Disturbance, Failure, Landscape, Stream, meets, stream
+from corescale.observe.launchers.landscape import DISTURBANCES, Disturbance, Failure, Landscape, Stream, meets
 from corescale.observe.launchers.launcher import Launcher
 from corescale.records import Configuration, Layout, Noise, Record, Status, canonical
 
@@ -120,7 +120,7 @@ class Fake(Launcher):
             what = f"a launch of {invocation.configuration.label} would take {wall:g} s"
             raise UsageError(what, where="landscape", remedy="give it smaller numbers")
         self._before = invocation.configuration
-        failure = self._failure(place) if place.failures else None
+        failure = next((each for each in place.failures if self._random.random() < each.probability), None)
         status: Status = "ok" if failure is None else failure.status
         limit = self._experiment.timeout
         if limit is not None and (wall > limit or status == "timeout"):
@@ -148,7 +148,7 @@ class Fake(Launcher):
 
     def _stream(self, place: "_Place") -> Stream:
         if id(place.noise) not in self._streams:
-            self._streams[id(place.noise)] = stream(place.noise, self._random)
+            self._streams[id(place.noise)] = DISTURBANCES[place.noise.kind](place.noise, self._random)
         return self._streams[id(place.noise)]
 
     def _machine(self, invocation: Invocation, place: "_Place") -> float:
@@ -163,9 +163,6 @@ class Fake(Launcher):
     def _metric(self, name: str, value: float) -> float:
         size = self._landscape.metrics[name].size
         return _scaled(value, size * self._random.gauss()) if size else value
-
-    def _failure(self, place: "_Place") -> Failure | None:
-        return next((each for each in place.failures if self._random.random() < each.probability), None)
 
 
 @dataclass(frozen=True, slots=True)

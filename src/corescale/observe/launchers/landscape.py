@@ -226,11 +226,6 @@ def _bursts(noise: Disturbance, rng: random.Random) -> Stream:
         yield noise.size * rng.gauss() + (noise.gap if bursting else 0.0), bursting
 
 
-def stream(noise: Disturbance, rng: random.Random) -> Stream:
-    """The noise of this kind, drawn from `rng`."""
-    return DISTURBANCES[noise.kind](noise, rng)
-
-
 DISTURBANCES: dict[str, Callable[[Disturbance, random.Random], Stream]] = {
     "none": _none,
     "normal": _normal,

@@ -229,7 +229,8 @@ def open_run(
         path = home / str(_number(home, experiment.stop, fresh=fresh, continued=continued))
         if continued and not path.exists():
             raise StoreError("no run to continue", where=str(home), remedy="leave --continue out")
-        if path.exists() and not _same(planned(path)[:2], (experiment, launcher)):
+        made = planned(path) if path.exists() else None
+        if made is not None and (made[0].asked, made[1]) != (experiment.asked, launcher):
             raise StoreError("belongs to another experiment", where=str(path), remedy="choose --out DIR")
         with contextlib.closing(Folder(path, experiment, machine, launcher, option, continued=continued)) as folder:
             yield folder
@@ -243,11 +244,6 @@ def _plan(experiment: Experiment, launcher: str, option: str) -> dict[str, Any]:
         **({"option": option} if option else {}),
         "experiment": experiment.model_dump(mode="json"),
     }
-
-
-def _same(planned: tuple[Experiment, str], asked: tuple[Experiment, str]) -> bool:
-    """Whether the launches are the same; how they are shown may have changed."""
-    return planned[1] == asked[1] and planned[0].asked == asked[0].asked
 
 
 def _number(home: Path, stop: Stop, *, fresh: bool, continued: bool) -> int:

@@ -2,15 +2,14 @@
 """A forecast that is written down before what it is about is measured, with the fingerprint of what it came from."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from corescale import format_1
 from corescale.errors import StoreError
 from corescale.observe.store import durable
 from corescale.observe.store.run import Run, read_object
-from corescale.records import Record, canonical, encode, to_dict
+from corescale.records import Record, encode
 
 FILE = "sealed.json"
 
@@ -34,7 +33,7 @@ def sealed(run: Run) -> Sequence[Mapping[str, Any]] | None:
     try:
         before = run.records[: int(values["launches"])]
         forecasts: list[Mapping[str, Any]] = list(values["forecasts"])
-        intact = values["of"] in (_fingerprint(before, line) for line in (encode, _with_sidecars, _format_1_line))
+        intact = values["of"] == _fingerprint(before)
         early = {(tuple(r.configuration.levels), r.configuration.layout.p) for r in before}
         intact &= not any(p == one["p"] and dict(levels).items() >= one["levels"].items()
                           for levels, p in early for one in forecasts)  # fmt: skip
@@ -49,18 +48,5 @@ def sealed(run: Run) -> Sequence[Mapping[str, Any]] | None:
     return forecasts
 
 
-def _fingerprint(records: Sequence[Record], line: Callable[[Record], str] = encode) -> str:
-    return hashlib.sha256("\n".join(map(line, records)).encode()).hexdigest()
-
-
-def _old(record: Record) -> dict[str, Any]:
-    """As it was when a record could name files beside it."""
-    return {**to_dict(record), "sidecars": {}}
-
-
-def _with_sidecars(record: Record) -> str:
-    return canonical(_old(record))
-
-
-def _format_1_line(record: Record) -> str:
-    return canonical(format_1.record_back(_old(record)))
+def _fingerprint(records: Sequence[Record]) -> str:
+    return hashlib.sha256("\n".join(map(encode, records)).encode()).hexdigest()
