@@ -23,18 +23,14 @@ class Finite(Model, allow_inf_nan=False):
 
 
 class Disturbance(Finite):
-    """How times scatter about the truth. `size` is a standard deviation of the logarithm (about the relative one)."""
+    """How times scatter about the truth."""
 
     kind: Literal["none", "normal", "lognormal", "bimodal", "ar1", "bursts"] = "lognormal"
     size: float = Field(default=0.02, ge=0)
     gap: float = Field(default=0.1, ge=0)
-    """bimodal: by how much the slow mode is slower, as a logarithm"""
     share: float = Field(default=0.3, ge=0, le=1)
-    """bimodal, bursts: the share of launches in the slow mode, or of launches at which a burst begins"""
     memory: float = Field(default=0.7, ge=0, lt=1)
-    """ar1: correlation of one launch with the next; bursts: probability that a burst continues"""
     steal: float = Field(default=0, ge=0, lt=1)
-    """bimodal, bursts: share of the CPU time of a slow launch that is recorded as stolen"""
 
 
 Times = Mapping[str, Mapping[str, Annotated[float, Field(gt=0)]]]
@@ -89,7 +85,6 @@ class Scaled(Finite):
 
     base: float
     times: Mapping[str, Mapping[str, float]] = {}
-    """factor -> level -> multiplier"""
 
     def of(self, configuration: Configuration) -> float:
         """What it is there, without noise."""
@@ -100,7 +95,6 @@ class Metric(Scaled):
     """A metric of every launch."""
 
     size: float = Field(default=0, ge=0)
-    """standard deviation of its logarithm"""
 
 
 class Smaller(Scaled):
@@ -114,25 +108,17 @@ class Landscape(Finite):
     """The truth: seconds = base x Amdahl(threads) x the entry of each level x interactions."""
 
     base: float = Field(default=1.0, gt=0)
-    """seconds at one thread"""
     serial: float = Field(default=1.0, ge=0, le=1)
-    """serial share of Amdahl's law over p; 1: threads change nothing"""
     times: Times = Field(default={})
-    """factor -> level -> multiplier of the time; a factor that is named names all its levels"""
     interactions: tuple[Interaction, ...] = ()
     noise: Disturbance = Disturbance()
     drift: float = 0.0
-    """change of the logarithm of every time in an hour of the virtual clock"""
     period: Period | None = None
     between: float = Field(default=0.0, ge=0)
-    """seconds of the virtual clock from the end of a launch to the next one: hooks, choosing"""
     proof: float = Field(default=0.0, ge=0)
-    """seconds of the virtual clock before a block, for each configuration in it that was never launched"""
     first_in_block: float = 0.0
-    """logarithm that is added to the first launch of a block"""
     carry_over: tuple[CarryOver, ...] = ()
     own: tuple[Own, ...] = ()
-    """noise and drift of some configurations; the first that fits is taken"""
     failures: tuple[Failure, ...] = ()
     metrics: Mapping[str, Metric] = {}
     rehearsal: Smaller = Smaller()

@@ -40,21 +40,15 @@ Table = Annotated[Mapping[Cores, Annotated[float, Field(ge=0, allow_inf_nan=Fals
 
 
 class Platform(Model):
-    """Equal nodes on one network."""
+    """Equal nodes on one network; docs/cluster.md has every key."""
 
     nodes: Count = 1
     cores: Count
-    """of a node"""
     rate: Annotated[Mapping[Cores, Positive], Field(min_length=1)] = {1: 1.0}
-    """of a core, in cores of this machine, by how many cores of its node are busy"""
     collectives: Literal["ompi", "mpich", "mvapich2", "impi"] = "ompi"
-    """whose rules choose the algorithm of a collective operation"""
     network: Link
-    """between nodes"""
     memory: Link
-    """between ranks of one node"""
     fork_join: Mapping[Annotated[str, Field(pattern=r"^\w+$")], Table] = {}
-    """seconds that a loop of a threading system takes beside its work, by its threads; `default` for others"""
 
     @classmethod
     def read(cls, path: Path) -> Self:

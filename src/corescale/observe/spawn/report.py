@@ -56,7 +56,7 @@ class ProvedProgram:
 
 @dataclass(frozen=True, slots=True)
 class SpawnReport:
-    """What one launch gave. Seconds and bytes throughout."""
+    """What one launch gave, in seconds and bytes: docs/results_format.md has what a record has of it by the same names."""
 
     status: SpawnStatus
     exit_code: int | None = None
@@ -70,39 +70,25 @@ class SpawnReport:
     survivors: tuple[int, ...] = ()
     """numbers of the processes that could not be killed: of another user, or stuck in the kernel"""
     started: float = 0.0
-    """time since the epoch"""
     wall: float = 0.0
-    """time from the execution of the main program to its end"""
     stopped: bool = False
     """whether the spawner was stopped meanwhile, so that it saw that end late"""
     user: float = 0.0
-    """user time of the whole tree, with the time of processes that were not reaped"""
     system: float = 0.0
     cpu_kind: CpuKind = "reaped"
-    """`group`: of every process, none of which was seen to leave its group. `reaped`: of those whose parents waited for
-    them. `sampled`: a lower bound"""
     involuntary: int = 0
     steal: float = 0.0
     throttled: float = 0.0
     foreign: float | None = None
-    """time of other programs on the CPUs of `affinity`, less a clock tick of each: a lower bound; None where its own
-    time is not known"""
     on_cpu: float | None = None
     runqueue_wait: float | None = None
-    """time that the tree was ready to run and waited; None where the kernel keeps no schedstat"""
     sampled: bool = False
-    """whether on_cpu and runqueue_wait miss the last part of some thread, and so are lower bounds; their ratio is an
-    estimate"""
     peak_memory: int = 0
-    """ru_maxrss of the largest process: its resident memory, mapped files included, exact in time"""
     peak_memory_kind: MemoryKind = "none"
-    """`process`: as above. `sampled`: a lower bound, as some process was seen whose peak is not reported"""
     peak_memory_floor: int = 0
     """the spawner's own, from which the kernel counts the program's"""
     tree_memory: int = 0
-    """largest sampled anonymous memory of all processes together"""
     tree_memory_kind: TreeMemoryKind = "none"
-    """`group`: each page once. `sum`: a page that a fork shares counts in each process"""
     ranked: bool = False
     """whether it is of several ranks, with what started them"""
     affinity: tuple[int, ...] = ()
@@ -111,7 +97,6 @@ class SpawnReport:
     processes: tuple[SpawnedProcess, ...] = ()
     proof: tuple[ProvedProgram, ...] | None = None
     wall_kind: Literal["launcher", "rank"] = "launcher"
-    """whether `wall` is of what was spawned or of the slowest of its ranks"""
     node: str = ""
     """name of the node where it ran, if that is another than the lab's"""
 
