@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One launch of one program by the native spawner, which alone measures it and leaves nothing of it running."""
 
-from corescale.observe.spawn.bounds import bounds
-from corescale.observe.spawn.report import ProvedProgram, SpawnedProcess, SpawnReport, parse
+from corescale.observe.spawn.report import ProvedProgram, SpawnedProcess, SpawnReport, bounds, parse
 from corescale.observe.spawn.spawner import TAIL, Spawner, SpawnRequest, options
 
 __all__ = [

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from corescale.observe.spawn import SpawnReport, bounds
-from corescale.observe.spawn.bounds import RULES, table
+from corescale.observe.spawn.report import RULES, table
 from corescale.records import Noise, Record
 
 PAGE = Path(__file__).parents[4] / "docs" / "results_format.md"
