@@ -95,8 +95,6 @@ def must_start(experiment: Experiment) -> None:
 
 def _unstarted(name: str, text: str, why: str) -> ProgramError:
     remedy = f"what only a shell knows needs --shell, or sh -c {shlex.quote(text)}"
-    if name == "setup":
-        remedy += "; modules are loaded before corescale"
     return ProgramError(f"cannot be started: {why}", where=f"--{name} {text}", remedy=remedy)
 
 

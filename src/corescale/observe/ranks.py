@@ -2,7 +2,7 @@
 """The ranks of one launch, under any launcher: a spawner of its own starts, binds and accounts each of them.
 
 A launcher starts the leaf script once for each rank. So the environment and the preloads reach the program alone, not
-what starts it, whichever implementation of MPI or scheduler that is; and each rank leaves a report of its own.
+what starts it, and each rank leaves a report of its own.
 """
 
 import contextlib

@@ -71,10 +71,9 @@ def run(
     """Launch what `policy` asks for and keep it, from where `store` ended; the records of complete blocks.
 
     On any error, and on Ctrl-C, nothing of the program is left running, the block in flight is abandoned, and the
-    records so far stay. Raises ProgramError where the baseline fails before it ever succeeded (unless failures are
-    ignored), or where every launch of a first block fails; AfterwardsError where the run is finished and its clean-up
-    fails. `began`: when the budget did, by the monotonic clock. `quiet` waits before a block, and returns the seconds.
-    `first` is called once the launcher is open, before the first launch that counts; what it raises ends the run.
+    records so far stay. Raises ProgramError where the baseline, or every launch of a first block, fails;
+    AfterwardsError where the run is finished and its clean-up fails. `began`: when the budget did, by the monotonic
+    clock. `quiet` waits before a block, and returns the seconds. `first` comes before the first launch that counts.
     """
     began, watcher = time.monotonic() if began is None else began, watcher or Watcher()
     try:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An empty folder for one launch, gone afterwards; what a killed corescale left behind is swept away by the next.
 
-A temporary directory may be shared by hosts that do not see each other's locks, so a folder names its host, and a sweep
-removes those of its own alone.
+A folder names its host, since hosts that share a temporary directory may not see each other's locks.
 """
 
 import contextlib

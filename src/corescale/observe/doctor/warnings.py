@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What makes results on this machine doubtful, each with its remedy."""
 
-import math
 import os
 import resource
 import tempfile
@@ -80,10 +79,6 @@ def _of_machine(machine: Machine) -> Iterator[DoctorWarning]:
     if quota is not None and quota < len(machine.affinity):
         what = f"a CPU quota of {quota:g} cores on {len(machine.affinity)} CPUs: more threads than {most} are throttled"
         yield DoctorWarning(what, "raise it (docker run --cpus, Kubernetes limits.cpu), or stay within it")
-        if not math.isclose(quota, round(quota)):
-            yield DoctorWarning(
-                f"{quota:g} is not a whole number of cores", f"a quota of {max(1, round(quota))} is easier to read"
-            )
     if machine.smt_active:
         cores = len({cpu.core for cpu in machine.usable})
         what = f"{len(machine.usable)} CPUs share {cores} cores: the last doubling of threads gains less"

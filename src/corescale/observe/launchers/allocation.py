@@ -101,11 +101,6 @@ class Allocation:
         except UnavailableError as error:  # of a job that is forgotten
             return "Invalid job" in error.what
 
-    @property
-    def has_ended(self) -> bool:
-        """Whether nothing of it runs here any more."""
-        return self._salloc.poll() is not None
-
     def _said(self) -> str:
         """Why salloc ended, on one line: its errors without those that follow from others."""
         assert self._salloc.stderr is not None

@@ -37,15 +37,20 @@ Times = Mapping[str, Mapping[str, Annotated[float, Field(gt=0)]]]
 """factor -> level -> multiplier"""
 
 
-class Interaction(Finite):
-    """Where all of `levels` come together, the time is also multiplied by `times`."""
+class Met(Finite):
+    """What is so where all of `levels` come together."""
 
     levels: Mapping[str, Level]
+
+
+class Interaction(Met):
+    """The time is also multiplied by `times`."""
+
     times: float = Field(gt=0)
 
 
-class Failure(Finite):
-    """How a launch that has all of `levels` ends, with `probability`."""
+class Failure(Met):
+    """How a launch ends, with `probability`."""
 
     levels: Mapping[str, Level] = {}
     status: Literal["failed", "signal", "timeout", "check", "output-differs"] = "failed"
@@ -54,10 +59,9 @@ class Failure(Finite):
     tail: str = ""
 
 
-class Own(Finite):
-    """Noise and drift of the launches that have all of `levels`; without a noise of their own they have that of all."""
+class Own(Met):
+    """Noise and drift; without a noise of its own it has that of all."""
 
-    levels: Mapping[str, Level]
     noise: Disturbance | None = None
     drift: float = 0.0
 
@@ -152,7 +156,8 @@ class Landscape(Finite):
                 for level in levels[name] - set(entries):
                     what = f"factor {name!r} has no entry for level {level!r}"
                     raise UsageError(what, where=f"landscape {where}", remedy="write one: docs/fake.md")
-        combined = [each.levels for each in (*self.interactions, *self.failures, *self.own)]
+        met: tuple[Met, ...] = (*self.interactions, *self.failures, *self.own)
+        combined = [each.levels for each in met]
         for name in itertools.chain(*combined, *(each.after for each in self.carry_over)):
             _must_be(name, levels, "factor")
 

@@ -2,9 +2,7 @@
 """Launches ranks x threads on this machine by Open MPI's mpirun.
 
 mpirun starts a leaf (observe/ranks.py) for each rank. Each rank is bound to cores of its own: by mpirun's options where
-it can (by default it binds up to two ranks to one core each, whatever their threads), and by the leaf in any case:
-mpirun ignores taskset's mask. What Open MPI shares between ranks goes into folders that are gone with the
-launch, however that ends.
+it can, and by the leaf in any case, since mpirun ignores taskset's mask.
 """
 
 import functools

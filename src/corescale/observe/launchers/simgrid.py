@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches ranks that SimGrid simulates, on a platform that is not here. Every record says so.
+"""Launches ranks that SimGrid simulates, on a platform that is not here (docs/cluster.md). Every record says so.
 
-SimGrid runs all ranks in one process, one after the other. What they compute is measured; messages and the sharing of
-cores are simulated. The program is a build by smpicxx: of `prog` that is `prog.smpi` beside it, if there is one.
+The program is a build by smpicxx: of `prog` that is `prog.smpi` beside it, if there is one.
 """
 
 import functools

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches ranks x threads on the nodes of a cluster, by Slurm: an allocation for each block, and srun for each launch.
 
-An allocation lives as long as the pipe to the command that holds it: whatever ends corescale also ends the allocation.
-srun starts a leaf (observe/ranks.py) for each rank, which accounts for itself. What a launch needs is kept in the
-working folder, which nodes must share.
+srun starts a leaf (observe/ranks.py) for each rank, which accounts for itself: docs/cluster.md.
 """
 
 import contextlib

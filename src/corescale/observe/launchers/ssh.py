@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches ranks x threads on several hosts without a scheduler, by Open MPI's mpirun and ssh.
 
-The hosts stand in a file as Open MPI has it, a line `HOST slots=CORES` each (max_slots is not used). A rank's leaf
-accounts for itself, and what a launch needs is kept in the working folder, which hosts must share.
+The hosts stand in a file as Open MPI has it, a line `HOST slots=CORES` each. A rank's leaf accounts for itself:
+docs/cluster.md.
 """
 
 import os

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counters of the kernel and of the processor, by perf_event_open: `--metric faults=counter:page-faults`.
 
-An event is opened for this thread and begins where a child of it executes a program, so that it counts the whole launch
-without a library in it or its help; one that is killed is counted, too. It includes what starts the program.
+An event is opened for this thread and begins where a child of it executes a program, so that it counts the whole
+launch, with what starts the program.
 """
 
 import ctypes

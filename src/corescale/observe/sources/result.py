@@ -62,17 +62,10 @@ class _File(BaseModel):
 
 
 def parse_results(directory: Path, stdout_tail: str | None) -> ProgramResult:
-    """The regions, metrics, checks and work that a launch reported.
+    """What a launch reported, as docs/region.md has it: by files of region.h, else by the last JSON object on stdout.
 
-    Files of region.h count alone where `directory` holds any; otherwise the last line of `stdout_tail` that is a JSON
-    object with a number or a truth value in it: numbers are metrics (`work` is the work), truth values are checks.
-    Neither: an empty result.
-
-    Over processes: a metric is that of the lowest rank that gave it, a check holds if it holds wherever it was given,
-    work adds up. Where several processes have one rank, their threads are numbered on.
-
-    Raises ProgramError, naming the file and its fault, for one that is torn or malformed: files are renamed into place
-    whole, so a bad one means that results were lost, and a record without them would look as if there were none.
+    Where several processes have one rank, their threads are numbered on. Raises ProgramError for a torn or malformed
+    file.
     """
     files = [_read(path) for path in sorted(directory.glob("rank-*.json"))]
     if files:
