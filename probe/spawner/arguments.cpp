@@ -41,8 +41,6 @@ void set_group(arguments& asked, const std::string& text) {
   asked.groups = text == "auto";
 }
 
-void inherit(arguments& asked, const std::string& text) { asked.inherited.push_back(number<int>(text)); }
-
 option text_option(std::string arguments::*field) {
   return {true, [field](arguments& asked, const std::string& text) { asked.*field = text; }};
 }
@@ -72,7 +70,6 @@ const std::map<std::string, option>& options() {
       {"--stdout", text_option(&arguments::output)},
       {"--stderr", text_option(&arguments::errors)},
       {"--tail", number_option(&arguments::tail)},
-      {"--inherit", {true, inherit}},
       {"--scratch", text_option(&arguments::scratch)},
       {"--sample-ms", number_option(&arguments::sample_ms)},
       {"--prove", flag(&arguments::prove)},
@@ -114,7 +111,6 @@ const char* usage() {
          "  --stdin FILE --stdout FILE --stderr FILE\n"
          "  --tail BYTES, --scratch DIR      report the end of stderr; where it is kept meanwhile\n"
          "  --sample-ms N                    look at the tree every N ms (100); 0 never\n"
-         "  --inherit FD                     an open descriptor that the program keeps\n"
          "  --cgroup auto|off                accounts by control groups where possible\n"
          "  --prove                          trace it and report what every process had mapped at its end\n"
          "  --parent PID                     cancel once this process is gone\n"

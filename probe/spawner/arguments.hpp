@@ -32,8 +32,6 @@ struct arguments {
   std::string errors;
   /// Bytes of the end of what it wrote to standard error in the report.
   std::uint64_t tail = 0;
-  /// Descriptors that the program keeps, beside the first three.
-  std::vector<int> inherited;
   /// For scratch files; empty: $TMPDIR, else /tmp.
   std::string scratch;
   /// Milliseconds between looks at the tree, stretched so that they take under half a percent of a core; 0:

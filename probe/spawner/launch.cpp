@@ -25,7 +25,6 @@ struct child_plan {
   std::string path;
   std::vector<char*> argv, envp;
   int files[3];
-  const std::vector<int>& inherited;
   /// Null: as inherited.
   cpu_mask* affinity;
   pid_t spawner;
@@ -66,7 +65,6 @@ void read_schedstat(char (&text)[size]) {
 void take_files(const child_plan& plan) {
   for (int target = 0; target < 3; ++target)
     if (dup2(plan.files[target], target) < 0) give_up(plan, "process");
-  for (const int file : plan.inherited) fcntl(file, F_SETFD, 0);
 }
 
 /// A group of its own, but the spawner's session: a program that calls setpgid may, as under a shell.
@@ -179,7 +177,6 @@ launched launch(const arguments& asked, const channels& io, const launch_manner&
                   pointers(words),
                   pointers(variables),
                   {io.input(), io.output(), io.errors()},
-                  asked.inherited,
                   asked.affinity.empty() ? nullptr : &affinity,
                   getpid(),
                   gate.reader.get(),

@@ -7,10 +7,6 @@
  * local file system. Make the file beforehand: to create it takes the first program longer than all the rest
  * together.
  *
- * A program that changed its user may not open that file. It is detected where it inherited the descriptor that
- * CORESCALE_WITNESS_FILE tells, `descriptor:device:inode` of the same file; a descriptor that has become
- * another file's is left alone.
- *
  * It runs before main, so that a program that ends by _exit or gives way to another is seen too; a child that
  * goes on in the same program after a fork has the same objects and adds nothing. It allocates nothing,
  * defines no symbol, and leaves errno and the program's descriptors as they were. A static or set-user-id
@@ -152,25 +148,14 @@ static void write_record(int file, const struct record* record) {
   if (write(file, record->text, record->length) < 0) errno = 0;
 }
 
-static int save_by_path(const char* directory, const struct record* record) {
+static void save(const char* directory, const struct record* record) {
   char path[path_limit];
-  if (strlen(directory) + sizeof "/witness.log" > sizeof path) return 0;
+  if (strlen(directory) + sizeof "/witness.log" > sizeof path) return;
   stpcpy(stpcpy(path, directory), "/witness.log");
   const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) return 0;
+  if (file < 0) return;
   write_record(file, record);
   close(file);
-  return 1;
-}
-
-static void save_by_descriptor(const char* told, const struct record* record) {
-  char* rest;
-  const long file = strtol(told, &rest, 10);
-  const unsigned long long device = *rest == ':' ? strtoull(rest + 1, &rest, 10) : 0;
-  const unsigned long long inode = *rest == ':' ? strtoull(rest + 1, &rest, 10) : 0;
-  struct stat status;
-  if (fstat((int)file, &status) || status.st_dev != device || status.st_ino != inode) return;
-  write_record((int)file, record);
 }
 
 __attribute__((constructor)) static void testify(void) {
@@ -185,7 +170,6 @@ __attribute__((constructor)) static void testify(void) {
   append(&record, program);
   append(&record, object_of("malloc", program));
   append(&record, object_of("_Znwm", program));
-  const char* const told = getenv("CORESCALE_WITNESS_FILE");
-  if (!save_by_path(directory, &record) && told) save_by_descriptor(told, &record);
+  save(directory, &record);
   errno = error;
 }

@@ -39,9 +39,9 @@ TEST(arguments, that_make_no_sense_are_named) {
 
 TEST(arguments, usage_names_every_option) {
   const std::string text = usage();
-  for (const char* option : {"--report", "--env", "--unset", "--affinity", "--timeout", "--grace", "--stdin",
-                             "--stdout", "--stderr", "--tail", "--scratch", "--sample-ms", "--inherit",
-                             "--cgroup", "--prove", "--parent", "--beside"})
+  for (const char* option :
+       {"--report", "--env", "--unset", "--affinity", "--timeout", "--grace", "--stdin", "--stdout",
+        "--stderr", "--tail", "--scratch", "--sample-ms", "--cgroup", "--prove", "--parent", "--beside"})
     EXPECT_NE(text.find(option), text.npos) << option;
 }
 

@@ -59,12 +59,6 @@ class TestAsUnderAShell:
         report = spawn(sys.executable, "-S", "-c", script, prove=True, timeout=30)
         assert (report.status, report.exit_code) == ("ok", 0)
 
-    def test_only_a_descriptor_asked_for_is_inherited(self) -> None:
-        with Path("/dev/null").open("rb") as file:
-            words = [SPAWNER, "--report", "1", "--inherit", str(file.fileno()), "--", FIXTURE, "inspect"]
-            done = subprocess.run(words, pass_fds=(file.fileno(),), stdout=subprocess.PIPE, check=True)
-        assert json.loads(done.stdout)["exit_code"] == 2
-
 
 @pytest.mark.parametrize("within", ["-m sh -c 'mount -t tmpfs none /proc; exec \"$@\"' sh", "-pf"])
 def test_without_its_own_processes_in_sight_nothing_is_launched(within: str, tmp_path: Path) -> None:

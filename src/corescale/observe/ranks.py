@@ -51,8 +51,7 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
     """A script that executes the request as one of the ranks, of which each has its own CPUs (none: as inherited).
 
     Its standard output and input are the script's where the request wants them; its errors are kept for the report.
-    `afar`: the ranks are no descendants of the lab, so that each accounts for itself, has the time limit, and inherits
-    no descriptor.
+    `afar`: the ranks are no descendants of the lab, so that each accounts for itself and has the time limit.
     """
     folder, scratch.ranks = scratch.of("ranks"), len(cpus)
     for name in scratch.by_rank:
@@ -68,7 +67,6 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
         stdout=Path("/proc/self/fd/1") if request.stdout else None,
         sample_ms=request.sample_ms if afar else 0,
         memory_group=afar,
-        inherited=() if afar else request.inherited,
     )
     words = list(spawn.options(own, ""))[2:]
     text = _LEAF.format(
@@ -101,7 +99,6 @@ def afar(
         affinity=(),
         timeout=None if request.timeout is None else request.timeout + allowance,
         prove=False,
-        inherited=(),
         memory_group=False,
         grace=grace,
     )

@@ -41,8 +41,6 @@ class Scratch:
         self._place = place
         self.metrics = metrics or {}
         """the sources of the metrics that are declared, by the metrics' names"""
-        self.inherited: tuple[int, ...] = ()
-        """descriptors that the program gets; closed at the end"""
         self.counters: dict[str, int] = {}
         """descriptors of what counts in this launch, by the events; closed at the end"""
         self.by_rank: tuple[str, ...] = ()
@@ -87,7 +85,7 @@ class Scratch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for file in (*self.inherited, *self.counters.values()):
+        for file in self.counters.values():
             os.close(file)
         for folder, lock in self._held:
             shutil.rmtree(folder, ignore_errors=True)

@@ -248,7 +248,6 @@ class Local(Launcher):
         request = SpawnRequest(
             argv=launch.command,
             environment=sources.environment(watching, launch.variables, scratch),
-            inherited=scratch.inherited,
             affinity=launch.affinity or self._seat.cpus,
             timeout=None if math.isinf(longest) else longest,
             stdin=Path(self._experiment.input) if self._experiment.input else None,

@@ -4,8 +4,6 @@
 It is preloaded at every level of an allocator factor, the system's allocator included.
 """
 
-import fcntl
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +18,6 @@ from corescale.observe.spawn import SpawnedProcess
 LIBRARY = "libcorescale_witness.so"
 FOLDER = "CORESCALE_WITNESS"
 """The variable that says where the witness writes: `witness.log` there."""
-FILE = "CORESCALE_WITNESS_FILE"
-"""The variable that names a descriptor of the same file, for programs that changed their user."""
-_OUT_OF_THE_WAY = 63
-"""the descriptor's least number: shells keep files from 10 on, and 64 would make the kernel enlarge a table"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +57,9 @@ def _wanted(experiment: Experiment) -> bool:
 
 
 def _environment(scratch: Scratch) -> Mapping[str, str]:
-    """The file is there beforehand, and stays open to programs that may no longer open it."""
-    log = scratch.of(NAME) / "witness.log"
-    log.touch()
-    return {"LD_PRELOAD": str(native.library(LIBRARY)), FOLDER: str(scratch.of(NAME)), FILE: _descriptor(scratch, log)}
-
-
-def _descriptor(scratch: Scratch, log: Path) -> str:
-    """As the witness gets it; open until the launch is over."""
-    file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-    high = fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY)
-    os.close(file)
-    scratch.inherited = (*scratch.inherited, high)
-    status = os.fstat(high)
-    return f"{high}:{status.st_dev}:{status.st_ino}"
+    """The file is there beforehand, as to make it takes the first program longer than all the rest."""
+    (scratch.of(NAME) / "witness.log").touch()
+    return {"LD_PRELOAD": str(native.library(LIBRARY)), FOLDER: str(scratch.of(NAME))}
 
 
 def _read(scratch: Scratch) -> Found:

@@ -47,8 +47,6 @@ class SpawnRequest:
     """trace it: its times are those of a traced program, and only the main process is accounted"""
     memory_group: bool = True
     """accounts by control groups where they can be made, for memory and CPU time"""
-    inherited: tuple[int, ...] = ()
-    """descriptors that the program keeps, beside the first three"""
 
 
 def options(request: SpawnRequest, report: str) -> Iterator[str]:
@@ -61,8 +59,6 @@ def options(request: SpawnRequest, report: str) -> Iterator[str]:
     for option, setting in _settings(request).items():
         if setting is not None:
             yield from (option, f"{setting:f}" if isinstance(setting, float) else str(setting))
-    for file in request.inherited:
-        yield from ("--inherit", str(file))
     if request.prove:
         yield "--prove"
     yield from ("--", *request.argv)
@@ -123,7 +119,7 @@ class Spawner:
         reader, writer = os.pipe()
         try:
             words = [str(self._program), "--parent", str(os.getpid()), *options(request, str(writer))]
-            running = self._running = _started(words, (writer, *request.inherited))
+            running = self._running = _started(words, (writer,))
         except BaseException:
             os.close(reader)
             raise
