@@ -75,11 +75,15 @@ class Rule:
     """Up to `quiet` all is well, up to `usable` more launches help, beyond it results are doubtful."""
 
     name: str
-    number: Callable[[Quietness], float]
+    """of the number that it judges"""
     quiet: float
     usable: float
     says: Callable[[float], str]
     remedy: str
+
+    def number(self, seen: Quietness) -> float:
+        """0 where there is none."""
+        return float(getattr(seen, self.name) or 0.0)
 
     def level(self, seen: Quietness) -> Level:
         """The class of this number."""
@@ -89,16 +93,14 @@ class Rule:
 
 RULES = (
     Rule(
-        "launch noise",
-        lambda q: q.launch_noise,
+        "launch_noise",
         0.01,
         0.03,
         lambda x: f"equal launches of 1 s vary by about {x:.1%}",
         "stop other work; if there is none, the host shares its cores: more blocks, or dedicated cores",
     ),
     Rule(
-        "longest gap",
-        lambda q: q.longest_gap,
+        "longest_gap",
         0.005,
         0.02,
         lambda x: f"a core was taken away for {x * 1e3:.0f} ms at once",
@@ -106,7 +108,6 @@ RULES = (
     ),
     Rule(
         "steal",
-        lambda q: q.steal,
         0.005,
         0.02,
         lambda x: f"the hypervisor took {x:.1%} of the CPU time",
@@ -114,7 +115,6 @@ RULES = (
     ),
     Rule(
         "others",
-        lambda q: q.others,
         0.05,
         0.25,
         lambda x: f"other programs used {x:.2f} cores",
@@ -122,7 +122,6 @@ RULES = (
     ),
     Rule(
         "switches",
-        lambda q: q.switches,
         20,
         100,
         lambda x: f"another task displaced the work {x:.0f} times a second",
@@ -130,7 +129,6 @@ RULES = (
     ),
     Rule(
         "slowdown",
-        lambda q: q.slowdown or 1.0,
         1.05,
         1.25,
         lambda x: f"two busy cores give {2 / x:.2f} cores",
