@@ -21,6 +21,7 @@ from corescale.observe.scratch import Scratch
 from corescale.observe.sources import Found
 from corescale.observe.spawn import SpawnReport, SpawnRequest
 from corescale.observe.spawn.report import CpuKind, TreeMemoryKind
+from corescale.observe.spawn.spawner import TAIL
 from corescale.records import Process
 
 FAILURES = ("failed", "signal", "not-started")
@@ -190,7 +191,7 @@ def _last_words(ranks: Mapping[int, SpawnReport], chatter: re.Pattern[str] | Non
     lines: list[str] = []
     for rank, why in ranks.items():
         words = (why.trouble or why.tail).splitlines()
-        words = words[1:] if len(why.tail.encode()) >= spawn.TAIL and not why.trouble else words  # begins within a line
+        words = words[1:] if len(why.tail.encode()) >= TAIL and not why.trouble else words  # begins within a line
         said = [line for line in words if line.strip() and not (chatter and chatter.match(line))]
         lines += [f"rank {rank}: {line}\n" for line in said]
     return "".join(lines)

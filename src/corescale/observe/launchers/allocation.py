@@ -45,18 +45,8 @@ class Allocation:
         """its number, once it is there"""
         self.nodes: Sequence[str] = ()
         self._name = f"corescale-{platform.node()}-{os.getpid()}"
-        argv = [
-            *_guard(),
-            "salloc",
-            "--exclusive",
-            "--kill-command",
-            f"--job-name={self._name}",
-            f"--nodes={nodes}",
-            *words,
-            "sh",
-            "-c",
-            HOLD,
-        ]
+        own = ("salloc", "--exclusive", "--kill-command", f"--job-name={self._name}", f"--nodes={nodes}")
+        argv = (*_guard(), *own, *words, "sh", "-c", HOLD)
         self._salloc = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE,

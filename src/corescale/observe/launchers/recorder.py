@@ -10,7 +10,8 @@ from corescale.machine import Machine
 from corescale.observe.ranks import processes
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources import Found
-from corescale.observe.spawn import TAIL, SpawnReport, bounds
+from corescale.observe.spawn import SpawnReport, bounds
+from corescale.observe.spawn.spawner import TAIL
 from corescale.records import Noise, Record, Status
 
 AS_REPORTED = ("started", "wall", "wall_kind", "user", "system", "cpu_kind", "peak_memory", "peak_memory_kind",

@@ -2,16 +2,6 @@
 """One launch of one program by the native spawner, which alone measures it and leaves nothing of it running."""
 
 from corescale.observe.spawn.report import ProvedProgram, SpawnedProcess, SpawnReport, bounds, parse
-from corescale.observe.spawn.spawner import TAIL, Spawner, SpawnRequest, options
+from corescale.observe.spawn.spawner import Spawner, SpawnRequest, options
 
-__all__ = [
-    "TAIL",
-    "ProvedProgram",
-    "SpawnReport",
-    "SpawnRequest",
-    "SpawnedProcess",
-    "Spawner",
-    "bounds",
-    "options",
-    "parse",
-]
+__all__ = ["ProvedProgram", "SpawnReport", "SpawnRequest", "SpawnedProcess", "Spawner", "bounds", "options", "parse"]

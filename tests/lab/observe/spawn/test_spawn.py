@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from corescale.errors import CorescaleError
-from corescale.observe.spawn import TAIL, Spawner, SpawnReport, SpawnRequest
+from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
+from corescale.observe.spawn.spawner import TAIL
 from support.processes import FIXTURE, SPAWNER, alive, daemon_of, eventually, fixture, spawn
 
 
