@@ -44,29 +44,18 @@ def locked(home: Path) -> Iterator[None]:
 def _lock_of(home: Path) -> IO[str]:
     """The lock file, held. One that was removed before it could be held locks nobody out: the next one is taken."""
     while True:
-        lock = _opened(home)
-        try:
-            _take(lock.fileno(), home)
-            if _is_named(lock.fileno(), home / LOCK):
-                return lock
-        except BaseException:
-            lock.close()
-            raise
-        lock.close()
-
-
-def _opened(home: Path) -> IO[str]:
-    with durable.writing(home):
-        while True:
+        with durable.writing(home):
             durable.make_folders(home)
             with contextlib.suppress(FileNotFoundError):  # somebody who launched nothing has just removed the folder
-                return (home / LOCK).open("a+", encoding="utf-8")
-
-
-def _is_named(lock: int, path: Path) -> bool:
-    with contextlib.suppress(FileNotFoundError):
-        return os.path.samestat(os.fstat(lock), path.stat())
-    return False
+                lock = (home / LOCK).open("a+", encoding="utf-8")
+                try:
+                    _take(lock.fileno(), home)
+                    if os.path.samestat(os.fstat(lock.fileno()), (home / LOCK).stat()):
+                        return lock
+                except BaseException:
+                    lock.close()
+                    raise
+                lock.close()
 
 
 def _take(lock: int, home: Path) -> None:

@@ -104,7 +104,6 @@ def test_cores_are_tried_one_thread_each_and_at_most_four() -> None:
     ("changes", "environment", "says"),
     [
         ({"quota_cores": 1.5}, {}, "more threads than 1 are throttled"),
-        ({"quota_cores": 1.5}, {}, "not a whole number"),
         ({}, {}, "16 CPUs share 8 cores"),
         ({"governor": "powersave"}, {}, "governor is powersave"),
         ({"turbo": True}, {}, "turbo is on"),
