@@ -42,8 +42,7 @@ class ThreadTimes:
     calls: Mapping[str, int]
     allocations: int
     frees: int
-    allocated: int
-    """bytes; like the two counts, an estimate from the calls that are timed"""
+    """like `allocations`, an estimate from the calls that are timed"""
     allocating: float
     """seconds in the malloc family, and in first touches of pages"""
     ticks: int

@@ -260,7 +260,6 @@ def _thread(one: Any, begun: int, end: int, costs: tuple[float, int, float]) -> 
         calls={state: int(value) for state, value in zip(STATES, one["calls"], strict=True) if value},
         allocations=int(one["allocations"]),
         frees=int(one["frees"]),
-        allocated=int(one["bytes"]),
         allocating=(int(one["allocating"]) + added * int(one["allocations"] + one["frees"])) * cycle + touched * fault,
         ticks=int(one["ticks"]),
         started=_seconds(one["started"] - begun),

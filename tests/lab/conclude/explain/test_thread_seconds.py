@@ -16,7 +16,7 @@ from corescale.show.explain import BAR, LEVELS, as_json, lines
 
 
 def thread(**changes: object) -> ThreadTimes:
-    usual = ThreadTimes(1, 1.0, 1.0, 0.0, {}, {}, {}, 0, 0, 0, 0.0, 0)
+    usual = ThreadTimes(1, 1.0, 1.0, 0.0, {}, {}, {}, 0, 0, 0.0, 0)
     return replace(usual, **changes)  # type: ignore[arg-type]
 
 
