@@ -16,6 +16,7 @@ from corescale.observe import timeline
 from corescale.observe.launchers.local import Local
 from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
+from corescale.observe.timeline import seconds
 from corescale.profile import SHARES, STATES, MessageTimes, Profile, RegionTimes, StackTimes, ThreadTimes
 from corescale.records import Layout
 
@@ -185,16 +186,16 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
         process=int(header["process"]),
         executable=bytes(header["executable"]).decode(errors="replace"),
         processors=int(header["processors"]),
-        wall=_seconds(end - int(header["started"])),
+        wall=seconds(end - int(header["started"])),
         finished=bool(header["finished"] or replaced),
         shares=_shares(header, threads, end),
         threads=tuple(_thread(one, int(header["started"]), end, _costs(header)) for one in threads),
         lost_threads=int(header["lost_threads"]),
-        stacks=tuple(_stack(one) for one in stacks),
+        stacks=tuple(StackTimes(timeline.frames(one), _by_state(one["weight"])) for one in stacks),
         regions=tuple(_region(one) for one in regions[regions["calls"] > 0]),
         messages=_messages(_area(path, _MESSAGES_AT, _MESSAGES, _MOST_MESSAGES)) if header["is_rank"] else (),
-        started=_seconds(header["started"]),
-        busy_length=_seconds(BUCKET),
+        started=seconds(header["started"]),
+        busy_length=seconds(BUCKET),
         busy=tuple((_area(path, _BUSY_AT, np.dtype("i8"), length) / BUCKET).tolist()),
         modules=_area(path, _MODULES_AT, np.uint8, int(header["modules_length"])).tobytes().decode(errors="replace"),
         events=tuple(timeline.events(path, header, threads, stacks, end)),
@@ -209,17 +210,13 @@ def _area(path: Path, offset: int, kind: Any, count: int) -> Any:
     return np.fromfile(path, kind, count, offset=offset)
 
 
-def _seconds(nanoseconds: Any) -> float:
-    return float(nanoseconds) * 1e-9
-
-
 def _shares(header: Any, threads: Any, end: int) -> dict[str, float]:
     """What threads booked, and what a program that was killed left to be booked."""
     sums = threads["share"].sum(axis=0)
-    found = {name: _seconds(value) for name, value in zip(SHARES, sums, strict=True)}
+    found = {name: seconds(value) for name, value in zip(SHARES, sums, strict=True)}
     word = int(header["census"][0]) | int(header["census"][1]) << 64
     last = (word & ((1 << _TIME_BITS) - 1)) * _STEP
-    rest, free = _seconds(max(0, end - int(header["started"]) - last)), int(header["processors"])
+    rest, free = seconds(max(0, end - int(header["started"]) - last)), int(header["processors"])
     for place, name in enumerate(_COUNTS):
         there = max(0, (word >> (_TIME_BITS + _WIDTH * place) & ((1 << _WIDTH) - 1)) - _OFFSET)
         found[name] += rest * min(there, free)
@@ -233,13 +230,13 @@ def _shares(header: Any, threads: Any, end: int) -> dict[str, float]:
 
 
 def _by_state(values: Sequence[Any]) -> Mapping[str, float]:
-    return {state: _seconds(value) for state, value in zip(STATES, values, strict=True) if value}
+    return {state: seconds(value) for state, value in zip(STATES, values, strict=True) if value}
 
 
 def _costs(header: Any) -> tuple[float, int, float]:
     """Seconds of a cycle, cycles that the profiler added to each call, and seconds of a page's first touch."""
     cycles = int(header["last_cycle"]) - int(header["first_cycle"])
-    length = _seconds(header["ended"] - header["started"]) / cycles if cycles > 0 else 0.0
+    length = seconds(header["ended"] - header["started"]) / cycles if cycles > 0 else 0.0
     return length, int(header["cycles_of_a_call"]), length * int(header["cycles_of_a_fault"])
 
 
@@ -249,12 +246,12 @@ def _thread(one: Any, begun: int, end: int, costs: tuple[float, int, float]) -> 
     spent = _by_state(one["spent"])
     if not one["ended"] and one["state"] != 0:  # it waits to this day
         state = STATES[int(one["state"])]
-        spent = {**spent, state: spent.get(state, 0.0) + _seconds(max(0, end - int(one["since"])))}
+        spent = {**spent, state: spent.get(state, 0.0) + seconds(max(0, end - int(one["since"])))}
     return ThreadTimes(
         id=int(one["id"]),
-        wall=_seconds((int(one["ended"]) or end) - int(one["started"])),
-        cpu=_seconds(one["cpu"]),
-        queued=_seconds(one["queued"]),
+        wall=seconds((int(one["ended"]) or end) - int(one["started"])),
+        cpu=seconds(one["cpu"]),
+        queued=seconds(one["queued"]),
         spent=spent,
         burnt=_by_state(one["burnt"]),
         calls={state: int(value) for state, value in zip(STATES, one["calls"], strict=True) if value},
@@ -262,13 +259,8 @@ def _thread(one: Any, begun: int, end: int, costs: tuple[float, int, float]) -> 
         frees=int(one["frees"]),
         allocating=(int(one["allocating"]) + added * int(one["allocations"] + one["frees"])) * cycle + touched * fault,
         ticks=int(one["ticks"]),
-        started=_seconds(one["started"] - begun),
+        started=seconds(one["started"] - begun),
     )
-
-
-def _stack(one: Any) -> StackTimes:
-    depth = int(one["depth"])
-    return StackTimes(tuple(int(frame) for frame in one["frame"][:depth]), _by_state(one["weight"]))
 
 
 def _messages(area: Any) -> tuple[MessageTimes, ...]:
@@ -277,7 +269,7 @@ def _messages(area: Any) -> tuple[MessageTimes, ...]:
             call=bytes(one["call"]).decode(errors="replace"),
             partner=None if one["partner"] == _EVERYONE else int(one["partner"]),
             calls=int(one["calls"]),
-            seconds=_seconds(one["spent"]),
+            seconds=seconds(one["spent"]),
         )
         for one in area[area["calls"] > 0]
     ]
@@ -290,8 +282,8 @@ def _region(one: Any) -> RegionTimes:
         function=int(one["function"]),
         calls=calls,
         threads=int(one["threads"]) / calls,
-        wall=_seconds(one["wall"]),
-        body=_seconds(one["body"]),
-        longest=_seconds(one["longest"]),
-        capacity=_seconds(one["capacity"]),
+        wall=seconds(one["wall"]),
+        body=seconds(one["body"]),
+        longest=seconds(one["longest"]),
+        capacity=seconds(one["capacity"]),
     )

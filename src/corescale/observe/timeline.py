@@ -19,7 +19,7 @@ def events(path: Path, header: Any, threads: Any, stacks: Any, end: int) -> Iter
 
     `threads` and `stacks` are areas of the profile; `end`: of the program, by its clock.
     """
-    frames = {int(one["key"]): tuple(map(int, one["frame"][: int(one["depth"])])) for one in stacks}
+    places = {int(one["key"]): frames(one) for one in stacks}
     begun = int(header["started"])
     for file in path.parent.glob(f"timeline-{header['process']}-*"):
         if file.stat().st_size < _LINE.itemsize + _MOST_EVENTS * _EVENT.itemsize:
@@ -30,13 +30,19 @@ def events(path: Path, header: Any, threads: Any, stacks: Any, end: int) -> Iter
             continue
         made = data[_LINE.itemsize :].view(_EVENT)[: int(line["count"])]
         for one in made[made["length"] > 0]:
-            ended, length = _seconds(int(one["time"]) - begun), _seconds(one["length"])
-            place = frames.get(int(one["place"]), ())
+            ended, length = seconds(int(one["time"]) - begun), seconds(one["length"])
+            place = places.get(int(one["place"]), ())
             yield Event(int(one["thread"]), STATES[int(one["state"])], ended, length, place)
     for one in threads[(threads["ended"] == 0) & (threads["state"] != 0)]:
         since = int(one["since"])
-        yield Event(int(one["id"]), STATES[int(one["state"])], _seconds(end - begun), _seconds(max(0, end - since)))
+        yield Event(int(one["id"]), STATES[int(one["state"])], seconds(end - begun), seconds(max(0, end - since)))
 
 
-def _seconds(nanoseconds: Any) -> float:
+def frames(stack: Any) -> tuple[int, ...]:
+    """The addresses of a stack of the profile."""
+    return tuple(map(int, stack["frame"][: int(stack["depth"])]))
+
+
+def seconds(nanoseconds: Any) -> float:
+    """As the profiler writes times."""
     return float(nanoseconds) * 1e-9

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From what one launch gave to its record."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from corescale.declare import grid, paths
@@ -44,6 +45,7 @@ class Recorder:
         """The record: how the launch ended (`report`), what each rank gave (`ranks`), what sources found."""
         configuration = invocation.configuration
         output_hash = scratch.output_hash() if self._experiment.same_output and report.step is None else None
+        shown = scratch.said(TAIL) if self._experiment.output == SHOWN else ""
         preloaded = () if scratch.launch.preload else None
         return invocation.record(
             self._experiment.hash,
@@ -56,22 +58,17 @@ class Recorder:
             bounds=bounds(report),
             processes=processes(ranks, found, preloaded),
             threads_asked=configuration.layout.p,
-            tail=report.trouble or self._tail(report, scratch),
+            tail=report.trouble or (shown + report.tail if shown else report.tail or scratch.said(TAIL)),
             noise=_noise(report),
             oversubscribed=configuration.layout.of_node > self._machine.default_max_threads,
             sources=self._probes,
             **{**found.fields, "metrics": self._metrics(report, found, scratch)},
         )
 
-    def _tail(self, report: SpawnReport, scratch: Scratch) -> str:
-        if self._experiment.output == SHOWN:
-            return scratch.said(TAIL) + report.tail
-        return report.tail or scratch.said(TAIL)
-
     def _status(self, invocation: Invocation, report: SpawnReport, found: Found, output_hash: str | None) -> Status:
         if report.status == "cancelled":
             raise KeyboardInterrupt
-        if report.status == "timeout" and self._was_capped(invocation):
+        if report.status == "timeout" and (invocation.cap or math.inf) < (self._experiment.timeout or math.inf):
             return "capped"
         if report.status != "ok":
             return report.status
@@ -83,10 +80,6 @@ class Recorder:
         if output_hash and invocation.configuration == self._baseline:
             self._references.setdefault(rehearsed, output_hash)
         return "ok" if self._references.get(rehearsed) in (None, output_hash) else "output-differs"
-
-    def _was_capped(self, invocation: Invocation) -> bool:
-        limit = self._experiment.timeout
-        return invocation.cap is not None and (limit is None or invocation.cap < limit)
 
     def _metrics(self, report: SpawnReport, found: Found, scratch: Scratch) -> dict[str, float]:
         """The program's own and the declared ones. One that it did not give is absent, and so is one that is a lower

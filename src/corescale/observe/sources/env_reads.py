@@ -4,7 +4,7 @@
 It is there in launches to warm up alone: what it does for each getenv never shows in a time that counts.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from corescale import native
@@ -27,18 +27,14 @@ def _environment(scratch: Scratch) -> Mapping[str, str]:
 def _read(scratch: Scratch) -> Found:
     """The variables that were asked for, and those that programs read which cannot be detected."""
     programs = [Path(process.executable) for process in scratch.processes if process.executable]
-    lines = list(_lines(scratch.of(NAME)))
+    files = scratch.of(NAME).rglob("asked.log")
+    lines = {line for path in files for line in path.read_text(errors="replace").splitlines()}
     if not lines and not any(env_reads.undetectable(program) for program in programs):
         return Found()
     detected = {line for line in lines if not line.startswith("/")}
     objects = [Path(line) for line in lines if line.startswith("/")]
     found = detected | env_reads.undetected(scratch.launch.argv, [*programs, *objects])
     return Found(fields={"reads": tuple(sorted(found & env_reads.DETECTED))})
-
-
-def _lines(folder: Path) -> Iterator[str]:
-    for path in folder.rglob("asked.log"):
-        yield from dict.fromkeys(path.read_text(errors="replace").splitlines())
 
 
 NAME = "env_reads"

@@ -159,11 +159,6 @@ def _object(line: str) -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
-def _always(experiment: Experiment) -> bool:
-    del experiment
-    return True
-
-
 def _environment(scratch: Scratch) -> Mapping[str, str]:
     return {FOLDER: str(scratch.of(NAME))}
 
@@ -182,5 +177,5 @@ def _found(scratch: Scratch) -> Found:
 
 
 NAME = "result"
-SOURCE = Source(NAME, _always, _environment, _found, probe=False, gives="output", reads_output=_reads_output)
+SOURCE = Source(NAME, lambda _: True, _environment, _found, probe=False, gives="output", reads_output=_reads_output)
 """Not a probe: a program has it whether it is measured or not, and writes at its exit."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corescale import native
-from corescale.declare.experiment import Experiment
 from corescale.declare.factors import Launch
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources.source import Found, Source
@@ -50,10 +49,6 @@ def _of(data: bytes) -> Iterable[Sighting]:
     for pid, *objects in zip(*(words[k::4] for k in range(4)), strict=False):
         if pid.isdecimal():  # the program can write there, too
             yield Sighting(int(pid), *objects)
-
-
-def _wanted(experiment: Experiment) -> bool:
-    return any(factor.how.preloads for factor in experiment.factors)
 
 
 def _environment(scratch: Scratch) -> Mapping[str, str]:
@@ -113,4 +108,5 @@ def _warnings(launch: Launch, detected: Sequence[Sighting]) -> Iterator[str]:
 
 
 NAME = "witness"
-SOURCE = Source(NAME, _wanted, _environment, _read, by_rank=(FOLDER,))
+SOURCE = Source(NAME, lambda asked: any(each.how.preloads for each in asked.factors), _environment, _read,
+                by_rank=(FOLDER,))  # fmt: skip

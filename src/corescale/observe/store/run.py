@@ -161,7 +161,8 @@ def planned(path: Path) -> tuple[Experiment, str, str]:
     try:
         asked = plan["experiment"]
         if plan["format"] == 1:
-            asked = format_1.experiment(_found(path) | asked)
+            preloaded = circumstances(path)["variables"].get("LD_PRELOAD") or ""
+            asked = format_1.experiment({"inherited_allocator": allocators.named_in(preloaded) or "", **asked})
         experiment = Experiment.model_validate(asked)
         unknown = [factor.kind for factor in experiment.factors if factor.kind not in factors.KINDS]
         if unknown:
@@ -171,12 +172,6 @@ def planned(path: Path) -> tuple[Experiment, str, str]:
         if isinstance(error, StoreError):
             raise
         raise StoreError("a plan that this version cannot read", where=str(path / PLAN), remedy=CHANGED) from error
-
-
-def _found(path: Path) -> dict[str, Any]:
-    """What earlier formats kept in the environment and not in the plan."""
-    variables = circumstances(path)["variables"]
-    return {"inherited_allocator": allocators.named_in(variables.get("LD_PRELOAD") or "") or ""}
 
 
 class _Told(BaseModel):
