@@ -22,13 +22,12 @@ def test_a_lock_file_that_was_removed_before_it_was_held_locks_nobody_out(tmp_pa
     holds_a = folder.locked(home)
     holds_a.__enter__()
     opened, may_take = threading.Event(), threading.Event()
-    really_open, held = folder._opened, []
+    really_take, held = folder._take, []
 
-    def slow(place: Path) -> object:
-        file = really_open(place)
+    def slow(lock: int, place: Path) -> None:
         opened.set()
         may_take.wait(10)
-        return file
+        really_take(lock, place)
 
     def second() -> None:
         with folder.locked(home):
@@ -37,7 +36,7 @@ def test_a_lock_file_that_was_removed_before_it_was_held_locks_nobody_out(tmp_pa
                 pass
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folder, "_opened", slow)
+        patch.setattr(folder, "_take", slow)
         thread = threading.Thread(target=second)
         thread.start()
         assert opened.wait(10)

@@ -7,6 +7,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from corescale.declare import plan
@@ -107,22 +108,20 @@ def _programs(launcher: Launcher) -> object:
         return None
 
 
+@dataclass
 class _Loop:
-    def __init__(
-        self,
-        experiment: Experiment,
-        store: Store,
-        launcher: Launcher,
-        policy: Policy,
-        watcher: Watcher,
-        seed: Callable[[], int],
-        began: float,
-        quiet: Callable[[], float],
-    ) -> None:
-        self.experiment, self.store, self.launcher, self.policy = experiment, store, launcher, policy
-        self.watcher, self.seed, self.budget = watcher, seed, policy.budget
-        self.baseline = baseline(experiment)
-        self.start, self.quiet = began, quiet
+    experiment: Experiment
+    store: Store
+    launcher: Launcher
+    policy: Policy
+    watcher: Watcher
+    seed: Callable[[], int]
+    start: float
+    quiet: Callable[[], float]
+
+    def __post_init__(self) -> None:
+        store, launcher, policy = self.store, self.launcher, self.policy
+        self.budget, self.baseline = policy.budget, baseline(self.experiment)
         self.earlier = sum(record.wall for record in store.records)
         """seconds of the budget that an earlier try of this run took"""
         self.short_noted = False
@@ -179,19 +178,16 @@ class _Loop:
         if (self.experiment.same_output or self.experiment.stop.rule == "race" or told) and not before:
             yield Block("warmup", (self.baseline,))
             self.say_what_it_buys()
+        stop = self.experiment.stop
+        bounded = stop.budget if stop.binding or stop.rule == "race" else None
+        most = math.inf if bounded is None else (bounded - self.earlier) / 2
         for made in range(wanted):
             walls = sum(record.wall for record in self.store.records[before:])
             took = max(walls, time.monotonic() - began)  # the walls of a virtual clock, hooks and proofs by ours
-            if self.store.records and took + self.budget.takes(everyone) > self.for_warming_up():
+            if self.store.records and took + self.budget.takes(everyone) > most:
                 self.watcher.note(f"{made} of {wanted} warm-ups were made: half of --budget is for measuring")
                 return
             yield Block("warmup", everyone)
-
-    def for_warming_up(self) -> float:
-        """Seconds; inf where no budget bounds the whole."""
-        stop = self.experiment.stop
-        bounds = stop.budget is not None and (stop.binding or stop.rule == "race")
-        return ((stop.budget or 0.0) - self.earlier) / 2 if bounds else math.inf
 
     def make(self, block: Block) -> None:
         """All launches of a block, or none that count; waiting is no part of the budget."""

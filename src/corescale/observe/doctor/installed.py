@@ -105,24 +105,16 @@ def _allocator(name: str) -> Installed:
 
 
 def _component(component: Component) -> Installed:
-    if component.module:
-        return _module(component)
     path, version = allocators.find_library(component.libraries), None
+    if component.module and (found := importlib.util.find_spec(component.module)) and found.origin:
+        path, version = Path(found.origin), importlib.metadata.version(component.package)
     for program in map(shutil.which, component.programs):
         if program is None or path is not None:
             continue
         said = environment.said(program, "--version")
         if re.search(component.says, said, re.IGNORECASE):
             path, version = Path(program), version_in(said)
-    remedy = None if path else f"apt-get install {component.package}"
-    return Installed(component.group, component.name, component.purpose, path, version, remedy)
-
-
-def _module(component: Component) -> Installed:
-    found = importlib.util.find_spec(component.module)
-    path = Path(found.origin) if found and found.origin else None
-    version = importlib.metadata.version(component.package) if path else None
-    remedy = None if path else f"pip install {component.package}"
+    remedy = None if path else f"{'pip' if component.module else 'apt-get'} install {component.package}"
     return Installed(component.group, component.name, component.purpose, path, version, remedy)
 
 

@@ -290,9 +290,6 @@ def account(machine: Machine) -> Account:
     lines = [line.split() for line in read(Path("/proc/stat")).splitlines()]
     rows = [[int(word) for word in words[1:9]] for words in lines if words and words[0] in names]
     busy = sum(row[0] + row[1] + row[2] + row[5] + row[6] for row in rows) / tick
-    return Account(busy, sum(row[7] for row in rows) / tick, _own())
-
-
-def _own() -> float:
     usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    own = sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    return Account(busy, sum(row[7] for row in rows) / tick, own)

@@ -104,16 +104,15 @@ class Fake(Launcher):
         self._before: Configuration | None = None
 
     def _place(self, configuration: Configuration) -> "_Place":
-        place = self._places.get(configuration)
-        if place is None:
-            p = configuration.layout.p
-            place = _Place.of(self._landscape, configuration, p > self._cores)
-            self._places[configuration] = place
-        return place
+        if configuration not in self._places:
+            crowded = configuration.layout.p > self._cores
+            self._places[configuration] = _Place.of(self._landscape, configuration, crowded)
+        return self._places[configuration]
 
     def _launch_once(self, invocation: Invocation) -> Record:
         place = self._place(invocation.configuration)
-        disturbed, slow = next(self._stream(place))
+        stream = DISTURBANCES[place.noise.kind](place.noise, self._random)
+        disturbed, slow = next(self._streams.setdefault(id(place.noise), stream))
         truth = place.rehearsed if invocation.phase == "rehearse" else place.truth
         wall = _scaled(truth, self._machine(invocation, place) + disturbed)
         if not 0 < wall < LONGEST:
@@ -145,11 +144,6 @@ class Fake(Launcher):
         )
         self._clock += wall + self._landscape.between
         return record
-
-    def _stream(self, place: "_Place") -> Stream:
-        if id(place.noise) not in self._streams:
-            self._streams[id(place.noise)] = DISTURBANCES[place.noise.kind](place.noise, self._random)
-        return self._streams[id(place.noise)]
 
     def _machine(self, invocation: Invocation, place: "_Place") -> float:
         """The logarithm that the machine's state adds, whatever the noise."""

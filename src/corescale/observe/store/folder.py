@@ -108,7 +108,11 @@ class Folder:
         if not self.path.exists() and (earlier := self._earlier) is not None:
             self._changed = self._differences(earlier, now)
         self._before = len(self.records)
-        plan = durable.pretty(_plan(self._experiment, self._launcher, self._option))
+        plan = durable.pretty(
+            {"format": FORMAT, "corescale": __version__, "launcher": self._launcher}
+            | ({"option": self._option} if self._option else {})
+            | {"experiment": self._experiment.model_dump(mode="json")}
+        )
         if self.path.exists():
             (self.path / FINISHED).unlink(missing_ok=True)
             durable.write_whole(self.path / PLAN, plan)
@@ -223,16 +227,6 @@ def open_run(
             raise StoreError("belongs to another experiment", where=str(path), remedy="choose --out DIR")
         with contextlib.closing(Folder(path, experiment, machine, launcher, option, continued=continued)) as folder:
             yield folder
-
-
-def _plan(experiment: Experiment, launcher: str, option: str) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "corescale": __version__,
-        "launcher": launcher,
-        **({"option": option} if option else {}),
-        "experiment": experiment.model_dump(mode="json"),
-    }
 
 
 def _number(home: Path, stop: Stop, *, fresh: bool, continued: bool) -> int:
