@@ -54,7 +54,6 @@ class Quietness:
     """the system's 1-minute load average before"""
     slowdown: float | None
     """time of the work on two busy cores over that on one; None where only one core may be used"""
-    cores_tried: tuple[int, ...]
 
     @property
     def level(self) -> Level:
@@ -162,7 +161,6 @@ def measure(machine: Machine, progress: Progress = lambda what, done: None) -> Q
         switches=sum(run.switches for run in runs) / sum(run.cpu for run in runs),
         load=load,
         slowdown=slowdown(alone, together) if pair else None,
-        cores_tried=tuple(cores),
     )
 
 

@@ -13,7 +13,6 @@ class Direct(Local):
     """See Launcher."""
 
     name = "direct"
-    summary = "threads of one process tree"
     has_seats = True
 
     @classmethod

@@ -31,7 +31,6 @@ EPOCH = 1_000_000_000.0
 class Fake(Launcher):
     """See Launcher. Its launches take no time: more than 50,000 a second."""
 
-    summary = "nothing: answers from a landscape"
     only_if_asked = True
     virtual = True
     takes = "landscape"

@@ -17,8 +17,6 @@ class Launcher(ABC):
 
     name: str
     """Distinguishes its run folders from those of other launchers."""
-    summary: ClassVar[str]
-    """What it starts, in a few words."""
     starts_ranks: ClassVar[bool] = False
     """Whether it puts a program that starts ranks before the command, which then must start none itself."""
     only_if_asked: ClassVar[bool] = False

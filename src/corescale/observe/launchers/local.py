@@ -208,7 +208,9 @@ class Local(Launcher):
         wanted = self._to_prove(configuration)
         proved = self._proved.get(wanted, ()) if launch.preload else ()
         with Scratch(launch, proved, self.place, self._experiment.metrics) as scratch, self._prepared(configuration):
-            before = [*self._doubts.get(wanted, ()), *self._beside(), *self._unkilled()]
+            before = [*self._doubts.get(wanted, ()), *self._beside()]
+            if left := orphans.running(self._survivors) if self._survivors else 0:
+                before.append(f"processes of an earlier launch could not be killed, and {left} ran beside it")
             report = self._spawn(launch, configuration.layout, scratch, watching, cap=invocation.cap)
             stopped = [STOPPED] if report.stopped else []
             warnings = [*before, *self._beside(), *stopped]
@@ -272,12 +274,6 @@ class Local(Launcher):
     def _beside(self) -> Iterable[str]:
         """The warnings of others that measure here, if launches run here."""
         return other_load.warnings() if self.place is None else ()
-
-    def _unkilled(self) -> Iterator[str]:
-        """The warning of a launch beside which processes of earlier ones run."""
-        left = orphans.running(self._survivors) if self._survivors else 0
-        if left:
-            yield f"processes of an earlier launch could not be killed, and {left} ran beside it"
 
     def _output(self, scratch: Scratch) -> Path | None:
         """None: nowhere, which costs the program least."""

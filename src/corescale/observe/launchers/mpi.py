@@ -40,7 +40,6 @@ class Mpi(Local):
     """See Launcher."""
 
     name = "mpi"
-    summary = "ranks x threads on this machine, by Open MPI"
     starts_ranks = True
 
     @classmethod

@@ -46,7 +46,6 @@ FORK_JOIN = "CORESCALE_FORK_JOIN"
 class Simgrid(Local):
     """See Launcher."""
 
-    summary = "ranks x threads on nodes that are simulated, by SimGrid"
     starts_ranks = True
     only_if_asked = True
     takes = "platform"

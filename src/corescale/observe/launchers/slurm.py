@@ -43,7 +43,6 @@ class Slurm(Local):
     """See Launcher."""
 
     name = "slurm"
-    summary = "ranks x threads on nodes of a cluster, by Slurm"
     starts_ranks = True
     only_if_asked = True
     takes = "allocation"

@@ -48,7 +48,6 @@ class Ssh(Mpi):
     """See Launcher."""
 
     name = "ssh"
-    summary = "ranks x threads on several hosts, by Open MPI over ssh"
     only_if_asked = True
     takes = "hosts"
     has_seats = True

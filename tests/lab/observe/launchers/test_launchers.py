@@ -46,7 +46,6 @@ class Wrapped(Local):
     """Starts each rank by a script of the site's own, all at once."""
 
     name = "wrapped"
-    summary = "ranks, by a script"
     starts_ranks = True
 
     @classmethod
@@ -89,7 +88,6 @@ def test_every_launcher_meets_the_contract(
     name: str, experiment: Make, two_cores: Machine, landscape_file: Path, tmp_path: Path
 ) -> None:
     kind = launchers.LAUNCHERS[name]
-    assert kind.summary
     assert kind.starts_ranks or kind.virtual or kind.cannot(Layout(1, 2)), "it puts something before the command"
     given = {"fake": {"landscape": str(landscape_file)}, "simgrid": {"platform": str(simgrid.platform(tmp_path))}}
     layouts = [layout for layout in SHAPES if kind.cannot(layout) is None]
