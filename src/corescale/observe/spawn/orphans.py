@@ -53,11 +53,12 @@ def end(since: int, spared: Collection[int], *, of_this_session: bool = False) -
     deadline = time.monotonic() + _PATIENCE
     while (left := list(_left(since, spared, of_this_session))) and time.monotonic() < deadline:
         for process in left:
-            if process.state == "Z":
-                with suppress(ChildProcessError):
+            with suppress(ChildProcessError, ProcessLookupError, PermissionError):
+                if process.state == "Z":
                     os.waitpid(process.pid, os.WNOHANG)
-            elif _kill(process):
-                killed.add(process.pid)
+                else:  # an unreaped child keeps its number, so that nobody else can be hit
+                    os.kill(process.pid, signal.SIGKILL)
+                    killed.add(process.pid)
         time.sleep(0.002)
     return len(killed)
 
@@ -92,11 +93,3 @@ def _process(pid: int, stat: bytes) -> _Process:
     """The name before the state may hold blanks and brackets."""
     fields = stat.rpartition(b")")[2].split()
     return _Process(pid, fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))
-
-
-def _kill(process: _Process) -> bool:
-    """An unreaped child keeps its number, so that nobody else can be hit."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.kill(process.pid, signal.SIGKILL)
-        return True
-    return False

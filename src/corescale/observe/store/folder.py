@@ -251,12 +251,7 @@ def goes_further(made: Stop, asked: Stop) -> bool:
     """
     if made.rule != asked.rule and (made.rule, asked.rule) != ("replicates", "decided"):
         return False
-    further = [
-        (_or_more(asked.budget), _or_more(made.budget)),
-        (_or_more(asked.launches), _or_more(made.launches)),
-        (asked.max_blocks, made.max_blocks),
-        (_or_more(asked.confirm_pairs), _or_more(made.confirm_pairs)),
-        (-asked.width, -made.width),
-        (-asked.within, -made.within),
-    ]
-    return all(now >= before for now, before in further) and any(now > before for now, before in further)
+    limits = ("budget", "launches", "max_blocks", "confirm_pairs")
+    now, before = ([_or_more(getattr(stop, name)) for name in limits] + [-stop.width, -stop.within]
+                   for stop in (asked, made))  # fmt: skip
+    return now != before and all(a >= b for a, b in zip(now, before, strict=True))
