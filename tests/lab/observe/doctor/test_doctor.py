@@ -44,7 +44,7 @@ FIELDS = ("launch_noise", "longest_gap", "steal", "others", "switches", "slowdow
 @pytest.mark.parametrize(("field", "rule"), list(zip(FIELDS, quietness.RULES, strict=True)))
 def test_each_rule_alone_decides(field: str, rule: quietness.Rule) -> None:
     numbers = (rule.quiet, rule.usable, rule.usable * 1.01)
-    levels = [dataclasses.replace(SILENT, **{field: x}).level for x in numbers]  # type: ignore[arg-type]
+    levels = [dataclasses.replace(SILENT, **{field: x}).level for x in numbers]
     assert levels == ["quiet", "usable", "noisy"]
 
 
