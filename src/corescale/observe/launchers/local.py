@@ -101,10 +101,8 @@ class Local(Launcher):
 
     def subject(self) -> Mapping[str, Any]:
         names = {program for words in self._commands() for program in environment.programs(words)}
-        found = {
-            "programs": {name: environment.identity(name) for name in sorted(names)},
-            "sources": list(self._probes),
-        }
+        known = {name: environment.identity(name) for name in sorted(names)}
+        found = {"programs": known, "sources": list(self._probes)}
         return found if len(self._seats) == 1 else {**found, "jobs": len(self._seats)}
 
     def side_by_side(self, jobs: int) -> None:
