@@ -237,8 +237,8 @@ def test_calls_of_mpi_have_their_rank_and_partner() -> None:
     found = explanation(ledger([first, second], 1.0), [(one, PLACES.__getitem__) for one in (second, first)])
     assert [(rank, one.call) for rank, one in found.messages] == [(1, "MPI_Recv"), (0, "MPI_Barrier"), (0, "MPI_Send")]
     said = [" ".join(line.split()) for line in lines(as_json(found))]
-    assert "0.40 20 rank 1: MPI_Recv with rank 0" in said
-    assert "0.20 1 rank 0: MPI_Barrier" in said
+    assert "20 0.400 rank 1 MPI_Recv with rank 0" in said
+    assert "1 0.200 rank 0 MPI_Barrier" in said
     unnumbered = [(replace(one, rank=None), PLACES.__getitem__) for one in (first, second)]
     assert {(rank, one.call) for rank, one in explanation(found.ledger, unnumbered).messages} == {
         (0, "MPI_Recv"), (1, "MPI_Barrier"), (1, "MPI_Send"),
