@@ -5,6 +5,7 @@ Measuring stops by a width that was declared beforehand, looked at only where pl
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -187,15 +188,13 @@ def decision(records: Sequence[Record], experiment: Experiment, *, finished: boo
 
 
 def still_running(records: Sequence[Record], experiment: Experiment) -> tuple[Configuration, ...]:
-    """The configurations worth another launch."""
-    return tuple(c for c in configurations(experiment) if not _given_up(records, c, experiment))
-
-
-def _given_up(records: Sequence[Record], configuration: Configuration, experiment: Experiment) -> bool:
-    if configuration == baseline(experiment):
-        return False
-    bad = [record.status for record in records if record.configuration == configuration and not record.ok]
-    return len(bad) >= GIVE_UP_AFTER or "timeout" in bad
+    """The configurations worth another launch: the baseline, and what did not fail too often."""
+    bad = [record for record in records if not record.ok]
+    failures = Counter(record.configuration for record in bad)
+    out = {c for c, n in failures.items() if n >= GIVE_UP_AFTER} | {
+        r.configuration for r in bad if r.status == "timeout"
+    }
+    return tuple(c for c in configurations(experiment) if c not in out or c == baseline(experiment))
 
 
 def should_stop(rule: Stop, log_ratios: Sequence[Interval], blocks: int, budget_spent: bool = False) -> Decision:

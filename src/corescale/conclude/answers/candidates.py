@@ -60,7 +60,7 @@ def candidates(records: Sequence[Record], experiment: Experiment, racing: RaceAn
             effective_cores=median([record.effective_cores for record in good]),
             core_seconds=median([record.user + record.system for record in good]),
             metrics={name: median([r.metrics.get(name, math.nan) for r in good]) for name in experiment.metrics},
-            excluded=_excluded(_judged(records, c, now), experiment, lost=capped) or breaking.get(c),
+            excluded=_excluded(records, c, experiment, lost=capped) or breaking.get(c),
             launches=len(launches),
             oversubscribed=any(record.oversubscribed for record in launches),
             capped=capped,
@@ -75,14 +75,10 @@ def candidates(records: Sequence[Record], experiment: Experiment, racing: RaceAn
     return tuple(sorted(map(candidate, times.configurations), key=rank))
 
 
-def _judged(records: Sequence[Record], c: Configuration, now: Configuration) -> tuple[Record, ...]:
-    """Its launches; failures while it was to be confirmed count, but those of the baseline do not bar it then."""
-    fresh = () if c == now else of(records, c, "confirm")
-    return (*of(records, c), *(record for record in fresh if not record.ok))
-
-
-def _excluded(launches: Sequence[Record], experiment: Experiment, *, lost: bool) -> str | None:
-    """`lost`: it was killed in most of its launches."""
+def _excluded(records: Sequence[Record], c: Configuration, experiment: Experiment, *, lost: bool) -> str | None:
+    """Failures while it was to be confirmed count, but do not bar the baseline; `lost`: most launches were killed."""
+    fresh = () if c == baseline(experiment) else of(records, c, "confirm")
+    launches = (*of(records, c), *(record for record in fresh if not record.ok))
     bad = [record for record in launches if not record.ok and (record.status != "capped" or lost)]
     if bad:
         return ending(bad[0]) + (" while it was confirmed" if bad[0].phase == "confirm" else "")
