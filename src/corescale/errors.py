@@ -111,5 +111,5 @@ class UnavailableError(CorescaleError):
 
 def nearest(name: str, known: Iterable[str], otherwise: str = "", form: str = "{}") -> str:
     """A remedy for a name that is none: the one that is likely to have been meant, else what `otherwise` says."""
-    near = difflib.get_close_matches(name, list(known), 1)
+    near = difflib.get_close_matches(name, list(known), 1, cutoff=0.65)
     return f"did you mean {form.format(near[0])}?" if near else otherwise

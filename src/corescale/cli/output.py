@@ -19,6 +19,7 @@ from corescale.conclude.answers.verdict import Comparison
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.frame import frame
 from corescale.conclude.warnings import agreements
+from corescale.declare import paths
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Table
 from corescale.declare.request import RunRequest
@@ -102,13 +103,13 @@ def must_be_writable(request: RunRequest) -> None:
     if len(streams) > 1:
         remedy = "leave one there, and name a file for each other"
         raise UsageError("two outputs would be on standard output", where=" ".join(streams), remedy=remedy)
-    source = getattr(request, "input", "")
-    for target in filter(None, [*named, getattr(request, "output", "")]):
-        if source and files.are_same(target, source):
+    source, written_to = getattr(request, "input", ""), [*filter(None, [*named, getattr(request, "output", "")])]
+    for target in written_to:
+        if paths.is_file(source) and files.are_same(target, source):
             raise UsageError("is what --input reads, and would be lost", where=target, remedy="name another file")
+        if target not in STDOUT and sum(files.are_same(target, other) for other in written_to) > 1:
+            raise UsageError("two outputs would go there", where=target, remedy="name a file for each")
     for target in filter(None, named):
-        if target not in STDOUT and sum(files.are_same(target, other) for other in filter(None, named)) > 1:
-            raise UsageError("two exports would go there", where=target, remedy="name a file for each")
         files.must_be_writable(target)
 
 

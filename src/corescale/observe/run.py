@@ -133,6 +133,9 @@ class _Loop:
     def go(self) -> None:
         block = self.policy.next_block()
         before = len(self.store.records)
+        if block is None and not before and (most := self.experiment.stop.launches) is not None:
+            every = len(configurations(self.experiment))
+            raise InconclusiveError(f"{most}x pays for no block", where="--budget", remedy=f"give it {every}x or more")
         for warming in self.warm_ups() if block is not None else ():
             if not self.makes(warming):
                 return

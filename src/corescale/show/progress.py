@@ -242,6 +242,8 @@ class State:
 
 def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
     """The fastest configuration against the reference, with the interval of what was measured so far."""
+    if experiment.compares and len({command.argv for command in experiment.commands}) < len(experiment.commands):
+        return "equal launches"
     if experiment.finds:
         return f"{len({record.configuration for record in records})} configurations"
     times = table(records, experiment.response)

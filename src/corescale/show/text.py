@@ -156,13 +156,15 @@ def than(this: str, other: str, gain: Interval, confidence: float, response: str
     faster = gain.estimate >= 1
     slowdown = gain.map(lambda ratio: 1 / ratio)
     value, ends = times(gain if faster else slowdown)
-    decision, equal, word = decide(slowdown), value == "1.00x", "faster" if faster else "slower"
+    whole, _, decimals = value.removesuffix("x").partition(".")
+    equal, word = whole == "1" and not decimals.strip("0"), "faster" if faster else "slower"
+    decision = decide(slowdown)
     if decision == "too few blocks":
         looks = f"as fast as {other}" if equal else f"{value} {word} than {other}"
         return f"{this} {'look' if several else 'looks'} {looks}, but {no_interval(confidence, blocks)}"
     if decision == "no difference shown":
         return f"{decision}: {takes(this, other, gain, confidence, response)}"
-    said = "less than 0.5%" if equal else value
+    said = f"less than {50 * 10.0 ** -len(decimals):g}%" if equal else value
     return f"{this} {'are' if several else 'is'} {said} {word} than {join((other, ends))}{sure(confidence)}"
 
 

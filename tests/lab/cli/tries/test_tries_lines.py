@@ -117,7 +117,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale compare --export-json a.json --export-csv ./a.json true",
         2,
-        "corescale: a.json: two exports would go there",
+        "corescale: a.json: two outputs would go there",
     ),
     ("corescale predict x --track-record --anyway", 2, "corescale: --track-record: .*; leave out --anyway"),
     (
@@ -132,6 +132,8 @@ TRIES: tuple[Try, ...] = (
         "corescale: ./own.txt: is what --input reads, and would be lost; name another file",
     ),
     ("cat own.txt", 0, "a"),
+    ("corescale compare --export-csv o.csv --output o.csv true", 2, "corescale: o.csv: two outputs would go there"),
+    ("corescale scan --budget 1x -t 1,2 -- touch made", 3, "corescale: --budget: 1x pays for no block; give it 2x or"),
     ("corescale scan --report no/ -- touch made", 2, "corescale: no/: cannot be written: no such folder"),
     # Braces around no name are as typed.
     ("corescale scan -q -r 1 -t 1 -- test '{\"a\":{\"b\":1}}' = '{\"a\":{\"b\":1''}''}'", 0, "1 thread: "),
@@ -301,7 +303,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan --export-csv x.csv --export-json x.csv -- touch made",
         2,
-        "corescale: x.csv: two exports would go there; name a file for each",
+        "corescale: x.csv: two outputs would go there; name a file for each",
     ),
     (
         "corescale scan --input . -- touch made",

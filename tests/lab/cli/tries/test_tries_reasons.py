@@ -49,6 +49,11 @@ TRIES: tuple[Try, ...] = (
     ),
     ("corescale study new -", 2, "corescale: -: would be TOML; name a file that ends in .toml"),
     ("corescale scan -t 1 -f level=1,2 -- echo {threads}", 2, "corescale: -f: .*name one of threads, ranks"),
+    (
+        "corescale scan -f cores=1,2 -- true",
+        2,
+        "corescale: -f: unknown factor 'cores'; put {cores} into the command",
+    ),
     ("corescale scan --metric x=counter:nope -- true", 2, "corescale: --metric: no counter 'nope'; write one of"),
     (
         "corescale compare --gate cpu=5%,memory=5% true false",
