@@ -134,8 +134,7 @@ class _Loop:
         block = self.policy.next_block()
         before = len(self.store.records)
         if block is None and not before and (most := self.experiment.stop.launches) is not None:
-            every = len(configurations(self.experiment))
-            raise InconclusiveError(f"{most}x pays for no block", where="--budget", remedy=f"give it {every}x or more")
+            raise InconclusiveError(f"{most}x pays for no block", where="--budget", remedy="name more launches")
         for warming in self.warm_ups() if block is not None else ():
             if not self.makes(warming):
                 return
@@ -280,9 +279,7 @@ class _Loop:
         if made[0].timed:
             given = {f"metric:{key}" for record in made for key in record.metrics}
             given |= {f"region:{region.name}" for record in made for region in record.regions}
-            remedy = (
-                f"the program gives {', '.join(sorted(given)) or 'none'} (docs/region.md), --metric NAME=SOURCE more"
-            )
+            remedy = f"the program gives {', '.join(sorted(given)) or 'none'} (docs/region.md; --metric adds one)"
             raise UsageError("no launch gave it", where=name, remedy=remedy)
 
     def _launched(self, record: Record) -> str:

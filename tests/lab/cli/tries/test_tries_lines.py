@@ -133,7 +133,11 @@ TRIES: tuple[Try, ...] = (
     ),
     ("cat own.txt", 0, "a"),
     ("corescale compare --export-csv o.csv --output o.csv true", 2, "corescale: o.csv: two outputs would go there"),
-    ("corescale scan --budget 1x -t 1,2 -- touch made", 3, "corescale: --budget: 1x pays for no block; give it 2x or"),
+    (
+        "corescale scan --budget 1x -t 1,2 -- touch made",
+        3,
+        "corescale: --budget: 1x pays for no block; name more launches",
+    ),
     ("corescale scan --report no/ -- touch made", 2, "corescale: no/: cannot be written: no such folder"),
     # Braces around no name are as typed.
     ("corescale scan -q -r 1 -t 1 -- test '{\"a\":{\"b\":1}}' = '{\"a\":{\"b\":1''}''}'", 0, "1 thread: "),
