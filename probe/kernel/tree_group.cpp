@@ -127,6 +127,10 @@ tree_group::~tree_group() {
   remove_group(unified_);
 }
 
+void tree_group::kill() const {
+  if (!unified_.empty()) write_file(unified_ + "/cgroup.kill", "1");
+}
+
 std::optional<double> tree_group::cpu_seconds() const {
   if (unified_.empty()) return {};
   const auto used = statistic(unified_ + "/cpu.stat", "usage_usec");

@@ -34,6 +34,8 @@ class tree_group {
   std::string name() const { return unified_.substr(unified_.rfind('/') + 1); }
   /// Seconds of all processes that were ever in the group.
   std::optional<double> cpu_seconds() const;
+  /// Kills every process in the group at once, where the kernel (from 5.14) can.
+  void kill() const;
   /// Bytes now: anonymous pages of all processes, each once, and none of files or of the page cache.
   std::optional<std::uint64_t> anonymous() const;
 

@@ -2,8 +2,10 @@
 // The contract of what handles the ends of processes, and its smallest implementation.
 #pragma once
 
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 
 #include <optional>
 
@@ -21,11 +23,16 @@ class reaping {
  public:
   explicit reaping(pid_t main) : main_(main) {}
   virtual ~reaping() = default;
-  /// Handles all that happened to children, without waiting. `now`: when the spawner was told.
+  /// Handles what happened to children, without waiting, but so much at once: more may come as fast. `now`: when the
+  /// spawner was told.
   virtual void drain(double now) = 0;
+  /// Whether it left something.
+  bool behind() const { return behind_; }
 
   pid_t main() const { return main_; }
   const std::optional<main_end>& ended() const { return ended_; }
+  /// How many others were reaped that SIGKILL had ended.
+  int killed() const { return killed_; }
   /// Whether no child is left, living or dead.
   bool childless() const { return childless_; }
   accounts& used() { return used_; }
@@ -34,13 +41,16 @@ class reaping {
   void book(pid_t zombie, int status, const rusage& usage, double now) {
     used_.book(zombie, usage);
     if (zombie == main_) ended_ = main_end{now, status};
+    if (zombie != main_ && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ++killed_;
   }
+  static constexpr int at_once = 100;
   accounts used_;
-  bool childless_ = false;
+  bool childless_ = false, behind_ = false;
 
  private:
   pid_t main_;
   std::optional<main_end> ended_;
+  int killed_ = 0;
 };
 
 /// Looks at each zombie a last time, then reaps it.

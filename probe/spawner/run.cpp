@@ -108,7 +108,11 @@ class follower {
     if (group_ && !group_->name().empty()) children.used().expect_in(group_->name());
     const double begun = told.started > 0 ? told.started : monotonic();
     const auto look = [&] { this->look(children.used()); };
-    const supervised outcome = supervise(asked_, children, begun, report_file, look, [&] { around_.end(); });
+    const auto at_end = [&] { around_.end(); };
+    const auto kill_group = [&] {
+      if (group_) group_->kill();
+    };
+    const supervised outcome = supervise(asked_, children, begun, report_file, look, at_end, kill_group);
     if (told.failed_step) throw start_failure{told.failed_step, told.error};
     const main_end end = children.ended().value_or(main_end{monotonic(), SIGKILL});
     result.wall = (outcome.why == verdict::exited ? end.at : outcome.when) - told.started;

@@ -98,7 +98,7 @@ verdict wait_for_end(const arguments& asked, reaping& children, double started, 
   const double deadline = asked.timeout > 0 ? started + asked.timeout : never;
   watch eyes(asked, started);
   for (;;) {
-    const int signal = next_signal(std::min(deadline, eyes.next()));
+    const int signal = next_signal(children.behind() ? 0 : std::min(deadline, eyes.next()));
     const double now = monotonic();
     stopped = stopped || signal == SIGCONT || told_to_go_on();
     children.drain(now);
@@ -123,12 +123,14 @@ void ask_to_end(reaping& children, double grace) {
   }
 }
 
-/// Kills until there are no children: a process that was being born escapes one round, not the next.
-std::set<pid_t> kill_all(reaping& children) {
+/// Kills until there are no children: a process that was being born escapes one round, not the next. Chains of
+/// processes that fork and end escape every round, but not their group's end.
+std::set<pid_t> kill_all(reaping& children, const std::function<void()>& kill_group) {
   std::set<pid_t> killed;
   for (const double deadline = monotonic() + kill_patience;
        !children.childless() && monotonic() < deadline;) {
     const auto reached = kill_descendants();
+    kill_group();
     killed.insert(reached.begin(), reached.end());
     children.drain(monotonic());
     if (children.childless()) break;
@@ -153,17 +155,20 @@ void become_supervisor() {
 }
 
 supervised supervise(const arguments& asked, reaping& children, double started, int report,
-                     const std::function<void()>& look, const std::function<void()>& at_end) {
+                     const std::function<void()>& look, const std::function<void()>& at_end,
+                     const std::function<void()>& kill_group) {
   bool stopped = false;
   const verdict why = wait_for_end(asked, children, started, report, look, stopped);
   const double when = monotonic();
   at_end();
   ask_to_end(children, asked.grace);
-  auto killed = kill_all(children);
+  const int before = children.killed();
+  auto killed = kill_all(children, kill_group);
   killed.erase(children.main());
   auto survivors = children.childless() ? std::vector<pid_t>() : running_descendants();
   for (const pid_t alive : survivors) killed.erase(alive);
-  return {why, when, static_cast<int>(killed.size()), std::move(survivors), stopped};
+  const int leftovers = std::max(static_cast<int>(killed.size()), children.killed() - before);
+  return {why, when, leftovers, std::move(survivors), stopped};
 }
 
 }  // namespace corescale::probe

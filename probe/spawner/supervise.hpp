@@ -34,8 +34,9 @@ struct supervised {
 void become_supervisor();
 
 /// `report` is watched for its reader, whose end cancels. `look` is called at intervals, `at_end` once the main
-/// process has ended or is to, before what it left is.
+/// process has ended or is to, before what it left is. `kill_group` kills all that the control group holds, if any.
 supervised supervise(const arguments& asked, reaping& children, double started, int report,
-                     const std::function<void()>& look, const std::function<void()>& at_end);
+                     const std::function<void()>& look, const std::function<void()>& at_end,
+                     const std::function<void()>& kill_group);
 
 }  // namespace corescale::probe

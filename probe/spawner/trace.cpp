@@ -99,7 +99,8 @@ tracer::tracer(launched& main) : reaping(main.pid()) {
 }
 
 void tracer::drain(double now) {
-  for (;;) {
+  behind_ = false;
+  for (int handled = 0; handled < at_once; ++handled) {
     int status = 0;
     rusage usage{};
     const pid_t thread = wait4(-1, &status, __WALL | WNOHANG, &usage);
@@ -113,6 +114,8 @@ void tracer::drain(double now) {
     else
       forget(thread);
   }
+  behind_ = true;
+  go_on(now);
 }
 
 /// A stop is an event of ours, a group-stop to stay in, or a signal to pass on.

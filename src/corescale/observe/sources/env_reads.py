@@ -27,7 +27,7 @@ def _environment(scratch: Scratch) -> Mapping[str, str]:
 def _read(scratch: Scratch) -> Found:
     """The variables that were asked for, and those that programs read which cannot be detected."""
     programs = [Path(process.executable) for process in scratch.processes if process.executable]
-    files = scratch.of(NAME).rglob("asked.log")
+    files = filter(Path.is_file, scratch.of(NAME).rglob("asked.log"))
     lines = {line for path in files for line in path.read_text(errors="replace").splitlines()}
     if not lines and not any(env_reads.undetectable(program) for program in programs):
         return Found()

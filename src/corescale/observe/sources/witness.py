@@ -41,7 +41,7 @@ def sightings(scratch: Scratch) -> tuple[Sighting, ...]:
 
 
 def _sightings(folder: Path) -> tuple[Sighting, ...]:
-    return tuple(one for path in sorted(folder.rglob("witness.*")) for one in _of(path.read_bytes()))
+    return tuple(one for path in sorted(folder.rglob("witness.*")) if path.is_file() for one in _of(path.read_bytes()))
 
 
 def _of(data: bytes) -> Iterable[Sighting]:

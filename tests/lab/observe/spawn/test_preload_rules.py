@@ -125,6 +125,7 @@ def test_each_rank_must_be_detected_where_each_has_a_folder() -> None:
 
 def test_what_is_no_testimony_is_left_out() -> None:
     with Scratch() as held:
+        (held.of("witness") / "witness.9").mkdir()
         (held.of("witness") / "witness.8").write_bytes(b"written\0by\0the\0program\0" * 2)
         assert witness.sightings(held) == ()
 
