@@ -129,8 +129,8 @@ std::set<pid_t> kill_all(reaping& children, const std::function<void()>& kill_gr
   std::set<pid_t> killed;
   for (const double deadline = monotonic() + kill_patience;
        !children.childless() && monotonic() < deadline;) {
+    kill_group();  // first: who follows a chain's children reads on as long as it lives
     const auto reached = kill_descendants();
-    kill_group();
     killed.insert(reached.begin(), reached.end());
     children.drain(monotonic());
     if (children.childless()) break;

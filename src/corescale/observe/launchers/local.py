@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: what all launchers that start processes share)
 """Launches programs on this machine through the spawner: one at a time, or several on CPUs of their own."""
 
 import contextlib
