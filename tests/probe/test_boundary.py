@@ -191,12 +191,12 @@ class TestManyProcesses:
     def test_chains_of_processes_that_fork_and_end_are_killed_soon(self) -> None:
         if spawn("true").cpu_kind != "group" or os.uname().release < "5.14":
             pytest.skip("no group can be made or killed here")
-        chain = "import os, time; end = time.monotonic() + 8; os.fork() or os.setsid(); os.fork() and os._exit(0)\n"
+        chain = "import os, time; end = time.monotonic() + 60; os.fork() or os.setsid(); os.fork() and os._exit(0)\n"
         chain += "while time.monotonic() < end:\n if os.fork(): os._exit(0)"
-        chains = f"for i in 1 2 3 4 5 6; do {sys.executable} -S -c '{chain}' & done; sleep 9"
+        chains = f"for i in 1 2 3 4 5 6; do {sys.executable} -S -c '{chain}' & done; sleep 61"
         report = spawn("sh", "-c", chains, timeout=0.7)
         assert (report.survivors, report.leftovers > 0, bounds(report)["user"]) == ((), True, "upper")
-        assert report.wall < 4
+        assert report.wall < 40
 
     def test_leftovers_are_killed_soon(self) -> None:
         script = "i=0; while [ $i -lt 300 ]; do sleep 100 & i=$((i+1)); done"
