@@ -82,10 +82,7 @@ class InconclusiveError(CorescaleError):
 
 
 class InterruptedRunError(CorescaleError):
-    """Ctrl-C during a run in this folder, or a signal that ends it as well. `known`: what it said until then.
-
-    `folder`: empty where no launch had ended.
-    """
+    """Ctrl-C or a signal during a run in this folder (empty: no launch had ended); `known`: what it said until then."""
 
     exit_code = ExitCode.INTERRUPTED
 

@@ -33,10 +33,7 @@ class Entry:
 
 
 def parse(content: bytes, where: str) -> list[Entry]:
-    """Every entry in order of the commits; of two of the same commit, name and machine the later line counts.
-
-    Raises UsageError with the line that is none.
-    """
+    """Every entry in order of the commits; of one commit, name and machine the last line counts. Raises UsageError."""
     found: dict[tuple[str, str, str], Entry] = {}
     for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).splitlines(), 1):
         if not line.strip():
@@ -44,11 +41,8 @@ def parse(content: bytes, where: str) -> list[Entry]:
         try:
             entry = Entry(**json.loads(line.decode()))
             names = (entry.commit, *entry.series)
-            if not (
-                all(isinstance(name, str) for name in names)
-                and 0 < entry.value < math.inf
-                and abs(entry.when) < math.inf
-            ):
+            named = all(isinstance(name, str) for name in names)
+            if not (named and 0 < entry.value < math.inf and abs(entry.when) < math.inf):
                 raise ValueError
         except (ValueError, TypeError, OverflowError, RecursionError):
             remedy = "restore the line, or take it out"

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was seen inside one program while it ran: shared by who reads it (observe) and who concludes from it.
-
-Times are seconds.
-"""
+"""What was seen inside one program while it ran: observe reads it, conclude uses it. Times are seconds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

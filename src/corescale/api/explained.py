@@ -44,15 +44,9 @@ class Explained:
         """A row for each of the ledger, by its name: thread-`seconds`, `share` and the `place` with most of it."""
         import pandas as pd  # noqa: PLC0415
 
-        table = {
-            row: {
-                "seconds": found["seconds"],
-                "share": found["share"],
-                "place": found["sites"][0]["place"] if found["sites"] else "",
-            }
-            for row, found in self.shown["rows"].items()
-        }
-        return pd.DataFrame.from_dict(table, orient="index")
+        made = pd.DataFrame.from_dict(dict(self.shown["rows"]), orient="index")
+        made["place"] = [sites[0]["place"] if sites else "" for sites in made["sites"]]
+        return made[["seconds", "share", "place"]]
 
     @cached_property
     def hotspots(self) -> "pd.DataFrame":

@@ -25,10 +25,7 @@ SHARE_OF_BUDGET = 0.1
 
 
 def unlikely(request: TuneRequest, words: Sequence[str], machine: Machine, note: explaining.Note) -> Mapping[str, str]:
-    """The factors that need not be raced, and why, by what is kept of the baseline or a launch of it with the profiler.
-
-    Says of every factor why it is raced or not. Raises CorescaleError where the program cannot be started.
-    """
+    """The factors that need not be raced, and why, by the baseline's ledger; a note on each. Raises CorescaleError."""
     everything = command_line.tune(request, words, machine)
     if launchers.create(request.on, everything, machine, request.launching).virtual:
         raise UsageError(

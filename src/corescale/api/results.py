@@ -29,10 +29,7 @@ def loaded(path: Path) -> store.Run:
 
 
 def result(run: store.Run, machine: Machine, gate: Gates | None = None, *, every_variable: bool = False) -> Result:
-    """What follows from the records of a run, with the lines that would launch it on this machine.
-
-    `every_variable`: the lines set also what the program does not read.
-    """
+    """What follows from a run's records, and the lines that launch it here; `every_variable`: these set every one."""
     lines = _lines(run, machine, None if every_variable else detected(run.records))
     shown = concluded(run.records, run.experiment, dict(lines), run.environment, gate, finished=run.finished)
     return replace(shown, run=run.origin, runs={run_name(run): run.folder}, launching=_launching(run))
@@ -63,10 +60,7 @@ def concluded(
 
 
 def _lines(run: store.Run, machine: Machine, reads: frozenset[str] | None) -> Iterator[tuple[Configuration, str]]:
-    """The line of every configuration that this machine can launch: a run may have been made on another.
-
-    As the run's launcher has it; of the fake one, what a person would launch.
-    """
+    """The line of every configuration that this machine can launch; of a fake run what a person would launch."""
     with contextlib.suppress(CorescaleError):
         kind = _kind(run)
         if kind is not None and kind.only_if_asked:

@@ -33,10 +33,7 @@ Follow = Callable[[Progress], object] | None
 
 
 def load(path: str | PathLike[str]) -> Run[Any]:
-    """The run in a folder or an archive of one, or the last run of an experiment's folder, whatever its verb.
-
-    Raises StoreError.
-    """
+    """The run in a folder or an archive, or the last run of an experiment's folder; raises StoreError."""
     run = results.loaded(_path(path))
     return Run(run.folder, results.result(run, Machine.here()))
 

@@ -2,7 +2,6 @@
 """`corescale compare --against RUN`: a command measured now, beside a run of it that was measured earlier."""
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,7 @@ from corescale.declare.request import CompareRequest
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import store
-from corescale.records import Configuration, Record
+from corescale.records import Configuration
 
 CAVEAT = "was measured earlier: what the machine did differently since then counts as a difference"
 
@@ -52,9 +51,10 @@ def against(request: CompareRequest, words: list[str], machine: Machine) -> None
         raise UsageError("was measured on another machine", where=f"--against {request.against}", remedy=remedy)
     run = loadable(declare, asked, machine)
     old = shlex.join(there.experiment.command(before).argv)
-    both = command_line.compare(_named(request, there), [old, *words], machine)
+    both = command_line.compare(replace(request, name=[run_name(there), *request.name]), [old, *words], machine)
     reference, other = configurations(both)
-    records = [*_as(reference, then), *_as(other, run.records)]
+    records = [replace(record, configuration=reference) for record in then]
+    records += [replace(record, configuration=other) for record in run.records if record.phase == "measure"]
     lines = dict.fromkeys([other], next(iter(result(run, machine).lines.values()), ""))
     found = concluded(records, both, lines, run.environment, gate, finished=True)
     pairs = f"of {runs} blocks now and {blocks} then, {min(runs, blocks)} are pairs"
@@ -72,11 +72,3 @@ def _configuration(there: store.Run, word: str) -> Configuration:
         remedy = "give a run of this command alone: corescale compare -r 20 CMD"
         raise UsageError(what, where=f"--against {there.folder}", remedy=remedy)
     return (alike or every)[0]
-
-
-def _named(request: CompareRequest, there: store.Run) -> CompareRequest:
-    return replace(request, name=[run_name(there), *request.name])
-
-
-def _as(configuration: Configuration, records: Sequence[Record]) -> list[Record]:
-    return [replace(record, configuration=configuration) for record in records if record.phase == "measure"]

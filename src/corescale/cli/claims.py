@@ -78,10 +78,7 @@ def shipped_as(title: str) -> str:
 
 
 def verdicts(run: store.Run, found: Result, machine: str, study: str = "") -> Iterator[declared.Verdict]:
-    """A line of the ledger for each answer of the run, on the machine of that name or as the run names it.
-
-    `study` names one that does not ship.
-    """
+    """A line of the ledger for each answer; `machine`, `study`: names in place of those that the run has."""
     name, study = machine or machine_name(found.environment), study or shipped_as(found.experiment.study.title)
     for answer in found.conclusion.answers if isinstance(found.conclusion, Study) else ():
         at = " ".join(f"{level}={value}" for level, value in answer.at.items())

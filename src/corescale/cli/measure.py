@@ -43,13 +43,15 @@ def answered(declare: measuring.Declare, request: RunRequest, machine: Machine, 
 def loadable(declare: measuring.Declare, request: RunRequest, machine: Machine) -> store.Run:
     """See measuring.loadable."""
     with _interruptible():
-        return measuring.loadable(declare, request, machine, _followed(request), cli.began())
+        follow = partial(progress.create, quiet=request.quiet)
+        return measuring.loadable(declare, request, machine, follow, cli.began())
 
 
 def measure(experiment: Experiment, request: RunRequest, machine: Machine) -> store.Run:
     """See measuring.measure."""
     with _interruptible():
-        return measuring.measure(experiment, request, machine, _followed(request), cli.began())
+        follow = partial(progress.create, quiet=request.quiet)
+        return measuring.measure(experiment, request, machine, follow, cli.began())
 
 
 def as_planned(experiment: Experiment, unloadable: PreloadError | None) -> Experiment:
@@ -57,10 +59,6 @@ def as_planned(experiment: Experiment, unloadable: PreloadError | None) -> Exper
     if unloadable is not None:
         raise unloadable
     return experiment
-
-
-def _followed(request: RunRequest) -> measuring.Follow:
-    return partial(progress.create, quiet=request.quiet)
 
 
 @contextlib.contextmanager

@@ -27,6 +27,8 @@ SECONDS = 0.1
 """of the sentinel: as long as a launch of a test, and long beside the start of a process"""
 BLOCKS = (8, 12, 20, 40, 100)
 """numbers of blocks for which the smallest difference is said"""
+FEWEST = stats.fewest_blocks(detectable.CONFIDENCE)
+"""blocks of a gate at least"""
 MOST_PAIRS = 100_000
 
 
@@ -82,7 +84,7 @@ def _pairs(command: str, seconds: float, machine: Machine, runs: str) -> Pairs:
         remedy = f"its output is in {run.folder}"
         raise ProgramError(f"fails (exit {failed.exit_code}), so its noise says nothing", where=command, remedy=remedy)
     calm, times = warnings(made, experiment).undisturbed, table(made, experiment.response)
-    if len(times.blocks) < _fewest():
+    if len(times.blocks) < FEWEST:
         what = f"{text.duration(seconds)} allow {text.count(len(times.blocks), 'pair')}"
         raise InconclusiveError(what, where="--noise", remedy="give it more time")
     kept = table(calm, experiment.response)
@@ -92,13 +94,8 @@ def _pairs(command: str, seconds: float, machine: Machine, runs: str) -> Pairs:
     return Pairs(ratios, lasted, len(times.blocks), len(times.blocks) - len(kept.blocks))
 
 
-def _fewest() -> int:
-    """The fewest blocks of a gate."""
-    return stats.fewest_blocks(detectable.CONFIDENCE)
-
-
 def _said(name: str, pairs: Pairs) -> Iterator[str]:
-    count, least = len(pairs.log_ratios), _fewest()
+    count, least = len(pairs.log_ratios), FEWEST
     alarms, gates = detectable.alarms(pairs.log_ratios, least)
     spread = stats.median_interval([abs(one) for one in pairs.log_ratios]).estimate
     left = "" if count == pairs.made or not pairs.disturbed else " and left out"

@@ -40,12 +40,7 @@ class PredictRequest:
     )
     anyway: bool = option(False, "--anyway", help=f"forecast beyond {FAR:g} times the largest p measured too")
     simulate: str = option("", "--simulate", metavar="FILE", help="launch the program on this cluster, by SimGrid")
-    layouts: str = option(
-        "",
-        "--layouts",
-        metavar="TxMxN,...",
-        help="to forecast (--simulate: by default all that fill 1, 2, ... nodes)",
-    )
+    layouts: str = option("", "--layouts", metavar="TxMxN,...", help="to forecast, or of --simulate (default: all)")
     grade: str = option(
         "", "--grade", metavar="mpi|slurm|ssh", help="with --simulate: also launch what can be, and print errors"
     )

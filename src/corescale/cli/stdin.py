@@ -24,10 +24,7 @@ R = TypeVar("R", bound=Request)
 
 
 def kept(request: R) -> R:
-    """`--input -`, `--input /dev/stdin` and `--input <(COMMAND)` as the file that has what was piped in.
-
-    It is named by its content.
-    """
+    """`--input -`, `/dev/stdin` and `<(COMMAND)` as a file of what was piped in, named by its content."""
     piped = request.input and paths.is_pipe(request.input)
     if request.input not in NAMES and not piped:
         return request

@@ -57,15 +57,8 @@ def run(words: list[str], request: StudyRequest) -> None:
         return replay(Path(words[0]), request)
     machine = launchers.machine(request.on, request.launching)
     path = studies.find(stdin.study(words[0]))
-    declared = partial(
-        study_file.experiment,
-        path,
-        machine,
-        request.levels,
-        request.command,
-        request.runs,
-        until_decided=request.until_decided,
-    )
+    given = (path, machine, request.levels, request.command, request.runs)
+    declared = partial(study_file.experiment, *given, until_decided=request.until_decided)
     with stdin.told():
         declare, request = _startable(declared, request)
         _can_be_shown(declare(None), machine)
@@ -80,10 +73,7 @@ def run(words: list[str], request: StudyRequest) -> None:
 
 
 def _startable(declare: Declare, request: StudyRequest) -> tuple[Declare, StudyRequest]:
-    """The study without what takes several ranks, where what starts them is not installed; said among what is left out.
-
-    Raises UnavailableError where its launcher was named.
-    """
+    """The study without several ranks, if nothing here starts them; raises UnavailableError if that was named."""
     try:
         launchers.able(request.on, declare(None))
     except UnavailableError as error:

@@ -36,10 +36,7 @@ def _unlikely(request: TuneRequest, words: list[str], machine: Machine) -> Mappi
 
 
 def more(words: list[str], request: TuneRequest, machine: Machine) -> None:
-    """Go on with the last run of a tune, by twice its budget or up to the one that is named.
-
-    Raises UsageError where there is none, and for an option that would make another run of it.
-    """
+    """Go on with the last tune, by twice its budget or up to the one named; raises UsageError if there is none."""
     going_on.must_go_on(request)
     made = _last(words, Path(request.out or RUNS))
     stop, experiment = made.experiment.stop, made.experiment

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of claims: what five papers say, each tied to a finding of a study, and what machines said of it.
-
-data/claims.csv has the claims, in words of ours; data/verdicts.csv has a line for each answer that a run gave.
-"""
+"""The ledger of claims: what papers say (data/claims.csv), and what machines said of it (data/verdicts.csv)."""
 
 import csv
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -79,12 +77,9 @@ def lost(known: Sequence[Verdict], new: Sequence[Verdict]) -> list[Verdict]:
 
 def text(found: Sequence[Verdict]) -> str:
     """CSV of verdicts, headings first."""
-    lines = [Verdict._fields, *found]
-    return "".join(",".join(map(_cell, line)) + "\n" for line in lines)
-
-
-def _cell(value: str) -> str:
-    return f'"{value.replace(chr(34), chr(34) * 2)}"' if "," in value or '"' in value else value
+    written = io.StringIO()
+    csv.writer(written, lineterminator="\n").writerows([Verdict._fields, *found])
+    return written.getvalue()
 
 
 def _read(path: Path, row: type[Row]) -> list[Row]:

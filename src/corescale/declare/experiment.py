@@ -16,6 +16,7 @@ from corescale.declare.stop import Stop
 from corescale.errors import UsageError
 from corescale.records import Configuration, Level, Phase, canonical
 
+RESPONSE = r"^(wall|region:.+|metric:.+)$"
 Verb = Literal["tune", "scan", "compare", "study"]
 MetricSource = Annotated[str, Field(pattern=metric_sources.PATTERN)]
 
@@ -170,7 +171,7 @@ class Experiment(Model):
     """combinations of levels that are not launched: those that have every level which one of these names"""
     derived: Mapping[str, str] = {}
     """parameters that follow from the levels by declare/arithmetic.py; placeholders of the command, and columns"""
-    response: Annotated[str, Field(pattern=r"^(wall|region:.+|metric:.+)$")] = "wall"
+    response: Annotated[str, Field(pattern=RESPONSE)] = "wall"
     metrics: Mapping[str, MetricSource] = {}
     stop: Stop = Stop()
     hooks: Hooks = Hooks()
@@ -291,10 +292,7 @@ class Experiment(Model):
 
     @property
     def hash(self) -> str:
-        """Names the run folder: equal requests share it, so that the same command line resumes.
-
-        Only what changes the launches counts: a chart may be redrawn over records that are there.
-        """
+        """Names the run folder: requests of equal launches share it, so that the same command line resumes."""
         return hashlib.sha256(canonical(self.asked).encode()).hexdigest()[:12]
 
     @property

@@ -12,10 +12,7 @@ from corescale.errors import UsageError
 
 
 def option(default: Any, *flags: str, help: str, metavar: str = "", most: int | None = None) -> Any:  # noqa: A002
-    """A field that is an option of the command line; a list means that it may be repeated.
-
-    `most`: it is a number from 1 to this.
-    """
+    """A field that is an option; a list may be repeated, and with `most` it is a number from 1 to that."""
     limits = {"min": 1, "max": most} if most else {}
     metadata = {"flags": flags, "help": help, "metavar": metavar, "limits": limits}
     if isinstance(default, list):
@@ -27,43 +24,26 @@ def option(default: Any, *flags: str, help: str, metavar: str = "", most: int | 
 class RunRequest:
     """How a run is made and shown, whatever is measured."""
 
-    on: str = option(
-        "", "--on", metavar="NAME", help="the launcher, one that doctor lists (default: the first that works)"
-    )
+    on: str = option("", "--on", metavar="NAME", help="a launcher that doctor lists (default: the first that works)")
     landscape: str = option("", "--landscape", metavar="FILE", help="times, for --on fake (docs/fake.md)")
     platform: str = option("", "--platform", metavar="FILE", help="a cluster, for --on simgrid (docs/cluster.md)")
     hosts: str = option("", "--hosts", metavar="FILE", help="lines HOST slots=CORES, for --on ssh (docs/cluster.md)")
-    allocation: str = option(
-        "", "--allocation", metavar="OPTIONS", help="options of salloc, as '-p PARTITION -t 30', for --on slurm"
-    )
-    jobs: int = option(
-        1, "--jobs", metavar="K", help="K launches at once, if pairs show that they do not disturb each other"
-    )
+    allocation: str = option("", "--allocation", metavar="OPTIONS", help="of salloc, as '-p NAME -t 9', for --on slurm")
+    jobs: int = option(1, "--jobs", metavar="K", help="K launches at once, if pairs show that none disturbs another")
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
     fresh: bool = option(False, "--fresh", help="start a new run, even if one could be continued or shown")
     continued: bool = option(False, "--continue", help="continue the last run of this command, or fail")
-    wait_quiet: bool = option(
-        False, "--wait-quiet", help="before each block wait until other programs leave the CPUs, 10 minutes in all"
-    )
+    wait_quiet: bool = option(False, "--wait-quiet", help="wait before blocks for idle CPUs, 10 minutes in all")
     dry_run: bool = option(False, "--dry-run", help="print the plan and its estimated time, and stop")
     json: bool = option(False, "--json", help="print the result as JSON")
-    every_variable: bool = option(
-        False, "--every-variable", help="launch lines set every variable, even one that the program does not read"
-    )
-    verbose: bool = option(
-        False, "-v", "--verbose", help="show every note, not the first two (elsewhere than on a terminal all are shown)"
-    )
+    every_variable: bool = option(False, "--every-variable", help="launch lines set also variables that nothing reads")
+    verbose: bool = option(False, "-v", "--verbose", help="show every note, also on a terminal")
     quiet: bool = option(False, "-q", "--quiet", help="show no progress")
     report: str = option("", "--report", metavar="FILE", help="write an HTML report")
     export_json: str = option("", "--export-json", metavar="FILE", help="write hyperfine's JSON")
     export_csv: str = option("", "--export-csv", metavar="FILE", help="write hyperfine's CSV")
     export_markdown: str = option("", "--export-markdown", metavar="FILE", help="write a Markdown table")
-    export_records: str = option(
-        "",
-        "--export-records",
-        metavar="FILE",
-        help="write each launch as a line of CSV, or as Parquet into FILE.parquet",
-    )
+    export_records: str = option("", "--export-records", metavar="FILE", help="write launches as CSV, or FILE.parquet")
     export_bencher: str = option("", "--export-bencher", metavar="FILE", help="write Bencher's metrics (BMF)")
     export_github: str = option("", "--export-github", metavar="FILE", help="write JSON for github-action-benchmark")
     export_junit: str = option("", "--export-junit", metavar="FILE", help="write JUnit's XML: a failed gate fails")
@@ -82,9 +62,7 @@ class Request(RunRequest):
     """Options of the measuring verbs that take a command; the same letters as hyperfine where it has them."""
 
     factor: list[str] = option([], "-f", "--factor", metavar="NAME=A,B", help="vary NAME over these levels (or auto)")
-    parameter_list: list[str] = option(
-        [], "-L", "--parameter-list", metavar="NAME A,B", help="fill {NAME} with each of these values"
-    )
+    parameter_list: list[str] = option([], "-L", "--parameter-list", metavar="NAME A,B", help="fill {NAME} with each")
     parameter_scan: list[str] = option(
         [], "-P", "--parameter-scan", metavar="NAME MIN MAX", help="fill {NAME} with MIN, MIN+STEP, ... MAX"
     )
@@ -94,37 +72,24 @@ class Request(RunRequest):
     nodes: str = option("", "--nodes", metavar="1,2,4", help="nodes, as -f nodes=1,2,4 (docs/cluster.md)")
     oversubscribe: bool = option(False, "--oversubscribe", help="also try more ranks x threads than cores")
     allocators: str = option("", "--allocators", metavar="auto|A,B", help="memory allocators, as -f allocator=A,B")
-    baseline: str = option(
-        "", "--baseline", metavar="NAME=LEVEL,...", help="levels of the baseline, if they differ from this shell's"
-    )
+    baseline: str = option("", "--baseline", metavar="NAME=LEVEL,...", help="its levels, if not this shell's")
     response: str = option(
         "wall", "--response", metavar="WHAT", help="what is compared, less is better: wall, region:NAME or metric:NAME"
     )
-    metric: list[str] = option(
-        [],
-        "--metric",
-        metavar="NAME=SOURCE",
-        help=f"also measure {', '.join(WRITTEN[:-1])} or {WRITTEN[-1]}",
-    )
+    metric: list[str] = option([], "--metric", metavar="NAME=SOURCE", help=f"also measure {', '.join(WRITTEN)}")
     subject_to: list[str] = option([], "--subject-to", metavar="M<=X", help="a bound, such as 'bytes<=1.02*baseline'")
     min_runs: int = option(8, "-m", "--min-runs", metavar="N", help="blocks before the first look")
     max_runs: int = option(40, "-M", "--max-runs", metavar="N", help="blocks at most")
     warmup: int = option(0, "-w", "--warmup", metavar="N", help="untimed launches of each configuration first")
     width: str = option("2%", "--width", metavar="2%", help="stop at this half width of every ratio")
     confidence: str = option("95%", "--confidence", metavar="95%", help="confidence of every interval")
-    budget: str | None = option(
-        None, "--budget", metavar="5m", help="limit for all launches: 90s, 5m, 2h, 100x (launches) or none"
-    )
-    timeout: str | None = option(
-        None, "--timeout", metavar="60s", help="kill a launch after this long; it counts as failed"
-    )
+    budget: str | None = option(None, "--budget", metavar="5m", help="for all launches: 90s, 100x (launches) or none")
+    timeout: str | None = option(None, "--timeout", metavar="60s", help="kill a longer launch; it counts as failed")
     setup: str = option("", "--setup", "-s", metavar="CMD", help="command to run before the first launch")
     prepare: str = option("", "--prepare", "-p", metavar="CMD", help="command to run before each launch")
     conclude: str = option("", "--conclude", "-C", metavar="CMD", help="command to run after each launch")
     cleanup: str = option("", "--cleanup", "-c", metavar="CMD", help="command to run after the last launch")
-    ignore_failure: bool = option(
-        False, "-i", "--ignore-failure", help="continue when a launch fails; compare counts its time"
-    )
+    ignore_failure: bool = option(False, "-i", "--ignore-failure", help="launches may fail; compare counts their time")
     input: str = option("", "--input", metavar="FILE", help="standard input (default: nothing)")
     output: str = option("", "--output", metavar="FILE", help="where standard output goes (default: nowhere)")
     show_output: bool = option(False, "--show-output", help="show the end of what each launch writes")
@@ -157,13 +122,9 @@ class ScanRequest(CountedRequest):
 
     serial: str = option("", "--serial", metavar="CMD", help="the best serial program: baseline of the speedup")
     weak: bool = option(False, "--weak", help="weak scaling: work = p x {load}; the command has {load} or {work}")
-    seal: bool = option(
-        False, "--seal", help="measure the smaller half of p first, and seal a forecast of the largest p from it"
-    )
+    seal: bool = option(False, "--seal", help="measure small p first, and seal a forecast of the largest p by them")
     model: bool = option(False, "--model", help="fit scaling models, explain the columns, and draw the speedup")
-    p_ref: int | None = option(
-        None, "--p-ref", metavar="P", help="reference parallelism (default: the smallest measured)"
-    )
+    p_ref: int | None = option(None, "--p-ref", metavar="P", help="reference parallelism (default: the smallest)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,12 +137,8 @@ class TuneRequest(Request):
     explain: bool = option(
         False, "--explain", help="explain a launch first: race only what can matter, and say why (docs/explain.md)"
     )
-    rehearse: str | None = option(
-        None, "--rehearse", metavar="ARGS", help="first try the program with these arguments, a smaller input"
-    )
-    confirm: str = option(
-        "auto", "--confirm", metavar="N", help="confirmation pairs of the winner and the baseline, or auto"
-    )
+    rehearse: str | None = option(None, "--rehearse", metavar="ARGS", help="first try a smaller input: these arguments")
+    confirm: str = option("auto", "--confirm", metavar="N", help="confirmation pairs of winner and baseline, or auto")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,9 +146,7 @@ class CompareRequest(CountedRequest):
     """Options of `compare`."""
 
     name: list[str] = option([], "-n", "--command-name", metavar="NAME", help="name of each command, in order")
-    against: str = option(
-        "", "--against", metavar="RUN", help="compare one command with a run of it, say of an older commit"
-    )
+    against: str = option("", "--against", metavar="RUN", help="compare one command with an earlier run")
     gate: list[str] = option(
         [],
         "--gate",
@@ -213,9 +168,7 @@ class StudyRequest(RunRequest):
     until_decided: bool = option(
         False, "--until-decided", help="launch what open findings need, 8 to 90 blocks (with -r N: at most N)"
     )
-    outputs: str = option(
-        "", "--outputs", metavar="DIR", help="folder of tables and charts (default: in the run folder)"
-    )
+    outputs: str = option("", "--outputs", metavar="DIR", help="folder of tables and charts (default: of the run)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,9 +177,7 @@ class ExplainRequest:
 
     threads: str = option("", "--threads", "-t", metavar="1,N", help="thread counts; the largest is explained")
     ranks: str = option("", "--ranks", metavar="1,N", help="numbers of MPI ranks (docs/mpi.md)")
-    before: str = option(
-        "", "--before", metavar="RUN", help="an earlier result to show next to this one: file or folder"
-    )
+    before: str = option("", "--before", metavar="RUN", help="show an earlier result beside: file or folder")
     swap: bool = option(True, "--swap/--no-swap", help="test causes: launches with one thing changed each")
     budget: str = option("2m", "--budget", metavar="2m", help="limit for these launches")
     input: str = option("", "--input", metavar="FILE", help="standard input (default: nothing)")

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of memory allocators, and where each is on this machine.
-
-A new allocator is one line in ALLOCATORS. Any other is given by its path.
-"""
+"""The table of memory allocators, and where each is on this machine; any other is given by its path."""
 
 import fnmatch
 import functools

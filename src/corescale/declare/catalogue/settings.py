@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of environment variables worth trying, a factor each: `-f MALLOC_ARENA_MAX=auto`.
-
-A new setting is one line in SETTINGS. Any other variable is a factor too, with its levels listed.
-"""
+"""The table of variables worth trying, a factor each: `-f MALLOC_ARENA_MAX=auto`; others have their levels listed."""
 
 import os
 import re

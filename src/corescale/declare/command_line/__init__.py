@@ -49,11 +49,9 @@ def _sealing(request: ScanRequest, made: Experiment) -> Experiment:
     if request.warmup or request.same_output or request.serial:
         what = "--warmup, --same-output and --serial launch more than the smaller half of p first"
         raise UsageError(what, where="--seal", remedy="leave them out")
-    scaling, baseline = (
-        made.scaling.model_copy(update={"seal": True}),
-        made.baseline.model_copy(update={"returns": False}),
-    )
-    return made.model_copy(update={"scaling": scaling, "baseline": baseline})
+    scaling = made.scaling.model_copy(update={"seal": True})
+    never = made.baseline.model_copy(update={"returns": False})
+    return made.model_copy(update={"scaling": scaling, "baseline": never})
 
 
 def _weak(request: ScanRequest, commands: Sequence[Command], machine: Machine) -> Experiment:
@@ -132,10 +130,7 @@ def _checked(experiment: Experiment, wider: Experiment, names: Sequence[str]) ->
 def _loadable(
     request: R, commands: Sequence[Command], unloadable: PreloadError | None, make: Callable[[R], Experiment]
 ) -> Experiment:
-    """What is made of the request; without `allocator=auto` where none can be preloaded, which is then left out.
-
-    Raises what was said of an allocator that was named.
-    """
+    """What is made, without `allocator=auto` if none can be preloaded; raises what was said of one that was named."""
     auto = "auto" in (request.allocators, *(text.partition("=")[2] for text in request.factor if _allocators(text)))
     why = unloadable.what if unloadable else unloadable_by_file(commands)
     if unloadable is not None and not auto:
@@ -203,9 +198,7 @@ def swaps(
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """The names, with the first of #2, #3 that is free behind one that is taken: a command may be compared with
-    itself.
-    """
+    """The names; behind one that is taken is the first free of #2, #3: a command may be compared with itself."""
     found: list[str] = []
     for name in names:
         numbered = (f"{name} #{k}" for k in itertools.count(2))

@@ -163,10 +163,7 @@ def _within_cores(experiment: Experiment) -> Experiment:
 
 
 def command(name: str, words: Sequence[str], shell: bool) -> Command:
-    """A command as typed; one quoted word is split as a shell would, unless it is a file's name, or a shell gets it.
-
-    Raises UsageError.
-    """
+    """A command as typed; one quoted word is split as a shell would, unless it is a file. Raises UsageError."""
     quoted = len(words) == 1 and not shell and not paths.is_file(words[0])
     argv = template.split(words[0], "command") if quoted else tuple(words)
     if not argv:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from corescale.declare import metric_sources, paths, template
 from corescale.declare.command_line.named_factors import pair
-from corescale.declare.experiment import Command, Experiment, Factor
+from corescale.declare.experiment import RESPONSE, Command, Experiment, Factor
 from corescale.declare.grid import configurations
 from corescale.declare.programs import bundled
 from corescale.declare.request import CompareRequest
@@ -54,14 +54,10 @@ def metric(text: str) -> tuple[str, str]:
 
 def must_be_a_response(response: str) -> None:
     """Raises UsageError for a source that no metric has."""
-    source, _, name = response.partition(":")
-    if (source, bool(name)) not in {("wall", False), ("region", True), ("metric", True)}:
-        raise UsageError(
-            f"no response {response!r}",
-            where="--response",
-            remedy="write wall, region:NAME, or metric:NAME of a --metric NAME=SOURCE",
-        )
-    if source == "metric" and re.search(":(max|min)$", name):
+    if not re.fullmatch(RESPONSE, response):
+        remedy = "write wall, region:NAME, or metric:NAME of a --metric NAME=SOURCE"
+        raise UsageError(f"no response {response!r}", where="--response", remedy=remedy)
+    if re.fullmatch("metric:.*:(max|min)", response):
         remedy = "let the program print its inverse, such as seconds per item"
         raise UsageError(f"{response!r}: of every metric less is better", where="--response", remedy=remedy)
 

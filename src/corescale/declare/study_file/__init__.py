@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a TOML file to an Experiment, as command_line/ does it from a command line. docs/study.md is the guide to it.
-
-Every fault is one UsageError that names file, line and key, the nearest key that exists, and what to write.
-"""
+"""From a TOML file (docs/study.md) to an Experiment, as command_line/ does it from a command line."""
 
 import itertools
 import math
@@ -105,19 +102,9 @@ def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
     return made.model_copy(update={"study": study, "scaling": scaling})
 
 
-AS_DECLARED = (
-    "derived",
-    "response",
-    "metrics",
-    "hooks",
-    "warmup",
-    "ignore_failure",
-    "same_output",
-    "input",
-    "output",
-    "cgroup",
-)
-"""Keys that a file and an Experiment share."""
+_READ = {"commands", "factors", "baseline", "omit", "stop", "timeout"}
+AS_DECLARED = {*StudyFile.model_fields} & {*Experiment.model_fields} - _READ
+"""Keys that a file and an Experiment share, and not those that have to be read first."""
 
 AS_SHOWN = ("title", "source", "agree", "columns")
 """The fields that a file and the part of a study share."""
@@ -214,10 +201,7 @@ PLACEMENTS = ("sockets", "l3_domains", "smt")
 
 
 def _in_numbers(selection: Selection, chosen: Sequence[Factor], machine: Machine) -> Iterator[Selection]:
-    """The selection with `p = "> 2 cores"` as `> 8`: one for each placement, by the cores that it leaves.
-
-    Raises UsageError for another condition on p.
-    """
+    """The selection with `p = "> 2 cores"` as `> 8`, one for each placement; raises UsageError for other conditions."""
     if "p" not in selection:
         yield selection
         return

@@ -108,8 +108,8 @@ class StudyFile(Model):
     warmup: int = Field(default=0, ge=0)
     """untimed launches of each configuration first"""
     timeout: Seconds | None = None
-    cgroup: Literal["auto", "off"] = "auto"
     """time limit of one launch"""
+    cgroup: Literal["auto", "off"] = "auto"
     ignore_failure: bool = False
     same_output: bool = False
     """a configuration that writes another output fails"""
