@@ -6,7 +6,6 @@ sight: a quota set there cannot be seen.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -22,13 +21,9 @@ class Place:
     mount: Path
     version: int
 
-    def upwards(self) -> Iterator[Path]:
+    def upwards(self) -> list[Path]:
         """Its group and every visible one above it."""
-        folder = self.folder
-        yield folder
-        while folder != self.mount:
-            folder = folder.parent
-            yield folder
+        return [folder for folder in (self.folder, *self.folder.parents) if folder.is_relative_to(self.mount)]
 
 
 def place(controller: str, root: Path = Path("/")) -> Place | None:

@@ -2,10 +2,11 @@
 """`--gate auto`: the blocks and the threshold of a gate, by the noise passport of this machine."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from corescale import passport
+from corescale.api.measuring import Declare
 from corescale.conclude import detectable
 from corescale.conclude.answers.verdict import Gates
 from corescale.declare import quantities
@@ -16,7 +17,6 @@ from corescale.errors import PreloadError, UsageError
 from corescale.machine import Machine
 from corescale.show import text
 
-Declare = Callable[[PreloadError | None], Experiment]
 AUTO = "auto"
 
 

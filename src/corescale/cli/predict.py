@@ -88,7 +88,9 @@ def predict(words: list[str], asked: PredictRequest) -> None:
         what = "--track-record forecasts nothing new" if asked.track_record else "no number of cores"
         raise UsageError(what, remedy="give --cores P or --track-record")
     if asked.track_record:
-        asked.must_not_have("--track-record", "a track record is of the model chosen", "anyway", "model")
+        asked.must_not_have("--track-record", "a track record is of the model chosen", "model")
+        if asked.anyway:
+            raise UsageError("no effect on --track-record", where="--anyway", remedy="leave it out")
     if asked.overhead:
         asked.must_not_have("--overhead", "is a model itself", "model")
     if asked.model and asked.model not in MODEL_NAMES:

@@ -2,7 +2,6 @@
 """`corescale study`: list, check, run and start study files."""
 
 import shlex
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from corescale.api.measuring import Declare
 from corescale.api.results import result
 from corescale.cli import stdin
 from corescale.cli.claims import claims
@@ -25,7 +25,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.factors import KINDS
 from corescale.declare.grid import configurations
 from corescale.declare.request import StudyRequest
-from corescale.errors import PreloadError, UnavailableError, UsageError
+from corescale.errors import UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
 from corescale.show import files, statements, text
@@ -39,8 +39,6 @@ def _needs_a_verb(context: typer.Context) -> None:
         verbs = " | ".join(command.name or "" for command in app.registered_commands)
         raise UsageError("a verb is missing", where="study", remedy=f"corescale study {verbs}")
 
-
-Declare = Callable[[PreloadError | None], Experiment]
 
 Study = Annotated[str, typer.Argument(metavar="NAME|FILE", help="a study that ships with corescale, or a file")]
 

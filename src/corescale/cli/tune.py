@@ -10,7 +10,7 @@ from corescale.api.measuring import RUNS
 from corescale.cli.measure import answered, as_planned, ready
 from corescale.cli.options import takes
 from corescale.declare import command_line
-from corescale.declare.command_line import going_on
+from corescale.declare.command_line.checks import must_go_on
 from corescale.declare.request import TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Machine
@@ -37,13 +37,13 @@ def _unlikely(request: TuneRequest, words: list[str], machine: Machine) -> Mappi
 
 def more(words: list[str], request: TuneRequest, machine: Machine) -> None:
     """Go on with the last tune, by twice its budget or up to the one named; raises UsageError if there is none."""
-    going_on.must_go_on(request)
+    must_go_on(request)
     made = _last(words, Path(request.out or RUNS))
     stop, experiment = made.experiment.stop, made.experiment
-    longer = going_on.longer(stop, request.budget)
+    longer = stop.longer(request.budget)
     if made.finished and not store.goes_further(stop, longer):
         where = f"--more --budget {request.budget}"
-        raise UsageError(f"the run had {going_on.had(stop)}", where=where, remedy="name more than that")
+        raise UsageError(f"the run had {stop.in_words}", where=where, remedy="name more than that")
     timeouts = {"timeout": longer.budget} if experiment.timeout == stop.budget else {}
     wider = experiment.model_copy(update={"stop": longer, **timeouts})
     asked = replace(request, on="fake" if made.all_records[0].origin == "fake" else made.launcher)

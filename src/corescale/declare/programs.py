@@ -31,10 +31,15 @@ def bundled(program: str) -> str:
         return program
 
 
-def data_folder() -> Path:
-    """Input files that ship with corescale: beside the package in a wheel, at the root of a source tree."""
+def folder(name: str) -> Path:
+    """A folder that ships with corescale: beside the package in a wheel, at the root of a source tree."""
     package = Path(__file__).resolve().parents[1]
-    return next((path for path in (package / "data", package.parents[1] / "data") if path.is_dir()), package / "data")
+    return next((path for path in (package / name, package.parents[1] / name) if path.is_dir()), package / name)
+
+
+def data_folder() -> Path:
+    """Input files that ship with corescale."""
+    return folder("data")
 
 
 def near(place: Path) -> str:

@@ -8,6 +8,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from corescale.declare import quantities
 from corescale.declare.model import Model
 
 GROWTH = 1.25
@@ -69,6 +70,21 @@ class Stop(Model):
         if self.min_blocks > self.max_blocks:
             raise ValueError("min_blocks may not exceed max_blocks")
         return self
+
+    def longer(self, wanted: str | None) -> Self:
+        """Twice as long by whatever ended it, or up to the budget that is named; raises UsageError."""
+        if wanted is not None:
+            return self.model_copy(update=quantities.budget(wanted) | {"binding": True})
+        limits = ("budget", "launches") if self.budget is not None or self.launches is not None else ("max_blocks",)
+        more = {name: 2 * limit for name in limits if (limit := getattr(self, name)) is not None}
+        return self.model_copy(update=more)
+
+    @property
+    def in_words(self) -> str:
+        """Its limit, as an option names it."""
+        if self.launches is not None:
+            return f"--budget {self.launches}x"
+        return f"-M {self.max_blocks}" if self.budget is None else f"--budget {self.budget:g}s"
 
     @property
     def looks(self) -> tuple[int, ...]:

@@ -3,20 +3,13 @@
 
 from pathlib import Path
 
-from corescale.declare import paths
+from corescale.declare import paths, programs
 from corescale.errors import UsageError, nearest
-
-
-def folder() -> Path:
-    """The folder of the studies that ship."""
-    package = Path(__file__).resolve().parents[1]
-    inside, tree = package / "studies", package.parents[1] / "studies"
-    return inside if inside.is_dir() else tree
 
 
 def shipped() -> dict[str, Path]:
     """The studies by name, in the order of the alphabet."""
-    return {path.stem: path for path in sorted(folder().glob("*.toml"))}
+    return {path.stem: path for path in sorted(programs.folder("studies").glob("*.toml"))}
 
 
 def find(name_or_file: str) -> Path:

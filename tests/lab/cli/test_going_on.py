@@ -5,7 +5,7 @@ import dataclasses
 
 import pytest
 
-from corescale.declare.command_line import going_on
+from corescale.declare.command_line.checks import must_go_on
 from corescale.declare.request import TuneRequest
 from corescale.declare.stop import Stop
 from corescale.errors import UsageError
@@ -18,11 +18,11 @@ from corescale.observe import store
 )
 def test_what_would_make_another_run_is_refused(option: dict[str, object], flag: str) -> None:
     with pytest.raises(UsageError, match=f"--more: goes on with the launches of the last run, and takes no {flag}; "):
-        going_on.must_go_on(dataclasses.replace(TuneRequest(more=True), **option))  # type: ignore[arg-type]
+        must_go_on(dataclasses.replace(TuneRequest(more=True), **option))  # type: ignore[arg-type]
 
 
 def test_what_is_only_shown_otherwise_goes_on() -> None:
-    going_on.must_go_on(TuneRequest(more=True, budget="9m", json=True, quiet=True, out="here", report="r.html"))
+    must_go_on(TuneRequest(more=True, budget="9m", json=True, quiet=True, out="here", report="r.html"))
 
 
 @pytest.mark.parametrize(
@@ -36,13 +36,13 @@ def test_what_is_only_shown_otherwise_goes_on() -> None:
     ],
 )
 def test_for_how_long(made: Stop, wanted: str | None, then: dict[str, float | None]) -> None:
-    longer = going_on.longer(made, wanted)
+    longer = made.longer(wanted)
     assert {name: getattr(longer, name) for name in then} == then
     assert store.goes_further(made, longer)
 
 
 def test_less_than_the_run_had_is_not_further() -> None:
     made = Stop(rule="race", launches=50)
-    assert not store.goes_further(made, going_on.longer(made, "20x"))
-    assert not store.goes_further(made, going_on.longer(made, "5m"))
-    assert going_on.had(made) == "--budget 50x"
+    assert not store.goes_further(made, made.longer("20x"))
+    assert not store.goes_further(made, made.longer("5m"))
+    assert made.in_words == "--budget 50x"

@@ -34,7 +34,7 @@ def scan(
     def make(asked: ScanRequest) -> Experiment:
         if asked.weak:
             return _weak(asked, commands, machine)
-        made = build.experiment("scan", asked, commands, machine, default_threads="auto", p_ref=asked.p_ref)
+        made = build.experiment("scan", asked, commands, machine)
         return _sealing(asked, made) if asked.seal else made
 
     return _loadable(request, commands, unloadable, make)
@@ -69,9 +69,7 @@ def _weak(request: ScanRequest, commands: Sequence[Command], machine: Machine) -
     if not {"load", "work"} & listed:
         request = replace(request, factor=[*request.factor, "load=1,2,4"])
     derived = {} if "work" in listed else {"work": "p * load"}
-    made = build.experiment(
-        "scan", request, commands, machine, default_threads="auto", p_ref=request.p_ref, weak=Weak(), derived=derived
-    )
+    made = build.experiment("scan", request, commands, machine, weak=Weak(), derived=derived)
     must_be_even(made, "--weak")
     return made
 
@@ -152,10 +150,7 @@ def _allocators(text: str) -> bool:
 
 
 def _tune(request: TuneRequest, commands: Sequence[Command], machine: Machine) -> Experiment:
-    confirm, within = request.confirm, request.within
-    experiment = build.experiment(
-        "tune", request, commands, machine, default_threads="auto", confirm=confirm, within=within
-    )
+    experiment = build.experiment("tune", request, commands, machine)
     levels = {factor.name: factor.levels for factor in experiment.factors}
     asked = [c for c in configurations(experiment) if all(level in levels[name] for name, level in c.levels)]
     same = combinations(experiment) - len(asked)
@@ -175,7 +170,7 @@ def compare(
     checks.must_be_commands(request, words)
     names = _distinct([*request.name, *words[len(request.name) :]][: len(words)])
     commands = [build.command(name, [word], request.shell) for name, word in zip(names, words, strict=True)]
-    make = partial(build.experiment, "compare", commands=commands, machine=machine, default_threads="")
+    make = partial(build.experiment, "compare", commands=commands, machine=machine)
     return _loadable(request, commands, unloadable, make)
 
 
@@ -189,7 +184,7 @@ def swaps(
     """The launch as typed, and with one of these factors at its first other level, never with two of them."""
     commands = [build.command(shlex.join(words), words, request.shell)]
     asked = replace(request, factor=[f"{name}=auto" for name in names])
-    make = partial(build.experiment, "compare", commands=commands, machine=machine, default_threads="")
+    make = partial(build.experiment, "compare", commands=commands, machine=machine)
     made = _loadable(asked, commands, unloadable, make)
     chosen = tuple(f.model_copy(update={"levels": f.levels[:2]}) if f.name in names else f for f in made.factors)
     changes = [{f.name: f.levels[1]} for f in chosen if f.name in names and len(f.levels) > 1]

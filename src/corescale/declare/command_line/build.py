@@ -29,7 +29,7 @@ from corescale.declare.factors.threads import outermost
 from corescale.declare.grid import baseline, combinations, launch, smallest_p
 from corescale.declare.programs import bundled
 from corescale.declare.quantities import budget, confidence, confirmation_pairs, once, seconds, share
-from corescale.declare.request import CountedRequest, Request, TuneRequest
+from corescale.declare.request import CountedRequest, Request, ScanRequest, TuneRequest
 from corescale.declare.stop import USUAL_BUDGET, Stop
 from corescale.errors import UsageError
 from corescale.machine import Machine
@@ -42,10 +42,6 @@ def experiment(
     commands: Sequence[Command],
     machine: Machine,
     *,
-    default_threads: str,
-    confirm: str = "0",
-    within: str = "",
-    p_ref: int | None = None,
     weak: Weak | None = None,
     derived: Mapping[str, str] | None = None,
 ) -> Experiment:
@@ -57,7 +53,7 @@ def experiment(
     if request.cgroup not in ("auto", "off"):
         raise UsageError(f"{request.cgroup!r} is neither auto nor off", where="--cgroup", remedy="write --cgroup off")
     asked = _asked(commands, derived or {})
-    chosen, left_out = named(request, asked, machine, default_threads)
+    chosen, left_out = named(request, asked, machine, default_threads="" if verb == "compare" else "auto")
     for argv in (*(command.argv for command in commands), _rehearsal(request, commands[0])):
         template.check(argv, {"threads", *(factor.name for factor in chosen), *_of_layout(chosen), *(derived or {})})
     if verb == "compare":
@@ -73,7 +69,7 @@ def experiment(
     named_baseline = once(baselines(request.baseline, chosen, machine), "--baseline")
     given = dict(levels(chosen, asked, machine)) if verb == "tune" else {}
     now = {name: level for name, level in given.items() if level != _first(chosen, name)} | named_baseline
-    stop = of(request, confirm, within)
+    stop, p_ref = _stop(request), request.p_ref if isinstance(request, ScanRequest) else None
     made = _checked(
         verb=verb,
         commands=tuple(commands),
@@ -209,7 +205,7 @@ MOST = 1_000_000
 """runs: of a millisecond each they take a quarter of an hour, and their records half a gigabyte"""
 
 
-def of(request: Request, confirm: str, within: str) -> Stop:
+def _stop(request: Request) -> Stop:
     """The rule; raises UsageError."""
     exactly = request.runs if isinstance(request, CountedRequest) else None
     for name, runs in {"-r": exactly, "-m": request.min_runs, "-M": request.max_runs}.items():
@@ -220,18 +216,21 @@ def of(request: Request, confirm: str, within: str) -> Stop:
     if request.warmup < 0:
         raise UsageError(f"{request.warmup} warm-ups", where="-w", remedy="write -w 1, or leave it out")
     least, most = _blocks(request)
-    rule = {
+    rule: dict[str, Any] = {
         "width": share(request.width, "--width"),
         "confidence": confidence(request.confidence, "--confidence"),
         **_limit(request, exactly),
-        "confirm_pairs": confirmation_pairs(confirm),
+        "confirm_pairs": 0,
+        "min_blocks": least,
+        "max_blocks": most,
     }
     if exactly:
-        return Stop.model_validate(rule | {"rule": "replicates", "min_blocks": exactly, "max_blocks": exactly})
-    if within:
-        rule["within"] = rule["width"] = share(within, "--within")
-    kind = "race" if within else "width"
-    return Stop.model_validate(rule | {"rule": kind, "min_blocks": least, "max_blocks": most})
+        rule |= {"rule": "replicates", "min_blocks": exactly, "max_blocks": exactly}
+    if isinstance(request, TuneRequest):
+        within = share(request.within, "--within")
+        pairs = confirmation_pairs(request.confirm)
+        rule |= {"rule": "race", "confirm_pairs": pairs, "within": within, "width": within}
+    return Stop.model_validate(rule)
 
 
 def _blocks(request: Request) -> tuple[int, int]:

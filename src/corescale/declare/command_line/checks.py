@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can be wrong in a command line that is readable: each raises UsageError, before anything is launched."""
 
+import dataclasses
 import math
 import re
 import shlex
@@ -12,7 +13,7 @@ from corescale.declare.command_line.named_factors import pair
 from corescale.declare.experiment import RESPONSE, Command, Experiment, Factor
 from corescale.declare.grid import configurations
 from corescale.declare.programs import bundled
-from corescale.declare.request import CompareRequest
+from corescale.declare.request import CompareRequest, RunRequest, TuneRequest
 from corescale.errors import UsageError
 
 MOST = 100_000
@@ -114,3 +115,18 @@ def not_there(preload: str) -> list[str]:
     """The paths in a value of LD_PRELOAD that lead to no file; names without a folder are looked up by the loader."""
     named = [part for part in re.split(r"[:\s]", preload) if "/" in part and not {*"${"} & {*part}]
     return [part for part in named if not paths.exists(part)]
+
+
+CHANGES_NO_LAUNCH = {field.name for field in dataclasses.fields(RunRequest)} | {"more", "budget"}
+"""fields of a request"""
+
+
+def must_go_on(request: TuneRequest) -> None:
+    """Raises UsageError for an option beside --more that would make other launches than those of the run."""
+    if request.fresh:
+        raise UsageError("continues the last run, and --fresh starts one", where="--more", remedy="drop one of them")
+    usual = TuneRequest()
+    for field in dataclasses.fields(request):
+        if field.name not in CHANGES_NO_LAUNCH and getattr(request, field.name) != getattr(usual, field.name):
+            what = f"goes on with the launches of the last run, and takes no {field.metadata['flags'][0]}"
+            raise UsageError(what, where="--more", remedy="leave it out, or write the whole command anew")
