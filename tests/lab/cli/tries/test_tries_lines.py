@@ -119,7 +119,7 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: a.json: two outputs would go there",
     ),
-    ("corescale predict x --track-record --anyway", 2, "corescale: --track-record: .*; leave out --anyway"),
+    ("corescale predict x --track-record --anyway", 2, "corescale: --anyway: no effect on --track-record"),
     (
         "corescale scan -q -r 1 -t 1 --metric s=output:a -- true | grep -c ': metric s=output:a: no launch gave it'",
         0,
