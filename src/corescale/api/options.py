@@ -1,54 +1,119 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options of the verbs as keywords: those of the command line by their long names, with Python's values.
 
-What an option means stands once, in declare/request.py: of a text also a number, a path or several levels will do, and
-of a list a mapping. What only prints has no keyword: a Run has a method for it.
+What an option means stands once, in declare/request.py. What only prints has no keyword: a Run has a method for it.
 """
 
 import dataclasses
-import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from os import PathLike, fspath
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, get_type_hints
 
 from corescale.declare.request import ExplainRequest, RunRequest
 from corescale.errors import UsageError, nearest
+from corescale.records import Level
 
 R = TypeVar("R", bound=RunRequest | ExplainRequest)
-F = TypeVar("F", bound=Callable[..., Any])
 
-ONLY_TYPED = {
-    *("dry_run", "json", "verbose", "quiet", "report", "outputs", "model", "more", "no_shell", "against", "before"),
-    *("parameter_list", "parameter_scan", "parameter_step"),
-}
-"""Options of the command line alone, beside the exports: a Run prints and exports, and a mapping has levels."""
-
-
-def keywords(kind: type[R]) -> dict[str, "dataclasses.Field[Any]"]:
-    """The options of a request that are keywords, by name."""
-    every = {field.name: field for field in dataclasses.fields(kind)}
-    return {name: one for name, one in every.items() if name not in ONLY_TYPED and not name.startswith("export_")}
+Levels = Level | Iterable[Level]
+"""One level, several, or a text as after `-f NAME=`: 4, [1, 2, 4], range(1, 9), "auto"."""
+Share = float | str
+"""0.02 or "2%"."""
+Duration = float | str
+"""Seconds, or a text such as "5m"; of a budget also "100x", which is launches, or "none"."""
+File = str | PathLike[str]
 
 
-def takes(kind: type[R]) -> Callable[[F], F]:
-    """Let `help` and notebooks name the keywords of a verb."""
+class Options(TypedDict, total=False):
+    """What every measuring verb takes."""
 
-    def decorate(verb: F) -> F:
-        made = inspect.signature(verb)
-        own = [one for one in made.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        own += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in keywords(kind)]
-        verb.__signature__ = made.replace(parameters=own)  # type: ignore[attr-defined]
-        return verb
+    on: str
+    landscape: File
+    platform: File
+    hosts: File
+    allocation: str
+    out: File
+    fresh: bool
+    continued: bool
+    jobs: int
+    wait_quiet: bool
+    every_variable: bool
+    factor: Mapping[str, Levels]
+    threads: Levels
+    ranks: Levels
+    nodes: Levels
+    oversubscribe: bool
+    allocators: Levels
+    baseline: Mapping[str, Level]
+    response: str
+    metric: Mapping[str, str]
+    subject_to: Sequence[str]
+    min_runs: int
+    max_runs: int
+    warmup: int
+    width: Share
+    confidence: Share
+    budget: Duration
+    timeout: Duration
+    setup: str
+    prepare: str
+    conclude: str
+    cleanup: str
+    ignore_failure: bool
+    input: File
+    output: File
+    cgroup: str
+    shell: bool
+    show_output: bool
+    same_output: bool
 
-    return decorate
+
+class ScanOptions(Options, total=False):
+    """What `scan` takes."""
+
+    runs: int
+    serial: str
+    weak: bool
+    seal: bool
+    p_ref: int
 
 
-def request(kind: type[R], given: Mapping[str, Any]) -> R:
+class TuneOptions(Options, total=False):
+    """What `tune` takes."""
+
+    within: Share
+    explain: bool
+    rehearse: str
+    confirm: int | str
+
+
+class ExplainOptions(TypedDict, total=False):
+    """What `explain` takes."""
+
+    threads: Levels
+    ranks: Levels
+    budget: Duration
+    timeout: Duration
+    input: File
+    out: File
+    shell: bool
+    swap: bool
+
+
+class CompareOptions(Options, total=False):
+    """What `compare` takes."""
+
+    runs: int
+    name: Sequence[str]
+    gate: float | Sequence[str] | Mapping[str, Share]
+
+
+def request(kind: type[R], keywords: "type[Options | ExplainOptions]", given: "Options | ExplainOptions") -> R:
     """The request of a command line that says the same; raises UsageError for what no keyword is called or takes."""
-    fields = keywords(kind)
-    if strange := next((name for name in given if name not in fields), None):
-        raise UsageError(f"no option {strange!r}", remedy=nearest(strange, fields, f"give one of {', '.join(fields)}"))
+    names, fields = get_type_hints(keywords), {field.name: field for field in dataclasses.fields(kind)}
+    if strange := next((name for name in given if name not in names), None):
+        raise UsageError(f"no option {strange!r}", remedy=nearest(strange, names, f"give one of {', '.join(names)}"))
     return kind(**{name: _value(fields[name], value) for name, value in given.items()})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from corescale.api import explaining, kept, listening, measuring, options, results
 from corescale.api.explained import Explained
@@ -46,48 +46,44 @@ def read(path: str | PathLike[str]) -> "pd.DataFrame":
     return foreign.read(_path(path))
 
 
-@options.takes(ScanRequest)
-def scan(command: Command, *, progress: Follow = None, **given: Any) -> Run[Scan]:
+def scan(command: Command, *, progress: Follow = None, **given: Unpack[options.ScanOptions]) -> Run[Scan]:
     """How a program scales; `{threads}` in the command is filled.
 
     Options are those of `corescale scan`. Raises CorescaleError.
     """
-    request = options.request(ScanRequest, given)
+    request = options.request(ScanRequest, options.ScanOptions, given)
     machine = launchers.machine(request.on, request.launching)
     return _measured(partial(command_line.scan, request, _words(command), machine), request, machine, progress)
 
 
-@options.takes(TuneRequest)
-def tune(command: Command, *, progress: Follow = None, **given: Any) -> Run[Recommendation]:
+def tune(command: Command, *, progress: Follow = None, **given: Unpack[options.TuneOptions]) -> Run[Recommendation]:
     """The fastest way to launch a program, with how sure that is.
 
     Options are those of `corescale tune`. Raises CorescaleError.
     """
-    request, words = options.request(TuneRequest, given), _words(command)
+    request, words = options.request(TuneRequest, options.TuneOptions, given), _words(command)
     machine = launchers.machine(request.on, request.launching)
     unlikely = listening.unlikely(request, words, machine, _noting(progress)) if request.explain else None
     return _measured(partial(command_line.tune, request, words, machine, unlikely=unlikely), request, machine, progress)
 
 
-@options.takes(CompareRequest)
-def compare(*commands: str, progress: Follow = None, **given: Any) -> Run[Comparisons]:
+def compare(*commands: str, progress: Follow = None, **given: Unpack[options.CompareOptions]) -> Run[Comparisons]:
     """A paired verdict on commands, each against the first.
 
     Options are those of `corescale compare`. Raises CorescaleError.
     """
-    request = options.request(CompareRequest, given)
+    request = options.request(CompareRequest, options.CompareOptions, given)
     machine = launchers.machine(request.on, request.launching)
     declare, gate, _ = gated(partial(command_line.compare, request, commands, machine), request, commands, machine)
     return _measured(declare, request, machine, progress, gate)
 
 
-@options.takes(ExplainRequest)
-def explain(command: Command, *, progress: Follow = None, **given: Any) -> Explained:
+def explain(command: Command, *, progress: Follow = None, **given: Unpack[options.ExplainOptions]) -> Explained:
     """Where every thread-second of a program goes, and where in its code; `{threads}` in the command is filled.
 
     Options are those of `corescale explain`. Raises CorescaleError: ProgramError also where the program fails.
     """
-    asked = options.request(ExplainRequest, given)
+    asked = options.request(ExplainRequest, options.ExplainOptions, given)
     request = asked.scan
     found, experiment = explaining.found(request, _words(command), Machine.here(), _noting(progress), swap=asked.swap)
     file = kept.keep(found.shown, kept.folder_of(request, experiment))
