@@ -92,7 +92,7 @@ class TestCpuTime:
         assert short.cpu_kind == "sampled"
 
     def test_of_children_that_leave_without_a_sign(self) -> None:
-        """SA_NOCLDWAIT shows nowhere: the samples have more than was reaped, and on a busy machine the last of them may be early."""
+        """SA_NOCLDWAIT shows nowhere: samples have more than was reaped; the last may be early."""
         report = spawn(FIXTURE, "unreaped-quietly", 0.5, memory_group=False, sample_ms=20)
         assert 0.02 < report.user + report.system < 0.56
         assert report.cpu_kind == "sampled"
