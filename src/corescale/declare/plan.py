@@ -12,14 +12,15 @@ from corescale.records import Configuration, Phase, Record
 T = TypeVar("T")
 
 BASELINE_EVERY = 8
-"""A block in which this many launches would have gone by without the baseline has it too, so that slow drift cannot
+"""A block launches the baseline too if this many launches would otherwise go by without it, so that slow drift cannot
 hide."""
 
 
 SHIFTED = 8
-"""Of so many confirmation pairs one, the fifth, repeats the order of the last instead of reversing it: what comes back
-every four launches then hits the other one. It does not count, for its launches come behind different ones. Where one
-look at no more than these is planned, none before it repeats: of six pairs one that does not count costs too much."""
+"""One of this many confirmation pairs, the fifth, repeats the order of the pair before instead of reversing it. So a
+disturbance that returns every four launches then hits the other configuration. The repeating pair does not count,
+because its two launches follow different ones. If a single look at no more pairs than these is planned, no pair before
+it repeats: with six pairs, one that does not count costs too much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,9 @@ class Block:
     drawn: bool = True
     """whether their order is drawn afresh; else it is the one here"""
     looks: tuple[int, ...] = ()
-    """confirmation pairs at which one looks first and then, as planned before them"""
+    """numbers of confirmation pairs at which the looks come, as planned before the first pair"""
     together: tuple[tuple[Configuration, ...], ...] = ()
-    """those that are compared with each other: as many as may be are launched one after the other"""
+    """groups of configurations that are compared: as many of each as possible are launched one after the other"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,10 @@ class Invocation:
 def invocations(
     block: Block, number: int, attempt: int, baseline: Configuration, seed: int, since: int | None = 0
 ) -> tuple[Invocation, ...]:
-    """The launches of a block in their order, drawn or given, the baseline among them where 8 would go by without it.
+    """The launches of a block in their order, drawn or given, with the baseline if 8 would go by without it.
 
-    Its place is drawn as any other's: the first in a block may be slower or faster than what follows.
-    `since`: launches since the baseline's last one, before this block; None: it need not return.
+    The baseline's place is drawn too, because the first launch of a block may be slower or faster than the others.
+    `since`: launches before this block since the baseline's last one; None: it need not return.
     """
     launched = _launched(block, baseline, since)
     order = shuffled(launched, seed, block.together) if block.drawn else list(launched)
@@ -85,8 +86,9 @@ def next_block(
 ) -> Block:
     """The next measuring block: its order is drawn; of two, every other block reverses the order before.
 
-    Drawn orders alone put each of two behind the other in three of four launches, and half of what one leaves to the
-    next would be in their ratio. Now a quarter is, about as much as drawn orders leave in that of two of four.
+    With drawn orders, each of two configurations follows the other in three of four launches. Half of the effect of one
+    on the next launch would then be in their ratio. Reversing leaves a quarter, about as much as drawn orders leave in
+    the ratio of two of four configurations.
     """
     measured = [record for record in records if record.phase == "measure"]
     last = _order([record for record in measured if record.block == measured[-1].block])
@@ -96,18 +98,18 @@ def next_block(
 
 
 def _order(block: Sequence[Record]) -> list[Configuration]:
-    """What a block launched, in the order of the launches, which may have ended in another."""
+    """The configurations that a block launched, in the order of their starts; they may have ended in another order."""
     return [record.configuration for record in sorted(block, key=lambda record: record.order)]
 
 
 def next_pair(
     baseline: Configuration, other: Configuration, records: Sequence[Record], looks: tuple[int, ...] = ()
 ) -> Block:
-    """A confirmation pair of two: the first order is drawn, the next ones reverse the last, and one in SHIFTED repeats
+    """The next confirmation pair: the first order is drawn, each next one reverses the last, and one in SHIFTED repeats
     it.
 
-    So both launches of a pair come behind the same one, whatever it leaves to the next; over two pairs a linear drift
-    and what the first of a block has to bear come to nothing too. `looks`: the numbers of pairs at the next looks.
+    So both launches of a pair follow the same configuration, whatever that one leaves to the next. Over two pairs, a
+    linear drift and the effect of being first in a block cancel. `looks`: the numbers of pairs at the next looks.
     """
     made = _pairs(records, other)
     last = tuple(_order([record for record in records if made and record.block == made[-1].block]))
@@ -120,8 +122,8 @@ def next_pair(
 def counted_pairs(records: Sequence[Record], other: Configuration) -> list[int]:
     """The confirmation pairs of a configuration that count: all but those that repeat the order of the block before.
 
-    By the orders that are recorded, so whatever rule planned them. Without planned looks orders were drawn, in earlier
-    versions, and repeat by chance: there all count.
+    This follows from the recorded orders, whatever rule planned them. Earlier versions planned no looks and drew every
+    order, so orders repeat by chance: of such runs all pairs count.
     """
     made = _pairs(records, other)
     orders = {one.block: one.order for one in made}
@@ -137,7 +139,7 @@ def _pairs(records: Sequence[Record], other: Configuration) -> list[Record]:
 def _repeats(pair: int, looks: tuple[int, ...]) -> bool:
     """Whether this pair, counted from 0, repeats the order of the one before; `looks`: as the first one carries them.
 
-    What a larger budget adds later comes behind the one look that was planned, whose pairs stay as they are.
+    Pairs that a larger budget adds later come after the one planned look, whose pairs stay as they are.
     """
     once = len(looks) == 1 and looks[0] <= SHIFTED
     first = looks[0] if once else SHIFTED // 2
@@ -156,8 +158,8 @@ def shuffled(
 ) -> list[Configuration]:
     """A random order that the seed alone decides, uniform where none are together.
 
-    Those of a group that no group drawn before has are launched one after the other, in an order that is drawn too:
-    what drifts hits them alike, and which of them comes first is chance. A configuration may be in several groups.
+    The groups are drawn one by one. The members that no earlier group has are launched one after the other, in random
+    order. So drift hits them equally, and chance decides which comes first. A configuration may be in several groups.
     """
     draw, left, groups = random.Random(seed), dict.fromkeys(configurations), list[list[Configuration]]()
     for group in draw.sample(together, len(together)):
@@ -190,7 +192,7 @@ def since_baseline(records: Sequence[Record], baseline: Configuration) -> int:
 
 
 def most_launches(block: Block, baseline: Configuration, since: int | None) -> int:
-    """Launches of this block at most, those of the baseline that it does not name included."""
+    """The most launches that this block has, including launches of the baseline that it does not name."""
     chosen = _launched(block, baseline, since)
     return len(chosen) + (0 if since is None else max(0, len(chosen) - 2) // (BASELINE_EVERY - 1))
 

@@ -38,7 +38,7 @@ CONFIRM_BLOCKS = 10
 
 
 def growing(first: int) -> Iterator[int]:
-    """Numbers of blocks at which one looks, without end; a look comes at most a quarter of the blocks late."""
+    """Numbers of blocks at which one looks, without end; a look comes at most a fifth of its blocks late."""
     return itertools.accumulate(itertools.repeat(GROWTH), lambda n, g: math.ceil(n * g), initial=first)
 
 
@@ -88,7 +88,7 @@ class Stop(Model):
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """The block counts at which the rule may end the experiment: few, and at most a third of the blocks late."""
+        """The block counts at which the rule may end the experiment: few, and at most a third of its blocks late."""
         later = growing(self.min_blocks)
         if self.rule == "decided":
             later = itertools.accumulate(

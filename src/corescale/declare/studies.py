@@ -52,7 +52,7 @@ cycles = "10 * rounds"
 [columns]
 rate = "cycles / time"
 
-# When enough was measured: rule = "replicates" (N blocks), "width" (every ratio known to 2%), or "race" (tune).
+# When enough was measured: rule = "replicates" (N blocks), "width" (each ratio to 2%), "decided" (findings) or "race".
 [stop]
 rule = "replicates"
 replicates = 10

@@ -93,6 +93,14 @@ def test_a_file_becomes_an_experiment(tmp_path: Path) -> None:
     assert Experiment.model_validate_json(json.dumps(made.model_dump(mode="json"), sort_keys=True)) == made
 
 
+def test_the_most_blocks_are_what_the_file_says(tmp_path: Path) -> None:
+    text = STUDY.replace('rule = "replicates"\nreplicates = 6', 'rule = "width"\n{}')
+    made = study_file.experiment(written(tmp_path, text.replace("{}", "max_blocks = 5")), MACHINE)
+    assert (made.stop.min_blocks, made.stop.max_blocks) == (5, 5)
+    with pytest.raises(UsageError, match="min_blocks may not exceed max_blocks"):
+        study_file.experiment(written(tmp_path, text.replace("{}", "min_blocks = 50\nmax_blocks = 20")), MACHINE)
+
+
 def test_what_is_not_here_is_left_out_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("corescale.declare.catalogue.allocators.find_library", lambda patterns: None)
     made = study_file.experiment(written(tmp_path), MACHINE)

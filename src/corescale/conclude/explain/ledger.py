@@ -11,13 +11,13 @@ from corescale.profile import Profile, ThreadTimes
 
 USEFUL = (LedgerRow.COMPUTING, LedgerRow.INFLATED, LedgerRow.ALLOCATING)
 BARELY = 0.01
-"""share of the useful time that threads beyond the launch's may have: those of runtimes"""
+"""largest share of the useful time for threads beyond the launch's own, such as those of runtimes"""
 
 MOST = 0.99
-"""share of the CPU time that the explained programs have; what is left, like a shell's, explains nothing"""
+"""least share of the CPU time for the explained programs; the rest, such as a shell's, explains nothing"""
 
 _WAITS = ("locking", "message", "barrier", "blocked", "joining", "pooled", "event")
-"""In the order in which waiting threads have what the computing ones leave; as in probe/profiler/census.hpp."""
+"""Waits, in the order in which they get the slots that computing threads leave; as in probe/profiler/census.hpp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +98,12 @@ def ledger(profiles: Sequence[Profile], wall: float, alone: Ledger | None = None
 
 
 def ranks_as_typed(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
-    """Of a command that starts ranks itself: nobody said how many threads each has, so those that compute count."""
+    """Profiles of a command that starts its ranks itself: threads that compute count, for no number was given."""
     return tuple(_narrowed(profile) if profile.is_rank else profile for profile in profiles)
 
 
 def _narrowed(profile: Profile) -> Profile:
-    """With a slot for each thread that computes; what the others had is taken from what waits, the last first."""
+    """The profile with one slot for each thread that computes; surplus time is taken from waits, in the order below."""
     useful = [_useful(thread) for thread in profile.threads]
     slots = min(profile.processors, max(1, sum(one > BARELY * sum(useful) for one in useful)))
     surplus, shares = (profile.processors - slots) * profile.wall, dict(profile.shares)
@@ -124,7 +124,7 @@ def mains_of(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
 
 
 def _efficiency(mains: Sequence[Profile], threads: int, wall: float, scaling: float | None) -> Efficiency | None:
-    """None where threads come and go, so that none of them is one of the launch's."""
+    """None if threads come and go, because then no thread lasts for the whole launch."""
     useful = [_useful(thread) for main in mains for thread in main.threads]
     lasting = sorted(useful)[-threads:]
     longest = max(lasting, default=0.0)
@@ -155,7 +155,7 @@ def _burnt(profile: Profile) -> float:
 
 
 def _apart(mains: Sequence[Profile], wall: float) -> dict[LedgerRow, float]:
-    """Rows of programs each of which has threads of the launch for itself."""
+    """Rows of programs that do not share the launch's threads, such as ranks."""
     rows = dict.fromkeys(LedgerRow, 0.0)
     for main in mains:
         for name, seconds in _rows(main).items():
@@ -167,8 +167,8 @@ def _apart(mains: Sequence[Profile], wall: float) -> dict[LedgerRow, float]:
 def _together(mains: Sequence[Profile], wall: float) -> dict[LedgerRow, float]:
     """Rows of programs that share the launch's threads, as the processes of a pool do.
 
-    Each knows of its own threads alone. So a thread of the launch is absent while fewer threads are there, computing
-    ones have the others first, and those that wait have what is left.
+    Each program knows only its own threads. A slot of the launch is absent while fewer threads exist than it has slots.
+    Computing threads fill the other slots first, and waiting threads fill the rest.
     """
     slots = mains[0].processors
     threads = [thread for main in mains for thread in main.threads]
@@ -218,8 +218,8 @@ def _presence(mains: Sequence[Profile]) -> tuple[float, float]:
 def _rows(profile: Profile) -> dict[LedgerRow, float]:
     """Rows of one process, which sum to its wall time x threads.
 
-    Computing threads own the shares `active` and `excess`: that time is CPU time, time in a run queue, or time off the
-    CPU that no source saw. The excess beyond the launch's threads is taken from the last of these first.
+    Computing threads own the shares `active` and `excess`: CPU time, time in a run queue, and time off the CPU that no
+    source saw. The excess beyond the launch's threads is taken first from time that no source saw, then from the queue.
     """
     share = profile.shares
     owned = share["active"] + share["excess"]
@@ -251,9 +251,7 @@ def _notes(mains: Sequence[Profile], profiles: Sequence[Profile], others: float)
         programs = len(profiles) - len(mains)
         found.append(f"{programs} other programs used {others:.2f} s of CPU time: unattributed")
     if len(mains) > 1 and not mains[0].is_rank:
-        found.append(
-            f"{len(mains)} processes are summed: what each waits for is booked where the others leave a thread"
-        )
+        found.append(f"{len(mains)} processes are summed: a wait counts only while the others leave a thread free")
     if not all(main.finished for main in mains):
         found.append("it was killed: at most 10 ms of each thread are missing")
     if any(main.confined for main in mains):

@@ -252,9 +252,10 @@ def stop_rule(table: StopTable, runs: int | None, *, until_decided: bool = False
         return Stop.model_validate(
             rule | {"min_blocks": min(table.min_blocks or Stop().min_blocks, most), "max_blocks": most}
         )
-    most = MOST_BLOCKS if table.rule == "race" else Stop().max_blocks
+    usual = MOST_BLOCKS if table.rule == "race" else Stop().max_blocks
     least = table.min_blocks or Stop().min_blocks
-    return Stop.model_validate(rule | {"min_blocks": least, "max_blocks": max(least, table.max_blocks or most)})
+    most = table.max_blocks or max(least, usual)
+    return Stop.model_validate(rule | {"min_blocks": min(least, most), "max_blocks": most})
 
 
 def seconds_of(value: object, where: str) -> float:

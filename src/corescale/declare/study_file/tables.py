@@ -62,7 +62,7 @@ class StopTable(Model):
     within: Share = 0.02
     confidence: Share = 0.95
     budget: Seconds | Literal["none"] | None = None
-    """time for all launches, as "5m"; none for the rule replicates where it is not given, else 5 minutes"""
+    """time for all launches, as "5m"; else none for the rules replicates and decided, and 5 minutes for others"""
     confirm_pairs: int | None = Field(default=None, ge=0)
     """confirmation pairs of a race's winner and the baseline; as many as it takes where it is not given"""
 
@@ -70,6 +70,8 @@ class StopTable(Model):
     def _belongs(self) -> Self:
         if (self.replicates is not None) != (self.rule == "replicates"):
             raise ValueError('replicates = N and rule = "replicates" go together')
+        if self.min_blocks is not None and self.max_blocks is not None and self.min_blocks > self.max_blocks:
+            raise ValueError("min_blocks may not exceed max_blocks")
         return self
 
 

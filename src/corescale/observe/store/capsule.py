@@ -19,9 +19,9 @@ BEGIN, END = '<script type="text/plain" id="capsule">', "</script>"
 FILES = ("plan.json", "environment.json", "records.jsonl", "finished", "sealed.json")
 """files of a run folder"""
 MOST = 1 << 30
-"""bytes of one file of an archive, which is in memory meanwhile"""
+"""largest file of an archive in bytes, because it is read into memory"""
 NAME = re.compile(r"[\w+,=@-][\w+,=@.-]*")
-"""what a part of a member's path may be: it leads nowhere else"""
+"""what each part of a member's path must match, so that the path cannot leave its folder"""
 
 
 def packed(runs: Mapping[str, Path]) -> str:
@@ -52,7 +52,7 @@ def is_page(path: Path) -> bool:
 
 
 def members(path: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """The files of a page's capsule, each with its path in it; raises StoreError for what no page of a run has."""
+    """The files of a page's capsule, each with its path; raises StoreError if the page is not that of a run."""
     remedy = "give a report.html as it was written"
     try:
         _, begin, rest = path.read_bytes().partition(BEGIN.encode())
@@ -89,7 +89,7 @@ def extract(page: Path, root: Path) -> list[Path]:
 
 
 def files(path: Path) -> Iterator[tuple[str, bytes]]:
-    """What belongs to a run, under its path in the folder: outputs do not, for they follow from it."""
+    """The files of a run, each under its path in the folder; without outputs, which follow from them."""
     if path.is_dir():
         yield from ((name, (path / name).read_bytes()) for name in FILES if (path / name).is_file())
     elif is_page(path):

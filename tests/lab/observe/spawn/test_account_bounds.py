@@ -19,6 +19,11 @@ def test_every_figure_is_one_of_a_record() -> None:
     assert {figure for rule in RULES for figure in rule.figures} <= known
 
 
+def test_every_key_of_a_record_is_on_the_page() -> None:
+    keys = {*Record.__dataclass_fields__, *(f"noise.{name}" for name in Noise.__dataclass_fields__)} - {"noise"}
+    assert not [key for key in sorted(keys) if f"`{key}`" not in PAGE.read_text()]
+
+
 def test_a_lower_bound_goes_before_an_upper_one() -> None:
     assert bounds(SpawnReport("ok", cpu_kind="sampled", leftovers=1))["user"] == "lower"
     assert bounds(SpawnReport("ok", leftovers=1))["user"] == "upper"
