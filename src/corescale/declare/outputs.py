@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: every output that a study declares)
 """What an experiment gives beyond its numbers: charts, tables and findings, each over the columns of conclude/frame.py.
 
 A column is a factor, a derived parameter, a metric, or one that every frame has (BUILT_IN).
@@ -116,6 +116,8 @@ class Chart(_Reads):
     """a line across, at this y"""
     steps: tuple[Selection, ...] = ()
     """of a ladder: the rows of the first rung, and what each further one changes"""
+    best: str = ""
+    """of a ladder: a column of whose levels a rung is the one with the least y, chosen for each block by the others"""
     log: tuple[Literal["x", "y"], ...] = ()
     """axes that are logarithmic, of lines; x is by itself where its levels are few and far apart"""
     at_zero: Selection = Field(default={})
@@ -128,7 +130,8 @@ class Chart(_Reads):
         return self
 
     def _names(self) -> Iterable[str]:
-        return (self.each, self.x, self.y, self.colour, *self.facet, *(self.normalise.within if self.normalise else ()))
+        within = self.normalise.within if self.normalise else ()
+        return (self.each, self.x, self.y, self.colour, self.best, *self.facet, *within)
 
     def _selections(self) -> Iterable[Selection]:
         return (*([self.normalise.to] if self.normalise else []), self.where, self.at_zero, *self.steps)

@@ -113,6 +113,20 @@ def test_steps_of_a_ladder_add_up() -> None:
     assert {series.label: len(series.marks) for series in chart.series} == {"faster": 2, "slower": 1}
 
 
+def test_a_rung_is_the_best_of_its_levels_where_the_ladder_asks_for_it() -> None:
+    rows = samples.grid_frame()
+    times = rows[rows["load"] == 16].groupby(["allocator", "threads"])["time"].median()
+    steps = ({"threads": 1, "allocator": "system"}, {"threads": 4, "allocator": ("system", "mimalloc")})
+    asked = {"name": "l", "kind": "ladder", "title": "Steps", "where": {"load": 16}, "steps": steps}
+
+    def gained(**more: str) -> float:
+        (chart,) = of(Chart.model_validate(asked | more))
+        return float(max(chart.marks(), key=lambda mark: str(mark.x) == chart.x.categories[1]).y)
+
+    assert gained(best="allocator") == pytest.approx(times["system", 1] / times["mimalloc", 4], rel=0.02)
+    assert gained() < 0.97 * gained(best="allocator"), "the mean of both is slower than the best"
+
+
 def test_a_rung_that_was_not_measured_is_named() -> None:
     def ladder(*steps: dict[str, object]) -> charts.Chart:
         return of(Chart.model_validate({"name": "l", "kind": "ladder", "title": "x", "steps": steps}))[0]

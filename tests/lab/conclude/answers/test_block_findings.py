@@ -132,6 +132,22 @@ def test_waking_is_told_by_the_calls_behind_a_pause() -> None:
     assert [one.verdict for one in taskflow("formula_beats_taskflow_in_general", asleep)] == ["does not hold"]
 
 
+@pytest.mark.parametrize(("lost", "verdict"), [(1.0, "holds"), (1.15, "does not hold")])
+def test_the_speedup_of_a_loop_is_asked_to_be_its_threads(lost: float, verdict: str) -> None:
+    """`share` iterations for each thread: all threads take as long as one."""
+    made, draw = declared(machine(groups=1, cores=8), "block_size"), random.Random(1)
+
+    def metrics(c: Configuration) -> dict[str, float]:
+        took = 1e-3 * (lost if c.layout.p > 1 else 1) * draw.uniform(0.995, 1.005)
+        return dict.fromkeys(made.metrics, took)
+
+    records = [record(c, 1.0, block=k, metrics=metrics(c)) for k in range(10) for c in configurations(made)]
+    named = "speedup_is_the_number_of_threads"
+    finding = next(one for one in made.study.outputs if isinstance(one, Finding) and one.name == named)
+    found = answers(frame(records, made), made, finding)
+    assert len(found) == 9 and {one.verdict for one in found} == {verdict}
+
+
 def best_blocks(best: Callable[[int], float], cores: int, blocks: int = 12) -> set[str]:
     """What is said of a machine on which a loop of 4096 takes least at that block, by its threads."""
     made, draw = declared(machine(groups=1, cores=cores), "block_size"), random.Random(1)

@@ -42,9 +42,10 @@ def said(
     levels: Sequence[str] = FEWER,
     noise: float = 0.005,
     seed: int = 1,
+    busy: Truth = lambda c, p: 1.0,
     **also: Truth,
 ) -> list[Answer]:
-    """What a finding says; `also`: other metrics than the seconds."""
+    """What a finding says; `busy`: processors of a launch; `also`: other metrics than the seconds."""
     made = study_file.experiment(studies.find("ant_colony"), here, levels)
     draw, most = random.Random(seed), here.default_max_threads
     others: dict[str, Truth] = {"serial_share": lambda c, p: 0.05, "imbalance": lambda c, p: 0.01}
@@ -55,7 +56,7 @@ def said(
         return given | {"seconds": truth(c, most) * draw.uniform(1 - noise, 1 + noise), "cost": 1.0}
 
     records = [
-        record(c, 1.0, block=block, oversubscribed=c.layout.p > most, metrics=metrics(c))
+        record(c, 1.0, user=busy(c, most), block=block, oversubscribed=c.layout.p > most, metrics=metrics(c))
         for block in range(6) for c in configurations(made)
     ]  # fmt: skip
     finding = next(one for one in made.study.outputs if isinstance(one, Finding) and one.name == name)
@@ -95,6 +96,7 @@ HOLDS_AND_FAILS: dict[str, tuple[Truth, Truth, Sequence[str]]] = {
     "scalable_allocator_helps": (but(0.9, heap="scalable"), but(1.1, heap="scalable"), HEAPS),
     "cache_aligned_allocator_helps": (but(0.9, heap="cache-aligned"), but(1.6, heap="cache-aligned"), HEAPS),
     "shared_pool_is_slow": (but(1.5, MALLOC_ARENA_MAX="1"), but(0.9, MALLOC_ARENA_MAX="1"), POOLS),
+    "sleeping_is_faster": (but(1.2, OMP_WAIT_POLICY="active"), but(0.9, OMP_WAIT_POLICY="active"), FEWER),
     "ours_is_5_times_the_baseline": (but(1 / 6, build="corescale"), but(1 / 4, build="corescale"), FEWER),
     "ours_scales": (perfect, but(1.2, build="corescale", threads=2), FEWER),
 }  # fmt: skip
@@ -128,6 +130,23 @@ def test_the_share_within_malloc_is_compared_in_profiles() -> None:
     for hybrid, verdict in ((0.1, "holds"), (0.4, "does not hold")):
         share = where(hybrid, 0.2, build="hybrid")
         assert verdicts(machine(1, 8, 1), perfect, "less_time_in_malloc", POOLS, malloc_share=share) == {verdict}
+
+
+def test_the_source_s_case_is_asked_if_malloc_is_most_of_it() -> None:
+    case = {"look": "measures", "MALLOC_ARENA_MAX": "1"}
+    for there, elsewhere, verdict in ((0.6, 0.2, "holds"), (0.4, 0.8, "does not hold")):
+        share = where(there, elsewhere, **case)
+        levels = ("heap=plain", "OMP_WAIT_POLICY=unset")
+        name = "malloc_is_the_largest_part"
+        assert verdicts(machine(1, 8, 1), perfect, name, levels, malloc_share=share) == {verdict}
+
+
+@pytest.mark.parametrize(("more", "verdict"), [(1.15, "holds"), (1.0, "does not hold")])
+def test_what_is_spun_is_seen_in_processors_that_are_busy(more: float, verdict: str) -> None:
+    found = said(machine(1, 8, 1), perfect, "spinning_keeps_processors_busy", busy=but(more, OMP_WAIT_POLICY="active"))
+    assert {(answer.at["build"], answer.verdict) for answer in found} == {("openmp", verdict), ("hybrid", verdict)}
+    (alone,) = said(machine(1, 2, 1), perfect, "sleeping_is_faster")
+    assert alone.at == {"build": "openmp"}, "two cores have no mix, and ranks of one thread wait for no other"
 
 
 def split(c: Configuration, p: int) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from corescale.conclude import stats
+from corescale.conclude.answers.findings import best
 from corescale.conclude.frame import selected
 from corescale.declare import outputs
 from corescale.errors import UsageError
@@ -60,7 +61,7 @@ def in_steps(asked: Asked) -> Chart:
     absent = [label for label, of in zip(labels, rows, strict=True) if of.empty]
     missing = f"Not measured: {', '.join(absent)}." if absent else ""
     how = f"Each step begins where the one before ended; whiskers: {text.percent(confidence)} intervals of all so far."
-    logs = pd.concat([_in_blocks(of, chart.y) for _, of in made], axis=1).to_numpy()
+    logs = pd.concat([_in_blocks(of, chart) for _, of in made], axis=1).to_numpy()
     over = [bool(of["oversubscribed"].any()) for _, of in made]
     marks = [Mark(made[0][0], 1.0, f"{made[0][0]}: the first", begins=1.0, written="1x", hollow=over[0])]
     for k, (label, _) in enumerate(made[1:], 1):
@@ -99,8 +100,10 @@ def _words(levels: outputs.Selection) -> str:
     return " ".join(f"{name} {of}" if of in outputs.EXTREMES else named(name, of) for name, of in said.items())
 
 
-def _in_blocks(rows: pd.DataFrame, name: str) -> "pd.Series[float]":
-    return rows.assign(_log=np.log(rows[name])).groupby(["machine", "replicate"])["_log"].mean()
+def _in_blocks(rows: pd.DataFrame, chart: outputs.Chart) -> "pd.Series[float]":
+    logs = rows.assign(_log=np.log(rows[chart.y]))
+    logs = best(logs, chart.best)[0] if chart.best else logs
+    return logs.groupby(["machine", "replicate"])["_log"].mean()
 
 
 def in_time(asked: Asked) -> Chart:
