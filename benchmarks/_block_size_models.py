@@ -16,7 +16,7 @@ from scipy.optimize import least_squares, minimize
 from corescale.conclude.block_size.columns import BlockModel, Case, Choose, Column, Score, score
 from corescale.conclude.block_size.line_travel import LineTravel
 from corescale.conclude.block_size.loop_time import LoopTime
-from corescale.conclude.block_size.published import WEIGHTS, Constant, Published, block, chosen, inputs, raw
+from corescale.conclude.block_size.published import WEIGHTS, Constant, Cost, Published, block, chosen, inputs, raw
 from corescale.conclude.stats import Floats
 from corescale.errors import UsageError
 
@@ -157,6 +157,7 @@ MODELS: Mapping[str, BlockModel] = {
     "published form, time lost": Trained("time"),
     "line travel": LineTravel(),
     "loop time": LoopTime(),
+    "N / B L + O(N) / T": Cost(),
     "constant 16": Constant(16),
     "constant 32": Constant(32),
 }

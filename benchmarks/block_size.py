@@ -6,6 +6,7 @@ this machine but the seconds that training takes.
 """
 
 import csv
+import dataclasses
 import itertools
 import math
 import time
@@ -23,7 +24,7 @@ DATA = Path(__file__).parents[1] / "data" / "faa"
 ODD_WRITES = 2**14
 """bytes from which one claim an iteration wins on the 3970X, by up to 53%, and nobody knows why"""
 
-NOTHING_FITTED = ("published", "constant 16", "constant 32")
+NOTHING_FITTED = ("published", "N / B L + O(N) / T", "constant 16", "constant 32")
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -59,6 +60,24 @@ def noise(table: tuple[Column, ...]) -> None:
     )
     for name, model in MODELS.items():
         print(f"- {name}, in-sample: {over(scored(model, table), having).mean:.1%}")
+
+
+def latency(table: tuple[Column, ...]) -> None:
+    """Cost(T, N, L) = N / B L + O(N) / T as a prediction of times, up to a thread's share, its best block."""
+    cut = [_up_to_a_share(column) for column in table]
+    said = [form.Cost().predicted(c) / np.array(c.times) for c in cut]
+    off, last = np.abs(np.concatenate(said) - 1), np.array([one[-1] for one in said])
+    print(
+        "\nCost(T, N, L) = N / B L + O(N) / T is given the L and the O(N) that fit a column best. Its times are\n"
+        f"off by {np.median(off):.1%} in the median, up to a thread's share. At that share, where it is least, it says less\n"
+        f"than was measured in {sum(last < 1)} of {len(last)} columns: {np.median(last):.2f} of it in the median, "
+        f"{min(last):.2f} at worst."
+    )
+
+
+def _up_to_a_share(column: Column) -> Column:
+    most = sum(block * column.case.threads <= column.case.iterations for block in column.blocks)
+    return dataclasses.replace(column, blocks=column.blocks[:most], times=column.times[:most])
 
 
 def training() -> None:
@@ -214,6 +233,7 @@ def main() -> None:
     print("# Block-size models on the published tables\n\nFrom `scripts/bench block_size`; the tables are data/faa/.\n")
     regrets(table)
     noise(table)
+    latency(table)
     directions(table)
     training()
     contradictions()

@@ -131,13 +131,17 @@ def standard_file() -> Path:
     return folder / "corescale" / "calibration"
 
 
+def file_in_use() -> Path:
+    """The file that VARIABLE names, or else the standard one."""
+    return Path(os.environ.get(VARIABLE) or standard_file())
+
+
 def of_machine(fingerprint: str) -> tuple[Calibration | None, str]:
     """The calibration of this machine, or None; and why there is none, in a sentence.
 
-    It is that of the file that VARIABLE names, or else of the standard file. One of another machine is not used; raises
-    UsageError for a broken one.
+    One of another machine is not used; raises UsageError for a broken one.
     """
-    file = Path(os.environ.get(VARIABLE) or standard_file())
+    file = file_in_use()
     try:
         found = parse(file.read_text(errors="replace"), str(file))
     except OSError:

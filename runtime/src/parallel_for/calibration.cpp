@@ -26,6 +26,9 @@ constexpr std::array table{
     calibration_constant{"fork_cold", &calibration::fork_cold},
     calibration_constant{"byte", &calibration::byte},
     calibration_constant{"operation", &calibration::operation},
+    calibration_constant{"trained_near", &calibration::trained_near},
+    calibration_constant{"trained_far", &calibration::trained_far},
+    calibration_constant{"trained_spread", &calibration::trained_spread},
 };
 
 constexpr int known_format = 2;
@@ -71,7 +74,7 @@ class reader {
     const auto* const row =
         std::find_if(table.begin(), table.end(), [&](const auto& one) { return one.name == name; });
     if (row == table.end()) fail("no constant is named '" + name + "'");
-    if (!(value > 0 && value < 1e12)) fail("'" + name + "' is a time in nanoseconds above 0");
+    if (!(value > 0 && value < 1e12)) fail("'" + name + "' is a number above 0");
     found_.constants.*(row->value) = value;
   }
 

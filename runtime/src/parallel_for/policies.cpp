@@ -211,6 +211,27 @@ loop_plan automatic(const loop_description& told) {
   return measured ? divided(loop, best) : searching(loop, best.threads);
 }
 
+// --- trained ---
+
+// The block by weights that were fitted to loops of this machine, from one counter: claims against the wait for the last block, which
+// grows with a power of an iteration's time. The laboratory fits them (conclude/block_size/line_travel.py), and a test compares the two.
+
+// An iteration of this time counts as what it takes.
+constexpr double usual_iteration_ns = 1000;
+
+loop_plan trained(const loop_description& loop) {
+  const double w = loop.iteration_ns > 0 ? loop.iteration_ns : expected_ns(loop);
+  if (w <= 0) return searching(loop, loop.threads);
+  const calibration& weights = loop.machine;
+  const double claim = weights.trained_near + weights.trained_far * (loop.l3_domains - 1);
+  const double tail = usual_iteration_ns * std::pow(w / usual_iteration_ns, weights.trained_spread);
+  const std::uint64_t share = std::max<std::uint64_t>(1, loop.n / loop.threads);
+  const double block = std::sqrt(2 * static_cast<double>(loop.n) * claim / (loop.threads * tail));
+  const std::uint64_t taken =
+      block >= static_cast<double>(share) ? share : static_cast<std::uint64_t>(std::max(1.0, block));
+  return {.threads = loop.threads, .counters = 1, .largest = taken, .smallest = taken};
+}
+
 // --- the table ---
 
 constexpr std::array table{
@@ -220,6 +241,7 @@ constexpr std::array table{
     block_policy{"guided", "the rest over the threads", guided},
     block_policy{"taskflow_guided", "half of the rest over the threads", taskflow_guided},
     block_policy{"published_cost_model", "the formula of Shuai (2021)", published_cost_model},
+    block_policy{"trained", "by weights that corescale calibrate --train fitted", trained, false, true},
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale calibrate`: the constants that the library's loops choose their blocks by."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +10,7 @@ import typer
 from rich.console import Console
 
 from corescale.api.results import result
-from corescale.calibration import VARIABLE, file_text, of_machine, standard_file
+from corescale.calibration import VARIABLE, file_in_use, file_text, of_machine, standard_file
 from corescale.cli import usage_errors
 from corescale.cli.measure import measure
 from corescale.cli.output import console, outputs, printed
@@ -29,20 +31,24 @@ def calibrate(
         typer.Option("--output", metavar="FILE", help="the file to write (default: in ~/.config/corescale)"),
     ] = None,
     train: Annotated[
-        bool, typer.Option("--train", help="sweep the unit task instead, and fit models to it (minutes)")
+        bool, typer.Option("--train", help="sweep the unit task, fit models to it and add weights (minutes)")
     ] = False,
+    levels: Annotated[
+        list[str] | None,
+        typer.Option("--levels", metavar="FACTOR=LEVELS", help="loops like yours, as n=1000 operations=9000 (--train)"),
+    ] = None,
     runs: Annotated[int | None, typer.Option("-r", "--runs", metavar="N", help="blocks of --train")] = None,
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="where run folders go (--train)")] = "",
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="show no progress")] = False,
 ) -> None:
     """Measure this machine for 5 s, and write the file from which parallel_for chooses blocks."""
     if not train:
-        usage_errors.must_have({"--runs": runs is not None, "--out": out}, "--train")
+        usage_errors.must_have({"--runs": runs is not None, "--levels": levels, "--out": out}, "--train")
     elif output:
-        raise UsageError("--train writes no file", where="--output", remedy="leave one of them out")
+        raise UsageError("--train adds to the file that is in use", where="--output", remedy="leave one of them out")
     machine = Machine.here()
     if train:
-        _train(machine, StudyRequest(runs=runs, out=out, quiet=quiet))
+        _train(machine, StudyRequest(runs=runs, out=out, quiet=quiet), levels or ())
     else:
         if output is None:
             files.make_folder(standard_file().parent)
@@ -64,11 +70,11 @@ def _write(machine: Machine, file: Path, *, quiet: bool) -> None:
     typer.echo(f"wrote {file}; loops of this library read it after: export {VARIABLE}={file}")
 
 
-def _train(machine: Machine, request: StudyRequest) -> None:
-    """The study, resumed where it was interrupted, then the score of each model on it."""
+def _train(machine: Machine, request: StudyRequest, levels: Sequence[str]) -> None:
+    """The study, resumed where it was interrupted, the score of each model on it, and the weights."""
     from corescale.conclude.block_size import own  # noqa: PLC0415  takes half a second to load
 
-    experiment = study_file.experiment(studies.find(TRAINING), machine, runs=request.runs)
+    experiment = study_file.experiment(studies.find(TRAINING), machine, levels, runs=request.runs)
     made = measure(experiment, request, machine)
     outputs(result(made, machine), made.folder / "outputs")
     groups = len({cpu.l3_domain for cpu in machine.usable})
@@ -76,5 +82,9 @@ def _train(machine: Machine, request: StudyRequest) -> None:
     printed(console(), show.scores(found), show.fitted(found, known.values if known else {}))
     if known is not None and known.warning:
         typer.echo(f"the calibrated constants are doubtful: {known.warning} while they were measured")
-    if missing:
-        typer.echo(f"no calibrated constants to compare with the fitted ones: {missing}")
+    if known is None:
+        typer.echo(f"the weights are written nowhere: {missing}")
+        return
+    file, more = file_in_use(), replace(known, values={**known.values, **found.weights})
+    files.write(str(file), file_text(more, machine.in_words))
+    typer.echo(f"added to {file}, for the policy trained: {', '.join(found.weights)}")

@@ -79,6 +79,19 @@ def test_the_library_refuses_a_broken_one(written: tuple[Path, str], tmp_path: P
     assert done.stderr.count("\n") == 1
 
 
+def test_trained_weights_are_added_to_the_file_that_is_in_use(written: tuple[Path, str], tmp_path: Path) -> None:
+    file = tmp_path / "calibration"
+    file.write_text(written[0].read_text())
+    loops = [f"--levels={one}" for one in ("threads=2", "read=64", "write=64", "operations=256", "n=64,1024")]
+    words = ["calibrate", "--train", "-r", "1", "--quiet", "--out", str(tmp_path), *loops]
+    done = commands.corescale(*words, cwd=Path("/"), also={"COLUMNS": "400", VARIABLE: str(file)})
+    assert done.returncode == 0, done.stderr
+    before, after = (parse(one.read_text(), str(one)).values for one in (written[0], file))
+    assert {*after} - {*before} == {"trained_near", "trained_spread"} and before.items() <= after.items()
+    assert all(row in done.stdout for row in ("trained", "N / B L + O(N) / T", "line travel", "held out by case"))
+    assert run_loop(file).returncode == 0, "the library reads them"
+
+
 def test_a_folder_that_cannot_be_written_is_said_before_anything_is_measured(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = corescale("calibrate", "--output", str(tmp_path / "file" / "calibration"))

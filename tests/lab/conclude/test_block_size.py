@@ -52,6 +52,18 @@ def test_the_printed_formula_loses_what_others_computed_it_to_lose(table: tuple[
     assert scored(MODELS["constant 16"], table).mean == pytest.approx(0.083, abs=0.0005)
 
 
+def test_the_formula_for_the_latency_says_that_the_largest_block_is_the_best(table: tuple[Column, ...]) -> None:
+    """Scored on the tables that refute it, and on times that it made."""
+    cost = MODELS["N / B L + O(N) / T"]
+    found = scored(cost, table)
+    assert found.mean > 2 * scored(MODELS["constant 16"], table).mean
+    case = Case(threads=8, groups=1, read=64, write=64, computation=1)
+    blocks = tuple(2**k for k in range(10))
+    made = Column("made", case, blocks, tuple(4096 / block * 30 + 9000 for block in blocks))
+    assert scored(cost, [made]).mean == pytest.approx(0)
+    assert cost.predicted(made) == pytest.approx(made.times)
+
+
 def test_the_printed_weights_give_the_printed_answers() -> None:
     known = examples(rows("training_examples.csv"))
     assert len(known) == 27
@@ -93,6 +105,22 @@ def test_the_library_has_the_same_formula() -> None:
     ours = [form.chosen(form.WEIGHTS, Case(t, g, r, w, math.log(c, 1024))) for g, t, r, w, c in cases]
     assert [one for one in zip(cases, theirs, ours, strict=True) if abs(one[1] - one[2]) > 0] == []
     assert len(set(theirs)) > 20
+
+
+def test_the_library_s_policy_trained_has_the_same_model() -> None:
+    """At the weights that it has untrained: 80 and 120 ns a claim, and a wait that grows as an iteration does."""
+    machines = ((1, 2), (1, 24), (4, 24))
+    cases = [(*one, n, w) for one in machines for n, w in itertools.product((64, 4096, 10**6), (5, 1000, 30000))]
+    lines = ["policy,l3-domains,threads,n,iteration-ns", *(f"trained,{','.join(map(str, one))}" for one in cases)]
+    done = subprocess.run(
+        [str(native.find("claim_simulator")), "--cases", "-"],
+        input="\n".join(lines), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    theirs = [int(row["block"]) for row in csv.DictReader(done.stdout.splitlines())]
+    weights = np.log([80.0, 120.0, math.e])
+    ours = [int(block(weights, Iteration(float(w), 0, 0), Case(t, g, 0, 0, 0, n // t * t))) for g, t, n, w in cases]
+    assert all(abs(a - b) <= 1 for a, b in zip(theirs, ours, strict=True)), list(zip(cases, theirs, ours, strict=True))
+    assert len(set(theirs)) > 10
 
 
 def test_a_robust_loss_bends_less_to_labels_that_contradict() -> None:

@@ -65,6 +65,20 @@ def test_the_least_of_launches_stands_beside_the_published_column(
     assert said[first + 6] == "| 16 | 1078100 | 646900 | 437200 | **700** |"
 
 
+def test_the_picture_has_a_panel_for_each_table_and_a_frame_for_each_column(tmp_path: Path) -> None:
+    made = runpy.run_path(str(BENCHMARKS / "block_size_picture.py"))
+    published = TABLES["columns"](csv.DictReader((BENCHMARKS.parent / "data/faa/tables.csv").open()))
+    here = made["measured"](written(tmp_path, ROWS))
+    assert here[1024, 1024, 1.0]["here, 2"][16] == 700
+    panels = [axis for axis in made["picture"](published, here).axes if axis.get_visible()]
+    assert len(panels) == 15
+    framed = [[text.get_text() for text in axis.texts if text.get_weight() == "bold"] for axis in panels]
+    assert sum(map(len, framed)) >= 45 + 1
+    first = next(axis for axis in panels if axis.get_title().startswith("W-3225R: R 1024, W 1024, C 1024^1"))
+    assert [label.get_text() for label in first.get_xticklabels()][-1] == "here, 2"
+    assert framed[panels.index(first)][2:] == ["430", "1"], "430,200 clocks at a block of 4; 700 of these at 16"
+
+
 def test_each_choice_stands_beside_the_measured_best(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     TABLES["chosen_tables"](TABLES["launches"](written(tmp_path, ROWS)))
     (said,) = [line for line in lines(capsys) if line.startswith("| R 1024, W 1024")]

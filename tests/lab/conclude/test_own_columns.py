@@ -45,7 +45,7 @@ def launched(noise: float) -> list[Record]:
 
 def test_every_loop_is_a_column_with_the_blocks_that_were_launched() -> None:
     found = own.trained(launched(0), groups=1)
-    assert len(found.columns) == len(found.auto) == 32
+    assert len(found.columns) == len(found.policies["auto"]) == 32
     assert all(column.blocks == BLOCKS for column in found.columns)
     case = found.columns[0].case
     assert (case.threads, case.read, case.write, case.iterations) == (2, 64, 64, 1024)
@@ -56,7 +56,7 @@ def test_the_least_of_the_replicates_counts() -> None:
     names = {"threads": 2, "read": 1, "write": 1, "operations": 1, "n": 64}
     found = own.trained([record(names, {1: 1, 2: 5}), record(names, {1: 3, 2: 4}, 1)], groups=1)
     assert found.columns[0].times == (1.0, 4.0)
-    assert found.auto == (None,)
+    assert found.policies["auto"] == (None,) and not found.by_launches()
 
 
 def test_the_noise_floor_is_what_another_launchs_best_block_loses() -> None:
@@ -90,6 +90,23 @@ def test_the_fitted_constants_are_those_that_made_the_times() -> None:
     assert found["iteration_operation"] == pytest.approx(0.3, rel=0.1)
 
 
+def test_the_weights_of_the_policy_are_those_that_made_the_times() -> None:
+    """Claims of 60 ns and half a block's wait: iterations of any length count as what they take."""
+    found = scored().weights
+    assert "trained_far" not in found, "nothing here has two groups"
+    for w in (300.0, 1000.0, 5000.0):
+        claim_over_wait = found["trained_near"] / (1000 * (w / 1000) ** found["trained_spread"])
+        assert 0.5 < claim_over_wait / (60 / w) < 2, "a block follows its square root"
+
+
+def test_a_policy_is_judged_by_its_own_launches() -> None:
+    names = {"threads": 2, "read": 1, "write": 1, "operations": 1, "n": 64}
+    one = record(names, {1: 2.0, 16: 1.0})
+    with_both = dataclasses.replace(one, metrics={**one.metrics, "least_auto": 1.1, "least_trained": 1.3})
+    found = own.trained([with_both], groups=1).by_launches()
+    assert {name: score.mean for name, score in found.items()} == pytest.approx({"auto": 0.1, "trained": 0.3})
+
+
 def test_static_is_a_block_of_a_threads_share() -> None:
     one = record({"threads": 2, "read": 1, "write": 1, "operations": 1, "n": 64}, {1: 3.0, 16: 2.0})
     shared = dataclasses.replace(one, metrics={**one.metrics, "least_static": 1.5})
@@ -103,3 +120,5 @@ def test_records_of_another_study_are_refused() -> None:
         own.trained([record(names, {1: 1})], groups=1)
     with pytest.raises(UsageError, match="at two blocks"):
         own.trained([], groups=1)
+    with pytest.raises(UsageError, match="leaves none to fit to"):
+        own.scores(own.trained([record(names | {"n": 64}, {1: 1, 4: 2})], groups=1))

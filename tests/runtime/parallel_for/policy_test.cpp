@@ -151,6 +151,22 @@ TEST(PublishedModel, TakesAShareThatNoDoubleHolds) {
   EXPECT_EQ(plan.largest, n);
 }
 
+TEST(Trained, TheBlockFollowsTheWeights) {
+  const auto block = [](calibration weights, double iteration_ns, std::uint32_t groups = 1) {
+    return find_block_policy("trained")
+        ->plan(
+            {.n = 4096, .threads = 8, .l3_domains = groups, .iteration_ns = iteration_ns, .machine = weights})
+        .largest;
+  };
+  EXPECT_EQ(block({.trained_near = 500}, 1000), 22U);  // sqrt(2 x 512 x 500 / 1000) = 22.6
+  EXPECT_EQ(block({.trained_near = 500, .trained_spread = 2}, 4000), 5U);  // over 16 x 1000
+  EXPECT_EQ(block({.trained_near = 500, .trained_spread = 0.5}, 4000), 16U);
+  EXPECT_EQ(block({.trained_near = 500, .trained_far = 500}, 1000, 4), 45U);
+  EXPECT_EQ(block({.trained_near = 1e9}, 1000), 512U) << "a share";
+  EXPECT_EQ(block({.trained_near = 1e-9}, 1000), 1U);
+  EXPECT_TRUE(find_block_policy("trained")->plan({.n = 4096, .threads = 8}).adapt) << "nothing is known yet";
+}
+
 TEST(Guided, TaskflowsBlocksAreHalfOfTheRestOverTheThreads) {
   const loop_description loop{.n = 4000, .threads = 4};
   const loop_plan plan = find_block_policy("taskflow_guided")->plan(loop);

@@ -6,7 +6,7 @@
 
 namespace corescale::inline v0 {
 
-/// What the policy `auto` has to know of a machine, in nanoseconds. The defaults are of x86 servers between 2019 and
+/// What the policies `auto` and `trained` have to know of a machine, in nanoseconds. The defaults are of x86 servers between 2019 and
 /// 2024; a wrong one costs a few per cent, as the time of a loop is flat around its best block.
 /// Forks are of empty rounds. A loop that others take over from loses the mean of what its threads are late, half of fork_cold on two.
 struct calibration {
@@ -18,6 +18,11 @@ struct calibration {
   double fork_cold = 10'000;  ///< fork and join when the threads sleep; a team's loops correct it
   double byte = 0.1;          ///< reading or writing one byte; only until an iteration was timed
   double operation = 0.3;     ///< one operation; only until an iteration was timed
+  double trained_near =
+      80;  ///< what a claim counts for `trained`, whose weights corescale calibrate --train fits
+  double trained_far = 120;  ///< each further L3 domain adds this
+  double trained_spread =
+      1;  ///< the power of an iteration's time with which the wait for the last block grows
 };
 
 inline constexpr calibration shipped_calibration{};

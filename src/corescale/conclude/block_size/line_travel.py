@@ -11,7 +11,7 @@ they wait for memory that others use too: the tail grows as w**spread, and sprea
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,8 @@ PLAUSIBLE = np.array([1.5, 1.5, 0.5])
 """how far each may be from START at the price of PRICE; few columns have several groups, and need a belief"""
 PRICE = 0.002
 """price in mean log time lost"""
+USUAL = 1000.0
+"""an iteration of so many clocks counts as what it takes in the library's policy `trained`"""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,11 @@ class Iteration:
     read: float
     write: float
     operation: float = 0.0
+
+    @property
+    def typical(self) -> float:
+        """Where 1 KiB is read and written."""
+        return self.base + 1024 * (self.read + self.write)
 
     def clocks(self, case: Case) -> float:
         """The time of an iteration of this case."""
@@ -56,6 +63,19 @@ class LineTravel:
     """clocks in a unit of the columns' times: 1e9 for seconds, as a clock is about a nanosecond"""
 
     def fit(self, columns: Sequence[Column]) -> Choose:
+        """The block that `block` finds by the fitted constants."""
+        constants, iteration = self._constants(columns)
+        return lambda case: block(constants, iteration, case)
+
+    def weights(self, columns: Sequence[Column]) -> Mapping[str, float]:
+        """The fitted constants as the library's policy `trained` reads them, without what no column here tells."""
+        (near, far, spread), iteration = self._constants(columns)
+        counts = (USUAL / iteration.typical) ** (1 - spread)
+        found = {"trained_near": math.exp(near) * counts, "trained_spread": max(float(spread), 0.01)}
+        several = any(column.case.groups > 1 for column in columns)
+        return found | ({"trained_far": math.exp(far) * counts} if several else {})
+
+    def _constants(self, columns: Sequence[Column]) -> tuple[Floats, Iteration]:
         """An iteration's clocks by the best times, then near, far and spread by the time lost."""
         iteration = iteration_of(columns, self.unit, computes=self.computes)
 
@@ -65,16 +85,14 @@ class LineTravel:
 
         near_and_far = (np.zeros(3), np.array([1.0, 0, 0]), np.array([0, 1.0, 0]), np.array([1.0, 1.0, 0.5]))
         found = [minimize(lost, START + step, method="Nelder-Mead", tol=1e-6) for step in near_and_far]
-        constants = np.asarray(min(found, key=lambda one: one.fun).x)
-        return lambda case: block(constants, iteration, case)
+        return np.asarray(min(found, key=lambda one: one.fun).x), iteration
 
 
 def block(constants: Floats, iteration: Iteration, case: Case) -> float:
     """The best block of the model, from 1 to N / T."""
     near, far, spread = float(np.exp(constants[0])), float(np.exp(constants[1])), float(constants[2])
     claim = near + far * (case.groups - 1)
-    typical = iteration.base + 1024 * (iteration.read + iteration.write)
-    tail = typical * (iteration.clocks(case) / typical) ** spread
+    tail = iteration.typical * (iteration.clocks(case) / iteration.typical) ** spread
     most = max(1.0, case.iterations / case.threads)
     return float(np.clip(np.sqrt(2 * case.iterations * claim / (case.threads * tail)), 1.0, most))
 

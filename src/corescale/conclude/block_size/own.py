@@ -10,15 +10,17 @@ from statistics import fmean
 from corescale.conclude.block_size.columns import BlockModel, Case, Column, Score, score, scored
 from corescale.conclude.block_size.line_travel import LineTravel
 from corescale.conclude.block_size.loop_time import LoopTime
-from corescale.conclude.block_size.published import Constant, Published
+from corescale.conclude.block_size.published import Constant, Cost, Published
 from corescale.errors import UsageError
 from corescale.records import Configuration, Record
 
-LEAST = re.compile(r"least_(\d+|auto|static)")
+POLICIES = ("auto", "trained")
+"""that choose their blocks in the launch"""
+LEAST = re.compile(rf"least_(\d+|static|{'|'.join(POLICIES)})")
 """metrics of a launch: seconds of the fastest call at a block, or by a policy, all of them called in turn; static is a
 block of a thread's share"""
 Cells = Mapping[str, float]
-"""seconds by block, or by "auto" """
+"""seconds by block, or by policy"""
 SHAPE = ("read", "write", "operations", "n")
 """factors of such a study; the number of threads is one more"""
 FOLDS = 10
@@ -27,17 +29,20 @@ FOLDS = 10
 
 @dataclass(frozen=True)
 class Trained:
-    """Columns with two blocks or more, and what auto took on each."""
+    """Columns with two blocks or more, and what policies took on each."""
 
     columns: tuple[Column, ...]
-    auto: tuple[float | None, ...]
+    policies: Mapping[str, tuple[float | None, ...]]
     launches: tuple[tuple[Column, ...], ...]
     """of each column, what every launch of it said"""
 
-    def auto_lost(self) -> Score:
-        """Time of the policy auto over that of the best fixed block; negative where it is faster than all of them."""
-        found = zip(self.columns, self.auto, strict=True)
-        return score([math.log(auto / min(column.times)) for column, auto in found if auto is not None])
+    def by_launches(self) -> Mapping[str, Score]:
+        """Time of each policy over that of the best fixed block; negative where it is faster than all of them."""
+        logs = {
+            name: [math.log(took / min(c.times)) for c, took in zip(self.columns, times, strict=True) if took]
+            for name, times in self.policies.items()
+        }
+        return {name: score(some) for name, some in logs.items() if some}
 
     def noise(self) -> Score | None:
         """What the best block of the other launches of a loop loses in this one: no model can be shown to lose less.
@@ -64,12 +69,12 @@ def trained(records: Iterable[Record], groups: int) -> Trained:
             case = _case(record.configuration, groups)
             seen.setdefault(case, []).append(_cells(record, case))
     least = {case: _least(launches) for case, launches in seen.items()}
-    chosen = [case for case, cells in least.items() if len(cells.keys() - {"auto"}) > 1]
+    chosen = [case for case, cells in least.items() if len(cells.keys() - {*POLICIES}) > 1]
     if not chosen:
         raise UsageError("no loop was timed at two blocks", where="training", remedy="let the study run to its end")
     return Trained(
         tuple(_column(case, least[case]) for case in chosen),
-        tuple(least[case].get("auto") for case in chosen),
+        {name: tuple(least[case].get(name) for case in chosen) for name in POLICIES},
         tuple(tuple(_column(case, cells) for cells in seen[case]) for case in chosen),
     )
 
@@ -89,7 +94,7 @@ def _least(launches: Sequence[Cells]) -> Cells:
 
 
 def _column(case: Case, cells: Cells) -> Column:
-    blocks = tuple(sorted(int(block) for block in cells if block != "auto"))
+    blocks = tuple(sorted(int(block) for block in cells if block not in POLICIES))
     return Column("here", case, blocks, tuple(cells[str(block)] for block in blocks))
 
 
@@ -121,6 +126,8 @@ class Scores:
     """constants that the columns determine, in ns (`uneven` has no unit), after loop time's fit to all"""
     noise: Score | None
     """by the best block of the other launches; None where there are none"""
+    weights: Mapping[str, float]
+    """what the library's policy `trained` reads, after line travel's fit to all"""
     launched: Mapping[str, Score]
     """by the policy's own launches"""
     held_out: Mapping[str, Score]
@@ -128,14 +135,21 @@ class Scores:
 
 
 def scores(of: Trained) -> Scores:
-    """The scores of auto as launched, and of models on the launched times, at blocks between the launched ones."""
-    ours = LoopTime(computes=True, unit=1e9)
+    """The scores of policies as launched, and of models on the launched times, at blocks between the launched ones.
+
+    Raises UsageError for fewer than two loops, of which none could be held out.
+    """
+    if len(of.columns) < 2:
+        raise UsageError("one loop leaves none to fit to", where="training", remedy="name more levels")
+    ours, balance = LoopTime(computes=True, unit=1e9), LineTravel(computes=True, unit=1e9)
     models: Mapping[str, BlockModel] = {
-        "line travel": LineTravel(computes=True, unit=1e9),
+        "line travel": balance,
         "loop time": ours,
         "published": Published(),
+        "N / B L + O(N) / T": Cost(),
         "constant 16": Constant(16),
         "constant 64": Constant(64),
     }
     held_out = {name: of.held_out(model) for name, model in models.items()}
-    return Scores(len(of.columns), ours.told(of.columns), of.noise(), {"auto": of.auto_lost()}, held_out)
+    fitted, weights = ours.told(of.columns), balance.weights(of.columns)
+    return Scores(len(of.columns), fitted, of.noise(), weights, of.by_launches(), held_out)

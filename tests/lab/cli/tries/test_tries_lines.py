@@ -35,7 +35,7 @@ TRIES: tuple[Try, ...] = (
     ("corescale predict x --cores 2 --grade mpi", 2, "corescale: --grade: no effect without --simulate FILE"),
     ("corescale history x --commit y", 2, "corescale: --commit: no effect without a run; add a run"),
     ("corescale report x --extract --json", 2, "corescale: --extract: writes run folders, and shows nothing"),
-    ("corescale calibrate --train --output x", 2, "corescale: --output: --train writes no file"),
+    ("corescale calibrate --train --output x", 2, "corescale: --output: --train adds to the file that is in use"),
     ("corescale scan $(printf %0300d 0)", 4, "corescale: 0*: no such program"),
     ("corescale claims", 2, "corescale: no such command 'claims'; did you mean study claims?"),
     (
