@@ -69,9 +69,9 @@ def latency(table: tuple[Column, ...]) -> None:
     off, last = np.abs(np.concatenate(said) - 1), np.array([one[-1] for one in said])
     print(
         "\nCost(T, N, L) = N / B L + O(N) / T is given the L and the O(N) that fit a column best. Its times are\n"
-        f"off by {np.median(off):.1%} in the median, up to a thread's share. At that share, where it is least, it says less\n"
-        f"than was measured in {sum(last < 1)} of {len(last)} columns: {np.median(last):.2f} of it in the median, "
-        f"{min(last):.2f} at worst."
+        f"off by {np.median(off):.1%} in the median, up to a thread's share. At that share, where it is least, it\n"
+        f"says less than was measured in {sum(last < 1)} of {len(last)} columns: {np.median(last):.2f} of it in the\n"
+        f"median, {min(last):.2f} at worst."
     )
 
 

@@ -18,11 +18,9 @@ struct calibration {
   double fork_cold = 10'000;  ///< fork and join when the threads sleep; a team's loops correct it
   double byte = 0.1;          ///< reading or writing one byte; only until an iteration was timed
   double operation = 0.3;     ///< one operation; only until an iteration was timed
-  double trained_near =
-      80;  ///< what a claim counts for `trained`, whose weights corescale calibrate --train fits
-  double trained_far = 120;  ///< each further L3 domain adds this
-  double trained_spread =
-      1;  ///< the power of an iteration's time with which the wait for the last block grows
+  double trained_near = 80;   ///< what a claim counts for `trained`, as calibrate --train fits it
+  double trained_far = 120;   ///< each further L3 domain adds this
+  double trained_spread = 1;  ///< waiting for the last block grows with this power of an iteration
 };
 
 inline constexpr calibration shipped_calibration{};
