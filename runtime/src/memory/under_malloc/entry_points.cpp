@@ -172,6 +172,22 @@ CORESCALE_ENTRY void* pvalloc(size_t bytes) noexcept {
   return aligned(page_bytes, bytes ? round_up(bytes, page_bytes) : page_bytes);
 }
 
+// glibc's other names of these, by which a few programs call them.
+// NOLINTBEGIN
+CORESCALE_ENTRY void* __libc_malloc(size_t bytes) noexcept { return malloc(bytes); }
+CORESCALE_ENTRY void __libc_free(void* memory) noexcept { give(memory); }
+CORESCALE_ENTRY void* __libc_calloc(size_t count, size_t size) noexcept { return calloc(count, size); }
+CORESCALE_ENTRY void* __libc_realloc(void* memory, size_t bytes) noexcept { return realloc(memory, bytes); }
+CORESCALE_ENTRY void* __libc_memalign(size_t alignment, size_t bytes) noexcept {
+  return memalign(alignment, bytes);
+}
+CORESCALE_ENTRY int __posix_memalign(void** memory, size_t alignment, size_t bytes) noexcept {
+  return posix_memalign(memory, alignment, bytes);
+}
+CORESCALE_ENTRY void* __libc_valloc(size_t bytes) noexcept { return valloc(bytes); }
+CORESCALE_ENTRY void* __libc_pvalloc(size_t bytes) noexcept { return pvalloc(bytes); }
+// NOLINTEND
+
 CORESCALE_ENTRY size_t malloc_usable_size(void* memory) noexcept { return memory ? usable_bytes(memory) : 0; }
 CORESCALE_ENTRY int malloc_trim(size_t) noexcept { return trim(); }
 

@@ -153,8 +153,8 @@ bool carve(heap& h, page* p) noexcept {
 }
 
 page* add_page(heap& h, std::size_t size_class) noexcept {
-  bool zero = false;
-  page* const p = take_span(slices_of_class(size_class), zero);
+  std::size_t dirty = 0;
+  page* const p = take_span(slices_of_class(size_class), dirty);
   if (!p) return nullptr;
   p->size_class = static_cast<std::uint8_t>(size_class);
   p->block_size = static_cast<std::uint32_t>(class_size(size_class));
@@ -259,7 +259,7 @@ bool is_free(const page* p, const block* b) noexcept {
   std::uint32_t left = p->reserved;
   for (const block* other = p->free; other && left; other = next_of(other), --left) {
     if (other == b) return true;
-    if (!is_link(b, other)) return false;
+    if (!is_link(link_of(other))) return false;
   }
   return false;
 }
@@ -271,16 +271,16 @@ auto insist(Take take) noexcept {
   return taken || !trim() ? taken : take();
 }
 
-void* try_large(std::size_t bytes, std::size_t alignment, bool& zero) noexcept {
-  if (bytes > largest_run - guard_bytes() || alignment > slice) return take_mapping(bytes, alignment, zero);
-  page* const run = take_span(static_cast<unsigned>((bytes + guard_bytes() + slice - 1) / slice), zero);
+void* try_large(std::size_t bytes, std::size_t alignment, std::size_t& dirty) noexcept {
+  if (bytes > largest_run - guard_bytes() || alignment > slice) return take_mapping(bytes, alignment, dirty);
+  page* const run = take_span(static_cast<unsigned>((bytes + guard_bytes() + slice - 1) / slice), dirty);
   if (!run) return nullptr;
   run->block_size = static_cast<std::uint32_t>(bytes_of(run));
   return memory_of(run);
 }
 
-void* take_large(std::size_t bytes, std::size_t alignment, bool& zero) noexcept {
-  return insist([&] { return try_large(bytes, alignment, zero); });
+void* take_large(std::size_t bytes, std::size_t alignment, std::size_t& dirty) noexcept {
+  return insist([&] { return try_large(bytes, alignment, dirty); });
 }
 
 // --- blocks of other threads' pages ---
@@ -328,11 +328,13 @@ void flush(parcel& full) noexcept {
 
 constexpr std::uint32_t parcel_blocks = 32, parcel_bytes = 16384;
 
+}  // namespace
+
 void post(heap& h, page* to, block* b) noexcept {
   const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(b) / slice;
   parcel& mine = h.parcels[(number ^ number / 64) % h.parcels.size()];
   if (mine.to != to) flush(mine);
-  if (is_link(b, next_of(b)))
+  if (is_link(link_of(b)))
     for (const block* other = mine.first; other; other = next_of(other))
       if (other == b) report_double(b);
   set_next(b, mine.first);
@@ -343,6 +345,8 @@ void post(heap& h, page* to, block* b) noexcept {
   mine.first = b;
   if (++mine.size >= parcel_blocks || mine.size * to->block_size >= parcel_bytes) flush(mine);
 }
+
+namespace {
 
 // --- heaps and their threads ---
 
@@ -573,10 +577,11 @@ void take_back(page* p) noexcept {
 }
 
 void* take(std::size_t bytes) noexcept {
-  bool zero = false;
-  if (bytes > largest_block) return take_large(bytes, 16, zero);
-  void* const memory = take_at_hand(bytes);
-  return memory ? memory : take_from_page(class_of(bytes));
+  std::size_t dirty = 0;
+  if (bytes > largest_block) return take_large(bytes, 16, dirty);
+  const std::size_t size_class = class_of(bytes);
+  void* const memory = take_first(current->bins[size_class]);
+  return memory ? memory : take_from_page(size_class);
 }
 
 void give_slowly(void* memory) noexcept {
@@ -591,7 +596,7 @@ void give_slowly(void* memory) noexcept {
   heap* const mine =
       is_ending ? own : attached();  // so that it has parcels, also if it never asks for memory
   if (mine && chosen.hardened) {
-    if (p->owner.load(std::memory_order_relaxed) == mine && is_link(b, next_of(b)) && is_free(p, b))
+    if (p->owner.load(std::memory_order_relaxed) == mine && is_link(link_of(b)) && is_free(p, b))
       report_double(b);
     return quarantine(*mine, memory);
   }
@@ -602,8 +607,8 @@ void give_slowly(void* memory) noexcept {
 
 void* take_aligned(std::size_t bytes, std::size_t alignment) noexcept {
   if (alignment <= 16) return take(bytes);
-  bool zero = false;
-  if (bytes > largest_block || alignment > largest_block) return take_large(bytes, alignment, zero);
+  std::size_t dirty = 0;
+  if (bytes > largest_block || alignment > largest_block) return take_large(bytes, alignment, dirty);
   const std::size_t least = bytes > alignment ? round_up(bytes, alignment) : alignment;
   std::size_t c = class_of(least);
   while (class_size(c) % alignment) ++c;
@@ -611,9 +616,9 @@ void* take_aligned(std::size_t bytes, std::size_t alignment) noexcept {
 }
 
 void* take_zeroed(std::size_t bytes) noexcept {
-  bool zero = false;
-  void* const memory = bytes > largest_block ? take_large(bytes, 16, zero) : take(bytes);
-  if (memory && !zero) memset(memory, 0, bytes);
+  std::size_t dirty = bytes;
+  void* const memory = bytes > largest_block ? take_large(bytes, 16, dirty) : take(bytes);
+  if (memory) memset(memory, 0, std::min(dirty, bytes));
   return memory;
 }
 

@@ -52,18 +52,22 @@ extern constinit thread_local heap* current __attribute__((tls_model("initial-ex
 /// What links of free lists are combined with.
 extern constinit std::uintptr_t secret;
 
-inline block* next_of(const block* b) noexcept { return reinterpret_cast<block*>(b->word ^ secret); }
-inline void set_next(block* b, const block* next) noexcept {
-  b->word = reinterpret_cast<std::uintptr_t>(next) ^ secret;
+/// What a free block's word says: 0, or its address combined with that of the next, which is in the same segment. So a link is less than
+/// a segment, and what a program writes hardly ever is.
+inline std::uintptr_t link_of(const block* b) noexcept { return b->word ^ secret; }
+inline bool is_link(std::uintptr_t link) noexcept { return link < segment_bytes; }
+inline block* behind(const block* b, std::uintptr_t link) noexcept {
+  return link ? reinterpret_cast<block*>(reinterpret_cast<std::uintptr_t>(b) ^ link) : nullptr;
 }
-
-/// Whether these addresses, the second of which may be null, are of one segment.
-inline bool is_link(const block* b, const block* next) noexcept {
-  return !next || ((reinterpret_cast<std::uintptr_t>(b) ^ reinterpret_cast<std::uintptr_t>(next)) &
-                   ~(segment_bytes - 1)) == 0;
+inline block* next_of(const block* b) noexcept { return behind(b, link_of(b)); }
+inline void set_next(block* b, const block* next) noexcept {
+  const auto here = reinterpret_cast<std::uintptr_t>(b), there = reinterpret_cast<std::uintptr_t>(next);
+  b->word = (next ? here ^ there : 0) ^ secret;
 }
 
 void give_slowly(void* memory) noexcept;
+/// A block of another heap's page goes into a parcel.
+void post(heap& h, page* to, block* b) noexcept;
 void give_to_page(page* p, block* b) noexcept;
 void take_back(page* p) noexcept;
 
@@ -72,18 +76,18 @@ void take_back(page* p) noexcept;
   block* const b = p->free;
   if (!b) [[unlikely]]
     return nullptr;
-  block* const next = next_of(b);
-  if (!is_link(b, next)) [[unlikely]]
+  const std::uintptr_t link = link_of(b);
+  if (!is_link(link)) [[unlikely]]
     die("free memory was written to", b);
-  p->free = next;
+  p->free = behind(b, link);
   ++p->used;
   b->word = 0;  // so that no live block looks like a free one
   return b;
 }
 
-/// At least `bytes` bytes if the thread has such a block at hand; else null.
+/// At least `bytes` bytes if they are few, and the thread has such a block at hand; else null.
 [[gnu::always_inline]] inline void* take_at_hand(std::size_t bytes) noexcept {
-  return bytes <= largest_block ? take_first(current->bins[class_of(bytes)]) : nullptr;
+  return bytes <= table_bytes ? take_first(current->bins[class_of_step[(bytes + 15) / 16]]) : nullptr;
 }
 
 /// At least `bytes` bytes; null where there is no memory. errno is the caller's to set.
@@ -95,8 +99,9 @@ void* take(std::size_t bytes) noexcept;
     return give_slowly(memory);
   page* const p = page_of(memory);
   heap* const mine = current;
-  if (p->owner.load(std::memory_order_relaxed) != mine) [[unlikely]]
-    return give_slowly(memory);
+  heap* const owner = p->owner.load(std::memory_order_relaxed);
+  if (owner != mine) [[unlikely]]
+    return owner && mine != &no_heap ? post(*mine, p, static_cast<block*>(memory)) : give_slowly(memory);
   mine->bins[p->size_class] = p;  // the next request of this size gets this block, which is in the cache
   give_to_page(p, static_cast<block*>(memory));
 }
@@ -105,7 +110,7 @@ void* take(std::size_t bytes) noexcept;
 [[gnu::cold]] void give_suspected(page* p, block* b) noexcept;
 
 [[gnu::always_inline]] inline void give_to_page(page* p, block* b) noexcept {
-  if (is_link(b, next_of(b))) [[unlikely]]
+  if (is_link(link_of(b))) [[unlikely]]
     return give_suspected(p, b);
   set_next(b, p->free);
   p->free = b;

@@ -174,7 +174,7 @@ void keep(mapping one) noexcept {
 
 }  // namespace
 
-void* take_mapping(std::size_t bytes, std::size_t alignment, bool& zero) noexcept {
+void* take_mapping(std::size_t bytes, std::size_t alignment, std::size_t& dirty) noexcept {
   if (bytes > PTRDIFF_MAX - 2 * slice) return nullptr;
   const std::size_t behind = guard_bytes();
   bytes = round_up((bytes ? bytes : 1) + behind, slice) - behind;
@@ -183,13 +183,14 @@ void* take_mapping(std::size_t bytes, std::size_t alignment, bool& zero) noexcep
     const locked hold(mapping_lock);
     taken = reuse(bytes, alignment);
   }
+  dirty = taken.bytes;
   if (taken.memory && taken.bytes < bytes) {
     const mapping grown = resized(taken, bytes);
     if (!grown.memory) unmap(taken.memory, taken.bytes);
     taken = grown;
   }
-  zero = !taken.memory;
   if (!taken.memory) {
+    dirty = 0;
     taken = {static_cast<char*>(map_aligned(bytes + behind, alignment)), bytes,
              static_cast<std::uint32_t>(behind)};
     if (!taken.memory) return nullptr;

@@ -9,8 +9,8 @@
 /// Blocks beyond largest_run, and those of great alignment: a mapping of the kernel's each, known by a table.
 namespace corescale::inline v0::process_heap {
 
-/// Null where there is no memory. `zero` is set to whether it reads as zero.
-void* take_mapping(std::size_t bytes, std::size_t alignment, bool& zero) noexcept;
+/// Null where there is no memory. `dirty` is set to how many first bytes may not read as zero.
+void* take_mapping(std::size_t bytes, std::size_t alignment, std::size_t& dirty) noexcept;
 
 /// False where `memory` is none that take_mapping() gave.
 bool give_mapping(void* memory) noexcept;

@@ -44,9 +44,19 @@ int find_run(std::uint64_t bits, unsigned count) noexcept {
   return bits ? std::countr_zero(bits) : -1;
 }
 
+/// Of the set bits in a row, at most 63.
 unsigned longest_run(std::uint64_t bits) noexcept {
-  unsigned length = 0;
-  for (; bits; bits &= bits >> 1) ++length;
+  if (!bits) return 0;
+  std::array<std::uint64_t, 6> runs{bits};  // of k: where at least 2^k of them begin
+  unsigned k = 0;
+  for (; k + 1 < runs.size(); ++k)
+    if (!(runs[k + 1] = runs[k] & runs[k] >> (1u << k))) break;
+  unsigned length = 1u << k;
+  for (std::uint64_t at = runs[k]; k-- > 0;)
+    if (const std::uint64_t longer = at & runs[k] >> length) {
+      at = longer;
+      length += 1u << k;
+    }
   return length;
 }
 
@@ -195,14 +205,14 @@ void decay(std::uint64_t now) noexcept {
   }
 }
 
-page* claim_span(unsigned slices, bool& zero) noexcept {
+page* claim_span(unsigned slices, std::size_t& dirty) noexcept {
   const locked hold(span_lock);
   place at = find_place(slices);
   if (!at.in) at = {add_segment(), 1};
   if (!at.in) return nullptr;
   const auto first = static_cast<unsigned>(at.first);
   const std::uint64_t bits = slices_from(first, slices);
-  zero = (at.in->dirty & bits) == 0;
+  dirty = at.in->dirty & bits ? slices * slice : 0;
   claim(at.in, bits);
   for (unsigned k = first; k < first + slices; ++k) at.in->first[k] = static_cast<std::uint8_t>(first);
   page* const p = new (&at.in->pages[first]) page;
@@ -212,8 +222,8 @@ page* claim_span(unsigned slices, bool& zero) noexcept {
 
 }  // namespace
 
-page* take_span(unsigned slices, bool& zero) noexcept {
-  page* const p = claim_span(slices, zero);
+page* take_span(unsigned slices, std::size_t& dirty) noexcept {
+  page* const p = claim_span(slices, dirty);
   if (p && guard_bytes()) p->guarded = protect(memory_of(p) + bytes_of(p));
   return p;
 }

@@ -83,9 +83,10 @@ inline page* page_of(const void* memory) noexcept {
   return &in->pages[in->first[reinterpret_cast<std::uintptr_t>(memory) / slice % 64]];
 }
 
-/// So many slices in a row, of no owner; null where there is no memory. `zero` is set to whether they read as zero.
+/// So many slices in a row, of no owner; null where there is no memory. `dirty` is set to how many first
+/// bytes may not read as zero.
 /// The last guard_bytes() are none of the program's.
-page* take_span(unsigned slices, bool& zero) noexcept;
+page* take_span(unsigned slices, std::size_t& dirty) noexcept;
 
 /// With `ages`, what has been free for the time of decay goes back to the kernel: not for callers under a lock.
 void give_span(page* p, bool ages) noexcept;

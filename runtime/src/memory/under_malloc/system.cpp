@@ -30,7 +30,9 @@ void account::add(std::size_t bytes) noexcept {
 namespace {
 
 void* map_at(void* hint, std::size_t bytes) noexcept {
+  const int before = errno;  // free() may need memory too, and leaves errno alone
   void* const memory = mmap(hint, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  errno = before;
   return memory == MAP_FAILED ? nullptr : memory;
 }
 

@@ -33,6 +33,11 @@
 #include <utility>
 #include <vector>
 
+extern "C" {
+void* __libc_memalign(std::size_t, std::size_t) noexcept;  // NOLINT
+void __libc_free(void*) noexcept;                          // NOLINT
+}
+
 namespace {
 
 #define REQUIRE(condition)                                                 \
@@ -100,6 +105,8 @@ void every_entry() {
     use(zero, bytes);
     free(zero);
   }
+  free(__libc_memalign(64, 100));
+  __libc_free(malloc(100));
   for (std::size_t alignment = 1; alignment <= 1 << 23; alignment *= 2) {
     for (const std::size_t bytes : {0, 1, 100, 5000, 70'000, 3'000'000}) {
       void* const memory = memalign(alignment, bytes);
@@ -511,6 +518,16 @@ void large_blocks_age() {
   REQUIRE(resident_kib() < 20'000);
 }
 
+/// What the kernel gave as zeros is not written to, whatever was returned before.
+void sparse_zeros() {
+  free(memset(malloc(3'000'000), 1, 3'000'000));
+  const std::size_t before = resident_kib();
+  auto* const memory = static_cast<char*>(opaque(calloc(1, std::size_t{1} << 30)));
+  REQUIRE(memory && !memory[0] && !memory[2'999'999] && !memory[4'000'000]);
+  REQUIRE(resident_kib() < before + 20'000);
+  free(memory);
+}
+
 /// One segment is used all the time; what is free of the others goes back all the same.
 void one_segment_in_use() {
   std::vector<char*> blocks(240);
@@ -787,6 +804,7 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"double_free_of_run", double_free_of_run},
                            test_case{"foreign_pointer", foreign_pointer},
                            test_case{"use_after_free", use_after_free},
+                           test_case{"sparse_zeros", sparse_zeros},
                            test_case{"one_segment_in_use", one_segment_in_use},
                            test_case{"listed_pages_come_back", listed_pages_come_back},
                            test_case{"many_segments", many_segments},
