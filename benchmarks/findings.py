@@ -19,7 +19,7 @@ import pandas as pd
 
 from corescale.conclude.answers import study, thresholds
 from corescale.conclude.answers.findings import Answer, answers
-from corescale.declare.bounds import MARGIN
+from corescale.declare.claimed_range import MARGIN
 from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.outputs import Finding
 from corescale.declare.stop import DECIDED_BLOCKS, Stop

@@ -119,7 +119,7 @@ struct Header {
   std::uint64_t first_cycle, last_cycle;  // at `started` and `ended`
   std::uint32_t cycles_of_a_call;         // what the profiler adds to each call of the malloc family
   std::uint32_t is_rank;                  // it has called MPI
-  std::uint32_t confined;                 // it finished when it forbade itself calls of the system
+  std::uint32_t confined;                 // it finished when it forbade itself system calls
   std::uint32_t full;                     // something found no room on the disk
   std::int32_t rank;                      // its number, by what starts ranks; -1: not said
   std::uint32_t cycles_of_a_fault;        // what the first touch of a page costs

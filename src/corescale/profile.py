@@ -142,7 +142,7 @@ class Profile:
     rank: int | None = None
     """its number, where what starts ranks says one"""
     confined: bool = False
-    """whether it ended for the profiler when it forbade itself calls of the system"""
+    """whether it ended for the profiler when it forbade itself system calls"""
 
     @property
     def cpu(self) -> float:

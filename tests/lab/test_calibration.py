@@ -11,7 +11,9 @@ from corescale.errors import UsageError
 from corescale.observe.constants import doubtful
 from corescale.observe.doctor.quietness import Account
 
-LIBRARY = Path(__file__).parents[2] / "runtime" / "src" / "parallel_for" / "calibration.cpp"
+ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "runtime" / "src" / "parallel_for" / "calibration.cpp"
+PROGRAM = ROOT / "workloads" / "machine_constants" / "main.cpp"
 
 
 def test_what_is_written_reads_back() -> None:
@@ -31,6 +33,15 @@ def test_what_ran_beside_a_calibration_is_said_of_it() -> None:
 def test_the_library_reads_exactly_the_constants_that_are_said_to_be_read() -> None:
     known = re.findall(r'calibration_constant\{"(\w+)"', LIBRARY.read_text())
     assert known == [constant.name for constant in CONSTANTS if constant.loops]
+
+
+def test_the_table_has_exactly_the_constants_that_the_program_measures() -> None:
+    text = PROGRAM.read_text()
+    whole = re.findall(r'(?:say\(result, |metric\(|level\()"(\w+)"[,)]', text)
+    of_pairs = re.findall(r'"(\w+_)" \+ one\.name', text)
+    classes = re.findall(r'"(\w+)"', text.partition("class_of(")[2].partition("}")[0])
+    measured = [*whole, *(name + kind for name in of_pairs for kind in classes)]
+    assert sorted(measured) == sorted(constant.name for constant in CONSTANTS)
 
 
 def test_what_the_library_does_not_know_begins_with_lab() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from corescale.conclude import stats
 from corescale.declare import plan
-from corescale.declare.bounds import MARGIN
+from corescale.declare.claimed_range import MARGIN
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.declare.plan import Block

@@ -20,7 +20,7 @@ from corescale.declare import command_line
 from corescale.declare.request import CompareRequest, ExplainRequest, RunRequest, ScanRequest, TuneRequest
 from corescale.errors import InterruptedRunError, ProgramError, UsageError
 from corescale.machine import Machine
-from corescale.observe import foreign, launchers
+from corescale.observe import launchers, other_tools
 from corescale.show.progress import Called, Progress
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def read(path: str | PathLike[str]) -> "pd.DataFrame":
 
     Columns: name, metric, value (seconds), repetition, and one for each parameter. Raises UsageError.
     """
-    return foreign.read(_path(path))
+    return other_tools.read(_path(path))
 
 
 def scan(command: Command, *, progress: Follow = None, **given: Unpack[options.ScanOptions]) -> Run[Scan]:

@@ -6,12 +6,12 @@ from types import FrameType
 
 from corescale.errors import ExitCode
 
-_came: list["Ended"] = []
+_came: list["Signalled"] = []
 
 CODES = {signal.SIGTERM: ExitCode.TERMINATED, signal.SIGHUP: ExitCode.HANGUP}
 
 
-class Ended(KeyboardInterrupt):
+class Signalled(KeyboardInterrupt):
     """One of these signals came."""
 
     def __init__(self, number: int) -> None:
@@ -28,7 +28,7 @@ def install() -> None:
 
 def exit_code(error: BaseException | None) -> ExitCode:
     """The exit code of what ended the command."""
-    return error.exit_code if isinstance(error, Ended) else ExitCode.INTERRUPTED
+    return error.exit_code if isinstance(error, Signalled) else ExitCode.INTERRUPTED
 
 
 def last() -> KeyboardInterrupt:
@@ -38,5 +38,5 @@ def last() -> KeyboardInterrupt:
 
 def _end(number: int, frame: FrameType | None) -> None:
     del frame
-    _came.append(Ended(number))
+    _came.append(Signalled(number))
     raise _came[-1]

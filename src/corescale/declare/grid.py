@@ -248,5 +248,5 @@ def must_fit(experiment: Experiment, nodes: int, where: str, remedy: str) -> Non
     """Raises UsageError for layouts over more nodes than there are."""
     wanted = max(configuration.layout.nodes for configuration in configurations(experiment))
     if wanted > nodes:
-        what = f"{wanted} nodes, and there are {nodes} {where}"
+        what = f"{wanted} nodes are asked for, and there are {nodes} {where}"
         raise UsageError(what, where="nodes", remedy=f"ask for fewer; {remedy}")

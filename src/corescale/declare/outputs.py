@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
 from corescale.declare.arithmetic import Expression, parse
-from corescale.declare.bounds import MARGIN, Claim
+from corescale.declare.claimed_range import MARGIN, Claim
 from corescale.declare.model import Model
 from corescale.errors import UsageError
 from corescale.records import Level

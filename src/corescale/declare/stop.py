@@ -27,6 +27,9 @@ Stopping where an interval is narrow favours those that are too narrow: at 0.95 
 25 simulated cases, at 0.96 93.6% (docs/measuring.md).
 """
 
+GATE_ERROR = 0.5
+"""Share of the error that each of a gate's two looks has: together they spend all of it."""
+
 MOST_BLOCKS = 1110
 """Blocks of a race, at most: its last look. If those cannot decide, no number that anyone would wait for can."""
 
@@ -99,7 +102,7 @@ class Stop(Model):
     @property
     def spent(self) -> float:
         """Share of the error that each interval has: what ends a run by what its intervals are pays for its looks."""
-        return {"width": LOOK_ERROR, "calm": 0.5}.get(self.rule, 1.0)
+        return {"width": LOOK_ERROR, "calm": GATE_ERROR}.get(self.rule, 1.0)
 
     @property
     def reading_confidence(self) -> float:

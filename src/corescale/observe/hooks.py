@@ -60,9 +60,11 @@ class HookRunner:
                 raise _unstarted(name, text, error.strerror or str(error)) from error
             except subprocess.TimeoutExpired as error:
                 late = own < seconds
-                limit, option = ("a launch may take", "--timeout") if late else ("are left", "--budget")
+                limit, option = (
+                    ("the limit of a launch", "--timeout") if late else ("the rest of the budget", "--budget")
+                )
                 raise (ProgramError if late or name == "cleanup" else InconclusiveError)(
-                    f"did not end within the {min(own, seconds):.3g} s that {limit}",
+                    f"did not end within {min(own, seconds):.3g} s, {limit}",
                     where=f"--{name} {text}",
                     remedy=f"give it more: {option}",
                 ) from error

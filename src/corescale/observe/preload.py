@@ -55,7 +55,7 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
     """
     if report.proof is None:
         raise PreloadError(
-            "the libraries in it cannot be proved",
+            "the program's preloaded libraries cannot be verified",
             where="preload",
             remedy=f"{report.trouble or 'no trace'}; allow ptrace",
         )

@@ -134,7 +134,7 @@ class _Loop:
         block = self.policy.next_block()
         before = len(self.store.records)
         if block is None and not before and (most := self.experiment.stop.launches) is not None:
-            raise InconclusiveError(f"{most}x pays for no block", where="--budget", remedy="name more launches")
+            raise InconclusiveError(f"{most}x is less than one block", where="--budget", remedy="name more launches")
         for warming in self.warm_ups() if block is not None else ():
             if not self.makes(warming):
                 return

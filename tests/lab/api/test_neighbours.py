@@ -46,9 +46,9 @@ def test_neighbours_that_disturb_are_refused_with_the_figure(monkeypatch: pytest
     ("options", "said"),
     [
         ({"jobs": 0}, "--jobs: 0 launches at once"),
-        ({"jobs": 2, "threads": [1, 10_000]}, "2 launches of up to 10000 threads, and .* CPUs may be used"),
-        ({"jobs": 2, "prepare": "true"}, "a command around each launch meets its neighbours"),
-        ({"jobs": 2, "factor": {"affinity": ["0"]}, "threads": [1]}, "levels place their threads themselves"),
+        ({"jobs": 2, "threads": [1, 10_000]}, r"2 launches of up to 10000 threads .* \d+ usable CPUs"),
+        ({"jobs": 2, "prepare": "true"}, "--jobs: --prepare .*; leave --jobs out"),
+        ({"jobs": 2, "factor": {"affinity": ["0"]}, "threads": [1]}, "--jobs: .* CPUs; leave --jobs out"),
     ],
 )
 def test_what_cannot_be_beside_another_is_one_line(options: dict[str, object], said: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from corescale.conclude.frame import frame
-from corescale.declare.bounds import Claim
+from corescale.declare.claimed_range import Claim
 from corescale.declare.experiment import Command, Experiment, Factor, Presentation
 from corescale.declare.grid import configurations as every
 from corescale.declare.grid import launch

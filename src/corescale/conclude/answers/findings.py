@@ -24,7 +24,7 @@ from corescale.conclude.answers.judging import Verdict, absent, judge, judged, l
 from corescale.conclude.answers.linearity import over_chord
 from corescale.conclude.frame import selected
 from corescale.conclude.stats import Interval
-from corescale.declare.bounds import Claim
+from corescale.declare.claimed_range import Claim
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Finding, Normalise, Selection
 from corescale.errors import UsageError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from corescale.conclude.frame import selected
 from corescale.conclude.stats import Interval
-from corescale.declare.bounds import Claim, equal
+from corescale.declare.claimed_range import Claim, equal
 from corescale.declare.outputs import Finding, Selection
 
 if TYPE_CHECKING:

@@ -44,10 +44,10 @@ class Study:
 def study(records: Sequence[Record], experiment: Experiment) -> Study:
     """The answer to a study, from its measured records."""
     rows = frame(records, experiment)
-    return Study(scan(records, experiment, models=False), tuple(said(rows, experiment)))
+    return Study(scan(records, experiment, models=False), tuple(every_answer(rows, experiment)))
 
 
-def said(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[Said]:
+def every_answer(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[Said]:
     """Every answer, each finding's together."""
     for output in experiment.study.outputs:
         if isinstance(output, Finding | Overheads):
@@ -76,14 +76,14 @@ def answers(rows: "pd.DataFrame", experiment: Experiment, asked: Finding | Overh
 def open_ones(records: Sequence[Record], experiment: Experiment) -> tuple[Configuration, ...]:
     """The configurations that an open answer compares: what is launched until it is decided."""
     rows, timed = frame(records, experiment), _timed(records)
-    needed = {timed[row] for one in said(rows, experiment) if one.verdict == "open" for row in one.rows}
+    needed = {timed[row] for one in every_answer(rows, experiment) if one.verdict == "open" for row in one.rows}
     return tuple(one for one in configurations(experiment) if one in needed)
 
 
 def together(records: Sequence[Record], experiment: Experiment) -> tuple[tuple[Configuration, ...], ...]:
     """The configurations that are compared with each other: they differ in what the finding compares, and no more."""
     timed, found = _timed(records), set[tuple[Configuration, ...]]()
-    for one in said(frame(records, experiment), experiment):
+    for one in every_answer(frame(records, experiment), experiment):
         groups: dict[At, set[Configuration]] = {}
         apart = _compared(one.finding, experiment)
         for configuration in {timed[row] for row in one.rows}:

@@ -255,7 +255,7 @@ def _notes(mains: Sequence[Profile], profiles: Sequence[Profile], others: float)
     if not all(main.finished for main in mains):
         found.append("it was killed: at most 10 ms of each thread are missing")
     if any(main.confined for main in mains):
-        found.append("it forbade itself calls of the system (seccomp): what it did from then on is unattributed")
+        found.append("the program forbade itself system calls (seccomp): its time from then on is unattributed")
     if lost := sum(main.lost_threads for main in mains):
         found.append(f"{lost} threads were not profiled: there were more than the profiler keeps")
     return found

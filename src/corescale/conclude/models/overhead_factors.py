@@ -25,7 +25,7 @@ from corescale.conclude.models.bootstrap import (
     surely_less,
 )
 from corescale.conclude.stats import Floats, Interval, fewest_blocks
-from corescale.declare.bounds import EQUAL
+from corescale.declare.claimed_range import EQUAL
 
 
 @dataclass(frozen=True, slots=True, eq=False)

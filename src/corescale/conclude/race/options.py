@@ -29,7 +29,7 @@ class RaceOptions:
     seen: float = 5.7
     """Standard errors of the first look in the lead: 4 find it in 98% at an error of 5%; the lead is partly luck."""
     room: float = 0.25
-    """Share of a budget that is kept for confirmation pairs."""
+    """Most confirmation pairs that a budget keeps room for, as a share of the launches that it pays for."""
     cap: float = 3.0
     """A launch that takes this multiple of the fastest median is killed: noise of that size is a fault."""
     rehearsals: int = 3

@@ -43,7 +43,7 @@ def _ptrace() -> Permission:
         "ptrace",
         allowed,
         "child tracing works" if allowed else "refused by the kernel or the container",
-        "that an allocator was loaded into every process of a program cannot be proved",
+        "it cannot be verified that every process of a program loaded an allocator",
         "docker run --cap-add=SYS_PTRACE, or sysctl kernel.yama.ptrace_scope=1",
     )
 

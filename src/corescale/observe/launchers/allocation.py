@@ -124,8 +124,8 @@ def permitted(option: Sequence[str]) -> tuple[str, ...]:
         name = word.partition("=")[0]
         long = name.startswith("--") and len(name) > 2 and any(each.startswith(name) for each in OURS)
         if long or any(len(each) == 2 and name.startswith(each) for each in OURS):
-            remedy = "leave it out: nodes and CPUs are those of the layout"
-            raise UsageError(f"{word} is not for an allocation of ours", where="--allocation", remedy=remedy)
+            remedy = "leave it out: corescale chooses the nodes, CPUs and job name, and holds the allocation"
+            raise UsageError(f"{word} cannot be passed to salloc", where="--allocation", remedy=remedy)
     return tuple(option)
 
 

@@ -260,7 +260,7 @@ class Local(Launcher):
         if report.status == "cancelled":
             raise KeyboardInterrupt
         if report.status == "timeout" and longest < usual:
-            what = f"its time ended within a launch ({shlex.join(launch.argv)})"
+            what = f"the budget ended during a launch ({shlex.join(launch.argv)})"
             raise InconclusiveError(what, where="--budget", remedy="give it more time")
         if report.survivors:
             self._survivors.update(report.survivors)
@@ -291,7 +291,7 @@ def _must_have_had_room(reports: Iterable[SpawnReport], scratch: Scratch) -> Non
             asked = file if file and file.parent != scratch.folder else None
             remedy = "free some space there" if asked else "free some space there, or set TMPDIR to another folder"
             where = str(asked or tempfile.gettempdir())
-            raise UnavailableError("had no room for what the program wrote", where=where, remedy=remedy)
+            raise UnavailableError("had no room for the program's output", where=where, remedy=remedy)
 
 
 def _words(launch: Launch) -> tuple[str, ...]:

@@ -49,12 +49,12 @@ def ended(
     failed = any(each.status in ranks.FAILURES and each.signal != ENDS_RANKS for each in found.values())
     if left is not None and not failed:
         if left.silent and left.all_began:
-            raise InconclusiveError("its ranks left no word", where=", ".join(left.silent), remedy=AGAIN)
+            raise InconclusiveError("its ranks ended without a report", where=", ".join(left.silent), remedy=AGAIN)
         what, remedy = reason(report.tail)
         if not left.all_began:
-            raise UnavailableError(what or "not every rank began", remedy=remedy)
+            raise UnavailableError(what or "not every rank started", remedy=remedy)
         if outcome.status == "failed" and ends <= {"cancelled"}:
-            raise InconclusiveError(what or "the ranks were ended", remedy=remedy)
+            raise InconclusiveError(what or "something other than the program ended the ranks", remedy=remedy)
     return ranks.folded(outcome, found, scratch.ranks), found
 
 

@@ -28,13 +28,13 @@ class Seat:
 
 
 def seats(experiment: Experiment, launches: Iterable[Launch], jobs: int, width: int) -> tuple[Seat, ...]:
-    """So many seats of `width` CPUs each. Raises UsageError if the launches cannot be beside each other."""
+    """So many seats of `width` CPUs each. Raises UsageError if the launches cannot run next to each other."""
     machine = Machine.here()
     _must_bear(experiment)
     if any(each.affinity for each in launches):
-        raise UsageError("levels place their threads themselves", where="--jobs", remedy="leave it out")
+        raise UsageError("the placement factor already chooses the CPUs", where="--jobs", remedy="leave --jobs out")
     if jobs * width > len(machine.usable):
-        what = f"{jobs} launches of up to {width} threads, and {len(machine.usable)} CPUs may be used"
+        what = f"{jobs} launches of up to {width} threads do not fit on {len(machine.usable)} usable CPUs"
         raise UsageError(what, where="--jobs", remedy="ask for fewer")
     return tuple(Seat(cpus) for cpus in binding(machine, None, Layout(width, jobs)))
 
@@ -64,16 +64,16 @@ def on_nodes(experiment: Experiment, jobs: int, width: int, nodes: int) -> tuple
     """So many seats of `width` nodes each. Raises UsageError as `seats`."""
     _must_bear(experiment)
     if jobs * width > nodes:
-        what = f"{jobs} launches of up to {width} nodes, and there are {nodes}"
+        what = f"{jobs} launches of up to {width} nodes do not fit on {nodes} nodes"
         raise UsageError(what, where="--jobs", remedy="ask for fewer")
     return tuple(Seat(first=k * width) for k in range(jobs))
 
 
 def _must_bear(experiment: Experiment) -> None:
-    """Raises UsageError if a launch bears no neighbour."""
+    """Raises UsageError if no other launch may run during a launch."""
     if experiment.hooks.prepare or experiment.hooks.conclude:
-        what = "a command around each launch meets its neighbours"
-        raise UsageError(what, where="--jobs", remedy="leave it out")
+        what = "--prepare or --conclude would run next to other launches"
+        raise UsageError(what, where="--jobs", remedy="leave --jobs out")
 
 
 def at_once(

@@ -113,7 +113,7 @@ def read(option: str) -> Sequence[Host]:
     for number, line in enumerate(lines, 1):
         match = LINE.fullmatch(line)
         if match is not None and any(host.name == match[1] for host in found):
-            raise UsageError(f"{match[1]} once more", where=f"{option}:{number}", remedy="write each host once")
+            raise UsageError(f"{match[1]} is listed twice", where=f"{option}:{number}", remedy="write each host once")
         if match is not None:
             found.append(Host(match[1], int(match[2])))
         elif line.partition("#")[0].strip():

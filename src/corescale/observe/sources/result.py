@@ -79,7 +79,7 @@ def _read(path: Path) -> _File:
     except OSError as error:
         raise _fault(path, error.strerror or str(error)) from error
     except (ValueError, RecursionError) as error:
-        raise _fault(path, f"torn or no JSON ({error})") from error
+        raise _fault(path, f"cut off, or not JSON ({error})") from error
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         found = values.get("format") if isinstance(values, dict) else None
         raise _fault(path, f"result format {found}, but this version reads {FORMAT}")

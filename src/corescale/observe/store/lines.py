@@ -34,20 +34,21 @@ def _must_be_a_launch(record: Record) -> None:
     for name in ("wall", "user", "system"):
         value = getattr(record, name)
         if not 0 <= value < YEAR_9999 or (name == "wall" and value < SHORTEST and record.ok):
-            raise StoreError(f"{name} = {value:g} s is no time of a launch", remedy=REMEDY)
+            raise StoreError(f"{name} = {value:g} s cannot be a time of a launch", remedy=REMEDY)
     noise = record.noise
     counts: dict[str, float] = {"peak_memory": record.peak_memory, "tree_memory": record.tree_memory}
-    counts |= {"threads_asked": record.threads_asked - 1}
     counts |= {"steal": noise.steal, "throttled": noise.throttled, "runqueue_wait": noise.runqueue_wait}
-    counts |= {"foreign": noise.foreign or 0.0, "cpus": 0 if noise.cpus is None else noise.cpus - 1}
+    counts |= {"foreign": noise.foreign or 0.0}
+    counts |= {"threads_asked": record.threads_asked, "cpus": 1 if noise.cpus is None else noise.cpus}
     for name, value in counts.items():
-        if not 0 <= value <= sys.float_info.max:
-            raise StoreError(f"{name} is less than any launch has, or no number", remedy=REMEDY)
+        least = int(name in ("threads_asked", "cpus"))
+        if not least <= value <= sys.float_info.max:
+            raise StoreError(f"{name} = {str(value)[:40]} is not a finite number of {least} or more", remedy=REMEDY)
     if (noise.cpus or 0) > MOST_CORES:
         raise StoreError("cpus is more than any machine has", remedy=REMEDY)
     cpu = record.user + record.system
     if cpu > MOST_CORES * record.wall and record.ok:
-        what = f"user + system = {cpu:g} s within wall = {record.wall:g} s: no machine has the cores"
+        what = f"user + system = {cpu:g} s within wall = {record.wall:g} s: no machine has that many cores"
         raise StoreError(what, remedy=REMEDY)
 
 
@@ -55,7 +56,7 @@ def _number(values: Mapping[str, Any], name: str) -> int:
     """Which block or attempt an event is of; raises StoreError for what counts none."""
     number = values.get(name)
     if type(number) is not int or number < 0:
-        raise StoreError(f"{name} = {str(number)[:40]} is no number of a block", remedy=REMEDY)
+        raise StoreError(f"{name} = {str(number)[:40]} is not a whole number of 0 or more", remedy=REMEDY)
     return number
 
 

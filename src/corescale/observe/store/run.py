@@ -171,7 +171,7 @@ def planned(path: Path) -> tuple[Experiment, str, str]:
     except (ValidationError, CorescaleError, LookupError, TypeError, AttributeError) as error:
         if isinstance(error, StoreError):
             raise
-        raise StoreError("a plan that this version cannot read", where=str(path / PLAN), remedy=CHANGED) from error
+        raise StoreError("this version cannot read the plan", where=str(path / PLAN), remedy=CHANGED) from error
 
 
 class _Told(BaseModel):
@@ -230,7 +230,7 @@ def read_object(path: Path) -> dict[str, Any]:
     """The JSON object that a file of a run holds; raises StoreError."""
     try:
         if (size := path.stat().st_size) > MOST:
-            raise StoreError(f"{size:,} bytes are too many for it", where=str(path), remedy=CHANGED)
+            raise StoreError(f"{size:,} bytes: at most {MOST:,} are read", where=str(path), remedy=CHANGED)
         values = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise StoreError(f"no run folder: {error.strerror}", where=str(path), remedy=HOME) from error

@@ -136,7 +136,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan --budget 1x -t 1,2 -- touch made",
         3,
-        "corescale: --budget: 1x pays for no block; name more",
+        "corescale: --budget: 1x .*; name more",
     ),
     ("corescale scan --report no/ -- touch made", 2, "corescale: no/: cannot be written: no such folder"),
     # Braces around no name are as typed.

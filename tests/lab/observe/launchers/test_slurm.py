@@ -93,7 +93,7 @@ def test_launches_at_once_have_nodes_of_their_own(place: Path, monkeypatch: pyte
     made = corescale.scan(["sh", "-c", meet], on="slurm", factor={"s": ["7", "8"]}, nodes=[1], runs=1, jobs=2)
     assert [record.status for record in made.result.records] == ["ok", "ok"]
     assert {record.processes[0].node for record in made.result.records} == {"n1", "n2"}
-    with pytest.raises(UsageError, match="--jobs: 2 launches of up to 2 nodes, and there are 2"):
+    with pytest.raises(UsageError, match=r"--jobs: 2 launches of up to 2 nodes .* 2 nodes"):
         corescale.scan("true", on="slurm", nodes=[1, 2], runs=1, jobs=2)
 
 
@@ -117,7 +117,7 @@ def test_a_node_that_is_lost_in_a_launch_is_no_failure_of_the_program() -> None:
     """Of its rank there nothing is left, as if the node were: neither the leaf nor its spawner."""
     gone = "read -r _ _ _ leaf _ </proc/$PPID/stat; kill -STOP $leaf $PPID; kill -9 $leaf $PPID; exit"
     lost = f'test "$SLURMD_NODENAME" = n1 || {{ {gone}; }}; exec sleep 60'
-    with pytest.raises(InconclusiveError, match=r"n2: its ranks left no word; .*the same command goes on"):
+    with pytest.raises(InconclusiveError, match=r"n2: .*the same command goes on"):
         corescale.scan(["sh", "-c", lost], on="slurm", nodes=[2], runs=1, ignore_failure=True)
 
 
@@ -199,7 +199,7 @@ def test_a_node_that_is_drained_in_the_middle_counts_no_more(place: Path) -> Non
         drain = "test $SLURM_PROCID = 0 || scontrol update nodename=n2 state=drain reason=test"
         made = corescale.scan(["sh", "-c", drain], on="slurm", nodes=[2], runs=1)
         assert [record.status for record in made.result.records] == ["ok"]
-        with pytest.raises(UsageError, match="nodes: 2 nodes, and there are 1 "):
+        with pytest.raises(UsageError, match=r"nodes: 2 nodes .* 1 "):
             corescale.scan("true", on="slurm", nodes=[1, 2], runs=1)
         assert corescale.scan("true", on="slurm", nodes=[1], runs=2).result.records[-1].processes[0].node == "n1"
     finally:
@@ -215,9 +215,9 @@ def test_a_node_that_is_drained_in_the_middle_counts_no_more(place: Path) -> Non
         ("--time=soon", "slurm: .*time.*; see --allocation and sinfo"),
         ("-C gpus", "slurm: .*(F|f)eature.*; see --allocation and sinfo"),
         ("-p 'debug", "--allocation: "),
-        ("--no-shell", "--allocation: --no-shell is not for an allocation of ours"),
+        ("--no-shell", "--allocation: --no-shell .*; leave it out"),
         *(
-            (f"{word} 1", "--allocation: .* is not for")
+            (f"{word} 1", f"--allocation: {word.split('=')[0]}.*; leave it out")
             for word in ("--no-s", "-Jmine", "--nodes=1", "-n7", "-c", "-h")
         ),
     ],

@@ -185,7 +185,7 @@ def test_the_reason_is_the_first_line_that_is_in_no_box(said: str, found: str) -
 
 @needs_hosts
 def test_more_nodes_than_hosts_are_refused(file: Path) -> None:
-    with pytest.raises(UsageError, match="nodes: 3 nodes, and there are 2 "):
+    with pytest.raises(UsageError, match=r"nodes: 3 nodes .* 2 "):
         corescale.scan("true", on="ssh", hosts=file, nodes=[3], runs=1)
     found = launchers.machine("ssh", {"hosts": str(file)})
     assert (found.nodes, found.default_max_threads) == (2, 2)
@@ -204,7 +204,7 @@ def test_a_file_of_hosts_is_as_open_mpi_has_it(place: Path) -> None:
         ("a slots=2\nb slots=0\n", "hosts:2: not a host: 'b slots=0'"),
         ("a slots=2 b\n", "hosts:1: not a host"),
         ("-oProxyCommand=id slots=2\n", "hosts:1: not a host"),
-        ("a slots=2\na slots=2\n", "hosts:2: a once more"),
+        ("a slots=2\na slots=2\n", "hosts:2: a .* twice; write each host once"),
     ],
 )
 def test_a_file_without_hosts_is_one_line(text: str, said: str, place: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that other tools wrote (foreign/) become tables; a damaged one is refused in one line."""
+"""Files that other tools wrote (other_tools/) become tables; a damaged one is refused in one line."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import pytest
 import corescale
 from corescale.errors import UsageError
 
-FILES = {path.name: path for path in sorted((Path(__file__).parent / "foreign").iterdir())}
+FILES = {path.name: path for path in sorted((Path(__file__).parent / "other_tools").iterdir())}
 
 
 def test_hyperfine() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a finding claims of a ratio or of a difference: within which bounds it is."""
+"""The range that a finding claims for a ratio or a difference."""
 
 import re
 from typing import Self
@@ -8,10 +8,10 @@ from corescale.declare.model import Model
 from corescale.errors import UsageError
 
 MARGIN = 0.05
-"""By what two sides may differ and still be called equal, where a finding says nothing."""
+"""Largest difference of two sides that are still called equal, unless a finding names another."""
 
 EQUAL = 1e-9
-"""What differs by less is equal: `> 1` is not said of two sides that are the same, up to rounding."""
+"""Sides that differ by less are the same, up to rounding: `> 1` does not hold for them."""
 
 
 class Claim(Model):
@@ -39,5 +39,5 @@ class Claim(Model):
 
 
 def equal(margin: float, *, difference: bool) -> tuple[float, float]:
-    """Between what the ratio of sides is that differ by no more than the margin, or their difference."""
+    """Range of the ratio, or of the difference, of two sides that differ by no more than the margin."""
     return (-margin, margin) if difference else (1 / (1 + margin), 1 + margin)
