@@ -56,7 +56,7 @@ class Run(Generic[A_co]):
 
     @cached_property
     def records(self) -> "pd.DataFrame":
-        """A row for each launch but those to warm up, in the order made; times in seconds, memory in bytes.
+        """A row for each launch except warm-ups, in the order made; times in seconds, memory in bytes.
 
         Columns: `phase` (measure or confirm), a column for each factor, `time`, `status`, `noisy` and the others of
         docs/study.md, and the metrics of the program.
@@ -78,7 +78,7 @@ class Run(Generic[A_co]):
         return charts.of(self.result, html.curves_of(self.result))
 
     def plot(self, chart: str = "", *, ax: "Axes | None" = None) -> "Axes":
-        """Draw a chart, by default the verb's own, and return matplotlib's axes; of several panels the first.
+        """Draw a chart, by default the verb's own, and return matplotlib's axes, those of the first of several panels.
 
         `ax`: axes to draw on, instead of a new figure. Raises UsageError for a chart that the records do not allow.
         """
@@ -87,7 +87,7 @@ class Run(Generic[A_co]):
         return static.plotted(self._charts, chart, ax)
 
     def report(self, path: str | PathLike[str]) -> Path:
-        """Write the page into a file, and return its path; raises UsageError where it cannot be written."""
+        """Write the page into a file, and return its path; raises UsageError if it cannot be written."""
         from corescale.show import html  # noqa: PLC0415
 
         files.write(fspath(path), html.report(self.result))

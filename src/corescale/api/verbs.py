@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs as functions: each declares, observes and concludes as its command does, prints nothing and exits never."""
+"""The verbs as functions: each declares, observes and concludes as its command does, and never prints or exits."""
 
 import shlex
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ def load(path: str | PathLike[str]) -> Run[Any]:
 
 
 def read(path: str | PathLike[str]) -> "pd.DataFrame":
-    """The table of what another tool measured: hyperfine, Google Benchmark, pyperf, Extra-P, or CSV.
+    """A table of another tool's measurements: hyperfine, Google Benchmark, pyperf, Extra-P, or CSV.
 
     Columns: name, metric, value (seconds), repetition, and one for each parameter. Raises UsageError.
     """
@@ -81,7 +81,7 @@ def compare(*commands: str, progress: Follow = None, **given: Unpack[options.Com
 def explain(command: Command, *, progress: Follow = None, **given: Unpack[options.ExplainOptions]) -> Explained:
     """Where every thread-second of a program goes, and where in its code; `{threads}` in the command is filled.
 
-    Options are those of `corescale explain`. Raises CorescaleError: ProgramError also where the program fails.
+    Options are those of `corescale explain`. Raises CorescaleError, which is a ProgramError if the program fails.
     """
     asked = options.request(ExplainRequest, options.ExplainOptions, given)
     request = asked.scan
@@ -107,7 +107,7 @@ def _noting(progress: Follow) -> explaining.Note:
 
 
 def _words(command: Command) -> Sequence[str]:
-    """Raises UsageError for what is neither a text nor words."""
+    """Raises UsageError if it is neither a text nor a list of words."""
     if not isinstance(command, str | Sequence):
         raise UsageError(f"{command!r} is no command", remedy='write "./program {threads}", or a list of its words')
     return [command] if isinstance(command, str) else [*map(str, command)]
@@ -125,7 +125,7 @@ def _measured(
     """Raises KeyboardInterrupt for Ctrl-C, as any function does, with what was kept."""
     if progress is not None and not callable(progress):
         raise UsageError(
-            f"{progress!r} is no function", where="progress", remedy="give one of a Progress, such as print"
+            f"{progress!r} is no function", where="progress", remedy="give a function of a Progress, such as print"
         )
     follow = measuring.silent if progress is None else partial(Called, function=progress)
     try:

@@ -32,7 +32,9 @@ def against(request: CompareRequest, words: list[str], machine: Machine) -> None
         raise UsageError("auto is for commands that are both measured now", where="--gate", remedy="write --gate 5%")
     gate = cast("Gates", quantities.gates(request.gate))
     if len(words) != 1:
-        raise UsageError(f"{len(words)} commands", where="--against", remedy="give the one to compare with the run")
+        raise UsageError(
+            f"{len(words)} commands are given", where="--against", remedy="give the one to compare with the run"
+        )
     there = loaded(Path(request.against))
     before = _configuration(there, words[0])
     then = [record for record in there.records if record.configuration == before and record.phase == "measure"]
@@ -42,7 +44,7 @@ def against(request: CompareRequest, words: list[str], machine: Machine) -> None
     declare = partial(command_line.compare, asked, words, machine)
     now = declare()
     if (count := len(configurations(now))) != 1:
-        what = f"{count} configurations, and one is compared with the run"
+        what = f"{count} configurations are given, and only one can be compared with the run"
         raise UsageError(what, where="--against", remedy="write the values into the command")
     if request.dry_run:
         return dry_run(now, request, machine)

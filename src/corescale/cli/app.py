@@ -74,7 +74,9 @@ def _strict(make_parser: Any, context: Any) -> Any:
             raise UsageError("is given twice", where=" ".join(twice.opts), remedy="give it once")
         words = list(values.get("words") or ())
         if command and words != command:
-            raise UsageError("is of no option, and of no command", where=words[0], remedy="write the command behind --")
+            raise UsageError(
+                "belongs to no option and no command", where=words[0], remedy="write the command behind --"
+            )
         return values, rest, order
 
     parser.parse_args = parse_args

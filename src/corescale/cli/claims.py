@@ -43,7 +43,7 @@ def claims(
         run, found = of_study(path, study)
         if not shipped_as(title := found.experiment.study.title):
             remedy = "corescale study list names those that do"
-            raise UsageError(f"is of no study that ships: '{title}'", where=str(path), remedy=remedy)
+            raise UsageError(f"belongs to no study that ships: '{title}'", where=str(path), remedy=remedy)
         new = list(verdicts(run, found, machine))
         if (lost := declared.lost(known, new)) and not replace:
             raise UsageError(
@@ -60,7 +60,9 @@ def claims(
 def must_be_a_name(machine: str) -> None:
     """Raises UsageError."""
     if not machine.isprintable():
-        raise UsageError("is no name of one line", where="--machine", remedy="write it in letters that can be printed")
+        raise UsageError(
+            "is not a name in one line", where="--machine", remedy="write it in letters that can be printed"
+        )
 
 
 def of_study(path: Path, study: str) -> tuple[store.Run, Result]:

@@ -110,7 +110,9 @@ def _entries(path: Path, commit: str, when: float) -> Iterator[Entry]:
     shown = result(run, Machine.here())
     if shown.origins:
         remedy = "add a run that was measured"
-        raise UsageError(f"is {' and '.join(shown.origins)}, which no history keeps", where=str(path), remedy=remedy)
+        raise UsageError(
+            f"is {' and '.join(shown.origins)}, and a history keeps only measured runs", where=str(path), remedy=remedy
+        )
     times = table(shown.records, shown.experiment.response)
     for chosen in times.configurations:
         found = stats.median_interval(times.column(chosen), shown.confidence)

@@ -85,7 +85,7 @@ def _pairs(command: str, seconds: float, machine: Machine, runs: str) -> Pairs:
         raise ProgramError(f"fails (exit {failed.exit_code}), so its noise says nothing", where=command, remedy=remedy)
     calm, times = warnings(made, experiment).undisturbed, table(made, experiment.response)
     if len(times.blocks) < FEWEST:
-        what = f"{text.duration(seconds)} allow {text.count(len(times.blocks), 'pair')}"
+        what = f"{text.duration(seconds)} allow only {text.count(len(times.blocks), 'pair')}"
         raise InconclusiveError(what, where="--noise", remedy="give it more time")
     kept = table(calm, experiment.response)
     usual = kept if len(kept.blocks) >= CALM * len(times.blocks) else times  # disturbed is how this machine is

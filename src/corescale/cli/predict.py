@@ -208,6 +208,6 @@ def _scanned(path: str, *, study: bool = False) -> store.Run:
     if not (run.experiment.scans or (study and run.experiment.study.name)):
         raise StoreError("is no run of scan", where=path, remedy="give the folder of a scan")
     if run.experiment.scans and run.experiment.scaling.weak is not None:
-        what = "is weak scaling, and a forecast is of the same work at every p"
+        what = "is weak scaling, and a forecast needs the same work at every p"
         raise UsageError(what, where=path, remedy="give the folder of a scan without --weak")
     return run

@@ -131,7 +131,7 @@ def check(
 def new(file: Annotated[Path, typer.Argument(help="the file to write")] = Path("study.toml")) -> None:
     """Write a commented study to start from, and next to it the schema by which editors complete it."""
     if file.suffix != ".toml":
-        raise UsageError("would be TOML", where=str(file), remedy="name a file that ends in .toml")
+        raise UsageError("does not end in .toml", where=str(file), remedy="name a file that ends in .toml")
     if paths.exists(file):
         raise UsageError("exists already", where=str(file), remedy="name another file")
     kinds = ", ".join(name for name, kind in KINDS.items() if kind.named)

@@ -43,7 +43,7 @@ def more(words: list[str], request: TuneRequest, machine: Machine) -> None:
     longer = stop.longer(request.budget)
     if made.finished and not store.goes_further(stop, longer):
         where = f"--more --budget {request.budget}"
-        raise UsageError(f"the run had {stop.in_words}", where=where, remedy="name more than that")
+        raise UsageError(f"the run already had {stop.in_words}", where=where, remedy="name a larger one")
     timeouts = {"timeout": longer.budget} if experiment.timeout == stop.budget else {}
     wider = experiment.model_copy(update={"stop": longer, **timeouts})
     asked = replace(request, on="fake" if made.all_records[0].origin == "fake" else made.launcher)

@@ -218,13 +218,13 @@ class Finding(_Reads):
         if bool(self.along) != (self.at_most is not None) or (self.b is None and (self.along or self.difference)):
             raise ValueError("`along`, `at_most` and `b` go together, and a `difference` is from a `b`")
         if self.several and (self.general or self.along):
-            raise ValueError("`several` is of levels, `general` of their mean, `along` of neither: give one of them")
+            raise ValueError("`several`, `general` and `along` contradict each other: give one of them")
         if self.best and (self.along or self.best not in (self.b or ())):
-            raise ValueError("`best` is a column that `b` names, in a finding without `along`")
+            raise ValueError("`best` must be a column that `b` names, and excludes `along`")
         if self.normalise is not None and self.normalise.subtract and (not self.difference or self.along):
             raise ValueError("`subtract` is for a finding that is a `difference`")
         if self.line and (self.b is not None or self.normalise is not None):
-            raise ValueError("a `line` is of one side, `a`, and has no `normalise`")
+            raise ValueError("a `line` needs one side, `a`, and excludes `normalise`")
         return self
 
     @property

@@ -25,10 +25,12 @@ class RunRequest:
     """How a run is made and shown, whatever is measured."""
 
     on: str = option("", "--on", metavar="NAME", help="a launcher that doctor lists (default: the first that works)")
-    landscape: str = option("", "--landscape", metavar="FILE", help="times, for --on fake (docs/fake.md)")
+    landscape: str = option("", "--landscape", metavar="FILE", help="known times, for --on fake (docs/fake.md)")
     platform: str = option("", "--platform", metavar="FILE", help="a cluster, for --on simgrid (docs/cluster.md)")
     hosts: str = option("", "--hosts", metavar="FILE", help="lines HOST slots=CORES, for --on ssh (docs/cluster.md)")
-    allocation: str = option("", "--allocation", metavar="OPTIONS", help="of salloc, as '-p NAME -t 9', for --on slurm")
+    allocation: str = option(
+        "", "--allocation", metavar="OPTIONS", help="salloc's, such as '-p NAME -t 9', for --on slurm"
+    )
     jobs: int = option(1, "--jobs", metavar="K", help="K launches at once, if pairs show that none disturbs another")
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
     fresh: bool = option(False, "--fresh", help="start a new run, even if one could be continued or shown")
@@ -36,7 +38,7 @@ class RunRequest:
     wait_quiet: bool = option(False, "--wait-quiet", help="wait before blocks for idle CPUs, 10 minutes in all")
     dry_run: bool = option(False, "--dry-run", help="print the plan and its estimated time, and stop")
     json: bool = option(False, "--json", help="print the result as JSON")
-    every_variable: bool = option(False, "--every-variable", help="launch lines set also variables that nothing reads")
+    every_variable: bool = option(False, "--every-variable", help="in launch lines, set unread variables too")
     verbose: bool = option(False, "-v", "--verbose", help="show every note, also on a terminal")
     quiet: bool = option(False, "-q", "--quiet", help="show no progress")
     report: str = option("", "--report", metavar="FILE", help="write an HTML report")
@@ -72,7 +74,7 @@ class Request(RunRequest):
     nodes: str = option("", "--nodes", metavar="1,2,4", help="nodes, as -f nodes=1,2,4 (docs/cluster.md)")
     oversubscribe: bool = option(False, "--oversubscribe", help="also try more ranks x threads than cores")
     allocators: str = option("", "--allocators", metavar="auto|A,B", help="memory allocators, as -f allocator=A,B")
-    baseline: str = option("", "--baseline", metavar="NAME=LEVEL,...", help="its levels, if not this shell's")
+    baseline: str = option("", "--baseline", metavar="NAME=LEVEL,...", help="baseline levels, if not this shell's")
     response: str = option(
         "wall", "--response", metavar="WHAT", help="what is compared, less is better: wall, region:NAME or metric:NAME"
     )
@@ -83,7 +85,9 @@ class Request(RunRequest):
     warmup: int = option(0, "-w", "--warmup", metavar="N", help="untimed launches of each configuration first")
     width: str = option("2%", "--width", metavar="2%", help="stop at this half width of every ratio")
     confidence: str = option("95%", "--confidence", metavar="95%", help="confidence of every interval")
-    budget: str | None = option(None, "--budget", metavar="5m", help="for all launches: 90s, 100x (launches) or none")
+    budget: str | None = option(
+        None, "--budget", metavar="5m", help="limit of all launches: 90s, 100x (launches) or none"
+    )
     timeout: str | None = option(None, "--timeout", metavar="60s", help="kill a longer launch; it counts as failed")
     setup: str = option("", "--setup", "-s", metavar="CMD", help="command to run before the first launch")
     prepare: str = option("", "--prepare", "-p", metavar="CMD", help="command to run before each launch")
@@ -97,7 +101,7 @@ class Request(RunRequest):
         "auto", "--cgroup", metavar="auto|off", help="off: no control group for each launch (docs/results_format.md)"
     )
     shell: bool = option(False, "--shell", help="run the command through /bin/sh")
-    no_shell: bool = option(False, "-N", help="no shell: the default here")
+    no_shell: bool = option(False, "-N", help="no shell (the default)")
     same_output: bool = option(False, "--same-output", help="a configuration whose output differs fails")
 
     @property
@@ -122,7 +126,7 @@ class ScanRequest(CountedRequest):
 
     serial: str = option("", "--serial", metavar="CMD", help="the best serial program: baseline of the speedup")
     weak: bool = option(False, "--weak", help="weak scaling: work = p x {load}; the command has {load} or {work}")
-    seal: bool = option(False, "--seal", help="measure small p first, and seal a forecast of the largest p by them")
+    seal: bool = option(False, "--seal", help="measure small p first, and seal their forecast of the largest p")
     model: bool = option(False, "--model", help="fit scaling models, explain the columns, and draw the speedup")
     p_ref: int | None = option(None, "--p-ref", metavar="P", help="reference parallelism (default: the smallest)")
 
@@ -137,7 +141,9 @@ class TuneRequest(Request):
     explain: bool = option(
         False, "--explain", help="explain a launch first: race only what can matter, and say why (docs/explain.md)"
     )
-    rehearse: str | None = option(None, "--rehearse", metavar="ARGS", help="first try a smaller input: these arguments")
+    rehearse: str | None = option(
+        None, "--rehearse", metavar="ARGS", help="first try a smaller input with these arguments"
+    )
     confirm: str = option("auto", "--confirm", metavar="N", help="confirmation pairs of winner and baseline, or auto")
 
 
@@ -168,7 +174,7 @@ class StudyRequest(RunRequest):
     until_decided: bool = option(
         False, "--until-decided", help="launch what open findings need, 8 to 90 blocks (with -r N: at most N)"
     )
-    outputs: str = option("", "--outputs", metavar="DIR", help="folder of tables and charts (default: of the run)")
+    outputs: str = option("", "--outputs", metavar="DIR", help="folder for tables and charts (default: in the run)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,9 +183,9 @@ class ExplainRequest:
 
     threads: str = option("", "--threads", "-t", metavar="1,N", help="thread counts; the largest is explained")
     ranks: str = option("", "--ranks", metavar="1,N", help="numbers of MPI ranks (docs/mpi.md)")
-    before: str = option("", "--before", metavar="RUN", help="show an earlier result beside: file or folder")
+    before: str = option("", "--before", metavar="RUN", help="show an earlier result (file or folder) next to it")
     swap: bool = option(True, "--swap/--no-swap", help="test causes: launches with one thing changed each")
-    budget: str = option("2m", "--budget", metavar="2m", help="limit for these launches")
+    budget: str = option("2m", "--budget", metavar="2m", help="limit of the launches that test causes")
     input: str = option("", "--input", metavar="FILE", help="standard input (default: nothing)")
     timeout: str | None = option(None, "--timeout", metavar="60s", help="kill a launch after this long")
     shell: bool = option(False, "--shell", help="run the command through /bin/sh")

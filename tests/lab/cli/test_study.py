@@ -131,7 +131,7 @@ def test_a_runs_verdicts_enter_the_ledger_and_a_run_of_another_study_does_not(
 ) -> None:
     monkeypatch.setattr(programs, "data_folder", lambda: folder)
     (folder / "claims.csv").write_text("paper,place,claim,figure,study,finding,note\nP,figure 1,c,2,sleeping,twice,\n")
-    refused(inside("study", "claims", "run"), ExitCode.USAGE, "is of no study that ships: 'Sleeping'")
+    refused(inside("study", "claims", "run"), ExitCode.USAGE, "'Sleeping'; corescale study list")
     assert not (folder / "verdicts.csv").exists()
     monkeypatch.setattr(studies, "shipped", lambda: {"sleeping": folder / "sleeping.toml"})
     recorded = inside("study", "claims", "run", "--machine", "mine")
@@ -144,7 +144,7 @@ def test_a_runs_verdicts_enter_the_ledger_and_a_run_of_another_study_does_not(
     assert f"mine: {line['verdict']} {line['ratio']}</details>" in recorded.stdout
     assert line["records"] == hashlib.sha256((ran / "records.jsonl").read_bytes()).hexdigest()[:16]
     assert inside("study", "claims").stdout == recorded.stdout
-    refused(inside("study", "claims", "run", "--machine", "a\nb"), ExitCode.USAGE, "--machine: is no name of one line")
+    refused(inside("study", "claims", "run", "--machine", "a\nb"), ExitCode.USAGE, "--machine: ")
     earlier = "machine,study,finding,at,verdict,ratio,records\nmine,sleeping,thrice,,holds,,\n"
     (folder / "verdicts.csv").write_text(earlier)
     again = ("study", "claims", "run", "--machine", "mine")

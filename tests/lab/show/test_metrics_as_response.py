@@ -119,5 +119,5 @@ def test_equal_launches_leave_no_blank_where_an_interval_was() -> None:
 
 
 def test_a_direction_cannot_be_asked_for() -> None:
-    with pytest.raises(UsageError, match="'metric:score:max': of every metric less is better; let the program print"):
+    with pytest.raises(UsageError, match=r"'metric:score:max' .*; let the program print its inverse"):
         scanning(response="metric:score:max")

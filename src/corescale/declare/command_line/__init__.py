@@ -27,7 +27,7 @@ def scan(
     """Threads over 1, 2, 4, ... unless others are given. `unloadable`: see tune."""
     commands = [build.command("main", words, request.shell)]
     if request.weak and request.seal:
-        raise UsageError("models are about the same work at every p", where="--seal", remedy="drop --weak")
+        raise UsageError("a model needs the same work at every p", where="--seal", remedy="drop --weak")
     if request.serial and not request.weak:
         commands.append(build.command(SERIAL, [request.serial], request.shell))
 

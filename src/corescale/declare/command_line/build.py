@@ -210,11 +210,13 @@ def _stop(request: Request) -> Stop:
     exactly = request.runs if isinstance(request, CountedRequest) else None
     for name, runs in {"-r": exactly, "-m": request.min_runs, "-M": request.max_runs}.items():
         if runs is not None and runs < 1:
-            raise UsageError(f"{runs} runs are no measurement", where=name, remedy=f"write {name} 10")
+            raise UsageError(f"{runs} runs measure nothing", where=name, remedy=f"write {name} 10")
         if runs is not None and runs > MOST:
             raise UsageError(f"{runs:,} runs are more than {MOST:,}", where=name, remedy=f"write {name} 100")
     if request.warmup < 0:
-        raise UsageError(f"{request.warmup} warm-ups", where="-w", remedy="write -w 1, or leave it out")
+        raise UsageError(
+            f"{request.warmup} is not a number of warm-ups", where="-w", remedy="write -w 1, or leave it out"
+        )
     least, most = _blocks(request)
     rule: dict[str, Any] = {
         "width": share(request.width, "--width"),
@@ -242,7 +244,9 @@ def _blocks(request: Request) -> tuple[int, int]:
         return least, least
     if least == usual.min_runs:
         return most, most
-    raise UsageError(f"{least} runs at least and {most} at most", where="-m", remedy=f"write -m {most} -M {least}")
+    raise UsageError(
+        f"at least {least} runs contradict at most {most}", where="-m", remedy=f"write -m {most} -M {least}"
+    )
 
 
 def _limit(request: Request, exactly: int | None) -> dict[str, float | int | bool | None]:

@@ -29,7 +29,7 @@ def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
         what = "an empty command" if words else "no command"
         raise UsageError(what, where="compare", remedy="write each between quotes: compare 'sleep 1' 'sleep 2'")
     if len(request.name) > len(words):
-        what = f"{len(request.name)} names for {len(words)} commands"
+        what = f"{len(request.name)} names are given for {len(words)} commands"
         raise UsageError(what.replace("1 commands", "1 command"), where="-n", remedy="name each command once, in order")
     if request.gate and len(words) < 2 and not (request.against or request.varies):
         raise UsageError("there is nothing to compare with", where="--gate", remedy="name a second command")
@@ -60,13 +60,15 @@ def must_be_a_response(response: str) -> None:
         raise UsageError(f"no response {response!r}", where="--response", remedy=remedy)
     if re.fullmatch("metric:.*:(max|min)", response):
         remedy = "let the program print its inverse, such as seconds per item"
-        raise UsageError(f"{response!r}: of every metric less is better", where="--response", remedy=remedy)
+        raise UsageError(
+            f"{response!r} asks for more or less, but less is always better", where="--response", remedy=remedy
+        )
 
 
 def must_be_few(chosen: Sequence[Factor]) -> None:
     """Raises UsageError where levels make more combinations than that."""
     if (count := math.prod(len(factor.levels) for factor in chosen)) > MOST:
-        what = f"{count:,} combinations of levels, and {MOST:,} is the limit"
+        what = f"{count:,} combinations of levels exceed the limit of {MOST:,}"
         raise UsageError(what, where="-f", remedy="name fewer levels, or fewer factors")
 
 
@@ -96,7 +98,7 @@ def must_be_there(commands: Iterable[Command]) -> None:
     for word in (word for command in commands for word in command.argv):
         if (found := OPEN.fullmatch(word)) and int(found[1]) > 2:
             remedy = "write it into a file, or give it as standard input: --input"
-            raise UsageError("is open in this shell alone, and can be read once", where=word, remedy=remedy)
+            raise UsageError("is open in this shell alone, so launches cannot read it", where=word, remedy=remedy)
 
 
 PRELOADED = re.compile(r"(?<!\w)LD_PRELOAD=(['\"]?)([^'\"\s]+)")

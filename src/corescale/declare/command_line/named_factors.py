@@ -21,7 +21,7 @@ def named(
 ) -> tuple[list[Factor], list[str]]:
     """The factors that a request names, and what is left out of them with the reason; raises UsageError."""
     if request.parameter_step and not request.parameter_scan:
-        raise UsageError("is the step of -P, and there is none", where="-D", remedy="write -P NAME MIN MAX -D STEP")
+        raise UsageError("is the step of -P, which is missing", where="-D", remedy="write -P NAME MIN MAX -D STEP")
     texts = [(*pair(text, "-f"), "-f") for text in request.factor]
     texts += [(*_parameter(text, asked, "-L"), "-L") for text in request.parameter_list]
     texts += [(*_scanned(text, request.parameter_step, asked), "-P") for text in request.parameter_scan]
@@ -127,7 +127,7 @@ COUNTED = 10**9
 def _must_be_few(name: str, levels: int | Decimal, where: str) -> None:
     if levels > MOST_LEVELS:
         many = f"{int(levels):,}" if levels < COUNTED else f"more than {COUNTED:,}"
-        what = f"{name} would have {many} levels, and {MOST_LEVELS:,} is the limit"
+        what = f"{name} would have {many} levels, more than the limit of {MOST_LEVELS:,}"
         raise UsageError(what, where=where, remedy="a larger step (-D), or fewer levels")
 
 

@@ -128,7 +128,7 @@ def _experiment(
     taken = names.union(BUILT_IN, beside)
     for part, known in (("derived", taken), ("columns", taken.union(file.derived))):
         for name in known.intersection(getattr(file, part)):
-            raise UsageError("there is a column of this name already", where=f"{part}.{name}", remedy="rename it")
+            raise UsageError("a column has this name already", where=f"{part}.{name}", remedy="rename it")
     try:
         made = Experiment(
             verb="study",
@@ -233,7 +233,7 @@ def stop_rule(table: StopTable, runs: int | None, *, until_decided: bool = False
     `until_decided`: until the findings are, in as many blocks at most.
     """
     if runs is not None and runs < 1:
-        raise UsageError(f"{runs} runs are no measurement", where="-r", remedy="write -r 10")
+        raise UsageError(f"{runs} runs measure nothing", where="-r", remedy="write -r 10")
     blocks = runs or table.replicates
     rule: dict[str, Any] = {
         "rule": "decided" if until_decided else "replicates" if runs else table.rule,

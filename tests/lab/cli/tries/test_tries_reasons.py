@@ -40,14 +40,14 @@ TRIES: tuple[Try, ...] = (
         "1",
     ),
     ("corescale doctor --noise 10m -- nosuch", 4, "corescale: nosuch: no such program; no folder of PATH has it"),
-    ("corescale scan -r 6 -m 10 -M 3 -- true", 2, "corescale: -m: 10 runs at least and 3 at most; write -m 3 -M 10"),
-    ("corescale scan -w -1 -- true", 2, "corescale: -w: -1 warm-ups; write -w 1, or leave it out"),
+    ("corescale scan -r 6 -m 10 -M 3 -- true", 2, "corescale: -m: .* 10 .* 3; write -m 3 -M 10"),
+    ("corescale scan -w -1 -- true", 2, "corescale: -w: -1 .*; write -w 1, or leave it out"),
     (
         "printf '\\xef\\xbb\\xbf' > bom.jsonl; corescale history bom.jsonl",
         2,
         "corescale: bom.jsonl: holds no history; add",
     ),
-    ("corescale study new -", 2, "corescale: -: would be TOML; name a file that ends in .toml"),
+    ("corescale study new -", 2, "corescale: -: .*; name a file that ends in .toml"),
     ("corescale scan -t 1 -f level=1,2 -- echo {threads}", 2, "corescale: -f: .*name one of threads, ranks"),
     (
         "corescale scan -f cores=1,2 -- true",

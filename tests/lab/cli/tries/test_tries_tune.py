@@ -65,7 +65,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale tune -q --more --budget 2x --out more",
         2,
-        "corescale: --more --budget 2x: the run had --budget [39]x; name",
+        "corescale: --more --budget 2x: .* had --budget [39]x; name",
     ),
     (
         "corescale tune -q --more -t 1 --out more",
