@@ -127,7 +127,7 @@ COUNTED = 10**9
 def _must_be_few(name: str, levels: int | Decimal, where: str) -> None:
     if levels > MOST_LEVELS:
         many = f"{int(levels):,}" if levels < COUNTED else f"more than {COUNTED:,}"
-        what = f"{name} would have {many} levels, more than the limit of {MOST_LEVELS:,}"
+        what = f"{name} would have {many} levels, above the limit of {MOST_LEVELS:,}"
         raise UsageError(what, where=where, remedy="a larger step (-D), or fewer levels")
 
 
