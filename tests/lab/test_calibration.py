@@ -35,13 +35,14 @@ def test_the_library_reads_exactly_the_constants_that_are_said_to_be_read() -> N
     assert known == [constant.name for constant in CONSTANTS if constant.loops]
 
 
-def test_the_table_has_exactly_the_constants_that_the_program_measures() -> None:
+def test_the_table_has_exactly_the_constants_that_the_program_measures_and_training_fits() -> None:
     text = PROGRAM.read_text()
     whole = re.findall(r'(?:say\(result, |metric\(|level\()"(\w+)"[,)]', text)
     of_pairs = re.findall(r'"(\w+_)" \+ one\.name', text)
     classes = re.findall(r'"(\w+)"', text.partition("class_of(")[2].partition("}")[0])
     measured = [*whole, *(name + kind for name in of_pairs for kind in classes)]
-    assert sorted(measured) == sorted(constant.name for constant in CONSTANTS)
+    fitted = [constant.name for constant in CONSTANTS if constant.name.startswith("trained_")]
+    assert sorted([*measured, *fitted]) == sorted(constant.name for constant in CONSTANTS)
 
 
 def test_what_the_library_does_not_know_begins_with_lab() -> None:
