@@ -225,10 +225,12 @@ loop_plan trained(const loop_description& loop) {
   const calibration& weights = loop.machine;
   const double claim = weights.trained_near + weights.trained_far * (loop.l3_domains - 1);
   const double tail = usual_iteration_ns * std::pow(w / usual_iteration_ns, weights.trained_spread);
-  const std::uint64_t share = std::max<std::uint64_t>(1, loop.n / loop.threads);
-  const double block = std::sqrt(2 * static_cast<double>(loop.n) * claim / (loop.threads * tail));
-  const std::uint64_t taken =
-      block >= static_cast<double>(share) ? share : static_cast<std::uint64_t>(std::max(1.0, block));
+  const double share = static_cast<double>(loop.n) / loop.threads;
+  const double block = std::sqrt(2 * share * claim / tail);
+  // As many blocks for each thread: where they do not divide a loop evenly, some threads have one more than others.
+  const double each = std::max(1.0, std::round(share / std::max(1.0, block)));
+  const std::uint64_t most = (loop.n - 1) / loop.threads + 1;
+  const std::uint64_t taken = each == 1 ? most : static_cast<std::uint64_t>(std::ceil(share / each));
   return {.threads = loop.threads, .counters = 1, .largest = taken, .smallest = taken};
 }
 

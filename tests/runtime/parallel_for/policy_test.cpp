@@ -158,10 +158,10 @@ TEST(Trained, TheBlockFollowsTheWeights) {
             {.n = 4096, .threads = 8, .l3_domains = groups, .iteration_ns = iteration_ns, .machine = weights})
         .largest;
   };
-  EXPECT_EQ(block({.trained_near = 500}, 1000), 22U);  // sqrt(2 x 512 x 500 / 1000) = 22.6
-  EXPECT_EQ(block({.trained_near = 500, .trained_spread = 2}, 4000), 5U);  // over 16 x 1000
-  EXPECT_EQ(block({.trained_near = 500, .trained_spread = 0.5}, 4000), 16U);
-  EXPECT_EQ(block({.trained_near = 500, .trained_far = 500}, 1000, 4), 45U);
+  EXPECT_EQ(block({.trained_near = 500}, 1000), 23U);  // sqrt(2 x 512 x 500 / 1000) = 22.6: 512 / 23
+  EXPECT_EQ(block({.trained_near = 500, .trained_spread = 2}, 4000), 6U);     // 5.7: 512 / 91
+  EXPECT_EQ(block({.trained_near = 500, .trained_spread = 0.5}, 4000), 16U);  // 512 / 32
+  EXPECT_EQ(block({.trained_near = 500, .trained_far = 500}, 1000, 4), 47U);  // 45.3: 512 / 11
   EXPECT_EQ(block({.trained_near = 1e9}, 1000), 512U) << "a share";
   EXPECT_EQ(block({.trained_near = 1e-9}, 1000), 1U);
   EXPECT_TRUE(find_block_policy("trained")->plan({.n = 4096, .threads = 8}).adapt) << "nothing is known yet";
