@@ -3,22 +3,26 @@
 
 scripts/bench listening [--races N] [--programs NAME ...]. Simulated races have a planted ledger: gains within what the
 rows say, or, to see what a wrong ledger costs, a gain of 10% by an allocator although nothing is allocated. A real
-program is explained, and all its configurations are launched in some blocks. Races of 100 launches without a named
-factor are then made of these times and their noise. Counted are the launches until the leader is, and stays, within 5%
-of the best of everything; the usual answers are compared in fresh pairs of launches.
+program's configurations are all launched in some blocks (--steps measure), and it is explained (explain). Races without
+a named factor are then made of these times and their noise (race), and the usual answers are compared in fresh pairs of
+launches (pairs). Counted are the launches until the leader is, and stays, within 5% of the best of everything, and
+until the race ends by itself.
 """
 
 import argparse
+import json
 import math
 import random
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from race_programs import PROGRAMS, QUERY, USEFUL, log_file, measured, records_of, source, words
 
 from corescale import native
@@ -43,6 +47,11 @@ NOISE, BUDGETS = 0.02, ("100x", "none")
 RACES, PAIRS = 10, 12
 LOST = 0.02
 """by which an answer may be behind the other"""
+FOLDER = Path("build/listening")
+"""for inputs, times and answers of real programs"""
+STEPS = ("measure", "explain", "race", "pairs")
+OF_PROGRAMS = (None, "none")
+"""Budgets of their races: the usual one of `tune`, 5 minutes, and none."""
 Truth = Callable[[Configuration], float]
 
 
@@ -73,10 +82,15 @@ def planted(kind: str, seed: int) -> tuple[Mapping[str, float], Truth]:
     return shares, truth
 
 
-def raced(experiment: Experiment, truth: Truth, seed: int, noise: float = NOISE) -> list[Record]:
+Leaders = list[tuple[int, Configuration]]
+"""After how many launches which one led, at the end of each block."""
+
+
+def raced(experiment: Experiment, truth: Truth, seed: int, noise: float = NOISE) -> tuple[list[Record], Leaders]:
     """A race without launches."""
     race, rng = Race(experiment), np.random.default_rng(seed)
     records: list[Record] = []
+    leaders: Leaders = []
     while (block := race.next_block()) is not None:
         now, number = baseline(experiment), len({r.block for r in records})
         since = plan.since_baseline(records, now) if experiment.baseline.returns else None
@@ -90,7 +104,8 @@ def raced(experiment: Experiment, truth: Truth, seed: int, noise: float = NOISE)
             )  # fmt: skip
             records.append(record)
             race.add(record)
-    return records
+        leaders.append((len(records), race.leader()))
+    return records, leaders
 
 
 def simulated(races: int) -> None:
@@ -110,7 +125,7 @@ def simulated(races: int) -> None:
                 best = min(truth(c) for c in configurations(whole))
                 both = []
                 for experiment in (whole, some):
-                    records = raced(experiment, truth, seed)
+                    records, _ = raced(experiment, truth, seed)
                     chosen = recommend(records, experiment).chosen
                     both.append((len(records) + 2 * (experiment is some), truth(chosen) / best - 1))
                 made.append(both)
@@ -153,59 +168,83 @@ class Blocks(Uniform):
         return Block("measure", self._some) if len(made) < self._blocks else None
 
 
-def programs(names: list[str], blocks: int, races: int) -> None:
-    """A row for each program: configurations, launches until a race has its answer, and both answers in fresh pairs."""
+def programs(names: list[str], blocks: int, races: int, steps: Sequence[str]) -> None:
+    """What is measured of each program is kept in FOLDER; a row for each of those that are raced."""
     machine = Machine.here()
-    print(
-        "| program | configurations | with --explain | noise | launches | with --explain | saved | lost ",
-        end="",
-    )
-    print("| answers in fresh pairs |\n|" + "---|" * 9)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    if "race" in steps:
+        of_two = " | ".join(f"{what} | with --explain" for what in ("configurations", "useful", "tune", "proved"))
+        print(f"| program | noise | {of_two} | saved | lost |\n|" + "---|" * 12)
     for name in names:
         given, generate = SMALL[name]
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "input"
+        file, kept = FOLDER / f"{name}-input", FOLDER / f"{name}.json"
+        if not any(FOLDER.glob(f"{name}-input*")):
             generate(file)
-            argv = [word.replace("{file}", str(file)) for word in given]
-            argv[0] = str(native.find(argv[0])) if argv[0] == "ant_colony" else argv[0]
-            print(_row(name, argv, folder, machine, blocks, races), flush=True)
+        argv = [word.replace("{file}", str(file)) for word in given]
+        argv[0] = str(native.find(argv[0])) if argv[0] == "ant_colony" else argv[0]
+        request = TuneRequest(out=str(FOLDER))
+        found = json.loads(kept.read_text()) if kept.exists() else {}
+        if "measure" in steps:
+            found["walls"] = _walls(command_line.tune(request, argv, machine), machine, blocks)
+        if "explain" in steps:
+            found["unlikely"] = dict(listening.unlikely(replace(request, fresh=True), argv, machine, print))
+        if "race" in steps:
+            print(_row(name, found, request, argv, machine, races), flush=True)
+        kept.write_text(json.dumps(found))
+        if "pairs" in steps:
+            whole = command_line.tune(request, argv, machine)
+            both = [configurations(whole)[place] for place in found["answers"]]
+            print(f"{name}: {'the same' if both[0] == both[1] else _paired(whole, both, machine)}", flush=True)
 
 
-def _row(name: str, argv: list[str], folder: str, machine: Machine, blocks: int, races: int) -> str:
-    request = TuneRequest(budget=BUDGETS[0], out=folder)
-    whole = command_line.tune(request, argv, machine)
-    unlikely = listening.unlikely(request, argv, machine, lambda said: None)
-    some = command_line.tune(request, argv, machine, unlikely=unlikely)
-    everything = configurations(whole)
-    times = table(measured(whole, Blocks(whole, everything, blocks), machine), "wall")
-    logs = np.log(np.stack([times.column(c) for c in everything], axis=1))
-    logs -= np.nanmean(logs, axis=1, keepdims=True)
-    truth = dict(zip(everything, np.nanmedian(logs, axis=0).tolist(), strict=True))
+def _walls(whole: Experiment, machine: Machine, blocks: int) -> list[list[float | None]]:
+    """Of all configurations in some blocks; None for a launch that failed."""
+    walls = table(measured(whole, Blocks(whole, configurations(whole), blocks), machine), "wall")
+    every = np.stack([walls.column(c) for c in configurations(whole)], axis=1)
+    return [[float(one) if np.isfinite(one) else None for one in row] for row in every]
+
+
+def _truth(walls: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], float]:
+    """A time for each configuration, and the noise of one.
+
+    What is off the others by no more than the error of its mean is not off them: else the best of many is the luckiest.
+    """
+    logs = np.log(walls)
+    logs -= np.nanmedian(logs, axis=1, keepdims=True)
     noise = float(np.nanmedian(np.nanstd(logs, axis=0, ddof=1)))
-    near = {c for c, time in truth.items() if time <= min(truth.values()) + math.log1p(USEFUL)}
-    counts: list[list[int]] = [[], []]
+    off = np.nanmean(logs, axis=0)
+    off *= np.maximum(0.0, 1 - noise**2 / len(walls) / np.maximum(off**2, 1e-12))
+    off = np.where(np.isfinite(off), off, np.nanmax(off))
+    return np.exp(off) * float(np.nanmedian(walls)), noise
+
+
+def _row(name: str, found: dict[str, Any], request: TuneRequest, argv: list[str], machine: Machine, races: int) -> str:
+    whole = command_line.tune(request, argv, machine)
+    everything = configurations(whole)
+    times, noise = _truth(np.array(found["walls"], dtype=float))
+    truth = dict(zip(everything, times.tolist(), strict=True))
+    near = {c for c, time in truth.items() if time <= min(truth.values()) * (1 + USEFUL)}
+    counts = np.zeros((races, 3, 2))  # until useful, of the usual race, of the one to its proof; without, with
     answers: list[list[Configuration]] = [[], []]
+    sizes = [0, 0]
     for seed in range(races):
-        for which, experiment in enumerate((whole, some)):
-            made = raced(experiment, lambda c: math.exp(truth[_in(whole, c)]), seed, noise)
-            counts[which].append(_until(made, experiment, lambda c: _in(whole, c) in near) + 2 * which)
-            answers[which].append(_in(whole, recommend(made, experiment).chosen))
-    lost = sum(truth[late] - truth[early] > math.log1p(USEFUL) for early, late in zip(*answers, strict=True))
-    launches = [sum(each) / races for each in counts]
-    usual = [Counter(each).most_common(1)[0][0] for each in answers]
-    ratio = "the same" if usual[0] == usual[1] else _paired(whole, usual, machine)
-    sizes = f"{len(everything)} | {len(configurations(some))}"
-    return (
-        f"| {name} | {sizes} | {noise:.1%} | {launches[0]:.0f} | {launches[1]:.0f} "
-        f"| {1 - launches[1] / launches[0]:.0%} | {lost} of {races} | {ratio} |"
-    )
-
-
-def _until(made: list[Record], experiment: Experiment, near: Callable[[Configuration], bool]) -> int:
-    """The launches from which on the leader of every completed block is near the best of everything; all if never."""
-    ends = [k for k in range(1, len(made) + 1) if k == len(made) or made[k].block != made[k - 1].block]
-    far = [end for end in ends if not near(Race.of(made[:end], experiment).leader())]
-    return next((end for end in ends if not far or end > far[-1]), len(made))
+        for which, unlikely in enumerate(({}, found["unlikely"])):
+            for place, budget in enumerate(OF_PROGRAMS, 1):
+                experiment = command_line.tune(replace(request, budget=budget), argv, machine, unlikely=unlikely)
+                made, leaders = raced(experiment, lambda c: truth[_in(whole, c)], seed, noise)
+                counts[seed, place, which] = len(made) + 2 * which
+                if place == 1:
+                    useful = [_in(whole, leader) in near for _, leader in leaders]
+                    since = len(useful) - next((k for k, one in enumerate(reversed(useful)) if not one), len(useful))
+                    counts[seed, 0, which] = leaders[min(since, len(leaders) - 1)][0] + 2 * which
+                    answers[which].append(_in(whole, recommend(made, experiment).chosen))
+            sizes[which] = len(configurations(experiment))
+    lost = sum(truth[late] > truth[early] * (1 + USEFUL) for early, late in zip(*answers, strict=True))
+    found["answers"] = [everything.index(Counter(each).most_common(1)[0][0]) for each in answers]
+    mean = counts.mean(axis=0)
+    pairs = " | ".join(f"{without:.0f} | {with_:.0f}" for without, with_ in [sizes, *mean.tolist()])
+    saved = [f"{1 - with_ / without:.0%}" for without, with_ in mean.tolist()]
+    return f"| {name} | {noise:.1%} | {pairs} | {', '.join(saved)} | {lost} of {races} |"
 
 
 def _in(whole: Experiment, chosen: Configuration) -> Configuration:
@@ -228,13 +267,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--races", type=int, default=RACES, help="of each kind and budget, or of each program")
     parser.add_argument("--programs", nargs="*", choices=list(SMALL), default=[])
-    parser.add_argument("--blocks", type=int, default=4, help="of every configuration of a program")
+    parser.add_argument("--blocks", type=int, default=3, help="of every configuration of a program")
+    parser.add_argument("--steps", nargs="*", choices=STEPS, default=STEPS, help="without one, inputs alone")
     given = parser.parse_args()
     started = time.monotonic()
     if not given.programs:
         simulated(given.races)
     if given.programs:
-        programs(given.programs, given.blocks, given.races)
+        programs(given.programs, given.blocks, given.races, given.steps)
     print(f"\n{time.monotonic() - started:.0f} s", file=sys.stderr)
 
 

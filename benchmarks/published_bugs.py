@@ -43,6 +43,37 @@ for folder in range(400):
 """
 
 
+WIDE = """
+import lightgbm, numpy
+random = numpy.random.default_rng(1)
+table = random.random((200, 30_000))
+lightgbm.LGBMRegressor(n_estimators=20).fit(table, table[:, 0])
+"""
+
+POINTERS = """
+#include <boost/shared_ptr.hpp>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+// Each thread loads pointers of its own, as if others could change them.
+long load_own(long times) {
+  std::vector<boost::shared_ptr<long>> own;
+  for (long i = 0; i < 1000; ++i) own.push_back(boost::shared_ptr<long>(new long(i)));
+  long sum = 0;
+  for (long i = 0; i < times; ++i) sum += *boost::atomic_load(&own[i % 1000]);
+  return sum;
+}
+
+int main(int, char** word) {
+  const int threads = std::atoi(word[1]);
+  std::vector<std::thread> made;
+  for (int k = 0; k < threads; ++k) made.emplace_back([=] { load_own(40'000'000 / threads); });
+  for (auto& one : made) one.join();
+}
+"""
+
+
 @dataclass(frozen=True)
 class Bug:
     """A report, and the program that it is about."""
@@ -75,7 +106,13 @@ BUGS = {
         "repository kozyraki/phoenix 1276c8d\n"
         "make -s -C phoenix/phoenix-2.0/src && make -s -C phoenix/phoenix-2.0/tests/linear_regression\n"
         "[ -f points ] || head -c 500M /dev/urandom >points",
-        ("phoenix/phoenix-2.0/tests/linear_regression/linear_regression-pthread", "points"),
+        # Unbuffered, since the array then lies where the sums of two threads share a line.
+        ("stdbuf", "-o0", "phoenix/phoenix-2.0/tests/linear_regression/linear_regression-pthread", "points"),
+    ),
+    "lock_pool": Bug(
+        "https://stackoverflow.com/questions/11037655",
+        "g++ -std=c++17 -O2 -g -pthread -o pointers pointers.cpp",
+        ("./pointers", "{threads}"),
     ),
     "spinning": Bug(
         "https://github.com/scikit-learn/scikit-learn/issues/30662",
@@ -96,14 +133,21 @@ BUGS = {
         "[ -x samtools/samtools ] || (cd samtools && autoheader && autoconf -Wno-syntax\n"
         "  ./configure -q --with-htslib=system --without-curses >/dev/null && make -s samtools)\n"
         "[ -f reads.bam ] || python3 reads.py | samtools/samtools view -b -o reads.bam -",
-        ("samtools/samtools", "sort", "-@", "{threads}", "-o", "sorted.bam", "reads.bam"),
+        ("samtools/samtools", "sort", "-u", "-@", "{threads}", "-o", "sorted.bam", "reads.bam"),
+    ),
+    "serial_start": Bug(
+        "https://github.com/lightgbm-org/LightGBM/issues/4037",
+        "[ -d boosting ] || python3 -m venv boosting\n"
+        "boosting/bin/pip -q install lightgbm==3.1.1 'numpy<1.24' 'scikit-learn<1.3'",
+        ("boosting/bin/python", "wide.py"),
     ),
 }
 
 
 def get(names: Sequence[str], mirror: str) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for file, text in {"fit.py": FIT, "reads.py": READS, "tree.py": TREE}.items():
+    files = {"fit.py": FIT, "reads.py": READS, "tree.py": TREE, "wide.py": WIDE, "pointers.cpp": POINTERS}
+    for file, text in files.items():
         (FOLDER / file).write_text(text)
     for name in names:
         script = f"MIRROR={mirror!r}\n{SHELL}{BUGS[name].get}"

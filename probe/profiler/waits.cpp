@@ -26,6 +26,13 @@ auto waited(State state, Real* real, Given... given) {
   return real(given...);
 }
 
+// A lock that is free costs no look at clocks.
+template <class Lock, class... Given>
+int lock_or_wait(int (*attempt)(Lock*), int (*lock_by)(Lock*, Given...), Lock* lock, Given... given) {
+  const int result = attempt(lock);
+  return result == EBUSY ? waited(locking, lock_by, lock, given...) : result;
+}
+
 struct Reals {
   int (*mutex_lock)(pthread_mutex_t*);
   int (*mutex_trylock)(pthread_mutex_t*);
@@ -67,8 +74,7 @@ using namespace corescale::profiler;
 CORESCALE_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   if (!real.mutex_lock) resolve_waits();
   if (!local.thread) return real.mutex_lock(mutex);
-  const int result = real.mutex_trylock(mutex);
-  return result == EBUSY ? waited(locking, real.mutex_lock, mutex) : result;
+  return lock_or_wait(real.mutex_trylock, real.mutex_lock, mutex);
 }
 
 CORESCALE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) noexcept {
@@ -85,15 +91,39 @@ CORESCALE_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t c
 CORESCALE_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
   REAL(pthread_rwlock_tryrdlock, int(pthread_rwlock_t*));
   REAL(pthread_rwlock_rdlock, int(pthread_rwlock_t*));
-  const int result = real_pthread_rwlock_tryrdlock(lock);
-  return result == EBUSY ? waited(locking, real_pthread_rwlock_rdlock, lock) : result;
+  return lock_or_wait(real_pthread_rwlock_tryrdlock, real_pthread_rwlock_rdlock, lock);
 }
 
 CORESCALE_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
   REAL(pthread_rwlock_trywrlock, int(pthread_rwlock_t*));
   REAL(pthread_rwlock_wrlock, int(pthread_rwlock_t*));
-  const int result = real_pthread_rwlock_trywrlock(lock);
-  return result == EBUSY ? waited(locking, real_pthread_rwlock_wrlock, lock) : result;
+  return lock_or_wait(real_pthread_rwlock_trywrlock, real_pthread_rwlock_wrlock, lock);
+}
+
+CORESCALE_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* until) noexcept {
+  REAL(pthread_rwlock_tryrdlock, int(pthread_rwlock_t*));
+  REAL(pthread_rwlock_timedrdlock, int(pthread_rwlock_t*, const timespec*));
+  return lock_or_wait(real_pthread_rwlock_tryrdlock, real_pthread_rwlock_timedrdlock, lock, until);
+}
+
+CORESCALE_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* until) noexcept {
+  REAL(pthread_rwlock_trywrlock, int(pthread_rwlock_t*));
+  REAL(pthread_rwlock_timedwrlock, int(pthread_rwlock_t*, const timespec*));
+  return lock_or_wait(real_pthread_rwlock_trywrlock, real_pthread_rwlock_timedwrlock, lock, until);
+}
+
+CORESCALE_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clock,
+                                                const timespec* until) noexcept {
+  REAL(pthread_rwlock_tryrdlock, int(pthread_rwlock_t*));
+  REAL(pthread_rwlock_clockrdlock, int(pthread_rwlock_t*, clockid_t, const timespec*));
+  return lock_or_wait(real_pthread_rwlock_tryrdlock, real_pthread_rwlock_clockrdlock, lock, clock, until);
+}
+
+CORESCALE_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clock,
+                                                const timespec* until) noexcept {
+  REAL(pthread_rwlock_trywrlock, int(pthread_rwlock_t*));
+  REAL(pthread_rwlock_clockwrlock, int(pthread_rwlock_t*, clockid_t, const timespec*));
+  return lock_or_wait(real_pthread_rwlock_trywrlock, real_pthread_rwlock_clockwrlock, lock, clock, until);
 }
 
 CORESCALE_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {

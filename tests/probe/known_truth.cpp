@@ -175,6 +175,27 @@ int main(int count, char** word) {
       grind(0.4 * second);
     });
   }
+  if (part == "shared") {  // a lock that is asked for until a time, in four ways
+    using Ask = int (*)(pthread_rwlock_t*, const timespec*);
+    static constexpr Ask ways[] = {
+        [](auto* lock, auto* until) { return pthread_rwlock_timedrdlock(lock, until); },
+        [](auto* lock, auto* until) { return pthread_rwlock_timedwrlock(lock, until); },
+        [](auto* lock, auto* until) { return pthread_rwlock_clockrdlock(lock, CLOCK_REALTIME, until); },
+        [](auto* lock, auto* until) { return pthread_rwlock_clockwrlock(lock, CLOCK_REALTIME, until); }};
+    const timespec until = {time(nullptr) + 60, 0};
+    pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+    std::atomic<int> held{0};
+    parallel([&](int k) {
+      for (int way = 0; way < 4; ++way) {
+        while (k && held <= way) usleep(100);
+        if (k ? ways[way](&lock, &until) : pthread_rwlock_wrlock(&lock)) std::exit(4);
+        if (!k) held = way + 1;
+        if (!k) grind(0.15 * second);
+        pthread_rwlock_unlock(&lock);
+        grind(0.1 * second);
+      }
+    });
+  }
   if (part == "short")
     for (int i = 0; i < 1000 / threads; ++i) {
       std::vector<std::thread> made;

@@ -84,6 +84,17 @@ def test_known_parts_are_found(part: str, threads: int, system: str) -> None:
     assert wrong == {}
 
 
+def test_a_lock_that_is_asked_for_until_a_time_is_waited_for() -> None:
+    """A read-write lock, in four ways; in one of some launches."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two cores")
+    truth = {"computing": 0.7, "lock wait": 0.3}
+    for _ in range(TRIES):
+        if not (wrong := _wrong(truth, known("shared", "threads", 2).shares)):
+            break
+    assert wrong == {}
+
+
 @pytest.mark.parametrize(("part", "system"), OF_FOUR)
 def test_four_threads_are_told_from_the_cores_that_they_wait_for(part: str, system: str) -> None:
     """Those that end first wait for the others, or are absent.
@@ -150,6 +161,14 @@ def test_tasks_that_are_run_in_a_wait_are_computing(system: str) -> None:
     assert wrong == {} and region.balance > 0.9
     found = sites([(seen.profile, Symbols(seen.profile.modules))])["computing"]
     assert sum(site.share for site in found if "grind" in site.place) > 0.9
+
+
+def test_what_a_program_says_that_it_has_done_is_kept() -> None:
+    """As the work of a loop that is repeated for some time."""
+    line = (str(native.find("unit_task")), "--threading", "serial", "--repeat-for", "20")
+    seen = see(*line)
+    assert seen.launch.report.status == "ok"
+    assert (seen.launch.work or 0) >= 4096
 
 
 def test_five_thousand_regions_are_counted() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from corescale import native
 from corescale.declare.factors import Launch
 from corescale.errors import CorescaleError, ProgramError
-from corescale.observe import timeline
+from corescale.observe import sources, timeline
 from corescale.observe.launchers.local import Local
 from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
@@ -26,6 +26,8 @@ FOLDER = "CORESCALE_PROFILER"
 THREADS = "CORESCALE_PROFILER_THREADS"
 """The variable that says how many threads of the launch count."""
 FORMAT = 5
+SAID = tuple(source for source in sources.SOURCES if not source.probe)
+"""What a program says by itself."""
 BUCKET = 10_000_000
 """nanoseconds of each count of CPUs in use"""
 
@@ -109,6 +111,8 @@ class Profiled:
     """none where no program of it could load a library"""
     unwritten: int = 0
     """programs for whose profile, or a part of it, the disk had no room"""
+    work: float | None = None
+    """what the program says by region.h that it has done"""
 
 
 def profiled(
@@ -124,6 +128,7 @@ def profiled(
         changes = dict(launch.variables)
         before = changes.get("LD_PRELOAD", os.environ.get("LD_PRELOAD"))
         changes |= environment(scratch.of("profiler"), processors, before)
+        changes = sources.environment(SAID, changes, scratch)
         request = SpawnRequest(
             argv=launch.command, environment=changes, affinity=launch.affinity or (), timeout=timeout, stdin=stdin
         )
@@ -142,7 +147,8 @@ def profiled(
         begun = [path for path in written if _header(path)["signature"]]  # others were killed before
         killed = report.wall if report.status in ("signal", "timeout") else 0.0
         full = sum(bool(_header(path)["full"]) for path in begun)
-        return Profiled(report, wall, profiles(begun, killed), len(files) - len(written) + full)
+        work = sources.read(SAID, scratch, succeeded=False).fields.get("work")
+        return Profiled(report, wall, profiles(begun, killed), len(files) - len(written) + full, work)
 
 
 def profiles(files: Sequence[Path], killed: float = 0.0) -> tuple[Profile, ...]:

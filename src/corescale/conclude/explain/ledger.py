@@ -52,6 +52,8 @@ class Ledger:
     """whether a launch with one thread says what is inflated"""
     efficiency: Efficiency | None = None
     notes: tuple[str, ...] = ()
+    work: float | None = None
+    """what the program says that it has done"""
 
     @property
     def total(self) -> float:
@@ -64,10 +66,11 @@ class Ledger:
         return self.cpu / self.wall if self.wall else 0.0
 
 
-def ledger(profiles: Sequence[Profile], wall: float, alone: Ledger | None = None) -> Ledger:
+def ledger(profiles: Sequence[Profile], wall: float, alone: Ledger | None = None, work: float | None = None) -> Ledger:
     """The ledger of a launch that took `wall` seconds, by its ranks, or else by its programs with most of the CPU time.
 
-    `alone` is the ledger of the same work with one thread: what computing costs beyond it is inflated.
+    `alone` is the ledger with one thread: what computing costs beyond it is inflated. `work` is what the program says
+    that it has done; without it, here or there, both have done the same.
     Raises ValueError without a profile.
     """
     if not profiles:
@@ -79,12 +82,13 @@ def ledger(profiles: Sequence[Profile], wall: float, alone: Ledger | None = None
     wall = max(wall, *([_span(mains)] if shared else [main.wall for main in mains]))
     rows = _together(mains, wall) if shared else _apart(mains, wall)
     useful = sum(rows[name] for name in USEFUL)
+    times = work / alone.work if alone is not None and work and alone.work else 1.0
     if alone is not None:
-        usual = min(rows[LedgerRow.COMPUTING], alone.rows[LedgerRow.COMPUTING])
+        usual = min(rows[LedgerRow.COMPUTING], times * alone.rows[LedgerRow.COMPUTING])
         rows[LedgerRow.INFLATED] = rows[LedgerRow.COMPUTING] - usual
         rows[LedgerRow.COMPUTING] = usual
     threads = mains[0].processors if shared else sum(main.processors for main in mains)
-    scaling = sum(alone.rows[name] for name in USEFUL) / useful if alone is not None and useful else None
+    scaling = times * sum(alone.rows[name] for name in USEFUL) / useful if alone is not None and useful else None
     return Ledger(
         threads=threads,
         wall=wall,
@@ -94,6 +98,7 @@ def ledger(profiles: Sequence[Profile], wall: float, alone: Ledger | None = None
         compared=alone is not None,
         efficiency=_efficiency(mains, threads, wall, scaling),
         notes=tuple(_notes(mains, profiles, others)),
+        work=work,
     )
 
 

@@ -76,6 +76,15 @@ def test_computing_beyond_that_of_one_thread_is_inflated() -> None:
     assert found.rows[LedgerRow.INFLATED] == pytest.approx(0.6)
 
 
+def test_more_work_is_not_inflated() -> None:
+    """Both launches repeat something for a second, and say how often."""
+    alone = ledger([profile(thread(), processors=1, active=1.0)], 1.0, work=10.0)
+    found = ledger([profile(thread(), thread(), active=2.0)], 1.0, alone, work=15.0)
+    assert found.rows[LedgerRow.COMPUTING] == pytest.approx(1.5)
+    assert found.rows[LedgerRow.INFLATED] == pytest.approx(0.5)
+    assert found.efficiency is not None and found.efficiency.computation_scaling == pytest.approx(0.75)
+
+
 def process(*threads: ThreadTimes, started: float = 0.0, wall: float = 1.0) -> Profile:
     """One of a launch with two threads; its own shares count what the others do not know."""
     return replace(profile(*threads, wall=wall, absent=2 * wall), process=int(started * 10) + 1, started=started)
