@@ -579,9 +579,8 @@ void take_back(page* p) noexcept {
 void* take(std::size_t bytes) noexcept {
   std::size_t dirty = 0;
   if (bytes > largest_block) return take_large(bytes, 16, dirty);
-  const std::size_t size_class = class_of(bytes);
-  void* const memory = take_first(current->bins[size_class]);
-  return memory ? memory : take_from_page(size_class);
+  void* const memory = take_at_hand(bytes);
+  return memory ? memory : take_from_page(class_of(bytes));
 }
 
 void give_slowly(void* memory) noexcept {

@@ -85,9 +85,9 @@ void take_back(page* p) noexcept;
   return b;
 }
 
-/// At least `bytes` bytes if they are few, and the thread has such a block at hand; else null.
+/// At least `bytes` bytes if the thread has such a block at hand; else null.
 [[gnu::always_inline]] inline void* take_at_hand(std::size_t bytes) noexcept {
-  return bytes <= table_bytes ? take_first(current->bins[class_of_step[(bytes + 15) / 16]]) : nullptr;
+  return bytes <= largest_block ? take_first(current->bins[class_of(bytes)]) : nullptr;
 }
 
 /// At least `bytes` bytes; null where there is no memory. errno is the caller's to set.

@@ -141,11 +141,12 @@ guard protect(void* page) noexcept {
 void unprotect(void* page, guard by) noexcept {
   if (by == guard::none) return;
   const int before = errno;
-  if (by == guard::installed) {
-    madvise(page, system_page, guard_remove);
-  } else if (!mprotect(page, system_page, PROT_READ | PROT_WRITE)) {
-    guards_by_rights.fetch_sub(1, std::memory_order_relaxed);
-  }
+  const bool refused = by == guard::installed ? madvise(page, system_page, guard_remove)
+                                              : mprotect(page, system_page, PROT_READ | PROT_WRITE);
+  // A sandbox may refuse it by now: a new page in its place.
+  if (refused)
+    mmap(page, system_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (by == guard::by_rights) guards_by_rights.fetch_sub(1, std::memory_order_relaxed);
   errno = before;
 }
 

@@ -683,18 +683,32 @@ void write_behind_page() { write_behind(malloc(4000)); }
 void write_behind_run() { write_behind(malloc(100'000)); }
 void write_behind_mapping() { write_behind(malloc(3'000'000)); }
 
-/// The same by a kernel that has no guards: a filter refuses them.
-void write_behind_by_rights() {
+/// madvise() fails from here on with this advice.
+void refuse_advice(unsigned advice) {
   const std::array<sock_filter, 6> filter{
       sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
       sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 3),
       sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
-      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 102, 0, 1),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, advice, 0, 1),
       sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
       sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
   const sock_fprog program{filter.size(), const_cast<sock_filter*>(filter.data())};
   REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
   REQUIRE(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+/// Guards of before a process enters a sandbox, in which the kernel does not remove them.
+void guards_in_sandbox() {
+  std::array<void*, 200> runs{};
+  for (void*& one : runs) use(one = malloc(100'000), 100'000);
+  refuse_advice(103);
+  for (void* const one : runs) free(one);
+  for (std::size_t k = 0; k < runs.size(); ++k) use(runs[k] = malloc(60'000 + 2'000 * k), 60'000 + 2'000 * k);
+}
+
+/// The same by a kernel that has no guards: a filter refuses them.
+void write_behind_by_rights() {
+  refuse_advice(102);
   void* const guarded = malloc(100'000);
   // More than the kernel has mappings for: all are there, and so are mappings for others.
   for (int k = 0; k < 40'000; ++k) REQUIRE(opaque(malloc(70'000)));
@@ -811,6 +825,7 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"order_of_children", order_of_children},
                            test_case{"copy_of_free", copy_of_free},
                            test_case{"write_behind_page", write_behind_page},
+                           test_case{"guards_in_sandbox", guards_in_sandbox},
                            test_case{"write_behind_run", write_behind_run},
                            test_case{"write_behind_mapping", write_behind_mapping},
                            test_case{"write_behind_by_rights", write_behind_by_rights},
