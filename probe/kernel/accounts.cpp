@@ -32,12 +32,6 @@ memory memory_of(pid_t process) {
   return {total * page, (total - std::min(total, others)) * page};
 }
 
-/// Whether a child has ended and SIGCHLD, which must be blocked, still says so.
-bool child_ended() {
-  sigset_t pending;
-  return sigpending(&pending) == 0 && sigismember(&pending, SIGCHLD) == 1;
-}
-
 /// Whether the process ignores SIGCHLD, which even a zombie still shows.
 bool ignores_children(pid_t process) {
   bool ignores = false;

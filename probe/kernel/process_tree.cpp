@@ -87,8 +87,18 @@ std::vector<pid_t> descendants() {
     for (auto child = first; child != last; ++child) found.push_back(child->second);
   };
   append(getpid());
-  for (std::size_t next = 0; next < found.size(); ++next) append(pid_t{found[next]});
+  for (std::size_t next = 0; next < found.size() && !child_ended(); ++next) append(pid_t{found[next]});
   return found;
+}
+
+bool child_ended() {
+  sigset_t pending;
+  return sigpending(&pending) == 0 && sigismember(&pending, SIGCHLD) == 1;
+}
+
+bool is_descendant(pid_t process) {
+  while (process > 1 && process != getpid()) process = state_of(process).parent;
+  return process == getpid();
 }
 
 std::vector<pid_t> running_descendants() {

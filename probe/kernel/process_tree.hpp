@@ -9,9 +9,16 @@
 
 namespace corescale::probe {
 
-/// Every living or unreaped descendant, parents before children. A process born meanwhile may be missing:
-/// loop.
+/// Every living or unreaped descendant, parents before children. A process born meanwhile may be missing, and where a
+/// child has ended, what is below this process's own children: chains of processes that fork and end would be followed
+/// as long as they live. Loop.
 std::vector<pid_t> descendants();
+
+/// Whether a child has ended and SIGCHLD, which must be blocked, still says so.
+bool child_ended();
+
+/// Whether a process that is still there, reaped by nobody, is a descendant.
+bool is_descendant(pid_t process);
 
 /// The thread ids of a process; empty where it has gone.
 std::vector<pid_t> threads_of(pid_t process);

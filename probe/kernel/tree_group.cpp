@@ -37,7 +37,8 @@ bool remove_empty(const std::string& directory) {
   return rmdir(directory.c_str()) == 0;
 }
 
-/// Removes groups that no spawner holds, as it was killed before it could; those that still hold processes stay.
+/// Removes groups that no spawner holds, as it was killed before it could, and ends what is in them: where its lab was
+/// killed with it, nobody else does. Those whose last process is only going stay.
 void sweep(const std::string& parent) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(parent.c_str()),
                                                     [](DIR* d) { return closedir(d); });
@@ -45,7 +46,9 @@ void sweep(const std::string& parent) {
     if (!std::string_view(entry->d_name).starts_with(group_prefix)) continue;
     const std::string group = parent + "/" + entry->d_name;
     const descriptor lock = opened(group);
-    if (lock && flock(lock.get(), LOCK_EX | LOCK_NB) == 0) remove_empty(group);
+    if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    write_file(group + "/cgroup.kill", "1");
+    remove_empty(group);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "kernel/file.hpp"
 #include "text/cpu_list.hpp"
 
 namespace corescale::probe {
@@ -28,6 +29,10 @@ void set_variable(arguments& asked, const std::string& text) {
   const auto equals = text.find('=');
   if (equals == text.npos || equals == 0) refuse(text, "NAME=VALUE");
   asked.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+}
+
+void inherit(arguments& asked, const std::string& process) {
+  asked.inherited = read_file("/proc/" + process + "/environ");
 }
 
 void set_affinity(arguments& asked, const std::string& text) {
@@ -61,6 +66,7 @@ void unset_variable(arguments& asked, const std::string& name) {
 const std::map<std::string, option>& options() {
   static const std::map<std::string, option> table = {
       {"--report", text_option(&arguments::report)},
+      {"--inherit", {true, inherit}},
       {"--env", {true, set_variable}},
       {"--unset", {true, unset_variable}},
       {"--affinity", {true, set_affinity}},
@@ -105,6 +111,8 @@ arguments parse_arguments(const std::vector<std::string>& words) {
 const char* usage() {
   return "usage: corescale-spawn --report FD|FILE [options] -- COMMAND [ARGUMENT]...\n"
          "  --env NAME=VALUE, --unset NAME   environment of the program, beside what is inherited\n"
+         "  --inherit PID                    from that process, as it was started: a shell passes not all "
+         "on\n"
          "  --affinity LIST                  CPUs it may use, such as 0,1,4-7\n"
          "  --timeout S, --grace S           kill it after S seconds; let it handle SIGTERM for S seconds "
          "first\n"

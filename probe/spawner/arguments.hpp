@@ -16,6 +16,8 @@ namespace corescale::probe {
 struct arguments {
   /// A descriptor number or a file; required.
   std::string report;
+  /// What /proc/PID/environ gave of the process whose environment the program has; empty: the spawner's own.
+  std::string inherited;
   /// In the order given; no value unsets.
   std::vector<std::pair<std::string, std::optional<std::string>>> environment;
   /// Empty: as inherited.

@@ -145,7 +145,11 @@ std::string search_path(const std::vector<std::string>& environment) {
 
 std::vector<std::string> environment_of(const arguments& asked) {
   std::vector<std::string> variables;
-  for (char** variable = environ; *variable; ++variable) variables.emplace_back(*variable);
+  std::string_view rest = asked.inherited;
+  for (std::size_t end; (end = rest.find('\0')) != rest.npos; rest.remove_prefix(end + 1))
+    variables.emplace_back(rest.substr(0, end));
+  for (char** variable = environ; asked.inherited.empty() && *variable; ++variable)
+    variables.emplace_back(*variable);
   for (const auto& change : asked.environment) {
     const std::string start = change.first + "=";
     std::erase_if(variables, [&](const std::string& variable) { return variable.starts_with(start); });

@@ -62,8 +62,8 @@ struct launch_manner {
   int birthplace = -1;
 };
 
-/// Starts the command in a process group of its own, as a shell does, with default signal dispositions, no
-/// signal blocked, no descriptor beside the channels, and an end with the spawner's.
+/// Starts the command in a process group of its own, as a shell does, with no signal blocked (and those ignored that the
+/// spawner ignores), no descriptor beside the channels, and an end with the spawner's.
 /// Returns once the program is executed or could not be, unless it is traced. Throws start_failure.
 launched launch(const arguments& asked, const channels& io, const launch_manner& how);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // corescale-spawn: starts one program, leaves nothing running, and reports what it used as one line of JSON.
-// Exit status: 0 reported, 1 the report could not be written, 2 the command line makes no sense.
+// Exit status: 0 reported, 1 the report could not be written, 2 the command line makes no sense. A program that asks it
+// to end by a signal ends it so, as SIGKILL would, but after the report.
+#include <signal.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -28,6 +30,14 @@ int complain(const char* what, const char* why, int status) {
   return status;
 }
 
+void die_of(int number) {
+  signal(number, SIG_DFL);
+  raise(number);
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_UNBLOCK, &all, nullptr);
+}
+
 int spawn(arguments asked) {
   const pid_t parent = getppid();
   if (asked.parent == 0) asked.parent = parent;
@@ -35,8 +45,10 @@ int spawn(arguments asked) {
   if (!output) return complain(asked.report.c_str(), strerror(errno), 2);
   become_supervisor();
   if (getppid() != asked.parent) return complain("the parent is gone", "", 1);
-  const std::string text = to_json(run(asked, output.get()));
-  return write_all(output.get(), text) ? 0 : complain(asked.report.c_str(), strerror(errno), 1);
+  const report result = run(asked, output.get());
+  if (!write_all(output.get(), to_json(result))) return complain(asked.report.c_str(), strerror(errno), 1);
+  if (result.asked_by_program != 0) die_of(result.asked_by_program);
+  return 0;
 }
 
 }  // namespace

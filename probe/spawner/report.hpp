@@ -24,6 +24,8 @@ struct report {
   double wall = 0;
   /// Whether the spawner was stopped meanwhile, so that wall is an upper bound.
   bool stopped = false;
+  /// The signal by which the program asked the spawner to end, of which it dies once it has reported; or 0.
+  int asked_by_program = 0;
   accounts used;
   /// CPU time of the whole tree. What nobody reaped counts as user time.
   double user = 0, system = 0;

@@ -117,7 +117,7 @@ class follower {
     const main_end end = children.ended().value_or(main_end{monotonic(), SIGKILL});
     result.wall = (outcome.why == verdict::exited ? end.at : outcome.when) - told.started;
     result.leftovers = outcome.leftovers, result.survivors = outcome.survivors;
-    result.stopped = outcome.stopped;
+    result.stopped = outcome.stopped, result.asked_by_program = outcome.asked_by_program;
     result.used = children.used();
     describe_end(result, outcome, end.status);
     describe_cpu(result, group_);

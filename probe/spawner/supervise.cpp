@@ -27,6 +27,7 @@ constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double look_share = 0.005;  // of one core, at most, for looking at the tree
 constexpr double first_look = 0.01;   // seconds; a look at one process takes 50 us of another core
 constexpr double kill_patience = 10;  // seconds
+constexpr double reap_share = 0.1;    // seconds of reaping before each look for what still runs
 
 sigset_t watched_signals() {
   sigset_t set;
@@ -35,13 +36,14 @@ sigset_t watched_signals() {
   return set;
 }
 
-/// The next watched signal, or 0 at `until`.
-int next_signal(double until) {
+/// The next watched signal, or one of number 0 at `until`.
+siginfo_t next_signal(double until) {
   const sigset_t watched = watched_signals();
   const double wait = std::clamp(until - monotonic(), 0.0, 1e6);
   const auto whole = static_cast<time_t>(wait);
   const timespec span{whole, static_cast<long>((wait - static_cast<double>(whole)) * 1e9)};
-  return std::max(0, sigtimedwait(&watched, nullptr, &span));
+  siginfo_t signal{};
+  return sigtimedwait(&watched, &signal, &span) > 0 ? signal : siginfo_t{};
 }
 
 /// Whether this process was told to go on since its last look at signals.
@@ -94,17 +96,20 @@ class watch {
 };
 
 verdict wait_for_end(const arguments& asked, reaping& children, double started, int report,
-                     const std::function<void()>& look, bool& stopped) {
+                     const std::function<void()>& look, bool& stopped, int& asked_by_program) {
   const double deadline = asked.timeout > 0 ? started + asked.timeout : never;
   watch eyes(asked, started);
   for (;;) {
-    const int signal = next_signal(children.behind() ? 0 : std::min(deadline, eyes.next()));
+    const siginfo_t told = next_signal(children.behind() ? 0 : std::min(deadline, eyes.next()));
     const double now = monotonic();
+    const int signal = told.si_signo;
+    const bool to_end = signal != 0 && signal != SIGCHLD && signal != SIGCONT;
+    if (to_end && is_descendant(told.si_pid)) asked_by_program = signal;  // while the sender is unreaped
     stopped = stopped || signal == SIGCONT || told_to_go_on();
     children.drain(now);
     if (children.ended()) return verdict::exited;
     if (getppid() != asked.parent) return verdict::cancelled;
-    if (signal != 0 && signal != SIGCHLD && signal != SIGCONT) return verdict::cancelled;
+    if (to_end) return verdict::cancelled;
     if (now >= deadline) return verdict::timed_out;
     if (now < eyes.next()) continue;
     if (reader_gone(report) || is_gone(asked.beside)) return verdict::cancelled;
@@ -123,19 +128,26 @@ void ask_to_end(reaping& children, double grace) {
   }
 }
 
+/// Reaps what has ended, but not for ever: a look at thousands of dead children takes as long as to reap them.
+void reap(reaping& children) {
+  const double until = monotonic() + reap_share;
+  do children.drain(monotonic());
+  while (children.behind() && monotonic() < until);
+}
+
 /// Kills until there are no children: a process that was being born escapes one round, not the next. Chains of
 /// processes that fork and end escape every round, but not their group's end.
 std::set<pid_t> kill_all(reaping& children, const std::function<void()>& kill_group) {
   std::set<pid_t> killed;
   for (const double deadline = monotonic() + kill_patience;
        !children.childless() && monotonic() < deadline;) {
-    kill_group();  // first: who follows a chain's children reads on as long as it lives
+    kill_group();
     const auto reached = kill_descendants();
     killed.insert(reached.begin(), reached.end());
-    children.drain(monotonic());
+    reap(children);
     if (children.childless()) break;
     next_signal(monotonic() + 0.002);
-    children.drain(monotonic());
+    reap(children);
   }
   return killed;
 }
@@ -158,7 +170,8 @@ supervised supervise(const arguments& asked, reaping& children, double started, 
                      const std::function<void()>& look, const std::function<void()>& at_end,
                      const std::function<void()>& kill_group) {
   bool stopped = false;
-  const verdict why = wait_for_end(asked, children, started, report, look, stopped);
+  int asked_by_program = 0;
+  const verdict why = wait_for_end(asked, children, started, report, look, stopped, asked_by_program);
   const double when = monotonic();
   at_end();
   ask_to_end(children, asked.grace);
@@ -168,7 +181,7 @@ supervised supervise(const arguments& asked, reaping& children, double started, 
   auto survivors = children.childless() ? std::vector<pid_t>() : running_descendants();
   for (const pid_t alive : survivors) killed.erase(alive);
   const int leftovers = std::max(static_cast<int>(killed.size()), children.killed() - before);
-  return {why, when, leftovers, std::move(survivors), stopped};
+  return {why, when, leftovers, std::move(survivors), stopped, asked_by_program};
 }
 
 }  // namespace corescale::probe

@@ -25,6 +25,8 @@ struct supervised {
   std::vector<pid_t> survivors;
   /// Whether this process was stopped meanwhile, so that it saw the end late.
   bool stopped;
+  /// The signal by which the program itself asked this process to end, or 0.
+  int asked_by_program;
 };
 
 /// Makes this process fit to supervise: signals blocked, for sigtimedwait, which gets those too that the caller ignores, as the

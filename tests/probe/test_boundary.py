@@ -331,6 +331,22 @@ class TestSpawnerItself:
             running.kill()
         assert eventually(lambda: not any(alive(int(pid)) for pid in pids.read_text().split()))
 
+    def test_what_runs_on_where_the_lab_was_killed_with_it_ends_with_the_next_launch(self, tmp_path: Path) -> None:
+        if spawn("true").cpu_kind != "group" or os.uname().release < "5.14":
+            pytest.skip("no group can be made or killed here")
+        pids = tmp_path / "pids"
+        script = f"setsid sleep 1000 & echo $! $PPID > {pids}; wait"
+        lab = "from corescale.observe.spawn import *; import sys; Spawner().spawn(SpawnRequest(tuple(sys.argv[1:])))"
+        words = [sys.executable, "-c", lab, "sh", "-c", script]
+        with subprocess.Popen(words, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}) as running:
+            assert eventually(lambda: pids.exists() and pids.read_text().endswith("\n"))
+            child, spawner = map(int, pids.read_text().split())
+            running.send_signal(signal.SIGSTOP)
+            os.kill(spawner, signal.SIGKILL)
+            running.kill()
+        assert alive(child)
+        assert eventually(lambda: spawn("true").status == "ok" and not alive(child))
+
     def test_what_is_written_by_the_name_of_standard_error_is_not_written_over(self) -> None:
         report = spawn("sh", "-c", "echo one > /dev/stderr; echo two >&2")
         assert report.tail.splitlines() == ["one", "two"]

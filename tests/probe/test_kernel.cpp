@@ -92,6 +92,33 @@ TEST(accounts, a_look_stops_once_a_child_has_ended) {
   sigprocmask(SIG_UNBLOCK, &ends, nullptr);
 }
 
+/// Else chains of processes that fork and end would be followed as long as they live.
+TEST(descendants, are_looked_for_no_deeper_than_children_once_one_has_ended) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &ends, nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    fork();
+    for (;;) pause();
+  }
+  while (descendants().size() < 2) usleep(1000);
+  raise(SIGCHLD);
+  EXPECT_EQ(descendants(), std::vector{child});
+  const timespec now{};
+  EXPECT_EQ(sigtimedwait(&ends, nullptr, &now), SIGCHLD);
+  const auto both = descendants();
+  EXPECT_EQ(both.size(), 2U);
+  EXPECT_FALSE(is_descendant(getppid()));
+  for (const pid_t process : both) {
+    EXPECT_TRUE(is_descendant(process));
+    kill(process, SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  sigprocmask(SIG_UNBLOCK, &ends, nullptr);
+}
+
 /// As the spawner does, this process adopts the children of those that it kills.
 TEST(descendants, are_killed_to_the_last) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
