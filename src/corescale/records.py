@@ -238,8 +238,8 @@ class Record:
     def response(self, name: str) -> float:
         """The declared response of this launch, NaN where it failed or does not report it.
 
-        `cpu` is CPU time, `memory` the peak in bytes. `region:NAME` is the largest total of any thread of any rank:
-        the time that the others wait for.
+        `cpu` is CPU time, `memory` the peak in bytes; a lower bound of them is no report. `region:NAME` is the largest
+        total of any thread of any rank: the time that the others wait for.
         """
         if not self.ok:
             return math.nan
@@ -247,9 +247,9 @@ class Record:
         if source == "wall":
             return self.wall
         if source == "cpu":
-            return self.user + self.system
+            return math.nan if self.bounds.get("user") == "lower" else self.user + self.system
         if source == "memory":
-            return float(self.peak_memory)
+            return math.nan if self.bounds.get("peak_memory") == "lower" else float(self.peak_memory)
         if source == "metric":
             return self.metrics.get(key, math.nan)
         return max((region.seconds for region in self.regions if region.name == key), default=math.nan)

@@ -24,6 +24,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Table
 from corescale.declare.request import RunRequest
 from corescale.errors import CorescaleError, ExitCode, UsageError
+from corescale.records import Record
 from corescale.show import exchange, files, terminal
 from corescale.show.exchange import table
 from corescale.show.result import Result
@@ -83,7 +84,7 @@ def finish(result: Result, request: RunRequest, late: CorescaleError | None = No
     if late is not None:
         sys.stdout.flush()
         raise late
-    sys.exit(exit_code(result.conclusion))
+    sys.exit(exit_code(result.conclusion, result.timed))
 
 
 def written(target: str, content: str | bytes) -> None:
@@ -149,13 +150,15 @@ def console(*, stderr: bool = False) -> Console:
     return made
 
 
-def exit_code(conclusion: Conclusion) -> ExitCode:
-    """OK, or what a gate makes of a comparison.
+def exit_code(conclusion: Conclusion, launches: Sequence[Record] = ()) -> ExitCode:
+    """OK, or what a gate makes of a comparison; PROGRAM where none of the launches that count succeeded.
 
     INCONCLUSIVE: a scan or comparison without an interval, or in which something never succeeded; launches of which
     none gave the response or met the constraint; a weak scan whose work turned out uneven; a tune whose budget ended
     before anything was compared or decided.
     """
+    if launches and not any(record.ok for record in launches):
+        return ExitCode.PROGRAM
     if isinstance(conclusion, tuple):
         return _gated(conclusion)
     if isinstance(conclusion, Recommendation):

@@ -91,14 +91,14 @@ def identity(program: str) -> dict[str, Any]:
 def locate(program: str) -> Path:
     """The executable file, symbolic links resolved, by PATH as execvp has it; raises ProgramError."""
     found = shutil.which(program)
-    if found is not None:
+    if found is not None and paths.is_file(found):  # to read a pipe is to wait
         return Path(found).resolve()
     if "/" not in program:
         raise ProgramError("no such program", where=program, remedy=_how_to_name(program))
     if paths.is_folder(program):
         raise ProgramError("is a folder, not a program", where=program)
     if paths.exists(program):
-        if _is_program(Path(program)):
+        if paths.is_file(program) and _is_program(Path(program)):
             raise ProgramError("may not be executed", where=program, remedy=f"chmod +x {program}")
         raise ProgramError("is no program", where=program, remedy="write the program that reads it before it")
     raise ProgramError("no such file", where=program, remedy=f"looked for {Path(program).absolute()}")

@@ -37,13 +37,14 @@ test -x {spawn} || {{ echo "$(uname -n) has no "{spawn} >&2; exit 127; }}
 case $rank in
 {bind}
 esac
-{spawn} --report "$report" --beside $PPID $bound {options}
+{spawn} --report "$report" --inherit $$ --beside $PPID $bound {options}
 test $? -lt 128 || echo {killed} >"$report"
 test "$(head -c {length} "$report")" = {ok}
 """
 _OK = '{"status":"ok"'
 _KILLED = "killed"
 """what replaces the report of a spawner that was killed while its rank was to go on"""
+_STARTER_KILLED = "what started the ranks was killed: by the program, or memory ran out (dmesg)\n"
 PATIENCE = 3.0
 """seconds for the word of a rank whose launch has ended"""
 
@@ -118,6 +119,7 @@ def ended(
         bool(ranks)
         and len(ranks) >= scratch.ranks
         and all(each.peak_memory_kind == "process" for each in ranks.values())
+        and (report.peak_memory_kind != "sampled" or any(each.node for each in ranks.values()))  # seen from outside
     )
     report = replace(
         report,
@@ -138,6 +140,8 @@ def ended(
     if report.status == "failed" and not failed and undetected:
         tail = "".join(f"rank {rank}: the spawner that measured it was killed\n" for rank in undetected)
         return replace(report, tail=tail), ranks
+    if report.status == "signal":
+        return replace(report, tail=_STARTER_KILLED), ranks
     if report.status != "failed" or not failed:
         return report, ranks
     rank = min(failed)[1]

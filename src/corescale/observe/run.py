@@ -17,7 +17,7 @@ from corescale.declare.grid import baseline, configurations, untyped
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
 from corescale.endings import ending
-from corescale.errors import AfterwardsError, CorescaleError, InconclusiveError, ProgramError, UsageError
+from corescale.errors import AfterwardsError, CorescaleError, ExitCode, InconclusiveError, ProgramError, UsageError
 from corescale.observe.launchers import Launcher
 from corescale.observe.store import Store
 from corescale.observe.watcher import Watcher
@@ -73,7 +73,7 @@ def run(
 
     On any error, and on Ctrl-C, nothing of the program is left running, the block in flight is abandoned, and the
     records so far stay. Raises ProgramError where the baseline, or every launch of a first block, fails;
-    AfterwardsError where the run is finished and its clean-up fails. `began`: when the budget did, by the monotonic
+    AfterwardsError where the run is finished and its clean-up fails, or a program was changed meanwhile. `began`: when the budget did, by the monotonic
     clock. `quiet` waits before a block, and returns the seconds. `first` comes before the first launch that counts.
     """
     began, watcher = time.monotonic() if began is None else began, watcher or Watcher()
@@ -85,8 +85,7 @@ def run(
         if not store.records:
             first()
         _Loop(experiment, store, launcher, policy, watcher, fresh_seed, began, quiet).go()
-        if _programs(launcher) != subject.get("programs"):
-            watcher.note("a program was changed while it was measured: its launches are not all of one build")
+        changed = _programs(launcher) not in (None, subject.get("programs"))
     except BaseException:
         launcher.cancel()
         with contextlib.suppress(CorescaleError):
@@ -97,6 +96,9 @@ def run(
         launcher.close()
     except CorescaleError as error:
         raise AfterwardsError(str(error), error.exit_code) from error
+    if changed:
+        what = "a program was changed while it was measured: its launches are not all of one build"
+        raise AfterwardsError(what, ExitCode.INCONCLUSIVE)
     return tuple(store.records)
 
 
@@ -256,7 +258,7 @@ class _Loop:
         if not any(earlier.ok and earlier.configuration == self.baseline for earlier in self.store.records):
             raise ProgramError(
                 f"{self.called(record)} {ending(record)}",
-                remedy=_remedy(record, "make it work, or pass -i to measure the others nevertheless")
+                remedy=_remedy(record, "make it work, or pass -i: a launch that fails then counts")
                 + self._launched(record),
             )
 

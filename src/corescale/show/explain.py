@@ -165,9 +165,10 @@ def tables(shown: Shown) -> Iterator[dict[str, Any]]:
          " · ".join(f"{one['place']} {one['share']:.0%}" for one in found["sites"])) for row, found in rows
     ))  # fmt: skip
     yield table("stretches", "One CPU at most was in use", ("place", "stretches", "seconds"), (
-        (place or "not known", str(count), f"{seconds:.3f}") for place, (count, seconds) in by_place(shown).items()
+        (place or "unknown", str(count), f"{seconds:.3f}") for place, (count, seconds) in by_place(shown).items()
     ))  # fmt: skip
-    whole = sum(row["seconds"] for name, row in rows if LedgerRow(name).used)
+    clocks = sum(row["seconds"] for name, row in rows if LedgerRow(name).used)
+    whole = max(clocks, sum(one["seconds"] for one in shown["hotspots"]))  # of few samples, which may come to more
     yield table("hotspots", "Hotspots", ("place", "CPU seconds", "share", "of it allocating"), (
         (one["place"], f"{one['seconds']:.3f}", f"{one['seconds'] / whole if whole else 0:.1%}",
          f"{one['allocating']:.3f}") for one in shown["hotspots"]

@@ -372,6 +372,8 @@ def gate(found: Comparison, one: Gated) -> str:
         said = ((label(of), text.count(failures, "launch", "launches")) for of, failures in pairs if failures)
         return "; ".join(f"{launches} of {of} failed" for of, launches in said)
     of = {"time": "time", "mean": "mean time", "cpu": "CPU time", "memory": "peak memory"}[one.of]
+    if math.isnan(one.ratio.estimate):
+        return f"{label(found.other)}: {of} is known in no pair of launches: it is a lower bound there"
     return f"{label(found.other)}: {of} {text.join(text.times(one.ratio))}, at most {1 + one.limit:.4g}x allowed"
 
 

@@ -76,7 +76,7 @@ def _ratio(found: Answer) -> str:
         said += f" ({text.count(found.ratio.n, 'block')}: too few for an interval)"
     if found.extremes:
         (least, low), (most, high) = found.extremes
-        said += f". Its medians range from {low:.3g} at {least} to {high:.3g} at {most}"
+        said += f". It ranges from {low:.3g} at {least} to {high:.3g} at {most}"
     if found.against:
         level, ratio = found.against
         said += f". It is not shown at {level}: {text.join(text.ratio(ratio))}"
@@ -166,6 +166,8 @@ def model(curve: Curve, response: str) -> Iterator[str]:
     if curve.choice is None or (best := curve.choice.best) is None:
         return
     yield from parameters(best, response)
+    if too_many := sorted({row.p for row in curve.rows if row.oversubscribed and row.p > best.measured[1]}):
+        yield f"fitted up to p={best.measured[1]:g}: p={', '.join(map(str, too_many))} is oversubscribed"
     if best.identifiable:
         beyond = best.forecast(2 * best.measured[1])
         value = text.join(text.quantity(response)(beyond.seconds))

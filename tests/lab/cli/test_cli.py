@@ -16,6 +16,7 @@ import typer
 from corescale.cli.app import app
 from corescale.errors import ExitCode
 from support.commands import ROOT, corescale, refused, started
+from support.processes import FIXTURE
 
 
 @pytest.mark.parametrize(
@@ -102,6 +103,16 @@ def test_a_gate_on_memory_becomes_an_exit_code(tmp_path: Path) -> None:
     words = ["compare", "-q", "-r", "6", "--gate", "memory=20%"]
     assert corescale(*words, small, large, cwd=tmp_path).returncode == ExitCode.REGRESSION
     assert corescale(*words, large, small, cwd=tmp_path).returncode == ExitCode.OK
+
+
+@pytest.mark.parametrize("on", ["memory", "cpu"])
+def test_a_lower_bound_passes_no_gate(on: str, tmp_path: Path) -> None:
+    """The fixture ignores its children's ends, so that nobody is told what they used."""
+    program = f"{FIXTURE} unreaped 0.01"
+    words = ["compare", "-q", "-r", "6", "--gate", f"{on}=99%", "--cgroup", "off"]
+    done = corescale(*words, program, program, cwd=tmp_path)
+    assert done.returncode == ExitCode.INCONCLUSIVE, done.stdout + done.stderr
+    assert "it is a lower bound there" in done.stdout
 
 
 def test_a_gate_that_cannot_be_answered_is_inconclusive(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ were it chosen by the same launches, noise alone would make the best of many loo
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -152,7 +152,7 @@ def _answer(
         at,
         ratio,
         "open" if lost and verdict == "holds" else verdict,
-        tuple(_extremes(table, cell, shown)),
+        _extremes(cells),
         None if finding.general or finding.several or len(cells) < 2 else _against(cells, finding),
         tuple(sorted(int(p) for p in compared[compared["oversubscribed"]]["p"].unique())),
         failed=lost,
@@ -223,14 +223,10 @@ def _within(rows: "pd.DataFrame", cell: Sequence[str]) -> "pd.Series":
     return rows.assign(_all=0).groupby(["_all", *cell, *BLOCK])["_y"].mean()
 
 
-def _extremes(
-    table: "pd.DataFrame", cell: Sequence[str], shown: Callable[[float], float]
-) -> Iterable[tuple[str, float]]:
-    if len(table) < 2:
-        return
-    typical = table.median(axis=1).to_numpy()
-    for row in (int(typical.argmin()), int(typical.argmax())):
-        yield _at(table, row, cell), shown(float(typical[row]))
+def _extremes(cells: Mapping[str, Interval]) -> tuple[tuple[str, float], ...]:
+    estimates = {at: found.estimate for at, found in cells.items()}
+    ends = (min(estimates, key=estimates.__getitem__), max(estimates, key=estimates.__getitem__))
+    return tuple((at, estimates[at]) for at in ends) if len(cells) > 1 else ()
 
 
 def _at(table: "pd.DataFrame", row: int, cell: Sequence[str]) -> str:

@@ -185,11 +185,16 @@ class _Run:
         return [b - a for a, b in zip(self.ends, self.ends[1:], strict=False)]
 
     def variation(self, window: float) -> float:
-        """Coefficient of variation of that much work, whatever number of pieces it is here; 0 for a single window."""
+        """Coefficient of variation of that much work, whatever number of pieces it is here.
+
+        Where there is one such window only, from that of the half, as if halves were independent; 0 for one piece.
+        """
         pieces = self.pieces
         many = max(1, round(window / statistics.median(pieces)))
         windows = [sum(pieces[i : i + many]) for i in range(0, len(pieces) - many + 1, many)]
-        return statistics.stdev(windows) / statistics.fmean(windows) if len(windows) > 1 else 0.0
+        if len(windows) > 1:
+            return statistics.stdev(windows) / statistics.fmean(windows)
+        return self.variation(window / 2) / math.sqrt(2) if many > 1 else 0.0
 
     @property
     def longest_gap(self) -> float:

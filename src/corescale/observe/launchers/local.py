@@ -31,6 +31,8 @@ from corescale.records import Configuration, Layout, Phase, Record
 
 STOPPED = "what measures the program was stopped meanwhile, so that its time may be too long"
 
+NO_ROOM = "there was no room for what the program wrote to standard error, so that its writes failed (TMPDIR)"
+
 BROKEN = ("failed", "signal")
 """How a program may end that does not bear a library preloaded into it, as one with a sanitizer."""
 
@@ -211,8 +213,10 @@ class Local(Launcher):
                 before.append(f"processes of an earlier launch could not be killed, and {left} ran beside it")
             report = self._spawn(launch, configuration.layout, scratch, watching, cap=invocation.cap)
             stopped = [STOPPED] if report.stopped else []
-            warnings = [*before, *self._beside(), *stopped]
             report, ranks = self.ended(report, scratch)
+            if report.full and report.status == "ok" and report.step != "stdout":
+                stopped.append(NO_ROOM)
+            warnings = [*before, *self._beside(), *stopped, *report.warnings]
             scratch.processes = tuple(process for each in ranks.values() for process in each.processes)
             _must_have_had_room((report, *ranks.values()), scratch)
             if launch.preload and not proved and report.status == "ok":
@@ -282,8 +286,8 @@ class Local(Launcher):
 
 
 def _must_have_had_room(reports: Iterable[SpawnReport], scratch: Scratch) -> None:
-    """Raises UnavailableError where a disk did not take what a program wrote; of one that succeeded, its last words on
-    standard error matter to nobody.
+    """Raises UnavailableError where a disk did not take what a program wrote; of one that succeeded, what it wrote to
+    standard error is a warning.
     """
     for report in reports:
         if report.full and (report.status != "ok" or report.step == "stdout"):

@@ -33,7 +33,8 @@ SHARED_MEMORY = Path("/dev/shm")
 GRACE = 5.0
 """seconds for mpirun to end its ranks, each of which then reports; it needs little more than one"""
 MUCH = 0.1
-"""share of a launch from which a note says how long mpirun itself took"""
+"""share of a launch that mpirun itself may take without a warning"""
+OVERHEAD = f"starting and ending the ranks took more than {MUCH:.0%} of it; --response region:NAME leaves that out"
 
 
 class Mpi(Local):
@@ -61,12 +62,13 @@ class Mpi(Local):
         leaf = ranks.leaf(request, scratch, binding(self._machine, mask, layout))
         options = (*self._mpirun(layout), *self._own_binding(mask, layout), "-n", str(layout.ranks_per_node))
         places = _places(scratch)
-        return replace(request, argv=(*options, str(leaf)), environment=places, affinity=(), prove=False, grace=GRACE)
+        return replace(request, argv=(*options, "/bin/sh", str(leaf)), environment=places, affinity=(), prove=False, grace=GRACE)
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
         outcome, found = ranks.ended(report, scratch, TRACE)
-        if outcome.status == "ok":
-            self._say_overhead(report.wall, max((each.wall for each in found.values()), default=0.0))
+        longest = max((each.wall for each in found.values()), default=0.0)
+        if outcome.status == "ok" and report.wall - longest > MUCH * report.wall:
+            return replace(outcome, warnings=(OVERHEAD,)), found
         if outcome.status == "failed" and outcome.tail == report.tail:  # no rank failed by itself
             return replace(outcome, tail=f"{report.tail.rstrip()}\n{refusal(report.tail)}\n"), found
         return outcome, found
@@ -92,14 +94,6 @@ class Mpi(Local):
         if whole and layout.ranks_per_node * layout.threads_per_rank <= len(cores(self._machine.usable)):
             return ("--map-by", f"slot:pe={layout.threads_per_rank}", "--bind-to", "core")
         return UNBOUND
-
-    def _say_overhead(self, whole: float, longest: float) -> None:
-        if whole - longest > MUCH * whole and not self._said_overhead:
-            self._said_overhead = True
-            said = f"starting and ending the ranks took {whole - longest:.2g} s of the {whole:.2g} s of a launch"
-            self._note(f"{said}; --response region:NAME leaves it out")
-
-    _said_overhead = False
 
 
 @functools.cache

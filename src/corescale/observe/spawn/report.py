@@ -101,6 +101,8 @@ class SpawnReport:
     processes: tuple[SpawnedProcess, ...] = ()
     proof: tuple[ProvedProgram, ...] | None = None
     wall_kind: Literal["launcher", "rank"] = "launcher"
+    warnings: tuple[str, ...] = ()
+    """what its launcher says of it, a sentence each"""
     node: str = ""
     """name of the node where it ran, if that is another than the lab's"""
 

@@ -58,7 +58,7 @@ def options(request: SpawnRequest, report: str) -> Iterator[str]:
         yield from ("--affinity", ",".join(map(str, request.affinity)))
     for option, setting in _settings(request).items():
         if setting is not None:
-            yield from (option, f"{setting:f}" if isinstance(setting, float) else str(setting))
+            yield from (option, str(setting))
     if request.prove:
         yield "--prove"
     yield from ("--", *request.argv)
@@ -98,7 +98,7 @@ class Spawner:
             return SpawnReport(status="cancelled")
         self._program = self._program or native.find("corescale-spawn")
         orphans.adopt()
-        begun = orphans.now()
+        begun, older = orphans.now(), orphans.children()
         try:
             running, reader = self._start(request)
         except OSError as error:
@@ -108,7 +108,7 @@ class Spawner:
             longest = math.inf if request.timeout is None else request.timeout + request.grace + PATIENCE
             text, complaint = self._collect(running, pipe, time.monotonic() + longest)
         if not text:
-            return self._fallen(running.returncode, complaint, begun)
+            return self._fallen(running.returncode, complaint, begun, older)
         report = parse(text)
         if report.status == "cancelled" and not self._cancelled:  # whoever told the spawner so, it was not the lab
             return replace(report, status="signal", signal=signal.SIGTERM, tail=KILLED)
@@ -140,9 +140,9 @@ class Spawner:
             self._running = None
             _LIVE.discard(running.pid)
 
-    def _fallen(self, status: int, complaint: bytes, begun: int) -> SpawnReport:
+    def _fallen(self, status: int, complaint: bytes, begun: int, older: set[int]) -> SpawnReport:
         """Of a spawner that ended without a report: the launch failed if it was killed, else it is a defect."""
-        killed = orphans.end(begun, _LIVE)
+        killed = orphans.end(begun, _LIVE | older)
         if self._cancelled:
             return SpawnReport(status="cancelled", leftovers=killed)
         if status < 0:

@@ -72,6 +72,10 @@ def test_variation_and_gap_of_a_known_series() -> None:
     assert run(*[0.001] * 50, 0.031, *[0.001] * 50).longest_gap == pytest.approx(0.030)
 
 
+def test_noise_of_too_few_pieces_for_the_window_is_not_none() -> None:
+    assert quietness.launch_noise([run(0.02, 0.06, 0.02)]) > 0.01
+
+
 def test_independent_noise_shrinks_with_the_root_of_time() -> None:
     """Pieces of 10 ms with 10% noise: 1 s has 100 of them, so 1%."""
     import random  # noqa: PLC0415

@@ -2,6 +2,7 @@
 """Ranks by a real mpirun: bound, proved and accounted one by one, and gone when the launch is over."""
 
 import dataclasses
+import math
 import os
 import shutil
 import signal
@@ -25,6 +26,7 @@ from corescale.observe.watcher import Watcher
 from corescale.records import Record
 from support.mpi import compiled, needs_mpi
 from support.policies import blocks
+from support.processes import FIXTURE
 
 Make = Callable[..., Experiment]
 SHARED = Path("/dev/shm")
@@ -173,15 +175,25 @@ def test_a_rank_that_dies_is_a_recorded_failure_with_its_number_and_last_words(
 
 
 @needs_mpi
-def test_a_rank_whose_spawner_is_killed_is_said_to_be(experiment: Make, two_cores: Machine, tmp_path: Path) -> None:
+@pytest.mark.parametrize("blow", ["KILL", "TERM"])
+def test_a_rank_that_kills_its_spawner_is_said_to(
+    experiment: Make, two_cores: Machine, tmp_path: Path, blow: str
+) -> None:
     """Its program ends with it, what that started too."""
     pid = tmp_path / "pid"
-    kill = f"sleep 1000 & echo $! > {pid}; kill -9 $PPID; sleep 1000"
+    kill = f"sleep 1000 & echo $! > {pid}; kill -{blow} $PPID; sleep 1000"
     words = ("sh", "-c", f'[ "$OMPI_COMM_WORLD_RANK" = 0 ] && sleep 1; {kill}')
     record = failing(experiment(*words, levels={"ranks": (2,)}, ignore_failure=True), two_cores)
     assert record.status == "failed"
     assert "rank 1: the spawner that measured it was killed" in record.tail
     assert not Path(f"/proc/{int(pid.read_text())}").exists()
+
+
+@needs_mpi
+def test_a_killed_mpirun_is_not_the_program(experiment: Make, two_cores: Machine) -> None:
+    kill = "read -r _ _ _ leaf _ </proc/$PPID/stat; read -r _ _ _ mpirun _ </proc/$leaf/stat; kill -9 $mpirun; sleep 99"
+    record = failing(experiment("sh", "-c", kill, levels={"ranks": (1,)}, ignore_failure=True), two_cores)
+    assert (record.status, record.tail[:39]) == ("signal", "what started the ranks was killed: by t")
 
 
 @needs_mpi
@@ -307,11 +319,30 @@ def test_standard_output_of_all_ranks_is_kept_where_it_is_wanted(experiment: Mak
 
 
 @needs_mpi
-def test_what_mpirun_takes_for_itself_is_said_once(experiment: Make, two_cores: Machine, program: str) -> None:
-    notes = Notes()
-    measured(experiment(program, levels={"ranks": (1,)}), two_cores, 3, notes)
-    (said,) = [text for text in notes.said if "starting and ending the ranks took" in text]
-    assert "--response region:NAME leaves it out" in said
+def test_what_mpirun_takes_for_itself_is_a_warning(experiment: Make, two_cores: Machine, program: str) -> None:
+    (record,) = measured(experiment(program, levels={"ranks": (1,)}), two_cores)
+    assert any("--response region:NAME leaves that out" in warning for warning in record.warnings)
+
+
+@needs_mpi
+def test_a_rank_has_the_variables_that_no_shell_passes_on(
+    experiment: Make, two_cores: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As exported functions of bash have: module of clusters."""
+    monkeypatch.setenv("BASH_FUNC_module%%", "() { echo loaded; }")
+    e = experiment("bash", "-c", "module", levels={"ranks": (1,)}, output=str(tmp_path / "out"))
+    assert measured(e, two_cores)[0].ok
+    assert (tmp_path / "out").read_text() == "loaded\n"
+
+
+@needs_mpi
+def test_a_ranks_memory_is_a_lower_bound_where_a_child_ended_without_a_sign(
+    experiment: Make, two_cores: Machine
+) -> None:
+    (record,) = measured(experiment(FIXTURE, "unreaped-quietly", "0.5", levels={"ranks": (1,)}), two_cores)
+    if record.cpu_kind == "group":
+        assert record.bounds.get("peak_memory") == "lower"
+    assert math.isnan(record.response("memory")) == (record.bounds.get("peak_memory") == "lower")
 
 
 @needs_mpi
