@@ -17,7 +17,6 @@ import numpy as np
 from corescale.conclude.answers.overheads import configurations
 from corescale.conclude.forecast import Prediction, Scored, typical
 from corescale.conclude.frame import frame
-from corescale.conclude.models.fit import FEWEST_LEVELS
 from corescale.conclude.models.overhead_factors import OverheadChoice, choose
 from corescale.conclude.stats import Interval, median_interval
 from corescale.declare import arithmetic
@@ -229,8 +228,6 @@ def _forecasts(
         p_ref, base = float(reference["p"].iloc[0]), median_interval(reference["time"], best.confidence)
         seconds = _scattered(best.time(values, p, p_ref, base.estimate), base)
         reach = (float(rows["p"].min()), float(rows["p"].max()))
-        if not reach[0] <= p <= reach[1] and rows["p"].nunique() < FEWEST_LEVELS:  # as of a model of p
-            seconds = Interval(seconds.estimate, None, None, None, seconds.n)
         made.append(Prediction(label, p, seconds, f"f = {best.model}", choice.statement, best.warning, reach))
     return made
 

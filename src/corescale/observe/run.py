@@ -73,8 +73,9 @@ def run(
 
     On any error, and on Ctrl-C, nothing of the program is left running, the block in flight is abandoned, and the
     records so far stay. Raises ProgramError where the baseline, or every launch of a first block, fails;
-    AfterwardsError where the run is finished and its clean-up fails, or a program was changed meanwhile. `began`: when the budget did, by the monotonic
-    clock. `quiet` waits before a block, and returns the seconds. `first` comes before the first launch that counts.
+    AfterwardsError where the run is finished, and its clean-up fails or a program was changed meanwhile. `began`: when
+    the budget did, by the monotonic clock. `quiet` waits before a block, and returns the seconds. `first` comes before
+    the first launch that counts.
     """
     began, watcher = time.monotonic() if began is None else began, watcher or Watcher()
     try:

@@ -258,7 +258,9 @@ def _notes(mains: Sequence[Profile], profiles: Sequence[Profile], others: float)
     if len(mains) > 1 and not mains[0].is_rank:
         found.append(f"{len(mains)} processes are summed: a wait counts only while the others leave a thread free")
     if not all(main.finished for main in mains):
-        found.append("it was killed (at most 10 ms of each thread are missing), or gave way to a program without the profiler")
+        found.append(
+            "it was killed (at most 10 ms of each thread are missing), or gave way to a program without the profiler"
+        )
     if any(main.confined for main in mains):
         found.append("the program forbade itself system calls (seccomp): its time from then on is unattributed")
     if lost := sum(main.lost_threads for main in mains):

@@ -62,7 +62,9 @@ class Mpi(Local):
         leaf = ranks.leaf(request, scratch, binding(self._machine, mask, layout))
         options = (*self._mpirun(layout), *self._own_binding(mask, layout), "-n", str(layout.ranks_per_node))
         places = _places(scratch)
-        return replace(request, argv=(*options, "/bin/sh", str(leaf)), environment=places, affinity=(), prove=False, grace=GRACE)
+        return replace(
+            request, argv=(*options, "/bin/sh", str(leaf)), environment=places, affinity=(), prove=False, grace=GRACE
+        )
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
         outcome, found = ranks.ended(report, scratch, TRACE)

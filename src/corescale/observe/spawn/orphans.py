@@ -33,7 +33,7 @@ def now() -> int:
 
 
 def children() -> set[int]:
-    """Those of this process now, where the kernel lists them: a hook may have left them in the clock tick just begun."""
+    """Those of this process now, where the kernel lists them: a hook may have left them within this clock tick."""
     found = (path.read_text().split() for path in Path("/proc/self/task").glob("*/children"))
     with suppress(OSError):
         return {int(pid) for pids in found for pid in pids}

@@ -212,5 +212,4 @@ def _failures(result: Result) -> Iterable[Text]:
     for configuration in dict.fromkeys(record.configuration for record in bad):
         of = [record for record in bad if record.configuration == configuration]
         what = f"{text.count(len(of), 'time')}, {text.clean(ending(of[0]))}"
-        how = "capped" if of[0].status == "capped" else "failed"
-        yield Text(f"{how}: {label(configuration)}: {what}".rstrip(), style="red")
+        yield Text(f"failed: {label(configuration)}: {what}".rstrip(), style="red")
