@@ -19,7 +19,7 @@ from corescale.declare.catalogue import space
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import ScanRequest
 from corescale.endings import ending
-from corescale.errors import CorescaleError
+from corescale.errors import CorescaleError, InconclusiveError
 from corescale.machine import Machine
 from corescale.observe import hooks, launchers, store
 from corescale.observe.launchers.local import Local
@@ -68,6 +68,8 @@ def found(
         try:
             asked = replace(request, timeout=None)
             made = replace(made, swaps=_swaps(asked, command, experiment, machine, made.ledger, note, loadable))
+        except InconclusiveError as error:  # the changes are beside the answer
+            note(f"nothing was swapped: {error.where} {error.what}")
         except CorescaleError as error:  # what is known by now is shown first
             late = error
     return Found(as_json(made, command), seen.report.status == "ok", late), experiment

@@ -22,7 +22,7 @@ from corescale.conclude.warnings import agreements
 from corescale.declare import paths
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Table
-from corescale.declare.request import RunRequest
+from corescale.declare.request import ExportRequest, RunRequest
 from corescale.errors import CorescaleError, ExitCode, UsageError
 from corescale.records import Record
 from corescale.show import exchange, files, terminal
@@ -71,11 +71,7 @@ def constants(experiment: Experiment) -> list[str]:
 def finish(result: Result, request: RunRequest, late: CorescaleError | None = None) -> None:
     """Print, export, and exit by the table in docs/exit_codes.md; raises what failed late when the answer is out."""
     model = getattr(request, "model", False)
-    aside = any(getattr(request, f"export_{name}") in STDOUT for name in exchange.EXPORTERS)  # a program reads it then
-    show(result, as_json=request.json, verbose=request.verbose, model=model, aside=aside)
-    for name in exchange.EXPORTERS:
-        if target := getattr(request, f"export_{name}"):
-            written(target, exchange.content(name, target, result))
+    shown_and_exported(result, request, as_json=request.json, verbose=request.verbose, model=model)
     if request.report:
         from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
@@ -85,6 +81,19 @@ def finish(result: Result, request: RunRequest, late: CorescaleError | None = No
         sys.stdout.flush()
         raise late
     sys.exit(exit_code(result.conclusion, result.timed))
+
+
+def shown_and_exported(result: Result, request: ExportRequest, *, as_json: bool, verbose: bool, model: bool) -> None:
+    """Print the result and write each format that was asked for."""
+    aside = any(target in STDOUT for target in exports(request).values())  # a program reads it then
+    show(result, as_json=as_json, verbose=verbose, model=model, aside=aside)
+    for name, target in exports(request).items():
+        written(target, exchange.content(name, target, result))
+
+
+def exports(request: ExportRequest) -> dict[str, str]:
+    """The file of each format that was asked for."""
+    return {name: target for name in exchange.EXPORTERS if (target := getattr(request, f"export_{name}"))}
 
 
 def written(target: str, content: str | bytes) -> None:
@@ -97,10 +106,13 @@ def written(target: str, content: str | bytes) -> None:
         files.write(target, content)
 
 
-def must_be_writable(request: RunRequest) -> None:
+def must_be_writable(request: ExportRequest) -> None:
     """Raises UsageError for an export or report that cannot be written, before hours of measuring and not after."""
-    named = [request.report, *(getattr(request, f"export_{name}") for name in exchange.EXPORTERS)]
-    streams = [*(["--json"] if request.json else []), *(target for target in named if target in STDOUT)]
+    named = [getattr(request, "report", ""), *exports(request).values()]
+    streams = [
+        *(["--json"] if getattr(request, "json", False) else []),
+        *(target for target in named if target in STDOUT),
+    ]
     if len(streams) > 1:
         remedy = "leave one there, and name a file for each other"
         raise UsageError("two outputs would be on standard output", where=" ".join(streams), remedy=remedy)

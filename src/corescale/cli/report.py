@@ -15,10 +15,10 @@ from corescale.api.measuring import RUNS
 from corescale.api.results import loaded, machine_name, result, run_name
 from corescale.cli import usage_errors
 from corescale.cli.options import takes
-from corescale.cli.output import outputs, show, written
+from corescale.cli.output import exports, must_be_writable, outputs, shown_and_exported, written
 from corescale.conclude.answers.machines import Part, together
 from corescale.declare import paths, studies, study_file
-from corescale.declare.request import option
+from corescale.declare.request import ExportRequest, option
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, store
@@ -28,7 +28,7 @@ PAGE = "report.html"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportRequest:
+class ReportRequest(ExportRequest):
     """Options of `report`."""
 
     output: str = option(
@@ -52,17 +52,20 @@ def report(words: list[str], asked: ReportRequest) -> None:
     """Show runs again, and write report.html and declared outputs; with several runs the machine is a factor."""
     runs, output, folder = [Path(word) for word in words], asked.output, asked.outputs
     if asked.extract:
-        if folder or asked.study or asked.model or asked.json:
-            what = "writes run folders, and shows nothing"
-            raise UsageError(what, where="--extract", remedy="leave out --outputs, --study, --model and --json")
+        if folder or asked.study or asked.model or asked.json or exports(asked):
+            remedy = "leave out --outputs, --study, --model, --json and --export-*"
+            raise UsageError("writes run folders, and shows nothing", where="--extract", remedy=remedy)
         for page in runs:
             for written_to in store.extract(page, Path(output or RUNS)):
                 typer.echo(written_to)
         return None
     if output:
         files.must_be_writable(output)
+    must_be_writable(asked)
     if len(runs) == 1 and kept.is_result(runs[0]):
-        usage_errors.must_have({"--study": asked.study, "--model": asked.model}, "a run that was measured")
+        of_runs = {"--study": asked.study, "--model": asked.model}
+        exported = {f"--export-{name}": target for name, target in exports(asked).items()}
+        usage_errors.must_have(of_runs | exported, "a run that was measured")
         return _explained(runs[0], asked)
     if single := next((run for run in runs if kept.is_result(run)), None):
         raise UsageError("is a result of explain, which is shown by itself", where=str(single), remedy="give it alone")
@@ -84,7 +87,7 @@ def report(words: list[str], asked: ReportRequest) -> None:
     with _unasked(output):
         _must_be_ours(Path(output or PAGE), [each.folder for each in found], html.GENERATOR)
         written(output or PAGE, html.report(shown))
-    return show(shown, as_json=asked.json, verbose=asked.verbose, model=asked.model)
+    return shown_and_exported(shown, asked, as_json=asked.json, verbose=asked.verbose, model=asked.model)
 
 
 def _explained(place: Path, asked: ReportRequest) -> None:

@@ -45,6 +45,7 @@ def line(error: Any, words: Sequence[str]) -> str:
     """`scan: no such option: -l; put -- before the program: corescale scan -- ls -l`."""
     context = getattr(error, "ctx", None)
     verb = " ".join(context.command_path.split()[1:]) if context is not None else ""
+    verb = verb or next((word for word in words[:1] if word in VERBS), "")
     what = re.split(r"[.]? (?:\(Possible|Did you mean)", error.format_message())[0].rstrip(".")
     what = re.sub("Input should be a valid (integer|number).*", lambda kind: f"not {NUMBERS[kind[1]]}", what)
     what = what.replace("Input should be", "should be")
@@ -56,7 +57,8 @@ def _remedy(error: Any, verb: str, words: Sequence[str]) -> str:
     """What to type instead: the program of the line behind `--`, the nearest option, or the help."""
     if not verb and words and (first := _first(words)):
         return first
-    if (ours := (OURS | HYPERFINE).get(str(getattr(error, "option_name", "")))) is not None:
+    unknown = hasattr(error, "possibilities")  # no such option; others only lack their value
+    if unknown and (ours := (OURS | HYPERFINE).get(str(getattr(error, "option_name", "")))) is not None:
         return ours
     if (rest := _with_dashes(verb, words)) is not None:
         return f"put -- before the program: corescale {verb} {rest}"

@@ -21,7 +21,21 @@ def option(default: Any, *flags: str, help: str, metavar: str = "", most: int | 
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunRequest:
+class ExportRequest:
+    """The formats of other tools that a result is written in."""
+
+    export_json: str = option("", "--export-json", metavar="FILE", help="write hyperfine's JSON")
+    export_csv: str = option("", "--export-csv", metavar="FILE", help="write hyperfine's CSV")
+    export_markdown: str = option("", "--export-markdown", metavar="FILE", help="write a Markdown table")
+    export_records: str = option("", "--export-records", metavar="FILE", help="write launches as CSV, or FILE.parquet")
+    export_bencher: str = option("", "--export-bencher", metavar="FILE", help="write Bencher's metrics (BMF)")
+    export_github: str = option("", "--export-github", metavar="FILE", help="write JSON for github-action-benchmark")
+    export_junit: str = option("", "--export-junit", metavar="FILE", help="write JUnit's XML: a failed gate fails")
+    export_extrap: str = option("", "--export-extrap", metavar="FILE", help="write Extra-P's JSON lines")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest(ExportRequest):
     """How a run is made and shown, whatever is measured."""
 
     on: str = option("", "--on", metavar="NAME", help="a launcher that doctor lists (default: the first that works)")
@@ -42,14 +56,6 @@ class RunRequest:
     verbose: bool = option(False, "-v", "--verbose", help="show every note, also on a terminal")
     quiet: bool = option(False, "-q", "--quiet", help="show no progress")
     report: str = option("", "--report", metavar="FILE", help="write an HTML report")
-    export_json: str = option("", "--export-json", metavar="FILE", help="write hyperfine's JSON")
-    export_csv: str = option("", "--export-csv", metavar="FILE", help="write hyperfine's CSV")
-    export_markdown: str = option("", "--export-markdown", metavar="FILE", help="write a Markdown table")
-    export_records: str = option("", "--export-records", metavar="FILE", help="write launches as CSV, or FILE.parquet")
-    export_bencher: str = option("", "--export-bencher", metavar="FILE", help="write Bencher's metrics (BMF)")
-    export_github: str = option("", "--export-github", metavar="FILE", help="write JSON for github-action-benchmark")
-    export_junit: str = option("", "--export-junit", metavar="FILE", help="write JUnit's XML: a failed gate fails")
-    export_extrap: str = option("", "--export-extrap", metavar="FILE", help="write Extra-P's JSON lines")
 
     @property
     def launching(self) -> dict[str, str]:
@@ -235,6 +241,7 @@ def joined(words: list[str]) -> list[str]:
 
 
 def options(request: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
-    """The fields of a request that are options: what is particular first."""
-    common = {field.name for field in dataclasses.fields(RunRequest)}
-    return tuple(sorted(dataclasses.fields(request), key=lambda field: field.name in common))
+    """The fields of a request that are options: what is particular first, exports last."""
+    common, exports = ({field.name for field in dataclasses.fields(kind)} for kind in (RunRequest, ExportRequest))
+    fields = dataclasses.fields(request)
+    return tuple(sorted(fields, key=lambda field: (field.name in common) + (field.name in exports)))

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from corescale.errors import UsageError, nearest
 
-_TOKEN = re.compile(r"\{(\{[A-Za-z_][A-Za-z0-9_]*\})\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
+NAME = "[A-Za-z_][A-Za-z0-9_]*"
+"""of a placeholder"""
+_TOKEN = re.compile(rf"\{{(\{{{NAME}\}})\}}|\{{({NAME})\}}")
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 _STARTER = re.compile(r"(?:^|[\s/;&|(])((?:mpirun|mpiexec|orterun|prterun|srun)(?:\.\w+)?)(?=\s|$)")
 _OPERATOR = re.compile(r"[;<>|&()]+|[*`]|\$(?=[\w({])|(?<!\S)~")

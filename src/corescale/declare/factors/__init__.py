@@ -3,6 +3,7 @@
 
 import re
 
+from corescale.declare import template
 from corescale.declare.catalogue.env_reads import THREAD_VARIABLES
 from corescale.declare.factors.kind import Kind, number_or_text
 from corescale.declare.factors.placement import Affinity, Bind, L3Domains, Numa, Smt, Sockets
@@ -41,4 +42,5 @@ def kind_of(name: str, placeholders: frozenset[str], where: str = "-f") -> str:
         return "variable"
     known = list(dict.fromkeys([*placeholders, *(kind for kind in KINDS if KINDS[kind].named)]))
     remedy = nearest(name, known, f"put {{{name}}} into the command, or name one of {', '.join(known)}")
+    remedy = remedy if re.fullmatch(template.NAME, name) else "a name has letters from a to z, digits and _"
     raise UsageError(f"unknown factor {name!r}", where=where, remedy=remedy)

@@ -7,8 +7,10 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 
 from corescale.conclude.answers.recommendation import Recommendation
+from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.verdict import Comparison, Gate
+from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.stats import Interval
 from corescale.endings import ending
 from corescale.records import Configuration
@@ -113,10 +115,19 @@ def _configurations(result: Result) -> Iterator[Case]:
         yield label(configuration), seconds, *_ended(result, configuration, gates.get(configuration))
 
 
+def _undecided(found: Conclusion, compared: Comparison | None) -> bool:
+    """Whether the verb answered nothing, which its exit code says too."""
+    if isinstance(found, Recommendation):
+        return not (found.answered and found.decided)
+    return found.unsure if isinstance(found, Scan) else compared is not None and compared.decision == "too few blocks"
+
+
 def _ended(result: Result, configuration: Configuration, compared: Comparison | None) -> tuple[str, str]:
     of = [record for record in result.timed if record.configuration == configuration]
     if of and not any(record.ok for record in of):
         return "error", ending(of[-1])
+    if _undecided(result.conclusion, compared):
+        return "skipped", headline.headline(result)
     if compared is None or compared.gate in (None, "passed"):
         return "", ""
     said = "; ".join(headline.gate(compared, one) for one in compared.gates if one.verdict == compared.gate)
