@@ -7,7 +7,7 @@ Measuring stops by a width that was declared beforehand, looked at only where pl
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from corescale.conclude.answers.study import open_ones, together
@@ -182,7 +182,8 @@ def decision(records: Sequence[Record], experiment: Experiment, *, finished: boo
         policy = uniform(experiment)
         for record in records:
             policy.add(record)
-        return policy.decision()
+        ended = policy.decision()
+        return replace(ended, reason="budget") if finished and ended.reason is None else ended
     answer = Race.of(records, experiment).answer()
     return Decision(answer.bound, "budget" if finished and answer.stopped == "interrupted" else answer.stopped)
 

@@ -257,7 +257,7 @@ class _Loop:
     def must_be_later(self, record: Record) -> None:
         """The baseline, or the reference, is what everything is compared with: nothing can come if it never works."""
         if not any(earlier.ok and earlier.configuration == self.baseline for earlier in self.store.records):
-            raise ProgramError(
+            raise self._lost(record)(
                 f"{self.called(record)} {ending(record)}",
                 remedy=_remedy(record, "make it work, or pass -i: a launch that fails then counts")
                 + self._launched(record),
@@ -278,12 +278,18 @@ class _Loop:
             return
         if not any(record.ok for record in itertools.chain(made, self.store.records)):
             remedy = _remedy(made[-1], "make the program work") + self._launched(made[-1])
-            raise ProgramError(f"no configuration succeeded; the last one {ending(made[-1])}", remedy=remedy)
+            raise self._lost(made[-1])(f"no configuration succeeded; the last one {ending(made[-1])}", remedy=remedy)
         if made[0].timed:
             given = {f"metric:{key}" for record in made for key in record.metrics}
             given |= {f"region:{region.name}" for record in made for region in record.regions}
             remedy = f"the program gives {', '.join(sorted(given)) or 'none'} (docs/region.md; --metric adds one)"
             raise UsageError("no launch gave it", where=name, remedy=remedy)
+
+    def _lost(self, record: Record) -> type[CorescaleError]:
+        """Of a launch that a typed budget killed nothing is known; any other that fails is the program's."""
+        stop = self.experiment.stop
+        by_budget = record.status == "timeout" and stop.binding and self.experiment.timeout == stop.budget
+        return InconclusiveError if by_budget else ProgramError
 
     def _launched(self, record: Record) -> str:
         """The command behind what is said of it, without the variables that are set for it or for each of its ranks."""

@@ -99,10 +99,10 @@ def _scaled(found: Scan, confidence: float) -> str:
     if found.weak is not None and found.weak.refusal:
         return found.weak.refusal
     if found.weak is None and len({row.p for row in ran}) == 1 and not found.serial:
-        return _apart(found, ran)
+        return _apart(found, ran, confidence)
     said = (
         weak(found, confidence) if found.weak is not None else
-        _apart(found, ran) if found.best is None else
+        _apart(found, ran, confidence) if found.best is None else
         _speedup(found, found.best, confidence)
     )  # fmt: skip
     return "; ".join(filter(None, (misused(found), said)))
@@ -117,12 +117,12 @@ def _speedup(found: Scan, best: Row, confidence: float) -> str:
     return text.than(at(found, best), short, best.speedup, confidence, found.response)
 
 
-def _apart(found: Scan, rows: Sequence[Row]) -> str:
+def _apart(found: Scan, rows: Sequence[Row], confidence: float) -> str:
     """Levels of one p: the fastest and the slowest."""
     write = text.quantity(found.response)
     least, most = (pick(rows, key=lambda row: row.time.estimate) for pick in (min, max))
-    ends = (f"{text.join(write(row.time))} at {at(found, row)}" for row in (least, most))
-    return f"from {' to '.join(ends)}"
+    ends = " to ".join(f"{text.join(write(row.time))} at {at(found, row)}" for row in (least, most))
+    return f"looks like {ends}, but {text.no_interval(confidence)}" if found.unsure else f"from {ends}"
 
 
 def failed(found: Scan) -> str:

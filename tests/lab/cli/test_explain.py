@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from corescale import native
-from corescale.errors import ExitCode
+from corescale.api import explaining
+from corescale.declare.request import ScanRequest
+from corescale.errors import ExitCode, InconclusiveError
+from corescale.machine import Machine
 from support.commands import corescale, refused
 
 KNOWN = str(native.find("known_truth"))
@@ -164,3 +167,14 @@ def test_tune_races_everything_where_the_program_fails_under_the_profiler(tmp_pa
     done = corescale("tune", "--explain", "--budget", "1s", "--", "sh", "-c", "exit 7", cwd=tmp_path)
     assert done.returncode == ExitCode.PROGRAM
     assert "note: everything is raced" in done.stderr
+
+
+def test_a_budget_that_ends_in_the_swaps_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spent(*_: object) -> None:
+        raise InconclusiveError("1 s sufficed for 1 of 3 configurations", where="--budget")
+
+    monkeypatch.setattr(explaining, "_swaps", spent)
+    said: list[str] = []
+    found, _ = explaining.found(ScanRequest(threads="1"), ["sleep", "0.01"], Machine.here(), said.append)
+    assert found.ok and found.late is None
+    assert any("--budget" in line for line in said)

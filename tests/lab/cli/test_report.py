@@ -10,6 +10,7 @@ import pytest
 
 from corescale.cli import output
 from corescale.errors import ExitCode
+from corescale.show import exchange
 from support.commands import corescale
 from support.runs import FIXTURES
 
@@ -85,3 +86,13 @@ def test_a_report_is_replaced_by_the_next_one(tmp_path: Path) -> None:
 def test_a_dash_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     output.written("-", "text\n")
     assert capsys.readouterr().out == "text\n"
+
+
+def test_a_stored_run_is_written_in_every_format(tmp_path: Path) -> None:
+    shutil.copytree(FIXTURES["scan"], tmp_path / "run")
+    files = {name: f"out.{name}" for name in exchange.EXPORTERS}
+    options = [word for name, file in files.items() for word in (f"--export-{name}", file)]
+    done = corescale("report", "run", *options, cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert all((tmp_path / file).stat().st_size for file in files.values())
+    assert corescale("report", "run", "--json", "--export-csv", "-", cwd=tmp_path).returncode == ExitCode.USAGE

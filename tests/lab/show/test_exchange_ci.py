@@ -103,3 +103,11 @@ def test_extra_p_finds_the_model_that_made_the_times(tmp_path: Path) -> None:
     done = subprocess.run(["extrap", "--json", str(file)], capture_output=True, text=True, check=True)
     _, _, core_seconds = done.stdout.partition("Metric: core_seconds")
     assert re.search(r"Model: [67]\.\d+ \+ [01]\.\d+ \* p\^\(1\)", core_seconds)
+
+
+def test_what_is_not_decided_is_skipped() -> None:
+    few = samples.tune_result(2, confirm=0)
+    assert not few.conclusion.decided  # type: ignore[union-attr]
+    suite = ET.fromstring(exchange.EXPORTERS["junit"](few))
+    assert int(suite.attrib["skipped"]) == int(suite.attrib["tests"])
+    assert ET.fromstring(exchange.EXPORTERS["junit"](samples.tune_result())).attrib["skipped"] == "0"

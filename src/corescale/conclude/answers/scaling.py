@@ -145,8 +145,10 @@ class Scan:
 
     @property
     def unsure(self) -> bool:
-        """Whether the row of the first line has no interval."""
+        """Whether the row of the first line has no interval; where nothing is beside a reference, any of several."""
         row = self.best if self.weak is None else self.worst
+        if row is None and len(self.rows) > 1:
+            return any(row.time.estimate > 0 and row.time.low is None for row in self.rows)
         return row is not None and row.configuration != row.reference and row.speedup.low is None
 
     @property

@@ -18,6 +18,9 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan -h | grep -c bool", 1, "0"),
     ("corescale study", 2, "corescale: study: a verb is missing; corescale study list | check | run | new | claims"),
     ("corescale scan --version", 2, "corescale: scan: no such option: --version; corescale --version prints it"),
+    ("corescale scan -r", 2, "corescale: scan: option '-r' requires an argument; corescale scan --help"),
+    ("corescale scan -t 1 -f 'é=1,2' -- echo '{é}'", 2, "corescale: -f: unknown factor .*; a name has letters from a"),
+    ("mkdir d.toml; corescale study check d.toml", 2, "corescale: d.toml: is no file"),
     ("corescale scan -t -- true", 2, "corescale: -t: needs a value; write it between the option and --"),
     ("corescale scan -t '' -- true", 2, "corescale: -t --threads: has an empty value"),
     ("corescale doctor --noise=", 2, "corescale: --noise: has an empty value"),
@@ -150,7 +153,7 @@ TRIES: tuple[Try, ...] = (
     # Levels.
     ("corescale scan -q -r=1 -t=1 -- true", 0, "1 thread: "),
     ("corescale scan -t 1 -L 's=a\\,b,c' --dry-run -- echo {s} | grep -c 'echo a,b$'", 0, "1"),
-    ("corescale scan -q -r 1 -t 1 -L 's=a\\,b,c' -- echo {s} | grep -cF 's=a\\,b,c'", 0, "1"),
+    ("corescale scan -q -r 1 -t 1 -L 's=a\\,b,c' -- echo {s} | grep -cF 's=a\\,b,c'", 3, "1"),
     (
         "corescale scan -f affinity='0;1' -- true",
         2,
