@@ -257,11 +257,10 @@ class _Loop:
     def must_be_later(self, record: Record) -> None:
         """The baseline, or the reference, is what everything is compared with: nothing can come if it never works."""
         if not any(earlier.ok and earlier.configuration == self.baseline for earlier in self.store.records):
-            raise self._lost(record)(
-                f"{self.called(record)} {ending(record)}",
-                remedy=_remedy(record, "make it work, or pass -i: a launch that fails then counts")
-                + self._launched(record),
+            remedy = _remedy(record, "make it work, or pass -i: a launch that fails then counts") + self._launched(
+                record
             )
+            raise self._lost(record)(f"{self.called(record)} {ending(record)}", remedy=remedy)
 
     def called(self, record: Record) -> str:
         """The baseline; of verbs that have none the command, or the level."""
@@ -286,10 +285,9 @@ class _Loop:
             raise UsageError("no launch gave it", where=name, remedy=remedy)
 
     def _lost(self, record: Record) -> type[CorescaleError]:
-        """Of a launch that a typed budget killed nothing is known; any other that fails is the program's."""
-        stop = self.experiment.stop
-        by_budget = record.status == "timeout" and stop.binding and self.experiment.timeout == stop.budget
-        return InconclusiveError if by_budget else ProgramError
+        """A launch that a typed budget killed says nothing of the program."""
+        stop, killed = self.experiment.stop, record.status == "timeout"
+        return InconclusiveError if killed and stop.binding and stop.budget == self.experiment.timeout else ProgramError
 
     def _launched(self, record: Record) -> str:
         """The command behind what is said of it, without the variables that are set for it or for each of its ranks."""
