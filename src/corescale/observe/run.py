@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one loop, with all that ends it)
 """The loop: which block next? launch it; keep its records; until the policy has enough."""
 
 import contextlib
