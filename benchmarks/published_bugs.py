@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Published scaling bugs in their projects' own programs, explained: scripts/bench published_bugs [--get] [NAME ...].
 
---get fetches and builds the programs and their inputs, none of which is part of corescale, in FOLDER. Without it, each
-program is explained once. A project may be fetched from --mirror, a folder of bare Git repositories by OWNER+NAME/repo.
+--get installs the programs that are packages, and writes the inputs of all, in FOLDER. Three programs are no packages of the
+version that a report is about: whoever has built one puts it where its command looks. Without --get, each is explained once.
 """
 
 import argparse
@@ -80,20 +80,9 @@ class Bug:
 
     report: str
     get: str
-    """commands of a shell in FOLDER; the functions of SHELL get what is no package"""
+    """commands of a shell in FOLDER"""
     command: tuple[str, ...]
 
-
-SHELL = r"""
-set -euo pipefail
-repository() {  # OWNER/NAME REVISION: a work tree NAME
-  [ -d "${1#*/}" ] && return
-  local from="https://github.com/$1"
-  [ -z "$MIRROR" ] || from="$MIRROR/${1/\//+}/repo"
-  git clone -q "$from" "${1#*/}"
-  git -C "${1#*/}" checkout -q "$2"
-}
-"""
 
 BUGS = {
     "allocator": Bug(
@@ -103,8 +92,7 @@ BUGS = {
     ),
     "false_sharing": Bug(
         "https://doi.org/10.1145/3314221.3314644",
-        "repository kozyraki/phoenix 1276c8d\n"
-        "make -s -C phoenix/phoenix-2.0/src && make -s -C phoenix/phoenix-2.0/tests/linear_regression\n"
+        # phoenix 2.0 at 1276c8d
         "[ -f points ] || head -c 500M /dev/urandom >points",
         # Unbuffered, since the array then lies where the sums of two threads share a line.
         ("stdbuf", "-o0", "phoenix/phoenix-2.0/tests/linear_regression/linear_regression-pthread", "points"),
@@ -121,17 +109,13 @@ BUGS = {
     ),
     "logging": Bug(
         "https://github.com/gabime/spdlog/issues/1810",
-        "repository gabime/spdlog v1.8.2\n"  # the benchmark asks for a locale of its own
-        "cmake -S spdlog -B spdlog/build -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSPDLOG_BUILD_BENCH=ON >/dev/null\n"
-        "cmake --build spdlog/build --target bench >/dev/null\n"
+        # spdlog v1.8.2 and its benchmark, which asks for a locale of its own
         "mkdir -p locale logs && { [ -d locale/en_US.UTF-8 ] || localedef -i en_US -f UTF-8 locale/en_US.UTF-8; }",
         ("env", "LOCPATH=locale", "spdlog/build/bench/bench", "250000", "{threads}"),
     ),
     "serial_tail": Bug(
         "https://github.com/samtools/samtools/pull/1701",
-        "repository samtools/samtools 1.16.1\n"  # Debian's has no names
-        "[ -x samtools/samtools ] || (cd samtools && autoheader && autoconf -Wno-syntax\n"
-        "  ./configure -q --with-htslib=system --without-curses >/dev/null && make -s samtools)\n"
+        # samtools 1.16.1 with names, which Debian's has not
         "[ -f reads.bam ] || python3 reads.py | samtools/samtools view -b -o reads.bam -",
         ("samtools/samtools", "sort", "-u", "-@", "{threads}", "-o", "sorted.bam", "reads.bam"),
     ),
@@ -144,14 +128,13 @@ BUGS = {
 }
 
 
-def get(names: Sequence[str], mirror: str) -> None:
+def get(names: Sequence[str]) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     files = {"fit.py": FIT, "reads.py": READS, "tree.py": TREE, "wide.py": WIDE, "pointers.cpp": POINTERS}
     for file, text in files.items():
         (FOLDER / file).write_text(text)
     for name in names:
-        script = f"MIRROR={mirror!r}\n{SHELL}{BUGS[name].get}"
-        subprocess.run(["bash", "-c", script], cwd=FOLDER, check=True)
+        subprocess.run(["bash", "-euc", BUGS[name].get], cwd=FOLDER, check=True)
 
 
 def explain(name: str, options: Sequence[str]) -> None:
@@ -163,14 +146,13 @@ def explain(name: str, options: Sequence[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--get", action="store_true", help="fetch and build")
-    parser.add_argument("--mirror", default="", metavar="FOLDER")
+    parser.add_argument("--get", action="store_true", help="install packages, write inputs")
     parser.add_argument("--budget", default="", help="of the swaps; without it there are none")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BUGS)} [all]")
     arguments = parser.parse_args()
     names = arguments.names or list(BUGS)
     if arguments.get:
-        get(names, arguments.mirror)
+        get(names)
     for name in () if arguments.get else names:
         explain(name, ("--budget", arguments.budget) if arguments.budget else ("--no-swap",))
 
