@@ -110,7 +110,8 @@ class TestAccounts:
         assert len(report.processes) == 1
 
     def test_cpu_time_of_orphans_counts(self) -> None:
-        report = spawn("sh", "-c", f"({FIXTURE} burn 0.3 & echo $! >&2) ; sleep 1.5")
+        orphan = f"p=$({FIXTURE} burn 0.3 >/dev/null & echo $!)"
+        report = spawn("sh", "-c", f"{orphan}; while kill -0 $p 2>/dev/null; do sleep 0.05; done; sleep 0.1")
         assert report.user + report.system == pytest.approx(0.3, abs=0.05)
         assert FIXTURE in [process.executable for process in report.processes]
 
