@@ -150,13 +150,13 @@ TEST_F(Ranks, WaitingForTheSlowestRankIsNoMerge) {
     ASSERT_EQ(run.status, 0) << run.output;
     const double wait = std::stod(field(run.output, "wait_share")),
                  merge = std::stod(field(run.output, "merge_share"));
-    EXPECT_GT(wait, 0.05) << parallel << run.output;
+    EXPECT_GT(wait, 0.01) << parallel << run.output;
     EXPECT_LT(wait, 0.75) << parallel << ": that of one rank? " << run.output;
     EXPECT_GT(merge, 0) << parallel;
     EXPECT_LT(wait + merge, 1) << parallel;
     if (parallel == "hybrid") {
       EXPECT_LT(merge, wait) << run.output;
-      EXPECT_GT(std::stod(field(run.output, "month_2_wait_share")), 0.05) << run.output;
+      EXPECT_GT(std::stod(field(run.output, "month_2_wait_share")), 0.01) << run.output;
     }
   }
 }
