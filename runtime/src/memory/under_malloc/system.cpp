@@ -144,8 +144,8 @@ void unprotect(void* page, guard by) noexcept {
   const bool refused = by == guard::installed ? madvise(page, system_page, guard_remove)
                                               : mprotect(page, system_page, PROT_READ | PROT_WRITE);
   // A sandbox may refuse it by now: a new page in its place.
-  if (refused)
-    [[maybe_unused]] void* const opened =
+  if (refused) [[maybe_unused]]
+    void* const opened =
         mmap(page, system_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   if (by == guard::by_rights) guards_by_rights.fetch_sub(1, std::memory_order_relaxed);
   errno = before;
