@@ -57,8 +57,8 @@ def _remedy(error: Any, verb: str, words: Sequence[str]) -> str:
     """What to type instead: the program of the line behind `--`, the nearest option, or the help."""
     if not verb and words and (first := _first(words)):
         return first
-    unknown = hasattr(error, "possibilities")  # no such option; others only lack their value
-    if unknown and (ours := (OURS | HYPERFINE).get(str(getattr(error, "option_name", "")))) is not None:
+    name, unknown = str(getattr(error, "option_name", "")), hasattr(error, "possibilities")
+    if ours := HYPERFINE.get(name) or (unknown and OURS.get(name)):  # what is known may only lack its value
         return ours
     if (rest := _with_dashes(verb, words)) is not None:
         return f"put -- before the program: corescale {verb} {rest}"

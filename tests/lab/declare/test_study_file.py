@@ -148,7 +148,7 @@ WRONG = [
     ('"threads * load"', '"threads ** load"', 10, "more than arithmetic"),
     ('"threads * load"', '"sqrt(0 - load)"', 10, "no value"),
     ('rate = "work / time"', 'rate = "work / tme"', 14, "unknown name 'tme' in 'work / tme'; did you mean time?"),
-    ('rate = "work / time"', 'time = "work / p"', 14, "a column of this name already"),
+    ('rate = "work / time"', 'time = "work / p"', 14, "this name already"),
     ('y = "rate"', 'y = "rat"', 25, "chart times: no column 'rat'; did you mean 'rate'?"),
     ('x = "work"', 'x = "wrk"', 33, "chart again: no column 'wrk'; did you mean 'work'?"),
     ('Again = "threads"', 'Again = "thread"', 21, "table launches: no column 'thread'"),

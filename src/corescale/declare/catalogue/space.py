@@ -7,6 +7,7 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
+from corescale.declare import paths
 from corescale.declare.catalogue import elf, settings
 
 MOST = 100
@@ -84,7 +85,7 @@ def _reads_tunables(program: Path) -> bool:
 
 def _program(argv: Sequence[str]) -> Path | None:
     found = shutil.which(argv[0])
-    return Path(found).resolve() if found else None
+    return Path(found).resolve() if found and paths.is_file(found) else None
 
 
 def _secure(program: Path) -> bool:

@@ -54,7 +54,8 @@ def ended(
         if not left.all_began:
             raise UnavailableError(what or "not every rank started", remedy=remedy)
         if outcome.status == "failed" and ends <= {"cancelled"}:
-            raise InconclusiveError(what or "something other than the program ended the ranks", remedy=remedy)
+            what = what or "something other than the program ended the ranks"
+            raise InconclusiveError(what, remedy=AGAIN if remedy == GUIDE else remedy)
     return ranks.folded(outcome, found, scratch.ranks), found
 
 
