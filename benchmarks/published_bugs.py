@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Published scaling bugs in their projects' own programs, explained: scripts/bench published_bugs [--get] [NAME ...].
 
---get installs the programs that are packages, and writes the inputs of all, in FOLDER. Three programs are no packages of
+--get installs the programs that are packages, and writes the inputs of all, in FOLDER. Three are no packages of
 the version that a report is about: whoever has built one puts it where its command looks. Without --get, each is
 explained once.
 """
