@@ -189,7 +189,7 @@ class TestManyProcesses:
         assert 100 < len(report["processes"]) <= 200
 
     def test_chains_of_processes_that_fork_and_end_are_killed_soon(self) -> None:
-        if spawn("true").cpu_kind != "group" or os.uname().release < "5.14":
+        if spawn("true").cpu_kind != "group" or tuple(map(int, os.uname().release.split(".")[:2])) < (5, 14):
             pytest.skip("no group can be made or killed here")
         chain = "import os, time; end = time.monotonic() + 60; os.fork() or os.setsid(); os.fork() and os._exit(0)\n"
         chain += "while time.monotonic() < end:\n if os.fork(): os._exit(0)"
@@ -290,6 +290,13 @@ def test_a_runtime_that_reads_its_own_group_alone_finds_the_limit_that_binds_it(
     assert int((tmp_path / "limit").read_text()) == 300 << 20
 
 
+def lab(*argv: str) -> subprocess.Popen[bytes]:
+    """A process that spawns this, as the lab does."""
+    code = "from corescale.observe.spawn import *; import sys; Spawner().spawn(SpawnRequest(tuple(sys.argv[1:])))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen([sys.executable, "-c", code, *argv], env=environment)
+
+
 class TestSpawnerItself:
     def test_one_that_is_killed_leaves_nothing_and_the_message_says_so(self, tmp_path: Path) -> None:
         pids = tmp_path / "pids"
@@ -322,9 +329,7 @@ class TestSpawnerItself:
     def test_one_that_the_program_has_stopped_ends_with_the_lab(self, tmp_path: Path) -> None:
         pids = tmp_path / "pids"
         script = f"setsid sleep 1000 & echo $! $$ $PPID > {pids}; kill -STOP $PPID; wait"
-        lab = "from corescale.observe.spawn import *; import sys; Spawner().spawn(SpawnRequest(tuple(sys.argv[1:])))"
-        words = [sys.executable, "-c", lab, "sh", "-c", script]
-        with subprocess.Popen(words, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}) as running:
+        with lab("sh", "-c", script) as running:
             assert eventually(lambda: pids.exists() and pids.read_text().endswith("\n"))
             spawner = pids.read_text().split()[2]
             assert eventually(lambda: ") T " in Path(f"/proc/{spawner}/stat").read_text())
@@ -332,13 +337,11 @@ class TestSpawnerItself:
         assert eventually(lambda: not any(alive(int(pid)) for pid in pids.read_text().split()))
 
     def test_what_runs_on_where_the_lab_was_killed_with_it_ends_with_the_next_launch(self, tmp_path: Path) -> None:
-        if spawn("true").cpu_kind != "group" or os.uname().release < "5.14":
+        if spawn("true").cpu_kind != "group" or tuple(map(int, os.uname().release.split(".")[:2])) < (5, 14):
             pytest.skip("no group can be made or killed here")
         pids = tmp_path / "pids"
         script = f"setsid sleep 1000 & echo $! $PPID > {pids}; wait"
-        lab = "from corescale.observe.spawn import *; import sys; Spawner().spawn(SpawnRequest(tuple(sys.argv[1:])))"
-        words = [sys.executable, "-c", lab, "sh", "-c", script]
-        with subprocess.Popen(words, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}) as running:
+        with lab("sh", "-c", script) as running:
             assert eventually(lambda: pids.exists() and pids.read_text().endswith("\n"))
             child, spawner = map(int, pids.read_text().split())
             running.send_signal(signal.SIGSTOP)

@@ -69,12 +69,24 @@ TEST(descriptors, that_are_open_are_marked_one_by_one_where_the_kernel_knows_no_
   close(low), close(high);
 }
 
+/// While it lives, a child that ends leaves its signal pending.
+struct ends_pending {
+  sigset_t ends{};
+  ends_pending() {
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &ends, nullptr);
+  }
+  ~ends_pending() { sigprocmask(SIG_UNBLOCK, &ends, nullptr); }
+  bool take() const {
+    const timespec now{};
+    return sigtimedwait(&ends, nullptr, &now) == SIGCHLD;
+  }
+};
+
 /// A look that went on would delay the time of the end.
 TEST(accounts, a_look_stops_once_a_child_has_ended) {
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGCHLD);
-  sigprocmask(SIG_BLOCK, &ends, nullptr);
+  const ends_pending ends;
   const pid_t child = fork();
   if (child == 0) {
     for (;;) pause();
@@ -83,21 +95,16 @@ TEST(accounts, a_look_stops_once_a_child_has_ended) {
   raise(SIGCHLD);
   used.sample();
   EXPECT_FALSE(used.schedule());
-  const timespec now{};
-  EXPECT_EQ(sigtimedwait(&ends, nullptr, &now), SIGCHLD);
+  EXPECT_TRUE(ends.take());
   used.sample();
   EXPECT_TRUE(used.schedule());
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
-  sigprocmask(SIG_UNBLOCK, &ends, nullptr);
 }
 
 /// Else chains of processes that fork and end would be followed as long as they live.
 TEST(descendants, are_looked_for_no_deeper_than_children_once_one_has_ended) {
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGCHLD);
-  sigprocmask(SIG_BLOCK, &ends, nullptr);
+  const ends_pending ends;
   const pid_t child = fork();
   if (child == 0) {
     fork();
@@ -106,8 +113,7 @@ TEST(descendants, are_looked_for_no_deeper_than_children_once_one_has_ended) {
   while (descendants().size() < 2) usleep(1000);
   raise(SIGCHLD);
   EXPECT_EQ(descendants(), std::vector{child});
-  const timespec now{};
-  EXPECT_EQ(sigtimedwait(&ends, nullptr, &now), SIGCHLD);
+  EXPECT_TRUE(ends.take());
   const auto both = descendants();
   EXPECT_EQ(both.size(), 2U);
   EXPECT_FALSE(is_descendant(getppid()));
@@ -116,7 +122,6 @@ TEST(descendants, are_looked_for_no_deeper_than_children_once_one_has_ended) {
     kill(process, SIGKILL);
   }
   waitpid(child, nullptr, 0);
-  sigprocmask(SIG_UNBLOCK, &ends, nullptr);
 }
 
 /// As the spawner does, this process adopts the children of those that it kills.
