@@ -118,7 +118,8 @@ TEST(descendants, are_looked_for_no_deeper_than_children_once_one_has_ended) {
   EXPECT_EQ(both.size(), 2U);
   EXPECT_FALSE(is_descendant(getppid()));
   for (const pid_t process : both) EXPECT_TRUE(is_descendant(process));
-  for (const pid_t process : both) kill(process, SIGKILL);  // the child's child is no descendant after its end
+  for (const pid_t process : both)
+    kill(process, SIGKILL);  // the child's child is no descendant after its end
   waitpid(child, nullptr, 0);
 }
 
