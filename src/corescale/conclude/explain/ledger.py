@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from scipy.stats import binomtest
+
 from corescale.conclude.explain.rows import ROW_OF, LedgerRow
 from corescale.profile import Profile, ThreadTimes
 
@@ -15,6 +17,9 @@ BARELY = 0.01
 
 MOST = 0.99
 """least share of the CPU time for the explained programs; the rest, such as a shell's, explains nothing"""
+
+TICK = 0.01
+"""seconds of a thread's own CPU time from one stack to the next; as `period` in probe/profiler/stacks.cpp"""
 
 _WAITS = ("locking", "message", "barrier", "blocked", "joining", "pooled", "event")
 """Waits, in the order in which they get the slots that computing threads leave; as in probe/profiler/census.hpp."""
@@ -142,6 +147,24 @@ def _useful(thread: ThreadTimes) -> float:
     return max(0.0, thread.cpu - sum(thread.burnt.values()))
 
 
+def _allocating(profile: Profile) -> float:
+    """Seconds in the malloc family and in first touches of pages, from two sources: timed calls and ticks.
+
+    Timed calls are many, but too long by the look at the clock, which a short call cannot hide. Ticks are few, but
+    without bias. So the sum of the timed calls counts as far as it lies in the ticks' 95% interval (Wilson 1927).
+    """
+    timed = sum(thread.allocating for thread in profile.threads)
+    seen, others = (
+        sum(stack.seconds.get(state, 0.0) for stack in profile.stacks) for state in ("allocating", "computing")
+    )
+    ticks = round((seen + others) / TICK)
+    if not ticks:
+        return timed
+    share = binomtest(min(ticks, round(seen / TICK)), ticks).proportion_ci(method="wilson")
+    useful = sum(map(_useful, profile.threads))
+    return min(max(timed, share.low * useful), share.high * useful)
+
+
 def outside(threads: int, wall: float, cpu: float, queued: float, why: str) -> Ledger:
     """The ledger of a launch that could not be profiled: what the kernel accounts to it.
 
@@ -188,7 +211,7 @@ def _together(mains: Sequence[Profile], wall: float) -> dict[LedgerRow, float]:
         rows[row] += taken
         left -= taken
 
-    take(LedgerRow.ALLOCATING, sum(thread.allocating for thread in threads))
+    take(LedgerRow.ALLOCATING, sum(map(_allocating, mains)))
     take(LedgerRow.SPINNING, sum(thread.burnt.get("spinning", 0.0) for thread in threads))
     take(LedgerRow.COMPUTING, sum(map(_useful, threads)) - rows[LedgerRow.ALLOCATING])
     take(LedgerRow.QUEUED, sum(thread.queued for thread in threads))
@@ -235,7 +258,7 @@ def _rows(profile: Profile) -> dict[LedgerRow, float]:
     for name, value in parts.items():
         parts[name] = max(0.0, value - surplus)
         surplus -= value - parts[name]
-    allocating = min(parts["used"], sum(thread.allocating for thread in profile.threads))
+    allocating = min(parts["used"], _allocating(profile))
     spinning = min(parts["used"] - allocating, sum(thread.burnt.get("spinning", 0.0) for thread in profile.threads))
     return {
         LedgerRow.COMPUTING: parts["used"] - allocating - spinning,
