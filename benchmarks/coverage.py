@@ -18,8 +18,8 @@ from corescale.conclude import stats
 from corescale.conclude.models import MODELS, choose, fit
 from corescale.conclude.models.bootstrap import summarise
 from corescale.conclude.noise import carry_over, disturbed, flag_launches
+from corescale.conclude.race.confirmation import Scatter, interval, scatter
 from corescale.conclude.race.options import OPTIONS
-from corescale.conclude.race.pairs import Scatter, interval, scatter
 from corescale.conclude.stats import Floats, hodges_lehmann, median_interval, tail_count, walsh_bounds
 from corescale.declare.plan import with_baseline
 from corescale.declare.stop import Stop

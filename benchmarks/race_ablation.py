@@ -16,9 +16,9 @@ from unittest import mock
 import numpy as np
 from race_landscapes import LANDSCAPES, Outcome, raced
 
-from corescale.conclude.race import bounds, pairs, race
+from corescale.conclude.race import bounds, confirmation, race
+from corescale.conclude.race.confirmation import Plan
 from corescale.conclude.race.options import OPTIONS, RaceOptions
-from corescale.conclude.race.pairs import Plan
 from corescale.conclude.race.race import Race
 from corescale.declare import plan
 
@@ -79,19 +79,19 @@ def _share_alone(self: Race) -> int:
 
 
 PLAN = Plan.of
-INTERVAL = pairs.interval
+INTERVAL = confirmation.interval
 
 
 RULES = [
-    Variant("no order term in pairs", patches=((pairs, "interval", _without_order),)),
-    Variant("no scatter of single launches", patches=((pairs, "FEW", 0),)),
+    Variant("no order term in pairs", patches=((confirmation, "interval", _without_order),)),
+    Variant("no scatter of single launches", patches=((confirmation, "FEW", 0),)),
     Variant("no belief", dataclasses.replace(OPTIONS, level=1e9, own=1e-6, drawn=1.0)),
     Variant("no model of threads x ranks", patches=((bounds, "trend", lambda *_: None),)),
     Variant("the leader, not the fewest changes", patches=((Race, "leader", _leader),)),
     Variant("no half steps", patches=((race, "half_steps", lambda logs, *_: np.zeros(logs.shape[1])),)),
     Variant("later looks always planned", patches=((Plan, "of", classmethod(_several)),)),
-    Variant("the first look at 6 pairs", patches=((pairs, "first_look", lambda *_: 6),)),
-    Variant("the first look at 10 pairs", patches=((pairs, "first_look", lambda *_: 10),)),
+    Variant("the first look at 6 pairs", patches=((confirmation, "first_look", lambda *_: 6),)),
+    Variant("the first look at 10 pairs", patches=((confirmation, "first_look", lambda *_: 10),)),
     Variant("room: a share of a budget alone", patches=((Race, "_room", _share_alone),)),
     Variant("no room kept for pairs", patches=((Race, "_room", lambda *_: 0),)),
     Variant("no pair in eight repeats an order", patches=((plan, "SHIFTED", 10**6),)),

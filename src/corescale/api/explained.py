@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A result of explain as a Python program has it: its rows, its views, and the ways to show them."""
+"""The results of explain: kept as `explain-HASH/N.json`, the output of --json, and as a Python program has one."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,7 +9,11 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from corescale.api import kept
+from corescale.api import measuring
+from corescale.declare import paths
+from corescale.declare.experiment import Experiment
+from corescale.declare.request import RunRequest
+from corescale.errors import UsageError
 from corescale.show import explain as show
 from corescale.show import files
 
@@ -31,7 +36,7 @@ class Explained:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """The result in a file, or the last one of a folder that explain has kept; raises UsageError."""
-        file, shown = kept.earlier(fspath(path), "load")
+        file, shown = earlier(fspath(path), "load")
         return cls(file, shown)
 
     @property
@@ -88,3 +93,40 @@ class Explained:
 
     def __str__(self) -> str:
         return "\n".join(show.lines(self.shown))
+
+
+def folder_of(request: RunRequest, experiment: Experiment) -> Path:
+    """Where results of this experiment are kept."""
+    return Path(request.out or measuring.RUNS) / f"explain-{experiment.hash}"
+
+
+def kept(folder: Path) -> list[Path]:
+    """The results in a folder, in their order."""
+    return sorted((path for path in folder.glob("*.json") if path.stem.isdecimal()), key=lambda path: int(path.stem))
+
+
+def keep(shown: Mapping[str, Any], folder: Path) -> Path:
+    """Writes the result behind the earlier ones; raises CorescaleError where that cannot be."""
+    files.make_folder(folder)
+    path = folder / f"{int(kept(folder)[-1].stem) + 1 if kept(folder) else 1}.json"
+    files.write(str(path), json.dumps(shown, indent=2))
+    return path
+
+
+def is_result(path: Path) -> bool:
+    """Whether a path is of explain: a folder of its results, or a file."""
+    return path.suffix == ".json" or (paths.is_folder(path) and bool(kept(path)))
+
+
+def earlier(place: str, where: str) -> tuple[Path, Mapping[str, Any]]:
+    """A result that was kept, and its file: of a folder the last one. Raises UsageError, about the option `where`."""
+    path = Path(place)
+    try:
+        path = kept(path)[-1] if path.is_dir() else path
+        found: Mapping[str, Any] = json.loads(path.read_text())
+        list(show.lines(found))
+        list(show.side_by_side(found, found))
+    except (OSError, ValueError, IndexError, KeyError, TypeError, AttributeError):
+        remedy = "name a file or folder that an earlier explain has kept"
+        raise UsageError(f"{place!r} is no result of explain", where=where, remedy=remedy) from None
+    return path, found

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from corescale.api.neighbours import must_not_disturb
+from corescale.api.interference import must_not_disturb
 from corescale.conclude.forecast import half, to_seal
 from corescale.conclude.policy import Halved, too_few, uniform
 from corescale.conclude.race.race import Race
@@ -17,8 +17,8 @@ from corescale.errors import AfterwardsError, InterruptedRunError, PreloadError,
 from corescale.machine import Machine
 from corescale.observe import launchers, store
 from corescale.observe import run as loop
-from corescale.observe.quiet import Quiet
 from corescale.observe.store import sealing
+from corescale.observe.wait_quiet import Quiet
 from corescale.observe.watcher import Watcher
 from corescale.show import interim
 

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from corescale.api import explaining, kept, listening, measuring, options, results
+from corescale.api import explained, explaining, measuring, options, pruning, results
 from corescale.api.explained import Explained
 from corescale.api.gating import gated
 from corescale.api.run import Run
@@ -63,7 +63,7 @@ def tune(command: Command, *, progress: Follow = None, **given: Unpack[options.T
     """
     request, words = options.request(TuneRequest, options.TuneOptions, given), _words(command)
     machine = launchers.machine(request.on, request.launching)
-    unlikely = listening.unlikely(request, words, machine, _noting(progress)) if request.explain else None
+    unlikely = pruning.unlikely(request, words, machine, _noting(progress)) if request.explain else None
     return _measured(partial(command_line.tune, request, words, machine, unlikely=unlikely), request, machine, progress)
 
 
@@ -86,7 +86,7 @@ def explain(command: Command, *, progress: Follow = None, **given: Unpack[option
     asked = options.request(ExplainRequest, options.ExplainOptions, given)
     request = asked.scan
     found, experiment = explaining.found(request, _words(command), Machine.here(), _noting(progress), swap=asked.swap)
-    file = kept.keep(found.shown, kept.folder_of(request, experiment))
+    file = explained.keep(found.shown, explained.folder_of(request, experiment))
     if found.late is not None:
         raise found.late
     if not found.ok:

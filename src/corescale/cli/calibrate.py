@@ -72,13 +72,13 @@ def _write(machine: Machine, file: Path, *, quiet: bool) -> None:
 
 def _train(machine: Machine, request: StudyRequest, levels: Sequence[str]) -> None:
     """The study, resumed where it was interrupted, the score of each model on it, and the weights."""
-    from corescale.conclude.block_size import own  # noqa: PLC0415  takes half a second to load
+    from corescale.conclude.block_size import scoring  # noqa: PLC0415  takes half a second to load
 
     experiment = study_file.experiment(studies.find(TRAINING), machine, levels, runs=request.runs)
     made = measure(experiment, request, machine)
     outputs(result(made, machine), made.folder / "outputs")
     groups = len({cpu.l3_domain for cpu in machine.usable})
-    found, (known, missing) = own.scores(own.trained(made.records, groups)), of_machine(machine.fingerprint())
+    found, (known, missing) = scoring.scores(scoring.trained(made.records, groups)), of_machine(machine.fingerprint())
     printed(console(), show.scores(found), show.fitted(found, known.values if known else {}))
     if known is not None and known.warning:
         typer.echo(f"the calibrated constants are doubtful: {known.warning} while they were measured")

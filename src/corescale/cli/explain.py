@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from corescale.api import explaining, kept
+from corescale.api import explained, explaining
 from corescale.cli import stdin
 from corescale.cli.measure import loadable
 from corescale.cli.options import takes
@@ -21,7 +21,7 @@ from corescale.show import files
 @takes(ExplainRequest)
 def explain(words: list[str], asked: ExplainRequest) -> None:
     """Where every thread-second goes: corescale explain -- ./program {threads}"""
-    earlier = kept.earlier(asked.before, "--before")[1] if asked.before else None
+    earlier = explained.earlier(asked.before, "--before")[1] if asked.before else None
     if asked.outputs:
         files.make_folder(Path(asked.outputs))
     request = stdin.kept(asked.scan)
@@ -32,7 +32,7 @@ def explain(words: list[str], asked: ExplainRequest) -> None:
     if earlier is not None and not asked.json:
         typer.echo("\n".join(show.side_by_side(earlier, found.shown)))
     try:
-        typer.echo(f"kept: {kept.keep(found.shown, kept.folder_of(request, experiment))}", err=True)
+        typer.echo(f"kept: {explained.keep(found.shown, explained.folder_of(request, experiment))}", err=True)
     except CorescaleError as error:
         note(f"the result is not kept: {error}")
     if asked.outputs:

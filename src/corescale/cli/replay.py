@@ -13,7 +13,7 @@ from corescale.api.results import loaded, machine_name, result
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import as_planned, loadable
 from corescale.cli.output import exit_code, finish
-from corescale.conclude.answers.machines import differences
+from corescale.conclude.answers.several_machines import differences
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import StudyRequest
 from corescale.declare.stop import Stop

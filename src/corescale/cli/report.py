@@ -10,13 +10,13 @@ from typing import Annotated
 
 import typer
 
-from corescale.api import kept
+from corescale.api import explained
 from corescale.api.measuring import RUNS
 from corescale.api.results import loaded, machine_name, result, run_name
 from corescale.cli import usage_errors
 from corescale.cli.options import takes
 from corescale.cli.output import exports, must_be_writable, outputs, shown_and_exported, written
-from corescale.conclude.answers.machines import Part, together
+from corescale.conclude.answers.several_machines import Part, together
 from corescale.declare import paths, studies, study_file
 from corescale.declare.request import ExportRequest, option
 from corescale.errors import UsageError
@@ -62,12 +62,12 @@ def report(words: list[str], asked: ReportRequest) -> None:
     if output:
         files.must_be_writable(output)
     must_be_writable(asked)
-    if len(runs) == 1 and kept.is_result(runs[0]):
+    if len(runs) == 1 and explained.is_result(runs[0]):
         of_runs = {"--study": asked.study, "--model": asked.model}
         exported = {f"--export-{name}": target for name, target in exports(asked).items()}
         usage_errors.must_have(of_runs | exported, "a run that was measured")
         return _explained(runs[0], asked)
-    if single := next((run for run in runs if kept.is_result(run)), None):
+    if single := next((run for run in runs if explained.is_result(run)), None):
         raise UsageError("is a result of explain, which is shown by itself", where=str(single), remedy="give it alone")
     from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
@@ -95,7 +95,7 @@ def _explained(place: Path, asked: ReportRequest) -> None:
     from corescale.show import explain, html  # noqa: PLC0415
     from corescale.show.charts import of_explain  # noqa: PLC0415
 
-    _, shown = kept.earlier(str(place), "report")
+    _, shown = explained.earlier(str(place), "report")
     if asked.outputs:
         of_explain.write(shown, Path(asked.outputs))
     with _unasked(asked.output):

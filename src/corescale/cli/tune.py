@@ -29,10 +29,10 @@ def tune(words: list[str], request: TuneRequest) -> None:
 
 def _unlikely(request: TuneRequest, words: list[str], machine: Machine) -> Mapping[str, str]:
     """What cannot matter, by a launch that is explained first. The profiler's rooms are loaded only here."""
-    from corescale.api import listening  # noqa: PLC0415
+    from corescale.api import pruning  # noqa: PLC0415
     from corescale.cli.explain import note  # noqa: PLC0415
 
-    return listening.unlikely(request, words, machine, note)
+    return pruning.unlikely(request, words, machine, note)
 
 
 def more(words: list[str], request: TuneRequest, machine: Machine) -> None:

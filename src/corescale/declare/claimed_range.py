@@ -4,7 +4,7 @@
 import re
 from typing import Self
 
-from corescale.declare.model import Model
+from corescale.declare.base import Model
 from corescale.errors import UsageError
 
 MARGIN = 0.05

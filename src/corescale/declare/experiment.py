@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from corescale.declare import factors, metric_sources, template
-from corescale.declare.model import Model
+from corescale.declare.base import Model
 from corescale.declare.outputs import Output, Selection
 from corescale.declare.stop import Stop
 from corescale.errors import UsageError

@@ -10,8 +10,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
 from corescale.declare.arithmetic import Expression, parse
+from corescale.declare.base import Model
 from corescale.declare.claimed_range import MARGIN, Claim
-from corescale.declare.model import Model
 from corescale.errors import UsageError
 from corescale.records import Level
 

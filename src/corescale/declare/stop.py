@@ -9,7 +9,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from corescale.declare import quantities
-from corescale.declare.model import Model
+from corescale.declare.base import Model
 
 GROWTH = 1.25
 """Blocks at a look, as a multiple of those at the look before."""

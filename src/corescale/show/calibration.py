@@ -12,7 +12,7 @@ from rich.table import Table
 from corescale.calibration import CONSTANTS, Calibration
 
 if TYPE_CHECKING:
-    from corescale.conclude.block_size.own import Scores  # takes half a second to load
+    from corescale.conclude.block_size.scoring import Scores  # takes half a second to load
 
 
 def table(calibration: Calibration) -> Table:

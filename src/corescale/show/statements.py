@@ -7,12 +7,12 @@ from statistics import median
 
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.judging import LEFT_OUT, Verdict
-from corescale.conclude.answers.machines import Difference
 from corescale.conclude.answers.overheads import Modelled
 from corescale.conclude.answers.scaling import Curve, Scan
+from corescale.conclude.answers.several_machines import Difference
 from corescale.conclude.answers.study import Power
 from corescale.conclude.answers.timing import Timing
-from corescale.conclude.answers.weak import Line
+from corescale.conclude.answers.weak_scaling import Line
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.forecast import Prediction, Scored
 from corescale.conclude.models import MODELS, Fit

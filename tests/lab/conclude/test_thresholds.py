@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from corescale.conclude.answers.findings import Answer
-from corescale.conclude.answers.machines import Part, together
+from corescale.conclude.answers.several_machines import Part, together
 from corescale.conclude.answers.thresholds import answers, crossing
 from corescale.conclude.frame import frame
 from corescale.declare.experiment import Command, Experiment, Factor, Presentation

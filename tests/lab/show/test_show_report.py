@@ -11,7 +11,7 @@ import pytest
 from corescale.conclude.response import table
 from corescale.show import charts, headline, html
 from corescale.show.charts import look, static
-from corescale.show.html import said
+from corescale.show.html import sections
 from corescale.show.result import Result
 from support import samples
 
@@ -146,7 +146,7 @@ def test_where_it_was_measured_is_in_words() -> None:
         },
         "variables": {"OMP_NUM_THREADS": "2"},
     }
-    found = {part["name"]: (part["value"], part["small"]) for part in said.environment(stored)}
+    found = {part["name"]: (part["value"], part["small"]) for part in sections.environment(stored)}
     assert found == {
         "CPUs": ("2 CPUs, 1 core, 1 NUMA node", ""),
         "memory": ("1.0 GiB", ""),

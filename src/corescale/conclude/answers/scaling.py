@@ -13,7 +13,7 @@ import numpy as np
 
 from corescale.conclude import stats
 from corescale.conclude.answers.timing import Timing, timing
-from corescale.conclude.answers.weak import WeakScaling, weak
+from corescale.conclude.answers.weak_scaling import WeakScaling, weak
 from corescale.conclude.models import MODELS, Choice, Fit, choose, overhead_factors
 from corescale.conclude.models.overhead_factors import Measured, OverheadChoice
 from corescale.conclude.response import Step, Table, median, of, table, widened

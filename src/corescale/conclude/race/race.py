@@ -19,11 +19,11 @@ import numpy.typing as npt
 
 from corescale.conclude import constraints
 from corescale.conclude.budget import Budget
-from corescale.conclude.race import bounds, pairs
+from corescale.conclude.race import bounds, confirmation
 from corescale.conclude.race.answer import Gain, RaceAnswer, Stopped, Why
 from corescale.conclude.race.bounds import Columns
+from corescale.conclude.race.confirmation import Plan, Scatter
 from corescale.conclude.race.options import OPTIONS, RaceOptions
-from corescale.conclude.race.pairs import Plan, Scatter
 from corescale.conclude.race.rehearsal import Rehearsal, rehearsed
 from corescale.conclude.response import Step, at_least, half_steps, table
 from corescale.conclude.stats import Floats, Regret, excess
@@ -228,7 +228,7 @@ class Race:
     def _first_look(self, c: int) -> int:
         """Pairs to the first look, planned from its lead, the log time behind which the baseline is."""
         found, now = self.standing, self._columns[self.now]
-        return pairs.first_look(float(found.mean[now] - found.mean[c]), found.fit.noise, self.options)
+        return confirmation.first_look(float(found.mean[now] - found.mean[c]), found.fit.noise, self.options)
 
     def _fitting(self, block: Block, room: int) -> Block | None:
         """The block without the last of what is new, as far as the budget asks for it; None for nothing."""
@@ -295,8 +295,8 @@ class Race:
         groups += [[v for r, v in timed if (r.phase, r.configuration) == (p, other)] for p in ("measure", "confirm")]
         race = Scatter(float(found.fit.freedom.sum()), 2 * found.fit.noise)
         off = float(half_steps(np.log(times.values[whole]), self._step.size).sum()) if whole.any() else 0.0
-        stop, single = self.experiment.stop, pairs.scatter(groups)
-        return pairs.gain(ratios[whole], first, plan, race, single, off, stop, self.options), len(counted), plan
+        stop, single = self.experiment.stop, confirmation.scatter(groups)
+        return confirmation.gain(ratios[whole], first, plan, race, single, off, stop, self.options), len(counted), plan
 
     def _plan(self, other: Configuration, begun: tuple[int, ...], made: int) -> Plan:
         given, error = self.experiment.stop.confirm_pairs, 1 - self.experiment.stop.confidence

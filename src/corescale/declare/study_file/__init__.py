@@ -31,10 +31,10 @@ from corescale.declare.outputs import BUILT_IN, Selection
 from corescale.declare.programs import bundled, data_folder, near
 from corescale.declare.quantities import confidence, seconds, share
 from corescale.declare.stop import DECIDED_BLOCKS, MOST_BLOCKS, USUAL_BUDGET, Stop
-from corescale.declare.study_file import varied
+from corescale.declare.study_file import factors
+from corescale.declare.study_file.factors import without_ranks
 from corescale.declare.study_file.faults import fault, in_file
 from corescale.declare.study_file.tables import SCHEMA, StopTable, StudyFile, Template, schema
-from corescale.declare.study_file.varied import without_ranks
 from corescale.errors import PreloadError, UsageError
 from corescale.machine import Machine
 from corescale.records import Level
@@ -85,7 +85,7 @@ def experiment(
     except UsageError as error:
         raise in_file(error, path, text) from None
     why = unloadable.what if unloadable else unloadable_by_file(made.commands)
-    return varied.without_preloads(made, why) if why else made
+    return factors.without_preloads(made, why) if why else made
 
 
 def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
@@ -116,15 +116,15 @@ def _experiment(
     beside = {name: factor for factor, table in file.factors.items() for name in table.along}
     launched = _commands(file, path, command)
     for each in launched:
-        template.check(each.argv, varied.LAYOUT.union(file.factors, file.derived, beside))
-    reached = varied.names_used(launched, file.derived, file.factors, beside)
-    declared = reached | varied.names_used(_commands(file, path, ""), file.derived, file.factors, beside)
-    typed = varied.replaced(levels, file.factors, declared)
+        template.check(each.argv, factors.LAYOUT.union(file.factors, file.derived, beside))
+    reached = factors.names_used(launched, file.derived, file.factors, beside)
+    declared = reached | factors.names_used(_commands(file, path, ""), file.derived, file.factors, beside)
+    typed = factors.replaced(levels, file.factors, declared)
     given = dict(file.factors) | typed
-    chosen, left_out = varied.chosen(given, typed, declared, reached, machine)
+    chosen, left_out = factors.chosen(given, typed, declared, reached, machine)
     if file.commands and not command:
         chosen.insert(0, Factor(name="command", kind="command", levels=tuple(file.commands)))
-    names = varied.LAYOUT.union(factor.name for factor in chosen)
+    names = factors.LAYOUT.union(factor.name for factor in chosen)
     taken = names.union(BUILT_IN, beside)
     for part, known in (("derived", taken), ("columns", taken.union(file.derived))):
         for name in known.intersection(getattr(file, part)):
@@ -136,11 +136,11 @@ def _experiment(
             factors=tuple(chosen),
             baseline=Baseline(
                 levels=tuple(
-                    (name, varied.level(name, level, chosen, machine)) for name, level in file.baseline.items()
+                    (name, factors.level(name, level, chosen, machine)) for name, level in file.baseline.items()
                 ),
                 returns=stop.rule == "race",
             ),
-            along=tuple(varied.along(chosen, file.factors)),
+            along=tuple(factors.along(chosen, file.factors)),
             omit=tuple(one for each in file.omit for one in _in_numbers(each, chosen, machine)),
             tuning=Tuning(constraints=tuple(Constraint.parse(text) for text in file.constraints)),
             scaling=Scaling(p_ref=file.p_ref or smallest_p(chosen), weak=file.weak),
@@ -157,7 +157,7 @@ def _experiment(
         )
     except ValidationError as error:
         raise UsageError(error.errors()[0]["msg"], where=".".join(map(str, error.errors()[0]["loc"]))) from None
-    varied.check(made, machine, [file.factors, given])
+    factors.check(made, machine, [file.factors, given])
     return made
 
 

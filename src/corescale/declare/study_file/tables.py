@@ -8,8 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from corescale.declare import factors
+from corescale.declare.base import Model
 from corescale.declare.experiment import Hooks, MetricSource, Weak
-from corescale.declare.model import Model
 from corescale.declare.outputs import Chart, Finding, Overheads, Selection, Table
 
 Template = str | tuple[str, ...]

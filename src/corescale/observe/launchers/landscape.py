@@ -10,9 +10,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
+from corescale.declare.base import Model
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline
-from corescale.declare.model import Model
 from corescale.declare.study_file import faults
 from corescale.errors import UsageError
 from corescale.records import Configuration, Level

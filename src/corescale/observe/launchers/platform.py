@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from corescale.declare.model import Model
+from corescale.declare.base import Model
 from corescale.declare.study_file.faults import read
 from corescale.machine import Machine
 from corescale.records import Layout

@@ -23,7 +23,7 @@ from corescale.declare.plan import Invocation
 from corescale.errors import InconclusiveError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, ranks
-from corescale.observe.launchers import reasons
+from corescale.observe.launchers import remote_failures
 from corescale.observe.launchers.allocation import GRACE, Allocation, asked, permitted
 from corescale.observe.launchers.local import Local
 from corescale.observe.scratch import Scratch
@@ -117,7 +117,7 @@ class Slurm(Local):
                 where="slurm",
                 remedy="a node failed, the job was cancelled, or its time ended (-t); the same command goes on",
             )
-        return reasons.ended(report, scratch, CHATTER)
+        return remote_failures.ended(report, scratch, CHATTER)
 
     def cancel(self) -> None:
         self._cancelled = True

@@ -17,7 +17,7 @@ from corescale.declare.grid import must_fit
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import ranks
-from corescale.observe.launchers import reasons
+from corescale.observe.launchers import remote_failures
 from corescale.observe.launchers.mpi import TRACE, UNBOUND, Mpi
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
@@ -94,7 +94,7 @@ class Ssh(Mpi):
         return ranks.afar(request, argv, variables, allowance=GRACE, grace=GRACE)
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
-        return reasons.ended(report, scratch, TRACE)
+        return remote_failures.ended(report, scratch, TRACE)
 
 
 def read(option: str) -> Sequence[Host]:

@@ -11,7 +11,7 @@ from corescale.conclude.models.overhead_factors import OverheadFit
 from corescale.declare.outputs import Overheads
 from corescale.records import Level
 from corescale.show import text
-from corescale.show.charts.declared.asked import named, natural
+from corescale.show.charts.declared.inputs import named, natural
 from corescale.show.charts.forest import forest
 from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind, rounded, sure
 

@@ -28,7 +28,7 @@ from corescale.show import charts, columns, explain, headline, text
 from corescale.show.charts import interactive, static
 from corescale.show.charts.of_explain import views
 from corescale.show.exchange import result_json
-from corescale.show.html import again, said
+from corescale.show.html import recompute, sections
 from corescale.show.naming import label, raw
 from corescale.show.result import Result
 
@@ -63,17 +63,17 @@ def report(result: Result, frame: pd.DataFrame | None = None) -> str:
         program=" | ".join(" ".join(command.argv) for command in result.experiment.commands),
         said=_headline(result),
         launch=_launch(result),
-        facts=said.facts(result),
+        facts=sections.facts(result),
         warnings=[*result.warnings, *filter(None, [headline.undisturbed(result)])],
         charts=[figure(chart) for chart in drawn],
         table=table(result),
-        notes=list(said.notes(result)),
-        models=said.models(curves),
-        failures=said.failures(result),
-        environment=said.environment(result.environment),
+        notes=list(sections.notes(result)),
+        models=sections.models(curves),
+        failures=sections.failures(result),
+        environment=sections.environment(result.environment),
         count=len(result.records),
         result=embedded(result_json.to_dict(result)),
-        measured=embedded(found) if (found := again.measured(result)) else "",
+        measured=embedded(found) if (found := recompute.measured(result)) else "",
         capsule=Markup(f"{capsule.BEGIN}{capsule.packed(result.runs)}{capsule.END}" if result.runs else ""),
         vega=_scripts(drawn),
     )

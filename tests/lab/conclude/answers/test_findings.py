@@ -12,10 +12,10 @@ import pytest
 
 from corescale.conclude.answers.findings import Answer, answers
 from corescale.conclude.answers.judging import judge
-from corescale.conclude.answers.machines import Part, together
 from corescale.conclude.answers.scaling import scan
+from corescale.conclude.answers.several_machines import Part, together
 from corescale.conclude.answers.study import study
-from corescale.conclude.answers.weak import weak
+from corescale.conclude.answers.weak_scaling import weak
 from corescale.conclude.frame import frame
 from corescale.conclude.stats import Interval
 from corescale.conclude.warnings import agreements

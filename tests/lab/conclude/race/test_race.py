@@ -12,9 +12,9 @@ from corescale.cli.output import exit_code
 from corescale.conclude import policy
 from corescale.conclude.answers.candidates import baseline_failures
 from corescale.conclude.answers.recommendation import recommend
-from corescale.conclude.race import bounds, pairs
+from corescale.conclude.race import bounds, confirmation
+from corescale.conclude.race.confirmation import Plan, Scatter, first_look
 from corescale.conclude.race.options import OPTIONS
-from corescale.conclude.race.pairs import Plan, Scatter, first_look
 from corescale.conclude.race.race import Race
 from corescale.conclude.stats import Floats
 from corescale.declare import plan
@@ -130,7 +130,7 @@ def test_one_order_term_takes_out_what_the_first_of_a_pair_bears(order: float) -
     signs = np.array([1.0, -1.0] * 3)
     for _ in range(200):
         ratios = 0.05 + order * signs + 0.01 * rng.standard_normal(6)
-        middle, reach, by = pairs.interval(ratios, signs, 0.05, Scatter(4, 2e-4), Scatter(9, 1e-2), OPTIONS)
+        middle, reach, by = confirmation.interval(ratios, signs, 0.05, Scatter(4, 2e-4), Scatter(9, 1e-2), OPTIONS)
         assert reach is not None and by == "t"
         covered, width = covered + (abs(middle - 0.05) <= reach[0]), width + sum(reach) / 200
     assert covered >= 180 and width < 0.03

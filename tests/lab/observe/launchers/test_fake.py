@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from corescale.declare import plan
+from corescale.declare.base import Model
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
-from corescale.declare.model import Model
 from corescale.declare.plan import Block
 from corescale.errors import UsageError
 from corescale.machine import Machine

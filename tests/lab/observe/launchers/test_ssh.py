@@ -14,7 +14,7 @@ import pytest
 import corescale
 from corescale.errors import InconclusiveError, ProgramError, UnavailableError, UsageError
 from corescale.observe import launchers
-from corescale.observe.launchers import reasons
+from corescale.observe.launchers import remote_failures
 from corescale.observe.launchers.mpi import Mpi
 from corescale.observe.launchers.ssh import Host, read
 from corescale.records import Layout
@@ -180,7 +180,7 @@ def test_what_ssh_says_is_the_reason(says: str, remedy: str, place: Path, monkey
     ],
 )
 def test_the_reason_is_the_first_line_that_is_in_no_box(said: str, found: str) -> None:
-    assert reasons.reason(said)[0].startswith(found)
+    assert remote_failures.reason(said)[0].startswith(found)
 
 
 @needs_hosts

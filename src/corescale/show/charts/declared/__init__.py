@@ -15,7 +15,7 @@ from corescale.declare import outputs
 from corescale.declare.experiment import Experiment
 from corescale.errors import UsageError
 from corescale.show.charts.declared import grouped, ratios
-from corescale.show.charts.declared.asked import Asked, present
+from corescale.show.charts.declared.inputs import Asked, present
 from corescale.show.charts.model import Chart
 
 __all__ = ["KINDS", "declared", "to_draw"]

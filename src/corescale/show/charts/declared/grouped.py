@@ -11,7 +11,7 @@ from corescale.conclude.models.model import FLAT
 from corescale.conclude.stats import Interval
 from corescale.errors import UsageError
 from corescale.show import text
-from corescale.show.charts.declared.asked import Asked, named
+from corescale.show.charts.declared.inputs import Asked, named
 from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind, decades
 
 OWN_RANGE = 1.5

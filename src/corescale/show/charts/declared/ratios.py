@@ -16,7 +16,7 @@ from corescale.errors import UsageError
 from corescale.show import text
 from corescale.show.charts import curves
 from corescale.show.charts.curves import Line, Lines, Step
-from corescale.show.charts.declared.asked import Asked, named
+from corescale.show.charts.declared.inputs import Asked, named
 from corescale.show.charts.forest import forest as drawn
 from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, doubling, sure
 

@@ -2,7 +2,7 @@
 """What the page works its ratios out from again: blocks x configurations, how the verb reads them, and the ends of
 intervals by confidence and number of blocks, so that the page needs no distributions of its own.
 
-templates/again.js does with them what conclude/stats.py does: tests/browser/test_again.py compares the two to 1e-9.
+templates/recompute.js does with them what conclude/stats.py does, to 1e-9 (tests/browser/test_recompute.py).
 """
 
 import math

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `tune --explain` saves and loses: the same races with and without it.
 
-scripts/bench listening [--races N] [--programs NAME ...]. Simulated races have a planted ledger: gains within what the
+scripts/bench pruning [--races N] [--programs NAME ...]. Simulated races have a planted ledger: gains within what the
 rows say, or, to see what a wrong ledger costs, a gain of 10% by an allocator although nothing is allocated. A real
 program's configurations are all launched in some blocks (--steps measure), and it is explained (explain). Races without
 a named factor are then made of these times and their noise (race), and the usual answers are compared in fresh pairs of
@@ -26,7 +26,7 @@ import numpy.typing as npt
 from race_programs import PROGRAMS, QUERY, USEFUL, log_file, measured, records_of, source, words
 
 from corescale import native
-from corescale.api import listening
+from corescale.api import pruning
 from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.answers.verdict import compare
 from corescale.conclude.explain.changes import chances
@@ -47,7 +47,7 @@ NOISE, BUDGETS = 0.02, ("100x", "none")
 RACES, PAIRS = 10, 12
 LOST = 0.02
 """by which an answer may be behind the other"""
-FOLDER = Path("build/listening")
+FOLDER = Path("build/pruning")
 """for inputs, times and answers of real programs"""
 STEPS = ("measure", "explain", "race", "pairs")
 OF_PROGRAMS = (None, "none")
@@ -187,7 +187,7 @@ def programs(names: list[str], blocks: int, races: int, steps: Sequence[str]) ->
         if "measure" in steps:
             found["walls"] = _walls(command_line.tune(request, argv, machine), machine, blocks)
         if "explain" in steps:
-            found["unlikely"] = dict(listening.unlikely(replace(request, fresh=True), argv, machine, print))
+            found["unlikely"] = dict(pruning.unlikely(replace(request, fresh=True), argv, machine, print))
         if "race" in steps:
             print(_row(name, found, request, argv, machine, races), flush=True)
         kept.write_text(json.dumps(found))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import corescale
-from corescale.api import neighbours
+from corescale.api import interference
 from corescale.errors import InconclusiveError, UsageError
 from corescale.machine import Machine
 
@@ -25,7 +25,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_two_launches_run_at_once_on_different_cpus_and_every_record_is_kept(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(neighbours, "MARGIN", 1e6)
+    monkeypatch.setattr(interference, "MARGIN", 1e6)
     levels = {"s": ["1", "2"]}
     made = corescale.scan(["sh", "-c", f": {{s}}; {COUNTS}"], jobs=2, threads=[1], factor=levels, runs=2)
     assert [record.status for record in made.result.records if record.timed] == ["ok"] * 4
@@ -36,8 +36,8 @@ def test_two_launches_run_at_once_on_different_cpus_and_every_record_is_kept(
 
 
 def test_neighbours_that_disturb_are_refused_with_the_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "MARGIN", -1.0)
-    monkeypatch.setattr(neighbours, "PAIRS", 6)
+    monkeypatch.setattr(interference, "MARGIN", -1.0)
+    monkeypatch.setattr(interference, "PAIRS", 6)
     with pytest.raises(InconclusiveError, match=r"--jobs: beside 1 neighbour a launch takes [\d.]+ \[.*\] of its time"):
         corescale.scan(["true"], jobs=2, threads=[1], runs=1)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from corescale.conclude.block_size import own
+from corescale.conclude.block_size import scoring
 from corescale.errors import UsageError
 from corescale.records import Configuration, Layout, Record
 
@@ -44,7 +44,7 @@ def launched(noise: float) -> list[Record]:
 
 
 def test_every_loop_is_a_column_with_the_blocks_that_were_launched() -> None:
-    found = own.trained(launched(0), groups=1)
+    found = scoring.trained(launched(0), groups=1)
     assert len(found.columns) == len(found.policies["auto"]) == 32
     assert all(column.blocks == BLOCKS for column in found.columns)
     case = found.columns[0].case
@@ -54,7 +54,7 @@ def test_every_loop_is_a_column_with_the_blocks_that_were_launched() -> None:
 
 def test_the_least_of_the_replicates_counts() -> None:
     names = {"threads": 2, "read": 1, "write": 1, "operations": 1, "n": 64}
-    found = own.trained([record(names, {1: 1, 2: 5}), record(names, {1: 3, 2: 4}, 1)], groups=1)
+    found = scoring.trained([record(names, {1: 1, 2: 5}), record(names, {1: 3, 2: 4}, 1)], groups=1)
     assert found.columns[0].times == (1.0, 4.0)
     assert found.policies["auto"] == (None,) and not found.by_launches()
 
@@ -63,14 +63,14 @@ def test_the_noise_floor_is_what_another_launchs_best_block_loses() -> None:
     """One launch has its best at 1 and the other at 4: each loses what the other's choice costs it."""
     names = {"threads": 2, "read": 1, "write": 1, "operations": 1, "n": 64}
     records = [record(names, {1: 1.0, 4: 1.2, 16: 2.0}), record(names, {1: 1.5, 4: 1.25, 16: 3.0}, 1)]
-    noise = own.trained(records, groups=1).noise()
+    noise = scoring.trained(records, groups=1).noise()
     assert noise is not None and noise.mean == pytest.approx(0.2)
-    assert own.trained(records[:1], groups=1).noise() is None
+    assert scoring.trained(records[:1], groups=1).noise() is None
 
 
 @functools.cache
-def scored() -> own.Scores:
-    return own.scores(own.trained(launched(0.01), groups=1))
+def scored() -> scoring.Scores:
+    return scoring.scores(scoring.trained(launched(0.01), groups=1))
 
 
 def test_the_model_that_made_the_times_loses_little_held_out() -> None:
@@ -103,22 +103,22 @@ def test_a_policy_is_judged_by_its_own_launches() -> None:
     names = {"threads": 2, "read": 1, "write": 1, "operations": 1, "n": 64}
     one = record(names, {1: 2.0, 16: 1.0})
     with_both = dataclasses.replace(one, metrics={**one.metrics, "least_auto": 1.1, "least_trained": 1.3})
-    found = own.trained([with_both], groups=1).by_launches()
+    found = scoring.trained([with_both], groups=1).by_launches()
     assert {name: score.mean for name, score in found.items()} == pytest.approx({"auto": 0.1, "trained": 0.3})
 
 
 def test_static_is_a_block_of_a_threads_share() -> None:
     one = record({"threads": 2, "read": 1, "write": 1, "operations": 1, "n": 64}, {1: 3.0, 16: 2.0})
     shared = dataclasses.replace(one, metrics={**one.metrics, "least_static": 1.5})
-    (column,) = own.trained([shared], groups=1).columns
+    (column,) = scoring.trained([shared], groups=1).columns
     assert (column.blocks, column.times) == ((1, 16, 32), (3.0, 2.0, 1.5))
 
 
 def test_records_of_another_study_are_refused() -> None:
     names = {"threads": 2, "read": 1, "write": 1, "operations": 1}
     with pytest.raises(UsageError, match="no factor 'n'"):
-        own.trained([record(names, {1: 1})], groups=1)
+        scoring.trained([record(names, {1: 1})], groups=1)
     with pytest.raises(UsageError, match="at two blocks"):
-        own.trained([], groups=1)
+        scoring.trained([], groups=1)
     with pytest.raises(UsageError, match="leaves none to fit to"):
-        own.scores(own.trained([record(names | {"n": 64}, {1: 1, 4: 2})], groups=1))
+        scoring.scores(scoring.trained([record(names | {"n": 64}, {1: 1, 4: 2})], groups=1))

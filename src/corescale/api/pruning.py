@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from corescale.api import explaining, kept
+from corescale.api import explained, explaining
 from corescale.conclude.explain.changes import chances
 from corescale.conclude.explain.explanation import Explanation
 from corescale.declare import command_line, grid
@@ -31,7 +31,7 @@ def unlikely(request: TuneRequest, words: Sequence[str], machine: Machine, note:
         raise UsageError(
             "nothing is launched that could be explained", where="--explain", remedy=f"drop --on {request.on}"
         )
-    folder = kept.folder_of(request, everything)
+    folder = explained.folder_of(request, everything)
     shown = _recent(folder, everything) if not request.fresh else None
     if shown is None:
         seen, made = _of_baseline(everything, machine, note)
@@ -39,7 +39,7 @@ def unlikely(request: TuneRequest, words: Sequence[str], machine: Machine, note:
             note("everything is raced: no launch was explained")
             return {}
         shown = as_json(made, words)
-        kept.keep(shown, folder)
+        explained.keep(shown, folder)
     shares = {row: float(found["share"]) for row, found in shown["rows"].items()}
     asked, argv = command_line.chosen(request), everything.commands[0].argv
     usual, _ = space.usual(argv, space.no_preload(argv))
@@ -65,5 +65,7 @@ def _of_baseline(experiment: Experiment, machine: Machine, note: explaining.Note
 def _recent(folder: Path, experiment: Experiment) -> Mapping[str, Any] | None:
     """The last result that is kept there, if the program is not newer."""
     program = shutil.which(experiment.commands[0].argv[0])
-    newer = [path for path in kept.kept(folder) if program and path.stat().st_mtime > Path(program).stat().st_mtime]
-    return kept.earlier(str(newer[-1]), "--explain")[1] if newer else None
+    newer = [
+        path for path in explained.kept(folder) if program and path.stat().st_mtime > Path(program).stat().st_mtime
+    ]
+    return explained.earlier(str(newer[-1]), "--explain")[1] if newer else None
